@@ -15,8 +15,8 @@ if (!process.argv.includes("--coverage")) {
   enableCompileCache(process.env["NODE_COMPILE_CACHE"]);
 }
 
-const sources = "{packages/*/src,scripts}";
-const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
+const sources = "{packages/*/{src,test,contracts},scripts}";
+const needsPostgres = "{packages/*/{src,test,contracts},test}/**/*.pg.test.ts";
 
 const plugins = [useBuiltThreads()];
 
@@ -60,7 +60,7 @@ export default defineConfig({
       {
         plugins,
         test: {
-          name: "whole",
+          name: "e2e",
           setupFiles: "test/setup/fixed-seed.ts",
           include: ["test/**/*.test.ts"],
           exclude: [needsPostgres],
@@ -75,7 +75,7 @@ export default defineConfig({
     ],
     coverage: {
       include: ["packages/*/src/**/*.{ts,tsx}"],
-      exclude: ["**/*.test.{ts,tsx}", "packages/*/src/testing/**"],
+      exclude: ["**/*.test.{ts,tsx}", "packages/testing/**"],
       reporter: ["text-summary", "html"],
     },
   },

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { checkDependencies } from "./dependency-rule.ts";
+import { checkDependencies, type Violation } from "./dependency-rule.ts";
+import { checkFolders } from "./folder-rule.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -23,6 +24,7 @@ const checks: readonly Check[] = [
   { name: "lint", run: () => runTool("oxlint", "--deny-warnings") },
   { name: "types", run: () => runTool("tsc", "--pretty") },
   { name: "dependency rule", run: checkDependencyRule },
+  { name: "folders", run: checkFolderRule },
   { name: "dead code", run: () => runTool("knip", "--no-config-hints") },
 ];
 
@@ -38,13 +40,20 @@ async function runTool(tool: string, ...args: string[]): Promise<CheckResult> {
 
 async function checkDependencyRule(): Promise<CheckResult> {
   const { files, references, violations } = checkDependencies(root);
-  const lines = violations.map((one) => `${one.file}:${one.line}  ${one.rule}: ${one.message}`);
   return {
     ok: violations.length === 0,
-    output: lines.join("\n"),
+    output: violations.map(describe).join("\n"),
     seen: `${files} files, ${references} references`,
   };
 }
+
+async function checkFolderRule(): Promise<CheckResult> {
+  const violations = checkFolders(root);
+  return { ok: violations.length === 0, output: violations.map(describe).join("\n") };
+}
+
+const describe = ({ file, line, rule, message }: Violation): string =>
+  `${file}:${line}  ${rule}: ${message}`;
 
 /** Runs every check, whatever the others find, and answers with the names of those that failed. */
 export async function runChecks(): Promise<string[]> {

@@ -7,9 +7,9 @@ import { checkDependencies } from "./dependency-rule.ts";
 const manifests = {
   "package.json": { dependencies: { vite: "1" }, devDependencies: { knip: "1" } },
   "packages/protocol/package.json": { exports: { ".": "./src/index.ts" } },
-  "packages/engine/package.json": {
-    exports: { ".": "./src/index.ts", "./testing": "./src/testing/index.ts" },
-  },
+  "packages/client/package.json": { exports: { ".": "./src/index.ts" } },
+  "packages/engine/package.json": { exports: { ".": "./src/index.ts" } },
+  "packages/testing/package.json": { exports: { "./*": "./src/*.ts" } },
   "packages/store/package.json": { exports: { ".": "./src/index.ts" } },
   "packages/host/package.json": {
     exports: { ".": "./src/index.ts" },
@@ -30,29 +30,32 @@ function complaints(files: Record<string, string>): string[] {
 }
 
 const allowed: Record<string, string> = {
-  "packages/protocol/src/index.ts": `import { z } from "zod"; export * from "./ids/index.ts";`,
-  "packages/protocol/src/ids/index.ts": `import "uuidv7";`,
-  "packages/engine/src/index.ts": `export * from "./log/index.ts"; import "@holdfast/protocol";`,
-  "packages/engine/src/log/index.ts": `import "./commit.ts"; import "../ports/index.ts";`,
-  "packages/engine/src/log/commit.ts": `import type { Seq } from "@holdfast/protocol";`,
-  "packages/engine/src/log/commit.test.ts": `import "vitest"; import "../testing/index.ts"; import "node:fs";`,
-  "packages/engine/src/ports/index.ts": ``,
-  "packages/engine/src/testing/index.ts": `import "fast-check"; import "node:assert/strict";`,
+  "packages/protocol/src/index.ts": `import { z } from "zod"; export * from "./ids.ts";`,
+  "packages/protocol/src/ids.ts": `import "uuidv7";`,
+  "packages/client/src/index.ts": `import "@holdfast/protocol";`,
+  "packages/engine/src/index.ts": `export * from "./log/commit.ts"; import "@holdfast/protocol";`,
+  "packages/engine/src/log/commit.ts": `import type { Seq } from "@holdfast/protocol"; import "../ports/store.ts"; import "./fold.ts";`,
+  "packages/engine/src/log/fold.ts": ``,
+  "packages/engine/src/log/commit.test.ts": `import "vitest"; import "@holdfast/testing/fakes/clock"; import "node:fs";`,
+  "packages/engine/src/ports/store.ts": ``,
+  "packages/engine/contracts/leases.pg.test.ts": `import "@holdfast/store"; import "@holdfast/testing/fakes/clock"; import "../src/log/commit.ts";`,
   "packages/store/src/index.ts": `import "@holdfast/engine"; import "pg"; import "node:sqlite"; new URL("./worker.ts", import.meta.url);`,
   "packages/store/src/worker.ts": ``,
-  "packages/store/src/index.test.ts": `import "@holdfast/engine/testing"; import "../../../packages/testing/src/postgres/create-database.ts";`,
-  "packages/host/src/main.ts": `import "hono/streaming"; const later = () => import("./http/index.ts");`,
-  "packages/host/src/http/index.ts": `import "@holdfast/store"; new URL("../../../web/dist/", import.meta.url);`,
-  "packages/web/src/main.tsx": `import "react"; import "./page.css"; import "@holdfast/protocol";`,
+  "packages/store/test/faults.ts": `import "../src/worker.ts"; import "@holdfast/testing/fakes/clock";`,
+  "packages/host/src/main.ts": `import "hono/streaming"; const later = () => import("./server/http.ts");`,
+  "packages/host/src/server/http.ts": `import "@holdfast/store"; import "@holdfast/client"; new URL("../../../web/dist/", import.meta.url);`,
+  "packages/host/test/rig.ts": `import "vitest"; import "../src/server/http.ts";`,
+  "packages/web/src/main.tsx": `import "react"; import "./page.css"; import "@holdfast/client";`,
   "packages/web/vite.config.ts": `import "vite"; import "node:path";`,
-  "packages/testing/src/postgres/create-database.ts": `import "pg"; new URL("../../packages/host/src/main.ts", import.meta.url);`,
+  "packages/testing/src/fakes/clock.ts": `import "@holdfast/engine"; import "fast-check"; import "node:assert";`,
+  "test/whole.test.ts": `import "../packages/host/test/rig.ts"; import "@holdfast/host"; new URL("../packages/host/src/main.ts", import.meta.url);`,
 };
 
 test("a tree that keeps the rule passes, and every file and reference in it was counted", () => {
   const report = checkDependencies(plant(allowed));
   expect(report.violations).toEqual([]);
   expect(report.files).toBe(Object.keys(allowed).length);
-  expect(report.references).toBe(30);
+  expect(report.references).toBe(39);
 });
 
 test.each([
@@ -90,46 +93,38 @@ test.each([
   ["a build takes what tests need", "web/vite.config.ts", `import "knip";`, "outside"],
   ["a build takes what its tests need", "web/vite.config.ts", `import "jsdom";`, "outside"],
   ["the product takes vitest", "engine/src/a.ts", `import "vitest";`, "outside"],
-  ["testing takes vitest", "engine/src/testing/a.ts", `import "vitest";`, "outside"],
-  ["log imports run", "engine/src/log/a.ts", `import "../run/index.ts";`, "inner"],
+  ["the client takes the engine", "client/src/a.ts", `import "@holdfast/engine";`, "direction"],
+  ["testing takes the host", "testing/src/a.ts", `import "@holdfast/host";`, "direction"],
+  ["a test takes a package above", "store/src/a.test.ts", `import "@holdfast/host";`, "direction"],
+  ["log imports run", "engine/src/log/a.ts", `import "../run/drive.ts";`, "inner"],
   ["log imports a file above it", "engine/src/log/a.ts", `import "../clock.ts";`, "inner"],
   ["log imports from npm", "engine/src/log/a.ts", `import "zod";`, "outside"],
-  ["past a sibling's door", "engine/src/run/a.ts", `import "../log/commit.ts";`, "folder-door"],
-  ["past a child's door", "host/src/main.ts", `import "./http/routes.ts";`, "folder-door"],
-  ["past two doors", "host/src/a.ts", `import "./http/sse/index.ts";`, "folder-door"],
-  [
-    "a worker past a door",
-    "store/src/a.ts",
-    `new URL("./sqlite/w.ts", import.meta.url);`,
-    "folder-door",
-  ],
-  ["a test past a door", "engine/src/run/a.test.ts", `import "../log/commit.ts";`, "folder-door"],
   [
     "another package by path",
     "store/src/a.ts",
     `import "../../engine/src/index.ts";`,
-    "package-door",
+    "package-entry",
   ],
   [
     "an entry that is not exported",
     "store/src/a.ts",
     `import "@holdfast/engine/src/log";`,
-    "package-door",
+    "package-entry",
   ],
   [
     "the product takes test support",
     "host/src/a.ts",
     `import "../../../test/support/x.ts";`,
-    "package-door",
+    "package-entry",
   ],
   [
     "the product takes testing",
     "store/src/a.ts",
-    `import "@holdfast/engine/testing";`,
+    `import "@holdfast/testing/fakes/clock";`,
     "testing-only",
   ],
-  ["its own testing", "engine/src/run/a.ts", `import "../testing/index.ts";`, "testing-only"],
-  ["its own contracts", "engine/src/run/a.ts", `import "../contracts/index.ts";`, "testing-only"],
+  ["its own test support", "store/src/a.ts", `import "../test/faults.ts";`, "testing-only"],
+  ["its own contracts", "engine/src/a.ts", `import "../contracts/leases.ts";`, "testing-only"],
   ["a package without a rule", "extra/src/a.ts", `import "zod";`, "outside"],
   ["a file that does not parse", "engine/src/a.ts", `const = ;`, "unreadable"],
 ])("refused: %s", (_, path, content, rule) => {
@@ -141,7 +136,7 @@ test.each([
 test("refused: a whole-process test that reaches past a package's entries", () => {
   const file = "test/deep.test.ts";
   const content = `import "../packages/engine/src/log/commit.ts";`;
-  expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 package-door`]);
+  expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 package-entry`]);
 });
 
 test("refused: a tree without any source file", () => {

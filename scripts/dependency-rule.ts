@@ -6,24 +6,33 @@ import { readReferences, type Reference } from "./read-references.ts";
 
 /**
  * protocol  <-  engine  <-  store  <-  host
- * protocol  <-  web
+ * protocol  <-  client  <-  web, host
+ *
+ * `testing` may use everything below the host, and only tests may use it.
  *
  * `outside` is all that a package may take from npm and from Node; "its dependencies" is what its
  * own package.json lists.
  */
 const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
   protocol: { uses: [], outside: ["zod", "uuidv7"] },
+  client: { uses: ["protocol"], outside: ["zod", "uuidv7"] },
   engine: { uses: ["protocol"], outside: ["zod"] },
   store: { uses: ["protocol", "engine"], outside: ["pg", "zod", "node:*"] },
-  host: { uses: ["protocol", "engine", "store"], outside: ["its dependencies", "node:*"] },
-  web: { uses: ["protocol"], outside: ["its dependencies"] },
+  host: {
+    uses: ["protocol", "client", "engine", "store"],
+    outside: ["its dependencies", "node:*"],
+  },
+  web: { uses: ["protocol", "client"], outside: ["its dependencies"] },
+  testing: {
+    uses: ["protocol", "client", "engine", "store"],
+    outside: ["its dependencies", "test tools", "node:*"],
+  },
 };
 /** Folders that may use less than their package: these siblings, and no outside module at all. */
 const innerRules: Record<string, string[]> = { "engine/log": ["ports"] };
-/** Folders of a package that are there for its tests alone. */
-export const testFolders: ReadonlySet<string> = new Set(["testing", "contracts"]);
-const forTests = ["vitest", "fast-check", "node:*"];
-const forTesting = ["fast-check", "node:assert"];
+/** Folders beside `src` that hold tests and what only they need. Nothing in them is shipped. */
+export const testFolders: ReadonlySet<string> = new Set(["test", "contracts", "fixtures"]);
+const testTools = ["vitest", "fast-check", "node:*"];
 
 export interface Violation {
   readonly file: string;
@@ -72,7 +81,7 @@ interface SourceFile {
   readonly file: string;
   /** Undefined for test/, bench/ and scripts/, which stand outside of the packages. */
   readonly package: string | undefined;
-  readonly kind: "product" | "testing" | "test" | "config";
+  readonly kind: "product" | "test" | "config";
   readonly manifest: Manifest;
 }
 
@@ -86,9 +95,9 @@ function locate(root: string, file: string): SourceFile {
 }
 
 function kindOf(inside: readonly string[]): SourceFile["kind"] {
+  if (testFolders.has(inside[0] ?? "")) return "test";
   if (inside[0] !== "src") return "config";
-  if (/\.test\.tsx?$/.test(inside.at(-1) ?? "")) return "test";
-  return testFolders.has(inside[1] ?? "") ? "testing" : "product";
+  return /\.test\.tsx?$/.test(inside.at(-1) ?? "") ? "test" : "product";
 }
 
 type Finding = Pick<Violation, "rule" | "message">;
@@ -114,59 +123,48 @@ function judgeRelative(root: string, from: SourceFile, specifier: string): Findi
     return judgeLeaving(root, from, target);
   }
   if (!isModule) return undefined;
-  return judgeFolders(from, target);
+  return judgeInside(from, target);
 }
 
 /** A path that leads out of the package it is written in, or from outside into one. */
 function judgeLeaving(root: string, from: SourceFile, target: string): Finding | undefined {
-  const [top, name = ""] = target.split("/");
+  const [top, name = "", folder = ""] = target.split("/");
   if (top !== "packages") {
     if (from.package === undefined) return undefined;
-    if (from.kind === "test" && target.startsWith("test/support/")) return undefined;
-    return { rule: "package-door", message: `${target} is not part of the product` };
+    return { rule: "package-entry", message: `${target} is not part of the product` };
   }
   const isEntry = readManifest(root, `packages/${name}`).entries.includes(target);
-  if (from.package === undefined && isEntry) return undefined;
-  return { rule: "package-door", message: `reach ${target} through @holdfast/${name}` };
+  if (from.package === undefined && (isEntry || testFolders.has(folder))) return undefined;
+  return { rule: "package-entry", message: `reach ${target} through @holdfast/${name}` };
 }
 
-/** `index.ts` is the only door into a folder that the importing file does not stand in. */
-function judgeFolders(from: SourceFile, target: string): Finding | undefined {
-  const here = posix.dirname(from.file).split("/");
-  const there = target.split("/");
-  const startsThePackage = from.kind === "config" && there.length === 4;
-  if (startsThePackage) return undefined;
-  let shared = 0;
-  while (shared < here.length && here[shared] === there[shared]) shared += 1;
-  const [folder, ...rest] = there.slice(shared);
-  if (rest.length > 0 && (rest.length > 1 || !/^index\.tsx?$/.test(rest[0] ?? ""))) {
-    return { rule: "folder-door", message: `reach ${target} through ${folder}/index.ts` };
-  }
-  const targetFolder = there[3] ?? "";
-  if (from.kind === "product" && testFolders.has(targetFolder) && there.length > 4) {
+function judgeInside(from: SourceFile, target: string): Finding | undefined {
+  const [, , top = "", folder = "", ...deeper] = target.split("/");
+  if (from.kind === "product" && testFolders.has(top)) {
     return { rule: "testing-only", message: "the product does not import what is for tests" };
   }
-  const ownFolder = here[3] ?? "";
+  const ownFolder = from.file.split("/")[3] ?? "";
   const allowed = innerRules[`${from.package}/${ownFolder}`];
-  const stays = there.length > 4 && targetFolder === ownFolder;
-  if (from.kind !== "product" || allowed === undefined || stays) return undefined;
-  if (there.length > 4 && allowed.includes(targetFolder)) return undefined;
+  if (from.kind !== "product" || allowed === undefined) return undefined;
+  if (deeper.length > 0 && [ownFolder, ...allowed].includes(folder)) return undefined;
   return { rule: "inner", message: `${ownFolder} imports only ${allowed.join(", ")} and protocol` };
 }
 
 function judgePackage(root: string, from: SourceFile, specifier: string): Finding | undefined {
   const [, name = "", ...sub] = specifier.split("/");
-  const door = [".", ...sub].join("/");
-  if (!readManifest(root, `packages/${name}`).exportNames.includes(door)) {
-    return { rule: "package-door", message: `@holdfast/${name} exports no ${door}` };
+  const { exportNames } = readManifest(root, `packages/${name}`);
+  const entry = [".", ...sub].join("/");
+  if (!exportNames.includes(entry) && !(exportNames.includes("./*") && sub.length > 0)) {
+    return { rule: "package-entry", message: `@holdfast/${name} exports no ${entry}` };
   }
-  if (from.package === undefined) return undefined;
-  const forTestsOnly = sub[0] === "testing";
-  if (forTestsOnly && from.kind === "test") return undefined;
-  if (forTestsOnly && from.kind === "product") {
+  if (from.package === undefined || from.package === name) return undefined;
+  if (name === "testing") {
+    if (from.kind === "test") return undefined;
     return { rule: "testing-only", message: "the product does not import what is for tests" };
   }
   if (packageRules[from.package]?.uses.includes(name)) return undefined;
+  // A contract suite runs on real stores: its runner names them.
+  if (from.kind === "test" && name === "store" && from.package === "engine") return undefined;
   return { rule: "direction", message: `${from.package} does not import ${name}` };
 }
 
@@ -176,9 +174,12 @@ function judgeOutside(root: string, from: SourceFile, specifier: string): Findin
   const rule = packageRules[from.package];
   if (rule === undefined) return { rule: "outside", message: `${from.package} has no rule yet` };
   const { dependencies, devDependencies } = from.manifest;
-  const allowed = rule.outside.flatMap((one) => (one === "its dependencies" ? dependencies : one));
-  if (from.kind === "test") allowed.push(...forTests, ...devDependencies);
-  if (from.kind === "testing") allowed.push(...forTesting);
+  const lists: Record<string, readonly string[]> = {
+    "its dependencies": dependencies,
+    "test tools": [...testTools, ...readManifest(root, ".").devDependencies],
+  };
+  const allowed = rule.outside.flatMap((one) => lists[one] ?? one);
+  if (from.kind === "test") allowed.push(...testTools, ...devDependencies);
   // What builds or starts a package works with what `npm start` installs.
   if (from.kind === "config")
     allowed.push(...dependencies, ...readManifest(root, ".").dependencies, "node:*");

@@ -6,12 +6,12 @@ export const hostEntries = {
   reader: "packages/store/src/sqlite/threads/reader.ts",
   search: "packages/store/src/sqlite/threads/search.ts",
   backup: "packages/store/src/sqlite/threads/backup.ts",
-  "look-from-outside": "packages/store/src/sqlite/file-system-probe.ts",
+  "file-system-probe": "packages/store/src/sqlite/file-system-probe.ts",
 };
 
 /** What tests start again and again, in processes and threads of their own. */
 export const testEntries = {
-  elsewhere: "packages/testing/src/contracts/peer-main.ts",
+  peer: "packages/testing/src/contracts/peer-main.ts",
   "processes-runner": "test/chaos/processes/runner.ts",
   "store-writer": "test/chaos/store/writer.ts",
 };

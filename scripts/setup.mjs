@@ -122,7 +122,7 @@ const products = [
     folder: join(root, "packages", "web"),
     command: [join(root, "node_modules", "vite", "bin", "vite.js"), "build", "--logLevel", "warn"],
     proof: join(root, "packages", "web", "dist", "index.html"),
-    sources: ["packages/web", "packages/protocol/src", "package-lock.json"],
+    sources: ["packages/web", "packages/protocol/src", "packages/client/src", "package-lock.json"],
   },
   {
     name: "host",
@@ -131,7 +131,7 @@ const products = [
     folder: root,
     command: [join(root, "scripts", "build-host.mjs")],
     proof: join(root, "packages", "host", "dist", "main.js"),
-    sources: ["protocol", "engine", "store", "host"]
+    sources: ["protocol", "client", "engine", "store", "host"]
       .map((name) => `packages/${name}/src`)
       .concat("scripts/build-host.mjs", "scripts/host-entries.ts", "package-lock.json"),
   },
@@ -143,7 +143,12 @@ const forTests = {
   name: "test-host",
   command: [join(root, "scripts", "build-test-host.mjs"), join(root, "test", "dist", "host")],
   proof: join(root, "test", "dist", "host", "main.js"),
-  sources: [...products[1].sources, "scripts/build-test-host.mjs", "test/chaos"],
+  sources: [
+    ...products[1].sources,
+    "scripts/build-test-host.mjs",
+    "test/chaos",
+    "packages/testing/src",
+  ],
 };
 
 async function build({ name, doing, done, folder, command, proof, sources }) {

@@ -5,8 +5,6 @@ import { installBaselines } from "./install.ts";
 import { JsonFileStore } from "./json-file-store.ts";
 import { LangGraphStore, loadLangGraph } from "./langgraph.ts";
 
-export { JsonFileStore } from "./json-file-store.ts";
-
 export interface Baselines {
   /** Fresh ones, with their files in this folder. */
   open(folder: string): readonly Baseline[];

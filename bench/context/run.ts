@@ -7,7 +7,7 @@ import { checkCache } from "./cache.ts";
 import { compactBeside } from "./compaction.ts";
 import { liveDay } from "./scripted-day.ts";
 import { commitMemory } from "./memory.ts";
-import { sizeTable } from "./sizes.ts";
+import { sizeTable } from "./bench.ts";
 
 const workloads = [buildLive, buildNext, compactBeside, checkCache, commitMemory, liveDay];
 

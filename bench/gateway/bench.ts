@@ -1,5 +1,14 @@
+import { size, type SizesOf } from "../harness/sizes.ts";
 import type { BenchDatabase } from "../store/bench-database.ts";
-import type { Sizes } from "./sizes.ts";
+
+export type Sizes = SizesOf<typeof sizeTable>;
+
+export const sizeTable = {
+  updates: size(300, 20),
+  chats: size(200, 5),
+  /** Of each answer, at twenty a second. */
+  words: size(400, 60),
+};
 
 export interface Bench {
   readonly sizes: Sizes;

@@ -1,4 +1,4 @@
-import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { type ServedHost, startHost } from "../host/served-host.ts";
 import type { BenchDatabase } from "../store/bench-database.ts";
 

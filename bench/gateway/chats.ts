@@ -2,7 +2,7 @@ import { setTimeout as rest } from "node:timers/promises";
 
 import { createClient } from "@holdfast/client";
 
-import { lineOf } from "../harness/line-of.ts";
+import { lineOf } from "../harness/figures.ts";
 import { Samples } from "../harness/samples.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { token } from "../host/served-host.ts";

@@ -4,9 +4,8 @@ import { measureChosen } from "../harness/workload.ts";
 import { type Report } from "../harness/report.ts";
 import { buildHost } from "../host/build-host.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
-import type { Bench } from "./bench.ts";
+import { type Bench, sizeTable } from "./bench.ts";
 import { streamToChats } from "./chats.ts";
-import { sizeTable } from "./sizes.ts";
 import { takeUpdates } from "./updates.ts";
 
 const workloads = [takeUpdates, streamToChats];

@@ -7,10 +7,9 @@ import { type Report } from "../harness/report.ts";
 import { openCorpus } from "../store/corpus.ts";
 import { fillSessions } from "../store/fill.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
-import type { Bench } from "./bench.ts";
+import { type Bench, sizeTable } from "./bench.ts";
 import { buildHost } from "./build-host.ts";
 import { answerRequests } from "./requests.ts";
-import { sizeTable } from "./sizes.ts";
 import { startUp } from "./start.ts";
 import { holdStreams } from "./streams.ts";
 

@@ -1,5 +1,4 @@
-import { lineOf } from "../harness/line-of.ts";
-import { ours } from "../harness/figures.ts";
+import { lineOf, ours } from "../harness/figures.ts";
 import { Samples } from "../harness/samples.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "./served-host.ts";

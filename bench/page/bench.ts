@@ -1,8 +1,18 @@
-import type { SessionId } from "@holdfast/protocol";
 import type { Browser } from "playwright-core";
-
+import { size, type SizesOf } from "../harness/sizes.ts";
+import type { SessionId } from "@holdfast/protocol";
 import type { BenchDatabase } from "../store/bench-database.ts";
-import type { Sizes } from "./sizes.ts";
+
+export type Sizes = SizesOf<typeof sizeTable>;
+
+export const sizeTable = {
+  messages: size(10_000, 50),
+  streamMs: size(20_000, 1_000),
+  turns: size(1_000, 5),
+  manyMessages: size(100_000, 300),
+  manySessions: size(100_000, 50),
+  scrollMs: size(15_000, 500),
+};
 
 export interface Bench {
   readonly sizes: Sizes;

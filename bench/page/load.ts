@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { Response } from "playwright-core";
 
-import { lineOf } from "../harness/line-of.ts";
+import { lineOf } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";

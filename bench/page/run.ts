@@ -10,11 +10,10 @@ import { openCorpus } from "../store/corpus.ts";
 import { fillSession, fillSessions } from "../store/fill.ts";
 import type { PreparedDatabase } from "../store/bench-database.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
-import type { Bench, PreparedSession } from "./bench.ts";
+import { type Bench, type PreparedSession, sizeTable } from "./bench.ts";
 import { loadPage } from "./load.ts";
 import { scrollMessages } from "./messages.ts";
 import { scrollSessions } from "./sessions.ts";
-import { sizeTable } from "./sizes.ts";
 import { streamIntoPage } from "./stream.ts";
 import { holdTurns } from "./turns.ts";
 

@@ -1,7 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 
-import { type Line } from "../harness/figures.ts";
-import { lineOf } from "../harness/line-of.ts";
+import { type Line, lineOf } from "../harness/figures.ts";
 import { Samples } from "../harness/samples.ts";
 
 const categories = ["devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"];

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-import { lineOf } from "../harness/line-of.ts";
+import { lineOf } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "../host/served-host.ts";
 import { clientOf, openPage, say } from "./open-page.ts";

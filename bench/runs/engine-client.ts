@@ -1,7 +1,30 @@
+import { spawnSync } from "node:child_process";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Started, started, startTask } from "../harness/task.ts";
 import type { StoreAddress } from "../store/bench-database.ts";
-import { buildEngine, compileCache } from "./build-engine.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const script = fileURLToPath(new URL("../../scripts/build-host.mjs", import.meta.url));
+const source = fileURLToPath(new URL("./engine-process.ts", import.meta.url));
+const home = new URL("../dist/", import.meta.url);
+let isBuilt = false;
+
+/** The engine's process and the store's threads as `npm start` puts them together: people run those, and not the sources. */
+function buildEngine(): URL {
+  if (!isBuilt) {
+    const args = [script, fileURLToPath(home), `engine=${relative(root, source)}`];
+    const built = spawnSync(process.execPath, args, { stdio: "inherit" });
+    if (built.status !== 0) throw new Error("The engine could not be built.");
+    isBuilt = true;
+  }
+  return new URL("engine.js", home);
+}
+
+const cache = new URL("../../node_modules/.cache/holdfast/compiled/", import.meta.url);
+/** As the host does: what one start has compiled the next one takes over, and so do its threads. */
+const compileCache = fileURLToPath(cache);
 
 export function startEngine<Name extends TaskName>(
   name: Name,

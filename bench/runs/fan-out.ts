@@ -1,6 +1,6 @@
 import { createClient } from "@holdfast/client";
 
-import { lineOf } from "../harness/line-of.ts";
+import { lineOf } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import {
   askForLongAnswer,

@@ -2,7 +2,7 @@ import type { Store } from "@holdfast/engine";
 import { aDelta, aMessageId, anEvent } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
-import { lineOf } from "../harness/line-of.ts";
+import { lineOf } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import { type Stint, startWriter } from "../store/writer-client.ts";

@@ -6,7 +6,7 @@ import { admitAlone } from "./admission.ts";
 import { fanOut } from "./fan-out.ts";
 import { weighSessions } from "./memory.ts";
 import { recoverLiveRuns, recoverLongJournal } from "./recovery.ts";
-import { sizeTable } from "./sizes.ts";
+import { sizeTable } from "./bench.ts";
 import { streamLiveRuns } from "./w3-live-runs.ts";
 
 const workloads = [

@@ -1,5 +1,4 @@
-import { type Line } from "../harness/figures.ts";
-import { lineOf } from "../harness/line-of.ts";
+import { type Line, lineOf } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import type { Bench } from "./bench.ts";

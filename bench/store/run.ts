@@ -4,7 +4,7 @@ import { chooseSizes } from "../harness/sizes.ts";
 import { type Report } from "../harness/report.ts";
 import { measureOnEach } from "./backends.ts";
 import { openCorpus } from "./corpus.ts";
-import { sizeTable } from "./sizes.ts";
+import { sizeTable } from "./bench.ts";
 import { streamMany } from "./streaming.ts";
 import { appendAlone, appendBytes } from "./w1-append.ts";
 import { appendGroups } from "./w1-groups.ts";

@@ -4,8 +4,7 @@ import { type Seq, sessionId, type SessionId } from "@holdfast/protocol";
 import { bare, type Line, ours } from "../harness/figures.ts";
 import { type Contender, interleaveApart } from "../harness/interleave.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { uncachedCursor } from "./another-place.ts";
-import { type Bench, loopLine } from "./bench.ts";
+import { uncachedCursor, type Bench, loopLine } from "./bench.ts";
 import { fillSession, benchOwner } from "./fill.ts";
 
 const shown = 50;

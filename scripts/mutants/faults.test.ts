@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-import { createFolder } from "../../test/support/folder.ts";
+import { createFolder } from "@holdfast/testing/process/folder";
 import { walkSources } from "../list-sources.ts";
 import { allMutants } from "./faults/index.ts";
 import { findTest } from "./find-test.ts";

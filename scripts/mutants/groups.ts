@@ -10,15 +10,15 @@ export interface Group {
 export const groups: Readonly<Record<string, Group>> = {
   log: {
     mutate: ["packages/engine/src/log"],
-    tests: ["packages/engine/src/log", "packages/store/src/memory/conformance.test.ts"],
+    tests: ["packages/engine/src/log", "packages/testing/src/reference-store/conformance.test.ts"],
   },
   run: {
     mutate: ["packages/engine/src/run"],
     tests: ["packages/engine/src/run"],
   },
   memory: {
-    mutate: ["packages/store/src/memory"],
-    tests: ["packages/store/src/memory"],
+    mutate: ["packages/testing/src/reference-store"],
+    tests: ["packages/testing/src/reference-store"],
   },
   sqlite: {
     mutate: ["packages/store/src/sqlite/write"],
@@ -26,12 +26,12 @@ export const groups: Readonly<Record<string, Group>> = {
     inThreads: true,
   },
   reducer: {
-    mutate: ["packages/protocol/src/reducer"],
-    tests: ["packages/protocol/src/reducer"],
+    mutate: ["packages/client/src/reducer"],
+    tests: ["packages/client/src/reducer"],
   },
   policies: {
-    mutate: ["packages/host/src/policy"],
-    tests: ["packages/host/src/policy"],
+    mutate: ["packages/host/src/agent/policy"],
+    tests: ["packages/host/src/agent/policy"],
   },
 };
 

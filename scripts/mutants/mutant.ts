@@ -3,7 +3,7 @@
  * that name, the edit must match in exactly one of them; where it matches in more, add the file:
  * `engine/cache.ts/AgentCache.borrow`. SQL files are named directly: `store/0002-leases.sql`.
  */
-export type Where = `${"protocol" | "engine" | "store" | "host"}/${string}`;
+export type Where = `${"protocol" | "client" | "engine" | "store" | "host" | "testing"}/${string}`;
 
 /** One change to the sources. `drop`, `replace` and `given` are patterns: see `Pattern`. */
 export type Edit = { readonly in: Where } &

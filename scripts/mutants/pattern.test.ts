@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { createFolder } from "../../test/support/folder.ts";
+import { createFolder } from "@holdfast/testing/process/folder";
 import type { Edit, Mutant } from "./mutant.ts";
 import { plant, StaleFault } from "./plant.ts";
 import { Sources } from "./sources.ts";

@@ -1,4 +1,4 @@
-import { startPostgres } from "../../test/support/postgres-global.ts";
+import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
 import { walkSources } from "../list-sources.ts";
 import { allMutants } from "./faults/index.ts";
 import { findTest } from "./find-test.ts";

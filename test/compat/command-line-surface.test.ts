@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
-import { requirePage } from "../support/page.ts";
-import { startHost, type WhenOver } from "../support/process.ts";
-import { followUntil, hasEnded, serve, valueOf } from "../whole/client.ts";
-import { makeFolder, settingsFor } from "../whole/host.ts";
-import { startOnTerminal } from "../whole/terminal.ts";
+import { requirePage } from "../e2e/page/require-page.ts";
+import { startHost, type OnCleanup } from "@holdfast/testing/process/start-process";
+import { followUntil, hasEnded, serveWithClient, valueOf } from "../e2e/served-host.ts";
+import { makeFolder, settingsFor } from "../e2e/served-host.ts";
+import { startOnTerminal } from "../e2e/terminal.ts";
 import { commandsIn, settingsIn, usagesIn } from "./command-help.ts";
 import { schemaFacts } from "./facts.ts";
 import { fileFacts } from "./files.ts";
@@ -16,7 +16,7 @@ import { expectSurface } from "./surface.ts";
 beforeEach(requirePage);
 
 const parallelProcesses = 3;
-let host: Awaited<ReturnType<typeof serve>>;
+let host: Awaited<ReturnType<typeof serveWithClient>>;
 const ends: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
   host = await serveHerons((end) => void ends.unshift(end));
@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /** A host with one session, in which search finds "herons". */
-async function serveHerons(whenOver?: WhenOver) {
-  const served = await serve({ HOLDFAST_MODEL: "rehearsal" }, whenOver);
+async function serveHerons(whenOver?: OnCleanup) {
+  const served = await serveWithClient({ HOLDFAST_MODEL: "rehearsal" }, whenOver);
   const { client } = served;
   const { session } = valueOf(await client.createSession({ body: { title: "Herons" } }));
   const body = { clientId: "one", text: "herons {words:2}" };
@@ -135,11 +135,11 @@ async function interruptedCode(): Promise<number | null> {
     HOLDFAST_LEASE_MS: "1000",
     HOLDFAST_MODEL: "rehearsal",
   };
-  const first = await serve(settings);
+  const first = await serveWithClient(settings);
   const command = start(["run", "--wait", "60", slowly], first.home);
   await command.saying(/\w+ \w+/);
   await first.host.kill();
-  await serve({ ...settings, HOLDFAST_HOME: first.home });
+  await serveWithClient({ ...settings, HOLDFAST_HOME: first.home });
   return (await command.exited).code;
 }
 

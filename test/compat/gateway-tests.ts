@@ -1,8 +1,8 @@
-import { isSigned } from "@holdfast/host/testing";
+import { isSigned } from "@holdfast/testing/host/webhook-receiver";
 import { expect, test } from "vitest";
 
-import type { FakeBotApi, ShownMessage } from "../support/telegram/index.ts";
-import { textIn, valueOf } from "../whole/client.ts";
+import type { FakeBotApi, ShownMessage } from "@holdfast/testing/telegram/fake-bot-api";
+import { textIn, valueOf } from "../e2e/served-host.ts";
 import { endsOf, type OpenedHome, outline, resultsIn } from "./open-home.ts";
 import type { SessionName } from "./snapshot.ts";
 

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 
-import { requirePage } from "../support/page.ts";
-import { startProcess } from "../support/process.ts";
-import { makeFolder, settingsFor } from "../whole/host.ts";
+import { requirePage } from "../e2e/page/require-page.ts";
+import { startProcess } from "@holdfast/testing/process/start-process";
+import { makeFolder, settingsFor } from "../e2e/served-host.ts";
 import { fieldFacts, schemaFacts } from "./facts.ts";
 import { fileFacts, filesBelow } from "./files.ts";
 import { blocksOf, frameFacts } from "./frames.ts";

@@ -1,8 +1,8 @@
 import { problem } from "@holdfast/protocol";
 import { afterAll, beforeAll, beforeEach, test } from "vitest";
 
-import { requirePage } from "../support/page.ts";
-import { serve, valueOf } from "../whole/client.ts";
+import { requirePage } from "../e2e/page/require-page.ts";
+import { serveWithClient, valueOf } from "../e2e/served-host.ts";
 import {
   type ApiDocument,
   componentFacts,
@@ -16,11 +16,11 @@ import { expectSurface } from "./surface.ts";
 
 beforeEach(requirePage);
 
-let host: Awaited<ReturnType<typeof serve>>;
+let host: Awaited<ReturnType<typeof serveWithClient>>;
 let described: ApiDocument;
 const ends: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
-  host = await serve({}, (end) => void ends.unshift(end));
+  host = await serveWithClient({}, (end) => void ends.unshift(end));
   described = valueOf(await host.client.openapi()) as unknown as ApiDocument;
 });
 afterAll(async () => {

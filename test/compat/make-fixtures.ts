@@ -11,10 +11,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { createDatabase } from "../support/postgres.ts";
-import { startPostgres } from "../support/postgres-global.ts";
-import { startPostgresProxy } from "../support/postgres-proxy.ts";
-import type { WhenOver } from "../support/process.ts";
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
+import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
+import type { OnCleanup } from "@holdfast/testing/process/start-process";
 import { type Backend, type FixtureKind, fixturePath, pack } from "./archive.ts";
 import { dumpPostgres } from "./make/dump-postgres.ts";
 import { makeHome } from "./make/scenario.ts";
@@ -27,7 +27,7 @@ interface StorePlace {
   readonly dump: () => Promise<string | null>;
 }
 
-const stores: Record<Backend, (home: string, whenOver: WhenOver) => Promise<StorePlace>> = {
+const stores: Record<Backend, (home: string, whenOver: OnCleanup) => Promise<StorePlace>> = {
   async sqlite(home, whenOver) {
     let blocker: DatabaseSync | undefined;
     // Closed only after the archive is made: closing the last connection would truncate the killed host's log.
@@ -57,7 +57,7 @@ const stores: Record<Backend, (home: string, whenOver: WhenOver) => Promise<Stor
   },
 };
 
-async function make(kind: FixtureKind, backend: Backend, whenOver: WhenOver): Promise<void> {
+async function make(kind: FixtureKind, backend: Backend, whenOver: OnCleanup): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-compat-"));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, "home");
@@ -72,7 +72,7 @@ mkdirSync(new URL("fixtures/", import.meta.url), { recursive: true });
 for (const backend of ["sqlite", "postgres"] as const)
   for (const kind of ["home", "spill"] as const) {
     if (existsSync(fixturePath(kind, backend))) continue;
-    const ends: Parameters<WhenOver>[0][] = [];
+    const ends: Parameters<OnCleanup>[0][] = [];
     try {
       await make(kind, backend, (end) => void ends.push(end));
     } finally {

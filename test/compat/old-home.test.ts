@@ -1,6 +1,6 @@
 import { beforeEach, describe } from "vitest";
 
-import { requirePage } from "../support/page.ts";
+import { requirePage } from "../e2e/page/require-page.ts";
 import { testOldHomes } from "./suite.ts";
 
 beforeEach(requirePage);

@@ -1,26 +1,19 @@
-import { openHookReceiver } from "@holdfast/host/testing";
-import type {
-  Client,
-  EntryView,
-  RunId,
-  SessionId,
-  SessionRead,
-  SessionState,
-  StoredEvent,
-} from "@holdfast/protocol";
+import { openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
+import type { Client, SessionState } from "@holdfast/client";
+import type { EntryView, RunId, SessionId, SessionRead, StoredEvent } from "@holdfast/protocol";
 
-import { startHost, type StartedProcess } from "../support/process.ts";
-import { FakeBotApi } from "../support/telegram/index.ts";
+import { startHost, type StartedProcess } from "@holdfast/testing/process/start-process";
+import { FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import {
   followUntil,
   hasEnded,
   readLog,
-  serve,
+  serveWithClient,
   textIn,
   valueOf,
-  wordsIn,
-} from "../whole/client.ts";
-import { settingsFor } from "../whole/host.ts";
+  countWords,
+} from "../e2e/served-host.ts";
+import { settingsFor } from "../e2e/served-host.ts";
 import { postSigned } from "./post-signed.ts";
 import { type RestoredHome, restoreHome, type RestoreOptions } from "./restore.ts";
 import type { HomeSnapshot, SessionName } from "./snapshot.ts";
@@ -31,7 +24,7 @@ export interface OpenedHome extends RestoredHome<HomeSnapshot> {
   readonly address: string;
   readonly client: Client;
   readonly telegram: FakeBotApi;
-  readonly receiver: Awaited<ReturnType<typeof openHookReceiver>>;
+  readonly receiver: Awaited<ReturnType<typeof openWebhookReceiver>>;
   readonly idOf: (name: SessionName) => SessionId;
   readonly read: (name: SessionName) => Promise<SessionRead>;
   /** The session once its run has ended and its inbox is empty. */
@@ -54,7 +47,7 @@ export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<O
   whenOver(() => telegram.stop());
   // Its update ids go on from where they were.
   while (telegram.nextUpdate < snapshot.telegram.nextUpdate) telegram.push({});
-  const receiver = await openHookReceiver();
+  const receiver = await openWebhookReceiver();
   whenOver(() => receiver.close());
   const ci = { secret: snapshot.webhooks.ciSecret, url: receiver.url, network: "private" };
   const settings = {
@@ -62,7 +55,7 @@ export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<O
     HOLDFAST_TELEGRAM_API_ROOT: telegram.address,
     HOLDFAST_WEBHOOKS: JSON.stringify({ ci }),
   };
-  const { host, address, client } = await serve(settings, whenOver);
+  const { host, address, client } = await serveWithClient(settings, whenOver);
   const idOf = (name: SessionName): SessionId => snapshot.sessions[name].session.id;
   const read = async (name: SessionName): Promise<SessionRead> =>
     valueOf(await client.readSession({ params: { id: idOf(name) } }));
@@ -83,7 +76,7 @@ export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<O
       return postSigned({ address, name: "home", secret, id, message, at: restored.now() });
     },
     command: async (...args) => {
-      const process = startHost(args, { env: settingsFor(settings), whenOver });
+      const process = startHost(args, { env: settingsFor(settings), onCleanup: whenOver });
       const { code } = await process.exited;
       return { code, output: process.stdout() + process.stderr() };
     },
@@ -108,7 +101,7 @@ export function outline(entries: readonly EntryView[]): readonly string[] {
     if (entry.role === "user") return `user: ${textIn(entry).split(" {")[0] ?? ""}`;
     if (entry.role === "tool") return "tool";
     const kind = entry.partial === undefined ? "answer" : "partial answer";
-    return `${kind} of ${wordsIn(textIn(entry))} words`;
+    return `${kind} of ${countWords(textIn(entry))} words`;
   });
 }
 

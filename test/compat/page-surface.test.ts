@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 
-import { hear } from "../support/page-hear.ts";
-import { createPageRig, messageField, say, untilDone } from "../support/page-rig.ts";
-import { valueOf } from "../whole/client.ts";
+import { replaceAnswers } from "../e2e/page/page-rig.ts";
+import { createPageRig, messageField, say, untilDone } from "../e2e/page/page-rig.ts";
+import { valueOf } from "../e2e/served-host.ts";
 import { fieldFacts, withoutIds } from "./facts.ts";
 import { type NotedName, noteStorage } from "./note-storage.ts";
 import { expectSurface } from "./surface.ts";
@@ -52,7 +52,7 @@ async function usePage(): Promise<SeenPage> {
   await tab.locator('a[href*="at="]').first().click();
   await tab.waitForURL(/at=/);
   await noteLinks(tab, addresses);
-  await hear(tab, "$$x^2$$");
+  await replaceAnswers(tab, "$$x^2$$");
   await tab.locator("iframe").waitFor({ state: "attached" });
   await tab.keyboard.press("Control+Shift+O");
   await tab.waitForURL(/from=/);

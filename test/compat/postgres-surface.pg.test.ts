@@ -2,7 +2,7 @@ import { openPostgresStore } from "@holdfast/store/postgres";
 import { Client } from "pg";
 import { test } from "vitest";
 
-import { createDatabase } from "../support/postgres.ts";
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { expectSurface } from "./surface.ts";
 
 /** Each query returns lines of text, without objects of PostgreSQL itself and of extensions. */

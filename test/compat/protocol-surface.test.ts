@@ -1,17 +1,16 @@
 import {
   commands,
-  encodeComment,
-  encodeEventFrame,
-  encodeListHint,
-  encodeResync,
-  encodeRetry,
-  encodeStatus,
-  encodeWatchedFrame,
+  encodeSseComment,
+  encodeEventSseFrame,
+  encodeListSseFrame,
+  encodeResyncSseFrame,
+  encodeSseRetry,
+  encodeStatusSseFrame,
+  encodeWatchedSseFrame,
   eventDefinitions,
   idPrefixes,
   ids,
   listHint,
-  parseTyped,
   problemKinds,
   problemMediaType,
   resync,
@@ -19,6 +18,7 @@ import {
   storedEvent,
   streamStatus,
 } from "@holdfast/protocol";
+import { parseInput } from "@holdfast/client";
 import { test } from "vitest";
 
 import { schemaFacts, shapeFacts } from "./facts.ts";
@@ -41,13 +41,13 @@ test("stream frames keep their names and fields", () => {
   const seq = 1 as Seq;
   const event = { seq, id: ids.make("event"), type: "session.trashed", v: 1, at: 0, data: {} };
   const written = {
-    comment: encodeComment("text"),
-    event: encodeEventFrame(event),
-    list: encodeListHint({ ...sample, session: null }),
-    resync: encodeResync({ ...sample, reason: "ahead", seq }),
-    retry: encodeRetry(1),
-    status: encodeStatus({ ...sample, code: "x", text: "x" }),
-    watched: encodeWatchedFrame(sample.sessionId, event, new Map([[sample.sessionId, seq]])),
+    comment: encodeSseComment("text"),
+    event: encodeEventSseFrame(event),
+    list: encodeListSseFrame({ ...sample, session: null }),
+    resync: encodeResyncSseFrame({ ...sample, reason: "ahead", seq }),
+    retry: encodeSseRetry(1),
+    status: encodeStatusSseFrame({ ...sample, code: "x", text: "x" }),
+    watched: encodeWatchedSseFrame(sample.sessionId, event, new Map([[sample.sessionId, seq]])),
   };
   const facts = Object.entries(written).flatMap(([name, text]) =>
     blocksOf(text).flatMap((block) => frameFacts(`${name} frame`, block)),
@@ -68,7 +68,7 @@ test("slash commands keep their names, aliases and arguments", () => {
   const names = commands.flatMap(({ name, aliases }) => [name, ...aliases]);
   const facts = names.flatMap((name) =>
     ["", " 3", " md", " some words"].map((argument) => {
-      const typed = parseTyped(`/${name}${argument}`);
+      const typed = parseInput(`/${name}${argument}`);
       const meant = typed.kind === "command" ? `/${typed.invocation.name}` : "refused";
       return `/${name}${argument}: ${meant}`;
     }),

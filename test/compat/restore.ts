@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { Client } from "pg";
 
-import { createDatabase } from "../support/postgres.ts";
-import type { WhenOver } from "../support/process.ts";
-import { makeFolder } from "../whole/host.ts";
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import type { OnCleanup } from "@holdfast/testing/process/start-process";
+import { makeFolder } from "../e2e/served-host.ts";
 import { type Backend, type FixtureKind, unpack } from "./archive.ts";
 import { preload } from "./preload.ts";
 
@@ -24,7 +24,7 @@ export interface RestoreOptions {
   readonly backend: Backend;
   /** What the clock shows when the home is opened, counted from the kill. */
   readonly laterMs: number;
-  readonly whenOver: WhenOver;
+  readonly whenOver: OnCleanup;
 }
 
 /**
@@ -65,7 +65,7 @@ export async function restoreHome<Snapshot extends { readonly killedAt: number }
 async function restoreDatabase(
   dump: string,
   openedAt: number,
-  whenOver: WhenOver,
+  whenOver: OnCleanup,
 ): Promise<string> {
   const database = await createDatabase();
   whenOver(async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ApprovalView, SessionId } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { followUntil, hasEnded, textIn, valueOf } from "../whole/client.ts";
+import { followUntil, hasEnded, textIn, valueOf } from "../e2e/served-host.ts";
 import { endsOf, type OpenedHome, outline, resultsIn } from "./open-home.ts";
 import { liveText, type SessionName, sessionNames } from "./snapshot.ts";
 

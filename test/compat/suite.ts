@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { WhenOver } from "../support/process.ts";
-import { followUntil, serve, textIn, valueOf } from "../whole/client.ts";
+import type { OnCleanup } from "@holdfast/testing/process/start-process";
+import { followUntil, serveWithClient, textIn, valueOf } from "../e2e/served-host.ts";
 import type { Backend } from "./archive.ts";
 import { testGateway } from "./gateway-tests.ts";
 import { endsOf, type OpenedHome, openHome, resultsIn } from "./open-home.ts";
@@ -18,8 +18,8 @@ const sixtyDaysMs = 60 * 24 * 60 * minuteMs;
 
 /** Opens the fixtures of a backend with today's host. */
 export function testOldHomes(backend: Backend): void {
-  const ends: Parameters<WhenOver>[0][] = [];
-  const whenOver: WhenOver = (end) => void ends.push(end);
+  const ends: Parameters<OnCleanup>[0][] = [];
+  const whenOver: OnCleanup = (end) => void ends.push(end);
   const open = () =>
     Promise.all([
       openHome({ backend, laterMs: tenMinutesMs, whenOver }),
@@ -92,13 +92,16 @@ export function testOldHomes(backend: Backend): void {
   });
 }
 
-async function openSpill(backend: Backend, whenOver: WhenOver) {
+async function openSpill(backend: Backend, whenOver: OnCleanup) {
   const options = { kind: "spill", backend, laterMs: tenMinutesMs, whenOver } as const;
   const restored = await restoreHome<SpillSnapshot>(options);
   const spills = (): readonly string[] =>
     readdirSync(join(restored.home, "spill")).filter((name) => name.endsWith(".spill"));
   if (spills().length !== 1) throw new Error("The fixture has no spill.");
   // The run ends with what the file holds, instead of asking the model again.
-  const { client } = await serve({ ...restored.settings, HOLDFAST_RESUME: "off" }, whenOver);
+  const { client } = await serveWithClient(
+    { ...restored.settings, HOLDFAST_RESUME: "off" },
+    whenOver,
+  );
   return { ...restored, client, spills };
 }

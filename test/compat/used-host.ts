@@ -1,13 +1,14 @@
 import { createHmac } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Client, ids, type SessionId } from "@holdfast/protocol";
+import { type Client } from "@holdfast/client";
+import { ids, type SessionId } from "@holdfast/protocol";
 import { vi } from "vitest";
 
-import type { WhenOver } from "../support/process.ts";
-import { botToken, FakeBotApi } from "../support/telegram/index.ts";
-import { followUntil, hasEnded, serve, valueOf } from "../whole/client.ts";
-import { makeFolder } from "../whole/host.ts";
+import type { OnCleanup } from "@holdfast/testing/process/start-process";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
+import { followUntil, hasEnded, serveWithClient, valueOf } from "../e2e/served-host.ts";
+import { makeFolder } from "../e2e/served-host.ts";
 import { fileFacts } from "./files.ts";
 import { openStream } from "./frames.ts";
 import { openReceiver } from "./receiver.ts";
@@ -17,7 +18,7 @@ export const persona = "You answer in rhymes about herons.";
 const patience = { timeout: 40_000, interval: 50 };
 
 /** Starts a fully configured host, uses most features once, stops it and returns what was observed. */
-export async function observeHost(whenOver: WhenOver) {
+export async function observeHost(whenOver: OnCleanup) {
   const receiver = await openReceiver();
   whenOver(() => receiver.close());
   const platform = new FakeBotApi();
@@ -28,7 +29,7 @@ export async function observeHost(whenOver: WhenOver) {
   const variables = join(folder, "variables");
   mkdirSync(home, { mode: 0o700 });
   writeFileSync(join(home, "persona.md"), persona);
-  const { address, client, host, token } = await serve(
+  const { address, client, host, token } = await serveWithClient(
     {
       HOLDFAST_HOME: home,
       HOLDFAST_MODEL: "rehearsal",

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { type Client } from "@holdfast/client";
 import { type RunState, type SessionId } from "@holdfast/protocol";
 import { requirePage } from "./page/require-page.ts";
-import { serveWithClient, valueOf } from "./client.ts";
+import { serveWithClient, valueOf } from "./served-host.ts";
 
 beforeEach(requirePage);
 

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { BlobRow } from "@holdfast/engine";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { routes } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
+import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./served-host.ts";
 
 beforeEach(requirePage);
 

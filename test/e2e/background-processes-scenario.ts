@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@holdfast/client";
 import type { SessionId } from "@holdfast/protocol";
-import { followUntil, hasEnded, readLog, serveWithClient, valueOf } from "./client.ts";
+import { followUntil, hasEnded, readLog, serveWithClient, valueOf } from "./served-host.ts";
 
 export const settings = {
   HOLDFAST_LEASE_MS: "2000",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { executeCommand, describeProcess } from "@holdfast/client";
 import { requirePage } from "./page/require-page.ts";
-import { serveWithClient, valueOf } from "./client.ts";
+import { serveWithClient, valueOf } from "./served-host.ts";
 import {
   killBesideAProcess,
   startBackgroundProcess,

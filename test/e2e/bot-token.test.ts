@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { botToken } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { serveWithClient, valueOf } from "./client.ts";
+import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
+import { serveWithClient, valueOf } from "./served-host.ts";
 import { untilShown, serveBot, showsText, startFakeBotApi } from "./telegram-rig.ts";
 
 test("a bot that was connected through the API answers at once and after a restart, and its token is read back by nobody", async () => {

@@ -5,8 +5,7 @@ import { createClient } from "@holdfast/client";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
 import { startProcess } from "@holdfast/testing/process/start-process";
-import { valueOf } from "./client.ts";
-import { makeFolder, settingsFor } from "./served-host.ts";
+import { valueOf, makeFolder, settingsFor } from "./served-host.ts";
 
 beforeEach(requirePage);
 

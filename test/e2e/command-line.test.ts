@@ -12,8 +12,9 @@ import {
   textIn,
   valueOf,
   countWords,
-} from "./client.ts";
-import { makeFolder, settingsFor } from "./served-host.ts";
+  makeFolder,
+  settingsFor,
+} from "./served-host.ts";
 import { startOnPipes, startOnTerminal } from "./terminal.ts";
 
 beforeEach(requirePage);

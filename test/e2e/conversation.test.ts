@@ -23,8 +23,9 @@ import {
   textIn,
   valueOf,
   countWords,
-} from "./client.ts";
-import { makeFolder, settingsFor } from "./served-host.ts";
+  makeFolder,
+  settingsFor,
+} from "./served-host.ts";
 
 beforeEach(requirePage);
 

@@ -1,6 +1,6 @@
 import { type Client } from "@holdfast/client";
 import { type RunState, type SessionId, terminalStates } from "@holdfast/protocol";
-import { followUntil, hasEnded, readLog, serveWithClient, valueOf } from "./client.ts";
+import { followUntil, hasEnded, readLog, serveWithClient, valueOf } from "./served-host.ts";
 
 async function childrenOf(client: Client, parent: SessionId) {
   const query = { archived: true, tag: `child-of:${parent}` } as const;

@@ -4,8 +4,7 @@ import { createClient, type Result } from "@holdfast/client";
 import { beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
 import { hostScript, startProcess } from "@holdfast/testing/process/start-process";
-import { valueOf } from "./client.ts";
-import { makeFolder, settingsFor } from "./served-host.ts";
+import { valueOf, makeFolder, settingsFor } from "./served-host.ts";
 import { startOnPipes } from "./terminal.ts";
 
 beforeEach(requirePage);

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
-import { textIn, valueOf } from "./client.ts";
+import { textIn, valueOf } from "./served-host.ts";
 import { untilShown, serveBot, showsText, startFakeBotApi } from "./telegram-rig.ts";
 
 beforeEach(requirePage);

@@ -1,10 +1,10 @@
 import { webhookTestSecret } from "../../packages/host/test/support/gateway/webhook-rig.ts";
-import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
 import { createHmac } from "node:crypto";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
-import { serveWithClient, textIn, valueOf } from "./client.ts";
+import { serveWithClient, textIn, valueOf } from "./served-host.ts";
 
 beforeEach(requirePage);
 

@@ -10,7 +10,7 @@ import {
   textIn,
   valueOf,
   countWords,
-} from "./client.ts";
+} from "./served-host.ts";
 
 const settings = { HOLDFAST_RESUME: "ask" };
 const ends: (() => void | Promise<void>)[] = [];

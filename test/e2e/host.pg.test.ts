@@ -1,5 +1,5 @@
-import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
-import { openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
+import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp-http-server";
 import { runHere, serveHere } from "../../packages/host/test/support/command-rig.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";

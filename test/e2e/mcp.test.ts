@@ -2,8 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serveWithClient, valueOf } from "./client.ts";
-import { makeFolder } from "./served-host.ts";
+import { followUntil, hasEnded, serveWithClient, valueOf, makeFolder } from "./served-host.ts";
 
 beforeEach(requirePage);
 

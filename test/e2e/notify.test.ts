@@ -1,10 +1,9 @@
-import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
 import { startHost } from "@holdfast/testing/process/start-process";
-import { serveWithClient, valueOf } from "./client.ts";
-import { makeFolder, settingsFor } from "./served-host.ts";
+import { serveWithClient, valueOf, makeFolder, settingsFor } from "./served-host.ts";
 
 beforeEach(requirePage);
 

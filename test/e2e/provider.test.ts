@@ -11,8 +11,14 @@ import {
 } from "@holdfast/testing/host/providers/provider-server";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
-import { makeFolder } from "./served-host.ts";
+import {
+  followUntil,
+  hasEnded,
+  serveWithClient,
+  textIn,
+  valueOf,
+  makeFolder,
+} from "./served-host.ts";
 
 beforeEach(requirePage);
 

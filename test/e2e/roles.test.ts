@@ -3,8 +3,14 @@ import { beforeEach, expect, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
 import { startHost } from "@holdfast/testing/process/start-process";
-import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
-import { settingsFor } from "./served-host.ts";
+import {
+  followUntil,
+  hasEnded,
+  serveWithClient,
+  textIn,
+  valueOf,
+  settingsFor,
+} from "./served-host.ts";
 
 beforeEach(requirePage);
 

@@ -8,8 +8,14 @@ import { openSqliteStore } from "@holdfast/store";
 import { beforeEach, expect, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
-import { makeFolder } from "./served-host.ts";
+import {
+  followUntil,
+  hasEnded,
+  serveWithClient,
+  textIn,
+  valueOf,
+  makeFolder,
+} from "./served-host.ts";
 
 beforeEach(requirePage);
 

@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { startHost, type OnCleanup } from "@holdfast/testing/process/start-process";
+import { type Client, createClient, type SessionState } from "@holdfast/client";
+import { type MessageEntry, type Seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
 /** A folder that is gone when the test is over, unless told otherwise. */
 export function makeFolder(whenOver: OnCleanup = onTestFinished): string {
@@ -31,4 +33,53 @@ export async function serveFreshHome(
   const line = await host.line((text) => text.startsWith("Holdfast is at "));
   const link = /^Holdfast is at (\S+)/.exec(line)?.[1] ?? "";
   return { host, home, link, address: link.slice(0, link.indexOf("#")) };
+}
+
+/** A host as a process, and a client that speaks to it over HTTP. */
+export async function serveWithClient(settings: Record<string, string> = {}, whenOver?: OnCleanup) {
+  const served = await serveFreshHome(settings, whenOver);
+  const home = settings["HOLDFAST_HOME"] ?? served.home;
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  const connect = (): Client => createClient({ baseUrl: served.address, token });
+  const { host, address } = served;
+  return { host, home, address, token, connect, client: connect() };
+}
+
+export function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+}
+
+/** The state that a page shows, followed until it is as the test wants it. */
+export async function followUntil(
+  client: Client,
+  id: SessionId,
+  isReached: (state: SessionState) => boolean,
+): Promise<SessionState> {
+  for await (const item of client.open(id)) {
+    if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
+    if (item.kind === "state" && isReached(item.state)) return item.state;
+  }
+  throw new Error("The stream ended.");
+}
+
+export const hasEnded = ({ run, inbox }: SessionState): boolean =>
+  run !== null && run.endedAt !== null && inbox.length === 0;
+
+/** Every event up to the head that is still there by itself. */
+export async function readLog(client: Client, id: SessionId, head: Seq): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for await (const item of client.follow(id, 0 as Seq)) {
+    if (item.kind !== "event") throw new Error(JSON.stringify(item));
+    events.push(item.event);
+    if (item.event.seq >= head) break;
+  }
+  return events;
+}
+
+export const countWords = (text: string): number =>
+  text.split(/\s+/).filter((word) => word !== "").length;
+
+export function textIn(entry: MessageEntry): string {
+  return entry.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }

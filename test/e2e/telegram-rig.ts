@@ -1,11 +1,7 @@
 import { onTestFinished } from "vitest";
 
-import {
-  botToken,
-  FakeBotApi,
-  type ShownMessage,
-} from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { serveWithClient } from "./client.ts";
+import { botToken, FakeBotApi, type ShownMessage } from "@holdfast/testing/telegram/fake-bot-api";
+import { serveWithClient } from "./served-host.ts";
 
 export async function startFakeBotApi(): Promise<FakeBotApi> {
   const platform = new FakeBotApi();

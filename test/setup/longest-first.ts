@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What starts processes and waits for them comes first, and what takes a moment is left for the end: no core idles then. */
-const projects = ["whole", "postgres", "unit"];
+const projects = ["e2e", "postgres", "unit"];
 
 /** Short to read and long to run. The longest of all, whatever their size. */
 const longestFiles = [

@@ -1,4 +1,4 @@
-import type { RunView } from "@holdfast/protocol";
+import type { RunView, ScheduleTimes, ScheduleView } from "@holdfast/protocol";
 
 const retryTexts: Readonly<Record<string, string>> = {
   model_overloaded: "The provider asked to wait; it is asked again soon.",
@@ -10,4 +10,24 @@ const retryTexts: Readonly<Record<string, string>> = {
 export function describeRetry({ state, cause }: Pick<RunView, "state" | "cause">): string | null {
   if (state !== "running" || cause === null) return null;
   return retryTexts[cause] ?? "The model failed for a moment; it is asked again soon.";
+}
+
+const workdays = "mon tue wed thu fri";
+
+/** `Morning: weekdays 08:00 (Europe/Berlin)`, and what there is to know beside it. */
+export function describeSchedule(schedule: ScheduleView): string {
+  const { title, times, timeZone, state, last, nextAt } = schedule;
+  const off = state === "off" ? ", off" : nextAt === null ? ", over" : "";
+  const trouble =
+    last === null || normalOutcomes.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
+  return `${title}: ${describeTimes(times)} (${timeZone})${off}${trouble}`;
+}
+
+const normalOutcomes: ReadonlySet<string> = new Set(["accepted", "skipped"]);
+
+function describeTimes(times: ScheduleTimes): string {
+  if ("date" in times) return `${times.date} ${times.at}`;
+  const days = times.days.join(" ");
+  const named = times.days.length === 7 ? "daily" : days === workdays ? "weekdays" : days;
+  return `${named} ${times.at.join(", ")}`;
 }

@@ -6,8 +6,8 @@ export {
   startState,
   type RereadReason,
   type SessionState,
-} from "./reducer/reducer-state.ts";
-export { dropOldEntries } from "./reducer/keep-tail.ts";
+} from "./reducer/state.ts";
+export { dropOldEntries } from "./reducer/state.ts";
 export type { Gap } from "./reducer/state.ts";
 export * from "./client/create-client.ts";
 export {
@@ -16,17 +16,17 @@ export {
   type CommandRefusal,
   refusalFrom,
   describeError,
-} from "./commands/answers.ts";
-export { completeInput, type Completion } from "./commands/complete.ts";
+} from "./commands/command.ts";
+export { completeInput, type Completion } from "./commands/parse.ts";
 export { type CommandContext } from "./commands/command.ts";
 export { executeCommand } from "./commands/execute.ts";
-export { findSessions, shortId } from "./commands/find-session.ts";
-export { nearestName, similarNames } from "./commands/nearest.ts";
-export { describeProcess } from "./commands/about-processes.ts";
-export { describeSchedule } from "./schedule-words.ts";
+export { findSessions, shortId } from "./commands/sessions.ts";
+export { nearestName, similarNames } from "./commands/parse.ts";
+export { describeProcess } from "./commands/settings.ts";
+export { describeSchedule } from "./describe.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry } from "./describe.ts";
-export * from "./client/link.ts";
+export * from "./client/call-route.ts";
 export * from "./client/call-route.ts";
 export * from "./client/follow.ts";
 export * from "./client/open-session.ts";

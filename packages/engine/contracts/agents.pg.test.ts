@@ -6,9 +6,8 @@ import { type ModelRequest } from "../src/ports/model.ts";
 import { type RunnerDeps } from "../src/run/runner.ts";
 import { undo } from "../src/history/cut.ts";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { createRunner, createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-words";
 import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import {

@@ -1,19 +1,19 @@
-import { answerApproval } from "../src/run/answer.ts";
+import { answerApproval } from "../src/run/approvals.ts";
 import { branch } from "../src/history/branch.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 import { anApproval, anOwner, aRunState } from "@holdfast/testing/fixtures/factories";
 import { calls, fails, says } from "@holdfast/testing/fakes/scripted-model";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { type CallId, ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { openApprovalRig } from "@holdfast/testing/contracts/approval-rig";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type CrashPoint, withEvent } from "@holdfast/testing/contracts/dying-store";
+import { type CrashPoint, withEvent } from "@holdfast/testing/contracts/wrapped-stores";
 import {
   openContractRig,
   type ContractRig,

@@ -6,10 +6,14 @@ import { restore } from "../src/history/trash.ts";
 import { type Store } from "../src/ports/store.ts";
 import { systemClock } from "../src/ports/clock.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import {
+  createRunner,
+  createGate,
+  untilStreamed,
+  transcriptLines,
+} from "@holdfast/testing/rigs/run-rig";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createGate, untilStreamed, transcriptLines } from "@holdfast/testing/rigs/run-words";
 import {
   openTestSession,
   type TestSession,

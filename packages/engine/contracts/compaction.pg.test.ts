@@ -8,8 +8,7 @@ import { readContext } from "../src/context/read-context.ts";
 import { StoreFailure } from "../src/ports/store.ts";
 import { truncate, undo } from "../src/history/cut.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-words";
+import { createRunner, createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import {
   openTestSession,
   type TestSession,

@@ -15,7 +15,7 @@ import {
   toSeq,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openFullSession } from "@holdfast/testing/fixtures/damaged-audit";
 import {
   type TestSession,

@@ -18,7 +18,7 @@ import {
   countOnPostgres,
   countOnSqlite,
   type DatabaseWork,
-} from "@holdfast/testing/contracts/count-work";
+} from "@holdfast/testing/contracts/database-work";
 import {
   openStoreAt,
   postgresDatabase,

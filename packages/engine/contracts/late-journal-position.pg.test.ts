@@ -1,7 +1,7 @@
 import { undo } from "../src/history/cut.ts";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createGate, until, modelMessageText } from "@holdfast/testing/rigs/run-words";
+import { createGate, until, modelMessageText } from "@holdfast/testing/rigs/run-rig";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

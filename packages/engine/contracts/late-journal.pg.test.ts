@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
-import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-words";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-rig";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";

@@ -1,7 +1,7 @@
 import { clear } from "../src/history/cut.ts";
 import { type Store, StoreFailure } from "../src/ports/store.ts";
 import { aLane } from "@holdfast/testing/fixtures/factories";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
 import { openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
 import { ids } from "@holdfast/protocol";

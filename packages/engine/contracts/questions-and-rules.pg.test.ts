@@ -1,11 +1,10 @@
-import { answerApproval } from "../src/run/answer.ts";
+import { answerApproval } from "../src/run/approvals.ts";
 import { createLog } from "../src/log/log.ts";
 import { type ToolPolicy } from "../src/ports/tool.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult, createRunner } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
@@ -14,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
 import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-import { type Replies, repliesByPrompt } from "@holdfast/testing/contracts/runs-elsewhere";
+import { type Replies, repliesByPrompt } from "@holdfast/testing/contracts/peer-runs";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 

@@ -10,7 +10,8 @@ import {
   untilStreamed,
   transcriptLines,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   fails,
@@ -19,7 +20,6 @@ import {
   scriptedModel,
   type Script,
 } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
 import { type ManualClock, manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { type TestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -33,9 +33,9 @@ import {
 import {
   recordStatements,
   type StatementRecorder,
+  watchWrittenTables,
 } from "@holdfast/testing/contracts/statement-recorder";
 import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-import { watchWrittenTables } from "@holdfast/testing/contracts/tables-written";
 import { type WatchedStore, watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];

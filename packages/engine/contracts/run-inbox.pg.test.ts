@@ -6,7 +6,8 @@ import {
   untilRecorded,
   untilStreamed,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   gate,
@@ -14,7 +15,6 @@ import {
   type Script,
   scriptedModel,
 } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 

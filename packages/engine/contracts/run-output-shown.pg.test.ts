@@ -8,7 +8,8 @@ import {
   okResult,
   untilStreamed,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+} from "@holdfast/testing/rigs/run-rig";
 import { toSeq } from "@holdfast/testing/fixtures/factories";
 import {
   calls,
@@ -18,7 +19,6 @@ import {
   scriptedModel,
   thinks,
 } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { type TestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { ids, type StoredEvent } from "@holdfast/protocol";
@@ -34,7 +34,7 @@ import {
 import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
 import { holdOptions, holdWrites } from "@holdfast/testing/contracts/held-writes";
 import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-import { summarizeEvent } from "@holdfast/testing/contracts/runs-elsewhere";
+import { summarizeEvent } from "@holdfast/testing/contracts/peer-runs";
 import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];

@@ -1,10 +1,9 @@
 import { createLog } from "../src/log/log.ts";
 import { aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { createRunner, untilStreamed, until } from "@holdfast/testing/rigs/run-rig";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
 import { runState, type RunState } from "@holdfast/protocol";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

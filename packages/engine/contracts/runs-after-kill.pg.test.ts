@@ -1,9 +1,8 @@
 import { requestCancel } from "../src/run/cancel.ts";
 import { calls, hang, says } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { createRunner, untilStreamed, until } from "@holdfast/testing/rigs/run-rig";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -21,7 +20,7 @@ import {
   effectTools,
   type Replies,
   repliesByPrompt,
-} from "@holdfast/testing/contracts/runs-elsewhere";
+} from "@holdfast/testing/contracts/peer-runs";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 

@@ -1,10 +1,9 @@
 import { type Admission, admitMessage, type NewInput } from "../src/run/admit.ts";
 import { toSeq } from "@holdfast/testing/fixtures/factories";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { createRunner, until } from "@holdfast/testing/rigs/run-rig";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { until } from "@holdfast/testing/rigs/run-words";
 import { ids, type StoredEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 

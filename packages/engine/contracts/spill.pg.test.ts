@@ -8,7 +8,8 @@ import {
   createGate,
   okResult,
   until as comesTo,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   gate,
@@ -17,8 +18,7 @@ import {
   scriptedModel,
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { type ManualClock, manualClock } from "@holdfast/testing/fakes/manual-clock";
 import type { NewEvent, RunState } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

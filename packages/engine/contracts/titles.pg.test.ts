@@ -1,6 +1,6 @@
 import { createLog, type Log } from "../src/log/log.ts";
 import { type Store } from "../src/ports/store.ts";
-import { type Titler, type TitleResult } from "../src/ports/titler.ts";
+import { type Titler, type TitleResult } from "../src/ports/background-models.ts";
 import { TitleGenerator } from "../src/history/titles.ts";
 import { anEvent, aRunState, aSettledMessage } from "@holdfast/testing/fixtures/factories";
 import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";

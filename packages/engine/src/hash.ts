@@ -1,3 +1,5 @@
+import { type Id, idFromBytes, type IdKind } from "@holdfast/protocol";
+
 /**
  * 64 bits that tell texts apart, in two lanes that are mixed differently. It has to be quick and to need no waiting; it
  * guards nothing against somebody who wants two texts to look the same.
@@ -23,4 +25,22 @@ function mixBits(lane: number): number {
 
 function hex(lane: number): string {
   return (lane >>> 0).toString(16).padStart(8, "0");
+}
+
+const encoder = new TextEncoder();
+
+/** The SHA-256 of a value's JSON text, in hexadecimal. */
+export async function sha256OfJson(value: unknown): Promise<string> {
+  const bytes = encoder.encode(JSON.stringify(value));
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The same words, the same id: for what must be found again without having been told its name. */
+export async function deterministicId<K extends IdKind>(
+  kind: K,
+  ...words: readonly string[]
+): Promise<Id<K>> {
+  const bytes = new TextEncoder().encode(JSON.stringify([kind, ...words]));
+  return idFromBytes(kind, new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

@@ -6,16 +6,16 @@ export {
   type BorrowedAgent,
   type CacheFigures,
 } from "./agents/cache.ts";
-export type { BaselineStatus } from "./agents/baselines.ts";
+export type { BaselineStatus } from "./agents/cache-entry.ts";
 export { CacheEntry } from "./agents/cache-entry.ts";
-export type { CacheLimits, EvictionReason } from "./agents/victims.ts";
+export type { CacheLimits, EvictionReason } from "./agents/cache.ts";
 export {
   type CompactionLock,
   type CompactionLockOptions,
   createCompactionLock,
   type HeldLock,
 } from "./context/compaction-lock.ts";
-export { type Heartbeat, startHeartbeat } from "./log/compaction-lock-heartbeat.ts";
+export { type Heartbeat, startHeartbeat } from "./log/leases.ts";
 export {
   compactSession,
   type Compaction,
@@ -29,7 +29,7 @@ export {
   type FrameBytes,
   type HashMemo,
 } from "./context/build-context.ts";
-export { type Framed, frameContext, type FrameSource } from "./context/frame.ts";
+export { type Framed, frameContext, type FrameSource } from "./context/prefix.ts";
 export {
   contextKinds,
   type ContextKind,
@@ -39,8 +39,8 @@ export {
 } from "./context/describe-context.ts";
 export { shortHash } from "./hash.ts";
 export { type EpochResult, type EpochTarget, restoreEpoch } from "./context/restore-epoch.ts";
-export { pendingCalls } from "./context/messages.ts";
-export { redactSecrets } from "./context/redact.ts";
+export { pendingCalls } from "./context/build-context.ts";
+export { redactSecrets } from "./context/write-summary.ts";
 export { recordRequest, lastSentRequest, type SentRequest } from "./context/prefix.ts";
 export {
   type AppliedEpoch,
@@ -58,7 +58,7 @@ export {
 } from "./fsck/findings.ts";
 export { fsck, type FsckOptions, type FsckProgress, runFsck } from "./fsck/fsck.ts";
 export type { FsckMode } from "./fsck/check-session.ts";
-export type { IsFromPerson } from "./memory/capture.ts";
+export type { IsFromPerson } from "./memory/segment.ts";
 export { type Boundary, MemoryCommitter, type MemoryCommitterDeps } from "./memory/committer.ts";
 export { createRecall, type RecallQuery, type Recall } from "./memory/recall.ts";
 export {
@@ -66,7 +66,7 @@ export {
   ConversationReviewer,
   type ConversationReviewerDeps,
 } from "./memory/reviews.ts";
-export { type StepEntries, settleUnrunCalls } from "./run/begun-calls.ts";
+export { type StepEntries, settleUnrunCalls } from "./run/settle.ts";
 export {
   admitMessage,
   type Admission,
@@ -80,20 +80,20 @@ export {
   type AnswerResult,
   type AnswerDetails,
   expireApproval,
-} from "./run/answer.ts";
+} from "./run/approvals.ts";
 export { type CancelResult, requestCancel } from "./run/cancel.ts";
-export type { RunLimits } from "./run/spend.ts";
-export type { ContextFit } from "./run/fit-context.ts";
+export type { RunLimits } from "./run/drive.ts";
+export type { ContextFit } from "./run/run-context.ts";
 export { foldStep } from "./run/fold-step.ts";
 export { settleJournal } from "./recovery/settle-journal.ts";
 export { maxEntriesPerStep, type ResumePolicy } from "./recovery/take-over.ts";
 export { resumeRun, type ResumeResult, type ResumeTarget } from "./run/resume.ts";
 export { type RunEvents, usageData, createRunEvents } from "./run/settle.ts";
-export { inputEntry } from "./run/steer.ts";
+export { inputEntry } from "./run/claim.ts";
 export { RunHandle, type LossReason } from "./run/run-handle.ts";
 export { Runner, type RunnerDeps } from "./run/runner.ts";
 export { emptyCachedContext, type CachedContext } from "./run/run-context.ts";
-export type { RunAgentCache } from "./run/warm-run.ts";
+export type { RunAgentCache } from "./run/prepare-step.ts";
 export type { SpillState } from "./recovery/spill.ts";
 export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {

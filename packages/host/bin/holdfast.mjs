@@ -34,6 +34,8 @@ async function builtIsNewest() {
       const { mtimeMs } = statSync(new URL(entry.name, folder));
       return mtimeMs < built.mtimeMs || entry.name.endsWith(".test.ts");
     });
-  const sources = ["protocol", "engine", "store", "host"].map((name) => `../../${name}/src/`);
+  const sources = ["protocol", "client", "engine", "store", "host"].map(
+    (name) => `../../${name}/src/`,
+  );
   return sources.every((folder) => isOlder(new URL(folder, import.meta.url)));
 }

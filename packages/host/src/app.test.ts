@@ -6,8 +6,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { readConfig } from "./ops/config/read-config.ts";
 import { done } from "./util/outcome.ts";
-import { openApp } from "./open-host.ts";
-import { reportOnly } from "./ops/telemetry/telemetry-logger.ts";
+import { openApp } from "./app.ts";
+import { reportOnly } from "./ops/telemetry/logger.ts";
 
 const bot = { HOLDFAST_TELEGRAM_TOKEN: "123456:a-token-of-a-bot-that-nobody-has" };
 

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
-import { exitOnBrokenPipe } from "./cli/without-readers.ts";
+import { exitOnBrokenPipe } from "./cli/process-signals.ts";
 import { runCommandLine } from "./cli/cli.ts";
-import { limitYoungGeneration } from "./ops/health/young-space.ts";
+import { limitYoungGeneration } from "./ops/health/process-limits.ts";
 
 const args = process.argv.slice(2);
 if (args[0] === "serve") limitYoungGeneration();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Store } from "@holdfast/engine";
 
-import { chooseToken } from "./server/auth/choose-token.ts";
+import { chooseToken } from "./server/auth/token.ts";
 import { type Config, isPostgres } from "./ops/config/settings.ts";
 import { prepareHome } from "./ops/config/home.ts";
 import { done, failed, type Outcome } from "./util/outcome.ts";

@@ -4,8 +4,13 @@ import { once } from "node:events";
 import type { Holder } from "@holdfast/engine";
 import { describe, expect, test } from "vitest";
 
-import { createLiveness, currentHolder } from "./identity-index.ts";
-import { type SystemFacts, factsOf, thisSystem } from "./process-facts.ts";
+import {
+  createLiveness,
+  currentHolder,
+  type SystemFacts,
+  factsOf,
+  thisSystem,
+} from "./identity.ts";
 
 function holderOf(pid: number): Holder {
   return { ...factsOf(pid), thread: 0, agent: "test", nonce: "n" };

@@ -1,8 +1,7 @@
 import { checkStorePrograms } from "@holdfast/testing/model-check/check-programs";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { searchCases } from "@holdfast/testing/conformance/search/search";
 import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
-import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";

@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 
 import { createCompactionLock } from "@holdfast/engine";
 import { anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { TestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { currentHolder } from "../src/identity-index.ts";
+import { currentHolder } from "../src/identity.ts";
 import {
   openStoreAt,
   postgresDatabase,

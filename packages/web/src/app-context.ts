@@ -1,10 +1,10 @@
 import type { ApiError, Client } from "@holdfast/client";
 import type { ProblemCode } from "@holdfast/protocol";
 import { createContext, use, useSyncExternalStore } from "react";
-import type { HostStore } from "./host/state.ts";
+import type { HostStore } from "./host/host-store.ts";
 import type { ModelsStore } from "./models/models-store.ts";
 import type { Router } from "./router/router.ts";
-import type { SessionListStore } from "./sessions/list-store.ts";
+import type { SessionListStore } from "./sessions/session-list-store.ts";
 import type { ReadMarks } from "./sessions/read-marks.ts";
 import type { Selection } from "./sessions/bulk-actions.tsx";
 import type { UnsentStore } from "./talk/store/unsent-messages.ts";

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import { type AppDeps, AppProvider, useStore } from "./app-context.ts";
-import { type HostState, type HostStore, pollMs } from "./host/state.ts";
+import { type HostState, type HostStore, pollMs } from "./host/host-store.ts";
 import { UnreachableScreen, ConnectingScreen, SignInScreen } from "./shell/connection-screens.tsx";
 import { Shell } from "./shell/shell.tsx";
 

@@ -28,7 +28,7 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.3",
     fault: "a version that has grown is taken for the agent's own writes",
-    in: "engine/Baselines.standing",
+    in: "engine/Baselines.statusFor",
     replace: "$known.$version === $live",
     by: "$known.$version <= $live",
     tests: agents,
@@ -81,7 +81,7 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.7",
     fault: "a baseline without a session is not looked at",
-    in: "engine/Baselines.standing",
+    in: "engine/Baselines.statusFor",
     drop: 'this.$get("any")',
     tests: cache,
   },
@@ -105,14 +105,14 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.8",
     fault: "a version that cannot be read counts as another one",
-    in: "engine/Baselines.standing",
+    in: "engine/Baselines.statusFor",
     drop: 'if ($live === null) return "unknown";',
     tests: cache,
   },
   {
     line: "S1.8",
     fault: "a session that the agent does not know counts as changed",
-    in: "engine/Baselines.standing",
+    in: "engine/Baselines.statusFor",
     replace: '"new"',
     by: '"behind"',
     tests: cache,
@@ -127,7 +127,7 @@ export const agentMutants: readonly Mutant[] = [
       const reading = before.then(() => this.$liveVersion($request));
       shared.last = reading;
       const $live = await reading;`,
-    tests: "agents/eviction.test.ts",
+    tests: "agents/cache-eviction.test.ts",
   },
   {
     line: "S1.10",
@@ -141,8 +141,8 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.10",
     fault: "a run is bound to the session that its agent served first",
-    in: "engine/inHands",
-    replace: "const $known = $borrowed.$kept ?? emptyContext();",
+    in: "engine/borrowedRunAgent",
+    replace: "const $known = $borrowed.$kept ?? emptyCachedContext();",
     by: `$&
       const bound = $agent as { session?: typeof $run.session };
       bound.session ??= $run.session;
@@ -160,7 +160,7 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.11",
     fault: "a cut does not count in the version",
-    in: "protocol/counted",
+    in: "protocol/countedChanges",
     replace: 'if ($role === "entry") return { $version: $facts.$version + 1 };',
     by: `if ($role === "entry")
       return { $version: $facts.$version + ($event.type === "history.cut" ? 0 : 1) };`,
@@ -210,7 +210,7 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.15",
     fault: "an agent is given back at the version that its run began with",
-    in: "engine/inHands",
+    in: "engine/borrowedRunAgent",
     replace: "const { version: $version } = $run;",
     by: "const { versionBefore: $version } = $run;",
     tests: agents,

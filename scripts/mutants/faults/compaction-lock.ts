@@ -12,7 +12,7 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.1",
     fault: "who has acquired it is stored under another name",
-    in: "store/leases",
+    in: "store/leasesTable",
     replace: "holder: ($lease) => JSON.stringify($lease.$holder)",
     by: "holder: ($lease) => JSON.stringify({ ...$lease.$holder, agent: $lease.kind })",
     tests: lock,
@@ -100,7 +100,7 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.10",
     fault: "on PostgreSQL the row is not locked before it is looked at",
-    in: "store/lock",
+    in: "store/lockHeads",
     text: "ORDER BY session_id FOR UPDATE",
     by: "ORDER BY session_id",
     tests: leases,
@@ -156,14 +156,14 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.16",
     fault: "any holder's lease lets a commit through, whatever its fence",
-    in: "engine/holds",
+    in: "engine/holdsLease",
     drop: "$lease.fence === $under.fence",
     tests: leases,
   },
   {
     line: "S0.17",
     fault: "the heartbeat does not know that it has more time after a renewal",
-    in: "engine/beat",
+    in: "engine/renewUntilStopped",
     drop: "$safeUntil = $askedAt + $ttlMs;",
     tests: leases,
   },

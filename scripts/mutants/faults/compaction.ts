@@ -36,7 +36,7 @@ export const compactionMutants: readonly Mutant[] = [
   {
     line: "S0.12",
     fault: "the host keeps a lock of its own, which nobody else sees",
-    in: "host/openCompactor",
+    in: "host/createCompactor",
     replace: "lock: createCompactionLock($$args)",
     by: `lock: {
       ...createCompactionLock($$args),
@@ -48,7 +48,7 @@ export const compactionMutants: readonly Mutant[] = [
   {
     line: "S0.19",
     fault: "the summary covers whatever stands in the log when it is committed",
-    in: "engine/compactUnder",
+    in: "engine/compactUnderLock",
     replace: "covers: $plan.covers",
     by: `covers: {
       from: $plan.covers.from,
@@ -61,7 +61,7 @@ export const compactionMutants: readonly Mutant[] = [
   {
     line: "S0.19",
     fault: "a message that comes meanwhile makes the compaction fail",
-    in: "engine/compactUnder",
+    in: "engine/compactUnderLock",
     replace: "expect: { epoch: $row.epoch }",
     by: "expect: { epoch: $row.epoch, version: $row.version }",
     tests: compaction,
@@ -113,7 +113,7 @@ export const compactionMutants: readonly Mutant[] = [
     by: "undefined",
     also: [
       {
-        in: "engine/compactUnder",
+        in: "engine/compactUnderLock",
         drop: 'under: { lease: "compaction", fence: $lock.fence }',
       },
     ],

@@ -31,7 +31,7 @@ export const costMutants: readonly Mutant[] = [
   {
     line: "P12",
     fault: "on SQLite a write goes through all sessions for its own",
-    in: "store/bySession",
+    in: "store/sessionById",
     text: "WHERE s.id = ?",
     by: "WHERE s.id || '' = ?",
     tests,
@@ -39,7 +39,7 @@ export const costMutants: readonly Mutant[] = [
   {
     line: "P12",
     fault: "on PostgreSQL a write goes through all events for its own id",
-    in: "store/load",
+    in: "store/loadGroup",
     text: "FROM events WHERE id = ANY($6)",
     by: "FROM events WHERE id || '' = ANY($6)",
     tests,
@@ -47,7 +47,7 @@ export const costMutants: readonly Mutant[] = [
   {
     line: "S3.19",
     fault: "on PostgreSQL a checkpoint goes through all runs for its own",
-    in: "store/load",
+    in: "store/loadGroup",
     text: "FROM runs x WHERE id = ANY($2)",
     by: "FROM runs x WHERE id || '' = ANY($2)",
     tests,
@@ -55,7 +55,7 @@ export const costMutants: readonly Mutant[] = [
   {
     line: "S3.19",
     fault: "on SQLite a checkpoint goes through all runs for its own",
-    in: "store/runById",
+    in: "store/commit.ts/runById",
     text: "WHERE r.id = ?",
     by: "WHERE r.id || '' = ?",
     tests,

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const leaving = "memory-agents.pg.test.ts";
-const durable = "memory-durable.pg.test.ts";
+const leaving = "memory-and-eviction.pg.test.ts";
+const durable = "memory-durability.pg.test.ts";
 const memory = "memory.pg.test.ts";
 
 /** Where a run that was completed is ended and marked. */
@@ -13,14 +13,14 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.10",
     fault: "the handle outlives its agent",
-    in: "engine/MemoryKeeper.evict",
+    in: "engine/MemoryCommitter.evict",
     drop: "this.$handles.drop($session);",
     tests: leaving,
   },
   {
     line: "S2.10",
     fault: "the handle goes before the commit",
-    in: "engine/MemoryKeeper.evict",
+    in: "engine/MemoryCommitter.evict",
     replace: "this.$counts.eviction = (this.$counts.eviction ?? 0) + 1;",
     by: "this.$handles.drop($session);",
     given: ["this.$handles.drop($session)"],
@@ -37,7 +37,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.11",
     fault: "eviction commits one segment, and not what is newer",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     replace:
       'await this.$flush({ owner: $owner, session: $session }, { when: "due", reach: "known" });',
     by: "await this.$turns.get($session);",
@@ -73,7 +73,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.13",
     fault: "memory is committed under the lease of the session's runs",
-    in: "engine/takeLease",
+    in: "engine/acquireMemoryLease",
     replace: 'kind: "memory"',
     by: 'kind: "run"',
     tests: leaving,
@@ -116,7 +116,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.14",
     fault: "every turn has to be remembered",
-    in: "engine/markOf",
+    in: "engine/memoryMark",
     replace: "$remembers?.($run) ?? null",
     by: '$remembers?.($run) ?? { provider: "noted", configuration: "one" }',
     tests: durable,
@@ -149,7 +149,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.16",
     fault: "an empty id is registered like every other",
-    in: "engine/MemoryKeeper.register",
+    in: "engine/MemoryCommitter.register",
     replace: 'if ($session !== "") $registers;',
     by: "$registers",
     tests: memory,
@@ -157,7 +157,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.17",
     fault: "that it was tried is not written down before the provider is called",
-    in: "engine/underLease",
+    in: "engine/commitUnderLease",
     replace: 'const $tried = await $write("memory.tried", $data);',
     by: 'const $tried = { status: "committed" };',
     tests: durable,
@@ -173,14 +173,14 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.17",
     fault: "what a process left behind is nobody's until it rests long enough",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     drop: 'await this.$commitDue(Infinity, "boot").catch($onError);',
     tests: durable,
   },
   {
     line: "S2.18",
     fault: "a provider that hangs is waited for",
-    in: "engine/ask",
+    in: "engine/callProvider",
     replace: "Promise.race([$commit, $late])",
     by: "$commit",
     tests: durable,
@@ -188,7 +188,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.18",
     fault: "a provider that fails is asked again every minute",
-    in: "engine/pauseBehind",
+    in: "engine/retryDelayMs",
     replace: "$firstPauseMs * 2 ** Math.min($tries - 1, $most)",
     by: "$firstPauseMs",
     tests: durable,
@@ -196,14 +196,14 @@ export const lastingMutants: readonly Mutant[] = [
   {
     line: "S2.18",
     fault: "each failure leaves a handle in memory",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     drop: "!$opened.includes($handle)",
     tests: durable,
   },
   {
     line: "S2.18",
     fault: "a boundary does not care when the provider may be asked again",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     replace: "$next.retryAt !== null",
     by: "$next.retryAt === 0",
     tests: durable,

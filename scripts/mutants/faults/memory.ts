@@ -4,7 +4,7 @@ const memory = "memory.pg.test.ts";
 
 /** A handle whose commit has failed is not kept. */
 const forgotten = {
-  in: "engine/MemoryKeeper",
+  in: "engine/MemoryCommitter",
   drop: "this.$handles.keep($owner, $session, $handle);",
 } as const satisfies Edit;
 
@@ -13,7 +13,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.1",
     fault: "a commit clears all that is marked when it ends",
-    in: "engine/underLease",
+    in: "engine/commitUnderLease",
     replace: 'const $done = await $write("memory.committed", { key: $key, upTo: $upTo });',
     by: `const { marks } = await $log.store.reads.unremembered($owner, $session, 1_000);
       const $done = await $write("memory.committed", { key: $key, upTo: marks.at(-1)?.seq ?? $upTo });`,
@@ -23,7 +23,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.2",
     fault: "what the provider answers is not looked at",
-    in: "engine/underLease",
+    in: "engine/commitUnderLease",
     replace: '$answer.status === "committed" ? await $clear() : await $fail($answer)',
     by: "await $clear()",
     tests: memory,
@@ -31,7 +31,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.2",
     fault: "a failure forgets the handle",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     replace: 'if ($outcome === "failed") $away.add($key);',
     by: 'if ($outcome === "failed") this.$handles.drop($session);',
     given: ["this.$handles.settle($session, $owner)"],
@@ -47,14 +47,14 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.4",
     fault: "whoever is registered commits, whosever turns they are",
-    in: "engine/Handles.find",
+    in: "engine/MemoryHandles.find",
     drop: "ownerKey($registered.$its) === ownerKey($owner)",
     tests: memory,
   },
   {
     line: "S2.5",
     fault: "whoever is passed in commits, whosever turns they are",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     drop: "ownerKey($passed.$its) === ownerKey($owner)",
     tests: memory,
   },
@@ -69,7 +69,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.6",
     fault: "nothing to commit is answered as committed",
-    in: "engine/MemoryKeeper.commit",
+    in: "engine/MemoryCommitter.commit",
     replace: '(await $next) === "committed"',
     by: '!["failed", "held", "unreachable"].includes(await $next)',
     tests: memory,
@@ -77,7 +77,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.6",
     fault: "a session without a turn is committed to its provider all the same",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     replace: 'if ($next === null || $away.has($key)) return "nothing";',
     by: `const handle = this.$handles.first($target.session);
       if ($next === null && handle)
@@ -90,7 +90,7 @@ export const memoryMutants: readonly Mutant[] = [
     ],
     also: [
       {
-        in: "engine/Handles",
+        in: "engine/MemoryHandles",
         member: `first(session: SessionId): MemoryHandle | null {
           return this.$sessions.get(session)?.registered ?? null;
         }`,
@@ -102,7 +102,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.7",
     fault: "who has unregistered goes on committing",
-    in: "engine/MemoryKeeper.unregister",
+    in: "engine/MemoryCommitter.unregister",
     replace: '$session !== ""',
     by: '$session === ""',
     tests: memory,
@@ -110,7 +110,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.7",
     fault: "without a handle the oldest turn is given up",
-    in: "engine/underLease",
+    in: "engine/commitUnderLease",
     replace: 'outcome: "unreachable"',
     by: 'outcome: (await $clear(), "unreachable")',
     given: ['$answer.status === "committed" ? await $clear() : $failed'],
@@ -119,7 +119,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.8",
     fault: "the drain does not wait for the commit under way",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     replace: "await $before; return await $work();",
     by: "return await $work();",
     tests: memory,
@@ -127,7 +127,7 @@ export const memoryMutants: readonly Mutant[] = [
   {
     line: "S2.8",
     fault: "the drain waits for the commit under way, and for nothing else",
-    in: "engine/MemoryKeeper",
+    in: "engine/MemoryCommitter",
     replace: 'this.$commitDue(Infinity, "shutdown")',
     by: "Promise.all(this.$turns.values())",
     given: ["this.$turns.set($session, $done.promise)"],
@@ -138,6 +138,6 @@ export const memoryMutants: readonly Mutant[] = [
     fault: "the host takes no notice of which session is left",
     in: "host/sessionRoutes",
     drop: 'void $memory.boundary($owner, $previous, "new_session");',
-    tests: "page-honesty.test.ts",
+    tests: "page/connection-loss.test.ts",
   },
 ];

@@ -1,55 +1,55 @@
 import type { Mutant } from "../mutant.ts";
 
-const reducer = "reduce.property.test.ts";
+const reducer = "reducer/reduce.property.test.ts";
 const frames = "frames.property.test.ts";
-const client = "follow.test.ts";
+const client = "client/follow.test.ts";
 
 /** Faults that the protocol's property tests must notice. */
 export const protocolMutants: readonly Mutant[] = [
   {
     fault: "the reducer takes an event that it holds already",
-    in: "protocol/reduceEvent",
+    in: "client/reduceEvent",
     drop: "if ($event.seq <= $state.seq) return $state;",
     tests: reducer,
   },
   {
     fault: "a settled message is added and the live one stays",
-    in: "protocol/settleMessage",
+    in: "client/settleMessage",
     replace: "return $changeLive($explained, $event);",
     by: "return $explained;",
     tests: reducer,
   },
   {
     fault: "missing numbers are not noticed",
-    in: "protocol/reduceEvent",
+    in: "client/reduceEvent",
     replace: "gaps: $openGap($gaps, $from, $to)",
     by: "gaps: $gaps",
     tests: reducer,
   },
   {
     fault: "pruned numbers are taken for lost ones",
-    in: "protocol/explained",
+    in: "client/withGapsExplained",
     replace: "gaps: $explainGaps($gaps, $deltas)",
     by: "gaps: $gaps",
     tests: reducer,
   },
   {
     fault: "a range ends one number early",
-    in: "protocol/visibleIn",
+    in: "protocol/visibleEntries",
     replace: "$seq <= $to",
     by: "$seq < $to",
     tests: reducer,
   },
   {
     fault: "a prompt stays in the inbox after its run has begun",
-    in: "protocol/settleMessage",
+    in: "client/settleMessage",
     replace: "$inbox.filter($isOther)",
     by: "$inbox",
     tests: reducer,
   },
   {
     fault: "an ended run leaves its live parts behind",
-    in: "protocol/endRun",
+    in: "client/endRun",
     drop: "live: null",
     tests: reducer,
   },
@@ -81,20 +81,20 @@ export const protocolMutants: readonly Mutant[] = [
   },
   {
     fault: "an id without data hands its number to the next frame",
-    in: "protocol/createBlock",
+    in: "protocol/createBlockParser",
     drop: "$id = undefined;",
     tests: frames,
   },
   {
     fault: "the cursor is inclusive",
-    in: "protocol/followSession",
+    in: "client/followSession",
     replace: "$item.event.seq <= $cursor",
     by: "$item.event.seq < $cursor",
     tests: client,
   },
   {
     fault: "a reconnect begins where the first connection began",
-    in: "protocol/followSession",
+    in: "client/followSession",
     drop: "$cursor = $item.event.seq;",
     tests: client,
   },
@@ -111,6 +111,6 @@ export const protocolMutants: readonly Mutant[] = [
     replace: '{ kind: "known", event: $event }',
     by: '{ kind: "known", event: { ...$event, data: $definition.schema.parse($event.data) } }',
     given: ["$definition.schema.safeParse($event.data)"],
-    tests: "events/events.test.ts",
+    tests: "events/registry.test.ts",
   },
 ];

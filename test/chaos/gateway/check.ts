@@ -1,7 +1,7 @@
 import type { OutboxRow, RunRow, Store } from "@holdfast/engine";
 import { decodeEvent, outboxState, type OwnerId, type StoredEvent } from "@holdfast/protocol";
 
-import type { FakeBotApi, ShownMessage } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import type { FakeBotApi, ShownMessage } from "@holdfast/testing/telegram/fake-bot-api";
 
 export interface SentMessage {
   readonly chat: number;

@@ -1,5 +1,5 @@
-import type { FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import type { SeededRandom } from "@holdfast/testing/simulator/chance";
+import type { FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
+import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 
 /** A moment between an update and the delivery of its answer, as the platform sees it. */
 export interface CrashPoint {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { type Client, createClient } from "@holdfast/client";
 
-import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { builtHost } from "../built-host.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));

@@ -7,12 +7,12 @@ import { type Client } from "@holdfast/client";
 import { ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store";
 
-import { FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { ensureBuilt } from "../built-host.ts";
 import { checkGateway, type SentMessage } from "./check.ts";
 import { type GatewayHost, startGatewayHost } from "./host.ts";
 import { crashPointName, type CrashPoint, crashPoints, crashAt } from "./crash-points.ts";
-import { seededRandom } from "@holdfast/testing/simulator/chance";
+import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import type { ChaosResult } from "../report.ts";
 
 export interface GatewayChaosOptions {

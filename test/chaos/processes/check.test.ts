@@ -1,7 +1,6 @@
 import { toSeq } from "@holdfast/testing/fixtures/factories";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult, openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import type { SessionId, StoredEvent } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";

@@ -5,7 +5,7 @@ import type { KnownSessions, KnownSession } from "./known-sessions.ts";
 import type { History } from "./history.ts";
 import type { Endpoint } from "./managed-process.ts";
 import type { ClientResponse, ClientRequest } from "./protocol.ts";
-import type { SeededRandom } from "@holdfast/testing/simulator/chance";
+import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 
 export interface ClientOptions {
   readonly name: string;

@@ -5,7 +5,7 @@ import type { History } from "./history.ts";
 import type { ManagedProcess } from "./managed-process.ts";
 import type { StoreUnderTest } from "./store-under-test.ts";
 import { leaseMs, exitTimeoutMs } from "./protocol.ts";
-import type { SeededRandom } from "@holdfast/testing/simulator/chance";
+import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 
 export interface NemesisOptions {
   readonly kills: number;

@@ -23,7 +23,7 @@ import { Nemesis } from "./nemesis.ts";
 import { createStoreUnderTest, type StoreUnderTest } from "./store-under-test.ts";
 import type { Effect } from "./protocol.ts";
 import { processesWith, settle } from "./settle.ts";
-import { seededRandom } from "@holdfast/testing/simulator/chance";
+import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import type { ChaosResult } from "../report.ts";
 import { type Backend, openStore } from "../store/protocol.ts";
 

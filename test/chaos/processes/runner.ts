@@ -11,7 +11,7 @@ import { scriptedTurns, toolsWithEffects } from "./scripted-agent.ts";
 import { serveRequest } from "./serve-request.ts";
 import { type RunnerRequest, leaseMs, type RunnerOptions, type RunnerMessage } from "./protocol.ts";
 import { recordingStore } from "./recording-store.ts";
-import { seededRandom } from "@holdfast/testing/simulator/chance";
+import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import { writeLine } from "../write-line.ts";
 import { openStore } from "../store/protocol.ts";
 

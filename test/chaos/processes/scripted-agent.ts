@@ -9,7 +9,7 @@ import {
 } from "@holdfast/engine";
 
 import type { Effect } from "./protocol.ts";
-import type { SeededRandom } from "@holdfast/testing/simulator/chance";
+import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 
 /** What a message asks for, in the words that the host's own rehearsal model understands too. */
 export function writeScript(chance: SeededRandom): string {

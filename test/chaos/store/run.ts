@@ -8,7 +8,7 @@ import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
 import { compileCacheEnv } from "../built-host.ts";
-import { type SeededRandom, seededRandom } from "@holdfast/testing/simulator/chance";
+import { type SeededRandom, seededRandom } from "@holdfast/testing/simulator/scheduler";
 import type { ChaosResult } from "../report.ts";
 import { Ledger } from "./ledger.ts";
 import { type Backend, openStore, type WriterTask } from "./protocol.ts";

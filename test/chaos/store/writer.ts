@@ -15,7 +15,7 @@ import {
 } from "@holdfast/testing/fixtures/factories";
 import type { NewEvent, RunId } from "@holdfast/protocol";
 
-import { seededRandom } from "@holdfast/testing/simulator/chance";
+import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import { writeLine } from "../write-line.ts";
 import { openStore, type WriterTask, type WriterMessage } from "./protocol.ts";
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Client, SessionId, SessionRead, SessionState } from "@holdfast/protocol";
+import type { Client, SessionState } from "@holdfast/client";
+import type { SessionId, SessionRead } from "@holdfast/protocol";
 
-import { followUntil, hasEnded, valueOf } from "../../whole/client.ts";
+import { followUntil, hasEnded, valueOf } from "../../e2e/served-host.ts";
 
 type SessionBody = NonNullable<Parameters<Client["createSession"]>[0]>["body"];
 type MessageBody = NonNullable<Parameters<Client["sendMessage"]>[0]>["body"];

@@ -1,12 +1,12 @@
-import type { openHookReceiver } from "@holdfast/host/testing";
+import type { openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
 import type { OutboxView, SessionId } from "@holdfast/protocol";
 
-import type { FakeBotApi } from "../../support/telegram/index.ts";
-import { hasEnded, valueOf } from "../../whole/client.ts";
+import type { FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
+import { hasEnded, valueOf } from "../../e2e/served-host.ts";
 import { postSigned } from "../post-signed.ts";
 import { type Driver, until } from "./driver.ts";
 
-type Receiver = Awaited<ReturnType<typeof openHookReceiver>>;
+type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
 
 /** A pairing request, and three chats that are owed something when Telegram goes away. */
 export async function createChats({ client, follow }: Driver, telegram: FakeBotApi) {

@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { openHookReceiver } from "@holdfast/host/testing";
-import type { Client, SessionId, SessionRead } from "@holdfast/protocol";
+import { openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
+import type { Client } from "@holdfast/client";
+import type { SessionId, SessionRead } from "@holdfast/protocol";
 
-import { startHost, type WhenOver } from "../../support/process.ts";
-import { botToken, FakeBotApi } from "../../support/telegram/index.ts";
-import { serve, valueOf } from "../../whole/client.ts";
-import { settingsFor } from "../../whole/host.ts";
+import { startHost, type OnCleanup } from "@holdfast/testing/process/start-process";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
+import { serveWithClient, valueOf } from "../../e2e/served-host.ts";
+import { settingsFor } from "../../e2e/served-host.ts";
 import { preload } from "../preload.ts";
 import { type HomeSnapshot, liveText, type SessionName } from "../snapshot.ts";
 import { createDriver, type Driver, until } from "./driver.ts";
@@ -25,7 +26,7 @@ export interface ScenarioPlace {
   readonly home: string;
   /** Settings of a store that is not in the home. */
   readonly store: Record<string, string>;
-  readonly whenOver: WhenOver;
+  readonly whenOver: OnCleanup;
 }
 
 const ciSecret = "a-secret-that-both-sides-know";
@@ -35,7 +36,7 @@ export async function makeHome({ home, store, whenOver }: ScenarioPlace): Promis
   const telegram = new FakeBotApi();
   await telegram.start();
   whenOver(() => telegram.stop());
-  const receiver = await openHookReceiver(["hold"]);
+  const receiver = await openWebhookReceiver(["hold"]);
   whenOver(() => receiver.close());
   await configure(home, {
     model: "rehearsal",
@@ -53,7 +54,7 @@ export async function makeHome({ home, store, whenOver }: ScenarioPlace): Promis
     ...store,
     ...preload("make/set-hostname.ts"),
   };
-  const { host, address, client, token } = await serve(settings, whenOver);
+  const { host, address, client, token } = await serveWithClient(settings, whenOver);
   const driver = createDriver(client);
   const access = { token, ...(await signIn(client, address)) };
   const scheduled = await createSchedules(driver);
@@ -99,7 +100,7 @@ function expectMidStream(name: string, session: SessionRead): void {
 async function configure(home: string, settings: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, value] of Object.entries(settings)) {
     const env = settingsFor({ HOLDFAST_HOME: home });
-    const command = startHost(["config", "set", name, value], { env, whenOver: () => undefined });
+    const command = startHost(["config", "set", name, value], { env, onCleanup: () => undefined });
     const { code } = await command.exited;
     if (code !== 0) throw new Error(command.stderr());
   }

@@ -1,6 +1,6 @@
 import type { SessionId } from "@holdfast/protocol";
 
-import { hasEnded, valueOf } from "../../whole/client.ts";
+import { hasEnded, valueOf } from "../../e2e/served-host.ts";
 import type { Driver } from "./driver.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { serve } from "../../whole/client.ts";
+import { serveWithClient } from "../../e2e/served-host.ts";
 import { preload } from "../preload.ts";
 import { liveText, type SpillSnapshot } from "../snapshot.ts";
 import { createDriver, until } from "./driver.ts";
@@ -16,7 +16,7 @@ export interface SpillPlace extends ScenarioPlace {
 export async function makeSpill(place: SpillPlace): Promise<SpillSnapshot> {
   const { home, store, whenOver, blockStore } = place;
   const settings = { HOLDFAST_HOME: home, ...store, ...preload("make/set-hostname.ts") };
-  const { host, client } = await serve(settings, whenOver);
+  const { host, client } = await serveWithClient(settings, whenOver);
   const { createSession, send, follow, read } = createDriver(client);
   const id = await createSession();
   await send(id, "Tell me of the storm {rate:30}{words:2000}");

@@ -14,7 +14,7 @@ import {
   untilDone,
 } from "./page-rig.ts";
 import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
-import { readLog, valueOf } from "../client.ts";
+import { readLog, valueOf } from "../served-host.ts";
 
 const rig = createPageRig();
 

@@ -1,7 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { replaceAnswers } from "./page-hear.ts";
-import { answers, createPageRig, say, untilDone } from "./page-rig.ts";
+import { replaceAnswers, answers, createPageRig, say, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
 const fence = (language: string, ...lines: string[]) =>

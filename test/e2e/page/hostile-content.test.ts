@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { replaceAnswers } from "./page-hear.ts";
-import { answers, createPageRig, say, sessionOf, untilDone } from "./page-rig.ts";
+import { replaceAnswers, answers, createPageRig, say, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
 

@@ -1,10 +1,16 @@
-import { type Client, createClient } from "@holdfast/client";
-import { type MessageEntry, type SessionId, textOf } from "@holdfast/protocol";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from "vitest";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
+import { type Client, createClient } from "@holdfast/client";
+import {
+  type MessageEntry,
+  type SessionId,
+  textOf,
+  type EntryView,
+  type SessionRead,
+  sessionRead,
+} from "@holdfast/protocol";
 import { makeFolder, settingsFor } from "../served-host.ts";
 import { launchBrowser } from "@holdfast/testing/browser/browser";
 import { findFreePort } from "@holdfast/testing/process/free-port";
@@ -156,4 +162,20 @@ export async function expectShownIsStored(tab: Page, client: Client): Promise<vo
         onScreen.length === inStore.length &&
         inStore.every((text, index) => onScreen[index]?.startsWith(text) === true),
     );
+}
+
+/** The conversation as the host answers it, with what another model would have said in place of what was said. */
+export async function replaceAnswers(tab: Page, text: string): Promise<void> {
+  await tab.route(/\/api\/sessions\/ses_[^/?]+(\?.*)?$/, async (route) => {
+    const answer = await route.fetch();
+    const read: SessionRead = sessionRead.parse(await answer.json());
+    const entries = read.entries.map((entry): EntryView =>
+      entry.type === "message" && entry.role === "assistant"
+        ? { ...entry, parts: [{ type: "text", text }] }
+        : entry,
+    );
+    await route.fulfill({ response: answer, json: { ...read, entries } });
+  });
+  await tab.reload();
+  await answers(tab).waitFor();
 }

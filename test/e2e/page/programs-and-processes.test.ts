@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { answers, createPageRig, messageField, say, untilDone } from "./page-rig.ts";
-import { valueOf } from "../client.ts";
+import { valueOf } from "../served-host.ts";
 
 const rig = createPageRig({ HOLDFAST_TOOL_RULES: "allow terminal" });
 

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { answers, createPageRig, messageField, say, sessionOf, untilDone } from "./page-rig.ts";
-import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { valueOf } from "../client.ts";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
+import { valueOf } from "../served-host.ts";
 
 const platform = new FakeBotApi();
 await platform.start();

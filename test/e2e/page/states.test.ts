@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { createPageRig } from "./page-rig.ts";
 import { diagramAnswer, markdownAnswer } from "./sample-answers.ts";
-import { followUntil, hasEnded } from "../client.ts";
+import { followUntil, hasEnded } from "../served-host.ts";
 
 const rig = createPageRig();
 /** Where the pictures of the states go, when somebody wants them: `docs/images`. */

@@ -10,7 +10,7 @@ import {
   shown,
   untilDone,
 } from "./page-rig.ts";
-import { valueOf } from "../client.ts";
+import { valueOf } from "../served-host.ts";
 
 const rig = createPageRig();
 

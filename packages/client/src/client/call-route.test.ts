@@ -7,11 +7,10 @@ import {
   problemMediaType,
   ownerId,
 } from "@holdfast/protocol";
-import { emptySessionRead } from "../reducer/reducer-state.ts";
+import { emptySessionRead } from "../reducer/state.ts";
 import { testId } from "@holdfast/testing/session-logs/write-log";
 import { createClient } from "./create-client.ts";
-import { type Fetch } from "./link.ts";
-import { type Result } from "./call-route.ts";
+import { type Fetch, type Result } from "./call-route.ts";
 
 interface Sent {
   readonly url: string;

@@ -1,4 +1,13 @@
-import type { Problem } from "@holdfast/protocol";
+import { uuidv7 } from "uuidv7";
+import { z } from "zod";
+import {
+  type Problem,
+  type Route,
+  fieldErrors,
+  makeProblem,
+  problem as problemSchema,
+  problemMediaType,
+} from "@holdfast/protocol";
 
 /** Why a call was not done. The host's own problems reach the caller unchanged. */
 export type ApiError =
@@ -36,3 +45,227 @@ export function unexpectedAnswer(status: number, message: string): ApiError {
 }
 
 export const aborted: ApiError = { kind: "aborted", code: "aborted" };
+
+/** Like the platform's `fetch`, and like Hono's `app.request`. */
+export type Fetch = (url: string, init: RequestInit) => Response | Promise<Response>;
+
+export interface ClientOptions {
+  /** In front of every path; empty for the page's own origin. */
+  readonly baseUrl?: string;
+  readonly fetch?: Fetch;
+  /** A bearer token. Without one the browser's cookie speaks. */
+  readonly token?: string;
+  /** From 0 up to, but without, 1. */
+  readonly random?: () => number;
+  /** Resolves when the time has passed, and at once when the signal says stop. It never rejects. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly newKey?: () => string;
+}
+
+/** How a client reaches its host: everything from outside, in one place. */
+export interface Transport {
+  readonly baseUrl: string;
+  readonly fetch: Fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly random: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly newKey: () => string;
+}
+
+export function createTransport(options: ClientOptions): Transport {
+  return {
+    baseUrl: (options.baseUrl ?? "").replace(/\/+$/, ""),
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    headers: options.token === undefined ? {} : { authorization: `Bearer ${options.token}` },
+    random: options.random ?? Math.random,
+    sleep: options.sleep ?? sleepByTimer,
+    newKey: options.newKey ?? uuidv7,
+  };
+}
+
+function sleepByTimer(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}
+
+/** Doubles with each failure up to a ceiling; the jitter keeps clients from coming back together. */
+export function backoffMs(failures: number, random: () => number): number {
+  const full = Math.min(15_000, 250 * 2 ** Math.min(failures - 1, 10));
+  return full / 2 + (full / 2) * random();
+}
+
+/** What any route may be given; each route's own type says which of it. */
+export interface RouteArguments {
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly headers?: unknown;
+  readonly body?: unknown;
+  readonly mediaType?: string;
+}
+
+export interface BuiltRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: BodyInit;
+}
+
+const optionalStrings = z.record(z.string(), z.string().optional());
+
+/** A value that the contract refuses is refused here already, in the host's own words. */
+export function buildRequest(
+  link: Transport,
+  route: Route,
+  input: RouteArguments,
+): Result<BuiltRequest> {
+  const params = encodeStrings(route.params, input.params);
+  const query = encodeStrings(route.query, input.query);
+  const headers = encodeStrings(route.headers, input.headers);
+  if (!params.ok) return params;
+  if (!query.ok) return query;
+  if (!headers.ok) return headers;
+  const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(params.value[name] ?? ""),
+  );
+  const search = new URLSearchParams(query.value).toString();
+  return {
+    ok: true,
+    value: {
+      url: `${link.baseUrl}${path}${search === "" ? "" : `?${search}`}`,
+      method: route.method,
+      headers: { ...link.headers, ...headers.value, ...mediaHeaders(route, input) },
+      ...requestBody(route, input),
+    },
+  };
+}
+
+function encodeStrings(
+  schema: z.ZodType | undefined,
+  value: unknown,
+): Result<Record<string, string>> {
+  if (schema === undefined) return { ok: true, value: {} };
+  const encoded = z.safeEncode(schema, value ?? {});
+  if (!encoded.success) {
+    const problem = makeProblem("invalid_request", { errors: fieldErrors(encoded.error) });
+    return failedResult(problemError(problem));
+  }
+  const given = Object.entries(optionalStrings.parse(encoded.data)).filter(
+    (pair) => pair[1] !== undefined,
+  );
+  return { ok: true, value: Object.fromEntries(given) as Record<string, string> };
+}
+
+function mediaHeaders(route: Route, input: RouteArguments): Record<string, string> {
+  const accept = route.answer.media === "events" ? "text/event-stream" : "*/*";
+  if (route.body === undefined) return { accept };
+  if (route.body !== "bytes") return { accept, "content-type": "application/json" };
+  // A browser names no type for a file that it does not know.
+  return { accept, "content-type": input.mediaType || "application/octet-stream" };
+}
+
+function requestBody(route: Route, input: RouteArguments): { body?: BodyInit } {
+  if (route.body === undefined) return {};
+  if (route.body !== "bytes") return { body: JSON.stringify(input.body ?? {}) };
+  return { body: input.body as BodyInit };
+}
+
+export async function sendRequest(
+  link: Transport,
+  { url, ...init }: BuiltRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  return link.fetch(url, { ...init, signal });
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+const maxTries = 4;
+const neverAborted = new AbortController().signal;
+
+/**
+ * One call, repeated after a lost connection where that is safe. A POST keeps its key through its own
+ * repetitions, so the host does it once however often it arrives.
+ */
+export async function callRoute(
+  link: Transport,
+  route: Route,
+  input: RouteArguments,
+  { signal = neverAborted }: CallOptions,
+): Promise<Result<unknown>> {
+  const built = buildRequest(link, route, input);
+  if (!built.ok) return built;
+  const request = withIdempotencyKey(link, route, built.value);
+  for (let failures = 1; ; failures++) {
+    const result = await tryOnce(link, route, request, signal);
+    const mayRepeat = route.repeat !== "never" && failures < maxTries;
+    if (result.ok || result.error.kind !== "network" || !mayRepeat) return result;
+    await link.sleep(backoffMs(failures, link.random), signal);
+    if (signal.aborted) return failedResult(aborted);
+  }
+}
+
+function withIdempotencyKey(link: Transport, route: Route, request: BuiltRequest): BuiltRequest {
+  if (route.repeat !== "key") return request;
+  const headers = { "idempotency-key": link.newKey(), ...request.headers };
+  return { ...request, headers };
+}
+
+async function tryOnce(
+  link: Transport,
+  route: Route,
+  request: BuiltRequest,
+  signal: AbortSignal,
+): Promise<Result<unknown>> {
+  try {
+    const response = await sendRequest(link, request, signal);
+    return await readResponse(route, response);
+  } catch (cause) {
+    return failedResult(signal.aborted ? aborted : networkError(cause));
+  }
+}
+
+async function readResponse(route: Route, response: Response): Promise<Result<unknown>> {
+  const { answer } = route;
+  if (!response.ok) return failedResult(await readProblem(response));
+  switch (answer.media) {
+    case "json": {
+      const parsed = answer.schema.safeParse(parseJson(await response.text()));
+      if (parsed.success) return { ok: true, value: parsed.data };
+      return failedResult(unexpectedAnswer(response.status, parsed.error.message));
+    }
+    case "text":
+      return { ok: true, value: await response.text() };
+    case "bytes":
+      return { ok: true, value: new Uint8Array(await response.arrayBuffer()) };
+    case "none":
+      return { ok: true, value: undefined };
+    case "events":
+      return failedResult(unexpectedAnswer(response.status, "A stream is followed, not called."));
+  }
+}
+
+export async function readProblem(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  const isProblem = response.headers.get("content-type")?.startsWith(problemMediaType);
+  const parsed = problemSchema.safeParse(isProblem === true ? parseJson(text) : undefined);
+  if (parsed.success) return problemError(parsed.data);
+  return unexpectedAnswer(response.status, text.slice(0, 200));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -8,18 +8,27 @@ import {
   type SessionId,
   type Cursors,
 } from "@holdfast/protocol";
-import { callRoute, type CallOptions } from "./call.ts";
-import type { StreamOptions } from "./follow.ts";
-import { type FollowItem, followSession, type WatchItem, watchSessions } from "./client-follow.ts";
-import { type ClientOptions, createTransport } from "./link.ts";
+import {
+  callRoute,
+  type CallOptions,
+  type ClientOptions,
+  createTransport,
+  type RouteArguments,
+  type Result,
+} from "./call-route.ts";
+import {
+  type StreamOptions,
+  type FollowItem,
+  followSession,
+  type WatchItem,
+  watchSessions,
+} from "./follow.ts";
 import { type OpenItem, openSession } from "./open-session.ts";
-import type { RouteArguments } from "./request.ts";
-import type { Result } from "./call-route.ts";
 
-export type { CallOptions } from "./call.ts";
+export type { CallOptions } from "./call-route.ts";
 export type { ConnectionState, StreamEnded, StreamOptions } from "./follow.ts";
-export type { FollowItem, WatchItem } from "./client-follow.ts";
-export type { ClientOptions, Fetch } from "./link.ts";
+export type { FollowItem, WatchItem } from "./follow.ts";
+export type { ClientOptions, Fetch } from "./call-route.ts";
 export type { OpenItem } from "./open-session.ts";
 export type { ApiError, Result } from "./call-route.ts";
 

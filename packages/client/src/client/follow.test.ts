@@ -14,12 +14,11 @@ import {
   encodeStatusSseFrame,
   encodeWatchedSseFrame,
 } from "@holdfast/protocol";
-import { sessionLog } from "@holdfast/testing/session-logs/index";
+import { sessionLog } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { type ConnectionState } from "./follow.ts";
+import { type ConnectionState, type FollowItem } from "./follow.ts";
 import { createClient } from "./create-client.ts";
-import { type Fetch } from "./link.ts";
-import { type FollowItem } from "./client-follow.ts";
+import { type Fetch } from "./call-route.ts";
 
 /** How one connection goes wrong. */
 type Fault =

@@ -9,12 +9,11 @@ import {
   encodeResyncSseFrame,
   type Seq,
 } from "@holdfast/protocol";
-import { type SessionState, startState } from "../reducer/reducer-state.ts";
-import { hostReadOf } from "@holdfast/testing/session-logs/session-log";
-import { sessionLog } from "@holdfast/testing/session-logs/index";
+import { type SessionState, startState } from "../reducer/state.ts";
+import { hostReadOf, sessionLog } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
 import { createClient } from "./create-client.ts";
-import { type Fetch } from "./link.ts";
+import { type Fetch } from "./call-route.ts";
 import { type OpenItem } from "./open-session.ts";
 
 /** How one connection of the stream goes wrong. */

@@ -1,18 +1,15 @@
 import type { StoredEvent, SessionRead, Seq, SessionId, StreamStatus } from "@holdfast/protocol";
-import { dropOldEntries } from "../reducer/keep-tail.ts";
+import { dropOldEntries, type SessionState, startState } from "../reducer/state.ts";
 import { reduceEvent } from "../reducer/reduce.ts";
-import { type SessionState, startState } from "../reducer/reducer-state.ts";
 import {
   notifyOnChange,
   isTransient,
   connectionStateAfter,
   type StreamEnded,
   type StreamOptions,
+  type FollowItem,
 } from "./follow.ts";
-import type { CallOptions } from "./call.ts";
-import type { FollowItem } from "./client-follow.ts";
-import { backoffMs, type Transport } from "./link.ts";
-import type { Result } from "./call-route.ts";
+import { type CallOptions, backoffMs, type Transport, type Result } from "./call-route.ts";
 
 /** What it takes to keep a session's state current. */
 interface SessionReader {

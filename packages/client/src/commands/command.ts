@@ -1,5 +1,20 @@
 import type { Client } from "../client/create-client.ts";
-import type { LaneKey, SessionId } from "@holdfast/protocol";
+import type {
+  LaneKey,
+  SessionId,
+  ApprovalView,
+  InboxItem,
+  RunView,
+  ProcessView,
+  ScheduleView,
+  SearchHitView,
+  SessionView,
+  UsageTotalsView,
+  MessageId,
+  RunId,
+  CommandSpec,
+} from "@holdfast/protocol";
+import type { ApiError } from "../client/call-route.ts";
 
 /** Where a command was typed, and what it can reach from there. */
 export interface CommandContext {
@@ -36,4 +51,106 @@ export async function filterReachable<T>(
 
 export function idempotencyHeader(place: CommandContext): { readonly "idempotency-key": string } {
   return { "idempotency-key": place.key };
+}
+
+/** What a command came to, as plain data. Each surface says it in its own way. */
+export type CommandAnswer =
+  | { readonly kind: "help"; readonly commands: readonly CommandSpec[] }
+  /** The surface is in this session from now on. */
+  | {
+      readonly kind: "moved";
+      readonly how: "begun" | "resumed" | "branched";
+      readonly session: SessionView;
+    }
+  | {
+      readonly kind: "sessions";
+      readonly sessions: readonly SessionView[];
+      readonly current: SessionId | null;
+      /** `which`: several fit what was asked for, and one has to be named. */
+      readonly why: "listed" | "which";
+    }
+  | { readonly kind: "changed"; readonly what: SessionChange; readonly session: SessionView }
+  | {
+      readonly kind: "sent";
+      readonly how: "queued" | "steered" | "retried" | "edited" | "continued";
+      readonly sessionId: SessionId;
+      readonly runId: RunId;
+      readonly messageId: MessageId | null;
+    }
+  | { readonly kind: "compacting"; readonly outcome: "started" | "deferred" }
+  | {
+      readonly kind: "model";
+      /** The session's own choice. */
+      readonly model: string | null;
+      /** Who answers where nothing was chosen. */
+      readonly usual: string;
+      /** Those for which everything is set. */
+      readonly models: readonly string[];
+    }
+  | { readonly kind: "title"; readonly title: string | null }
+  | {
+      readonly kind: "memory";
+      readonly sessions: number;
+      readonly turns: number;
+      readonly oldestAt: number | null;
+      readonly failing: { readonly code: string; readonly message: string } | null;
+    }
+  | {
+      readonly kind: "usage";
+      readonly session: UsageTotalsView | null;
+      readonly today: UsageTotalsView;
+      readonly all: UsageTotalsView;
+    }
+  | {
+      readonly kind: "status";
+      readonly session: SessionView;
+      readonly run: RunView | null;
+      readonly inbox: readonly InboxItem[];
+      readonly approvals: readonly ApprovalView[];
+    }
+  | { readonly kind: "schedules"; readonly schedules: readonly ScheduleView[] }
+  | { readonly kind: "processes"; readonly processes: readonly ProcessView[] }
+  | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
+  | { readonly kind: "stopped"; readonly run: RunView | null }
+  | {
+      readonly kind: "document";
+      readonly name: string;
+      readonly mediaType: string;
+      readonly text: string;
+    }
+  | { readonly kind: "hits"; readonly words: string; readonly hits: readonly SearchHitView[] }
+  | CommandRefusal;
+
+export type SessionChange = "undone" | "redone" | "titled" | "model_chosen";
+
+/** It was not done. `sentence` says why, and what may help. */
+export interface CommandRefusal {
+  readonly kind: "refused";
+  readonly code: string;
+  readonly sentence: string;
+}
+
+export function refuseCommand(code: string, sentence: string): CommandRefusal {
+  return { kind: "refused", code, sentence };
+}
+
+export function refusalFrom(error: ApiError): CommandRefusal {
+  return refuseCommand(error.code, describeError(error));
+}
+
+/** What a person is told when a call was not done. */
+export function describeError(error: ApiError): string {
+  switch (error.kind) {
+    case "problem": {
+      const { title, detail, next } = error.problem;
+      const fields = error.problem.errors?.map(({ path, message }) => `${path}: ${message}.`);
+      return [title, detail, ...(fields ?? []), next].filter(Boolean).join(" ");
+    }
+    case "network":
+      return `The host does not answer (${error.message}).`;
+    case "unexpected":
+      return `The host answered in a way that is not understood (${error.status}).`;
+    case "aborted":
+      return "It was called off.";
+  }
 }

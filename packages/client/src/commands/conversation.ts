@@ -1,7 +1,11 @@
 import { terminalStates } from "@holdfast/protocol";
 import { readCurrentSession } from "./sessions.ts";
-import { type CommandAnswer, refusalFrom } from "./answers.ts";
-import { idempotencyHeader, type SessionCommandContext } from "./command.ts";
+import {
+  type CommandAnswer,
+  refusalFrom,
+  idempotencyHeader,
+  type SessionCommandContext,
+} from "./command.ts";
 
 const routeArguments = (place: SessionCommandContext) => ({
   params: { id: place.sessionId },

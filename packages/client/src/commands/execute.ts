@@ -8,7 +8,14 @@ import {
   cancelRun,
   undo,
 } from "./conversation.ts";
-import { listOrStopProcesses } from "./about-processes.ts";
+import {
+  listOrStopProcesses,
+  readMemory,
+  readOrSetModel,
+  listSchedules,
+  readOrSetTitle,
+  readUsage,
+} from "./settings.ts";
 import {
   newSession,
   branch,
@@ -18,16 +25,12 @@ import {
   sessionStatus,
 } from "./sessions.ts";
 import {
-  readMemory,
-  readOrSetModel,
-  listSchedules,
-  readOrSetTitle,
-  readUsage,
-} from "./settings.ts";
-import { type CommandAnswer, refuseCommand } from "./answers.ts";
-import { nearestName } from "./nearest.ts";
-import type { Invocation } from "./parse.ts";
-import type { CommandContext, SessionCommandContext } from "./command.ts";
+  type CommandAnswer,
+  refuseCommand,
+  type CommandContext,
+  type SessionCommandContext,
+} from "./command.ts";
+import { nearestName, type Invocation } from "./parse.ts";
 import { type CommandName, findCommand, commandNames, commands } from "@holdfast/protocol";
 
 export type { CommandContext } from "./command.ts";

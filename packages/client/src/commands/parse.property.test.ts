@@ -1,9 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { completeInput } from "./complete.ts";
-import { editDistance, nearestName } from "./nearest.ts";
-import { parseInput, escapeMessage } from "./parse.ts";
+import { completeInput, editDistance, nearestName, parseInput, escapeMessage } from "./parse.ts";
 import { findCommand, commandNames, commands, commandUsage } from "@holdfast/protocol";
 
 const anyText = fc.string({ unit: "binary", maxLength: 200 });

@@ -1,10 +1,10 @@
-import { nearestName } from "./nearest.ts";
 import {
   type CommandName,
   findCommand,
   commandNames,
-  type commands,
+  commands,
   commandUsage,
+  type CompletionSource,
 } from "@holdfast/protocol";
 
 /** A command with what stands behind it: trimmed, and checked as far as its own shape goes. */
@@ -72,4 +72,92 @@ function checkArgument(command: (typeof commands)[number], argument: string): Pa
       return misused(`/${name} takes one of ${takes.choices.join(", ")}.`);
     }
   }
+}
+
+/** How a text may go on. `values` are whole texts; `asks` says what else could be offered, and behind what. */
+export interface Completion {
+  readonly values: readonly string[];
+  readonly asks?: {
+    readonly what: CompletionSource;
+    readonly typed: string;
+    readonly before: string;
+  };
+}
+
+const noCompletion: Completion = { values: [] };
+
+/** What can be known without asking a host. A surface that has sessions or models at hand adds them by `asks`. */
+export function completeInput(text: string): Completion {
+  const found = /^\/(\S*)(\s+)?([\s\S]*)$/.exec(text);
+  if (found === null || text.startsWith("//") || text.includes("\n")) return noCompletion;
+  const [, typed = "", gap, argument = ""] = found;
+  if (gap === undefined) return { values: namesStartingWith(typed.toLowerCase()) };
+  const command = findCommand(typed);
+  if (command === undefined) return noCompletion;
+  const before = `/${typed}${gap}`;
+  if (command.takes.kind === "choice") {
+    const fitting = command.takes.choices.filter((each) => each.startsWith(argument));
+    return { values: fitting.map((each) => before + each) };
+  }
+  if (command.completes === undefined) return noCompletion;
+  if (command.completes !== "command")
+    return { values: [], asks: { what: command.completes, typed: argument, before } };
+  const names = commands.map(({ name }) => name).filter((name) => name.startsWith(argument));
+  return { values: names.map((name) => before + name) };
+}
+
+/** A command's own name goes before the others that it goes by. */
+function namesStartingWith(typed: string): string[] {
+  const own = commands.map(({ name }) => name).filter((name) => name.startsWith(typed));
+  const names = own.length > 0 ? own : commandNames.filter((name) => name.startsWith(typed));
+  return names.map((name) => `/${name}`);
+}
+
+/** The name that was most likely meant: the one with the fewest wrong letters, and one that begins alike before others. */
+export function nearestName(typed: string, names: readonly string[]): string | undefined {
+  const asked = typed.toLowerCase().slice(0, 40);
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const name of names) {
+    const begins = asked !== "" && name.startsWith(asked);
+    const distance = begins ? 0.5 : editDistance(asked, name);
+    if (best === undefined || distance < best.distance) best = { name, distance };
+  }
+  return best?.name;
+}
+
+/** Those that may have been meant, the likeliest first: none where what was typed is like none of them. */
+export function similarNames(typed: string, names: readonly string[]): string[] {
+  const asked = typed.toLowerCase().slice(0, 40);
+  const allowed = Math.max(1, Math.floor(asked.length / 3));
+  return names
+    .map((name) => ({
+      name,
+      distance: asked.length > 1 && name.startsWith(asked) ? 0.5 : editDistance(asked, name),
+    }))
+    .filter(({ distance }) => distance <= allowed)
+    .toSorted((a, b) => a.distance - b.distance)
+    .map(({ name }) => name);
+}
+
+/** Letters to add, drop, change or swap with their neighbour. */
+export function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const next = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(
+        (last[column] ?? 0) + 1,
+        (next[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (same ? 0 : 1),
+      );
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (row > 1 && column > 1 && swapped) cost = Math.min(cost, (before[column - 2] ?? 0) + 1);
+      next.push(cost);
+    }
+    before = last;
+    last = next;
+  }
+  return last[b.length] ?? a.length;
 }

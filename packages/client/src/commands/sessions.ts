@@ -1,13 +1,22 @@
-import type { Result } from "../client/call-route.ts";
-import { terminalStates, type RunView, type SessionRead } from "@holdfast/protocol";
-import { type CommandAnswer, refuseCommand, refusalFrom } from "./answers.ts";
-import { findSessions } from "./find-session.ts";
+import type { Result, ApiError } from "../client/call-route.ts";
 import {
+  terminalStates,
+  type RunView,
+  type SessionRead,
+  type SessionView,
+  sessionId as sessionIdSchema,
+  type SessionId,
+} from "@holdfast/protocol";
+import {
+  type CommandAnswer,
+  refuseCommand,
+  refusalFrom,
   type CommandContext,
   idempotencyHeader,
   filterReachable,
   type SessionCommandContext,
 } from "./command.ts";
+import type { Client } from "../client/create-client.ts";
 
 const maxListed = 20;
 /** Where only some may be told of, they are looked for among so many. */
@@ -113,4 +122,58 @@ export async function searchSessions(place: CommandContext, words: string): Prom
   if (!found.ok) return refusalFrom(found.error);
   const hits = await filterReachable(place, found.value.hits, ({ sessionId }) => sessionId);
   return { kind: "hits", words, hits };
+}
+
+/** The end of an id, which tells sessions apart where their beginnings, being times, look alike. */
+export function shortId(id: SessionId): string {
+  return id.slice(-6);
+}
+
+export type FoundSessions =
+  | { readonly ok: true; readonly sessions: readonly SessionView[] }
+  | { readonly ok: false; readonly error: ApiError };
+
+const pageSize = 200;
+const maxPages = 10;
+const minIdSuffix = 4;
+
+/**
+ * The sessions that a person may mean: by a whole id, by the end of one, by a title, or by words of a title. What fits
+ * better leaves out what fits less.
+ */
+export async function findSessions(
+  client: Client,
+  asked: string,
+  shelf: "active" | "archived" | "trash" = "active",
+): Promise<FoundSessions> {
+  const whole = sessionIdSchema.safeParse(asked);
+  if (whole.success) {
+    const read = await client.readSession({ params: { id: whole.data }, query: { limit: 1 } });
+    return read.ok ? { ok: true, sessions: [read.value.session] } : read;
+  }
+  const wanted = asked.toLowerCase();
+  const fits: SessionView[][] = [[], [], []];
+  let cursor: string | undefined;
+  for (let page = 0; page < maxPages; page += 1) {
+    const query = {
+      limit: pageSize,
+      ...(shelf === "archived" && { archived: true }),
+      ...(shelf === "trash" && { trashed: true }),
+      ...(cursor !== undefined && { cursor }),
+    };
+    const listed = await client.listSessions({ query });
+    if (!listed.ok) return listed;
+    for (const session of listed.value.sessions) fits[matchRank(session, wanted)]?.push(session);
+    if (listed.value.nextCursor === null) break;
+    cursor = listed.value.nextCursor;
+  }
+  return { ok: true, sessions: fits.find((each) => each.length > 0) ?? [] };
+}
+
+/** 0 fits best; 3 does not fit. */
+function matchRank({ id, title }: SessionView, wanted: string): number {
+  if (wanted.length >= minIdSuffix && id.endsWith(wanted)) return 0;
+  const name = title?.toLowerCase() ?? "";
+  if (name === wanted) return 1;
+  return name.includes(wanted) ? 2 : 3;
 }

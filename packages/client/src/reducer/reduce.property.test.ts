@@ -10,10 +10,13 @@ import {
   foldLiveJournal,
   type Seq,
 } from "@holdfast/protocol";
-import { liveRun, prependEntries, type SessionState, startState } from "./reducer-state.ts";
+import { liveRun, prependEntries, type SessionState, startState } from "./state.ts";
 import { reduceEvent, reduceEvents } from "./reduce.ts";
-import { emptyState as blank, hostReadOf } from "@holdfast/testing/session-logs/session-log";
-import { sessionLog } from "@holdfast/testing/session-logs/index";
+import {
+  emptyState as blank,
+  hostReadOf,
+  sessionLog,
+} from "@holdfast/testing/session-logs/session-log";
 
 const runs = { numRuns: 400 };
 /** A client: it follows, and reads again when the state says so. `whole` is the log that the host holds. */

@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from "@holdfast/protocol";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { emptySessionRead, type SessionState, startState } from "./reducer-state.ts";
+import { emptySessionRead, type SessionState, startState } from "./state.ts";
 import { reduceEvent, reduceEvents } from "./reduce.ts";
 
 const runId = testId("run", 1);

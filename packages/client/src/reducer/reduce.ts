@@ -11,11 +11,13 @@ import {
   emptyLiveView,
   foldLiveView,
   foldSessionFacts,
+  type EventData,
+  terminalStates,
+  type RunView,
+  type RunId,
+  type InboxItem,
 } from "@holdfast/protocol";
-import { removeFromGaps, addGap } from "./state.ts";
-import { foldInbox } from "./inbox.ts";
-import { foldRunState, markCancelRequested } from "./run.ts";
-import { liveRun, type SessionState } from "./reducer-state.ts";
+import { removeFromGaps, addGap, liveRun, type SessionState } from "./state.ts";
 
 /**
  * The one way from events to what a page shows. Pure and idempotent: an event that the state holds already
@@ -160,4 +162,90 @@ function rereadIfGapsRemain(before: SessionState, after: SessionState): SessionS
 
 function stepOf(state: SessionState): string {
   return `${state.run?.id ?? ""} ${state.run?.step ?? 0}`;
+}
+
+/**
+ * The run that is shown is the one that was claimed last. A queued run is shown by its item in the inbox,
+ * and one that ends in the queue goes with it.
+ */
+function foldRunState(
+  state: SessionState,
+  event: Extract<KnownEvent, { type: "run.state" }>,
+): SessionState {
+  const id = event.runId;
+  if (id === undefined) return state;
+  if (terminalStates.has(event.data.state)) return endRun(state, id, event.data, event.at);
+  if (state.run?.id === id) return { ...state, run: changeRunState(state.run, event.data) };
+  if (event.data.state === "queued") return state;
+  const run = changeRunState(newRunView(state, id, event.at), event.data);
+  return { ...state, run, live: emptyLiveView(id) };
+}
+
+function markCancelRequested(
+  state: SessionState,
+  event: Extract<KnownEvent, { type: "run.cancel" }>,
+): SessionState {
+  if (state.run === null || state.run.id !== event.runId) return state;
+  return { ...state, run: { ...state.run, cancelRequested: true } };
+}
+
+/** The run, its prompt and its live parts go together: no state shows one without the others. */
+function endRun(
+  state: SessionState,
+  id: RunId,
+  data: EventData<"run.state">,
+  at: number,
+): SessionState {
+  const inbox = state.inbox.filter((item) => item.runId !== id);
+  if (state.run?.id !== id) return { ...state, inbox };
+  return { ...state, inbox, run: { ...changeRunState(state.run, data), endedAt: at }, live: null };
+}
+
+function newRunView(state: SessionState, id: RunId, at: number): RunView {
+  return {
+    id,
+    sessionId: state.session.id,
+    state: "queued",
+    cause: null,
+    attempt: 0,
+    step: 0,
+    cancelRequested: false,
+    continues: null,
+    startedAt: at,
+    endedAt: null,
+  };
+}
+
+/** A cause belongs to its state and goes with it. */
+function changeRunState(run: RunView, data: EventData<"run.state">): RunView {
+  return {
+    ...run,
+    state: data.state,
+    cause: data.cause ?? null,
+    attempt: data.attempt ?? run.attempt,
+    continues: data.continues ?? run.continues,
+  };
+}
+
+function foldInbox(
+  inbox: readonly InboxItem[],
+  event: Extract<KnownEvent, { type: `input.${string}` }>,
+): readonly InboxItem[] {
+  switch (event.type) {
+    case "input.accepted": {
+      const { hash: _, attachments = [], ...shown } = event.data;
+      return [...inbox, { ...shown, attachments, seq: event.seq, acceptedAt: event.at }];
+    }
+    case "input.changed":
+      return inbox.map((item) =>
+        item.messageId === event.data.messageId ? replaceContent(item, event.data) : item,
+      );
+    case "input.removed":
+      return inbox.filter((item) => item.messageId !== event.data.messageId);
+  }
+}
+
+/** The new content stands for the whole: without attachments it has none. */
+function replaceContent(item: InboxItem, data: EventData<"input.changed">): InboxItem {
+  return { ...item, text: data.text, attachments: data.attachments ?? [] };
 }

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import type { EntryView, NoticeId, Seq } from "@holdfast/protocol";
 import { emptyState } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { dropOldEntries } from "./keep-tail.ts";
-import { prependEntries } from "./reducer-state.ts";
+import { dropOldEntries, prependEntries } from "./state.ts";
 
 const message = (seq: number, above?: NoticeId): EntryView => ({
   type: "message",

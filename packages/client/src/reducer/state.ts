@@ -1,4 +1,16 @@
-import type { Seq } from "@holdfast/protocol";
+import {
+  type Seq,
+  type EntryView,
+  type InboxItem,
+  type LiveView,
+  type RunView,
+  type SessionRead,
+  type SessionView,
+  type OwnerId,
+  type SessionId,
+  terminalStates,
+  isLate,
+} from "@holdfast/protocol";
 
 /** Numbers that were skipped, from and to, both included. */
 export type Gap = readonly [from: Seq, to: Seq];
@@ -28,4 +40,99 @@ function gapWithout(gap: Gap, from: Seq, to: Seq): Gap[] {
   if (first < from) rest.push([first, (from - 1) as Seq]);
   if (last > to) rest.push([(to + 1) as Seq, last]);
   return rest;
+}
+
+/**
+ * Why the state cannot go on by events alone:
+ * - `events_lost`: numbers are missing, and no settled message accounts for them.
+ * - `history_returned`: entries came back into view that this reader may not hold.
+ */
+export type RereadReason = "events_lost" | "history_returned";
+
+/** What a page shows of a session: a read, brought forward by events. Plain JSON. */
+export interface SessionState {
+  readonly session: SessionView;
+  readonly entries: readonly EntryView[];
+  readonly run: RunView | null;
+  readonly inbox: readonly InboxItem[];
+  /** Every event up to here is in the state. */
+  readonly seq: Seq;
+  readonly live: LiveView | null;
+  readonly earlier: Seq | null;
+  /** Numbers that were skipped and are not accounted for yet. */
+  readonly gaps: readonly Gap[];
+  /** Stays until the next read. The state is still good to show meanwhile. */
+  readonly readAgain: RereadReason | null;
+}
+
+export function startState(read: SessionRead): SessionState {
+  const { session, entries, run, inbox, seq, live, earlier } = read;
+  return { session, entries, run, inbox, seq, live, earlier, gaps: [], readAgain: null };
+}
+
+/** A session before its first event, for a reader that follows from number 0. */
+export function emptySessionRead(id: SessionId, owner: OwnerId): SessionRead {
+  const session: SessionView = {
+    id,
+    owner,
+    title: null,
+    titleSource: null,
+    model: null,
+    workspace: null,
+    pinned: false,
+    archived: false,
+    project: null,
+    tags: [],
+    version: 0,
+    revision: 0,
+    head: 0 as Seq,
+    epoch: 0,
+    createdAt: 0,
+    activityAt: 0,
+    sortAt: 0,
+    trashedAt: null,
+    preview: "",
+    messageCount: 0,
+    liveRun: null,
+    liveState: null,
+    lastState: null,
+  };
+  return { session, entries: [], run: null, inbox: [], seq: 0 as Seq, live: null, earlier: null };
+}
+
+/** A run that was claimed and has not ended. */
+export function liveRun(state: SessionState): RunView | null {
+  return state.run !== null && !terminalStates.has(state.run.state) ? state.run : null;
+}
+
+/** Puts a page of earlier entries, as a read with `before` gave it, above those that are held. */
+export function prependEntries(
+  state: SessionState,
+  page: { readonly entries: readonly EntryView[]; readonly earlier: Seq | null },
+): SessionState {
+  const first = state.entries.find((entry) => !isLate(entry))?.seq ?? Infinity;
+  const held = new Set(state.entries.map(({ seq }) => seq));
+  const added = page.entries.filter(
+    (entry) => (isLate(entry) || entry.seq < first) && !held.has(entry.seq),
+  );
+  return { ...state, entries: [...added, ...state.entries], earlier: page.earlier };
+}
+
+/** So many entries are held at most by who only follows. */
+const maxFollowerEntries = 600;
+/** So many are left when there are more: not one by one, which would copy all of them each time. */
+const keptFollowerEntries = 300;
+
+/**
+ * Lets go of the oldest entries, as if the first read had begun behind them: who follows a session for a year holds no more
+ * than on the first day. What came late stays with the notice that it stands above.
+ */
+export function dropOldEntries(state: SessionState): SessionState {
+  const { entries } = state;
+  if (entries.length <= maxFollowerEntries) return state;
+  let from = entries.length - keptFollowerEntries;
+  for (let above = entries[from - 1]; above && isLate(above); above = entries[from - 1]) from -= 1;
+  const tail = entries.slice(from);
+  const first = tail.find((entry) => !isLate(entry));
+  return first === undefined ? state : { ...state, entries: tail, earlier: first.seq };
 }

@@ -3,7 +3,7 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aLane } from "@holdfast/testing/fixtures/factories";
-import { createGate } from "@holdfast/testing/rigs/run-words";
+import { createGate } from "@holdfast/testing/rigs/run-rig";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
 import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";

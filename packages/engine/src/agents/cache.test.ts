@@ -53,7 +53,7 @@ describe("reuse", () => {
     const { cache, made } = openCache();
     await takeTurn(cache, a);
     for (let each = 0; each < 5; each += 1) {
-      expect(await takeTurn(cache, a)).toMatchObject({ agent: made[0], standing: "current" });
+      expect(await takeTurn(cache, a)).toMatchObject({ agent: made[0], status: "current" });
     }
     expect(cache.figures()).toMatchObject({ hits: 5, folds: 0, builds: 1 });
   });
@@ -158,7 +158,7 @@ describe("re-baselining", () => {
     cache.add(optedOut);
     await write(a);
     const borrowed = await cache.borrow(of(a));
-    expect(borrowed).toMatchObject({ agent: optedOut.agent, standing: "unknown" });
+    expect(borrowed).toMatchObject({ agent: optedOut.agent, status: "unknown" });
     expect(placeholder.baselines.statusFor(a.session, 1)).toBe("current");
   });
 
@@ -170,7 +170,7 @@ describe("re-baselining", () => {
     cache.add(entry);
     await write(a);
     const borrowed = await cache.borrow(of(a));
-    expect(borrowed).toMatchObject({ agent: entry.agent, standing: "behind", baseline: version });
+    expect(borrowed).toMatchObject({ agent: entry.agent, status: "behind", baseline: version });
     borrowed.release(await write(a));
     expect((await cache.borrow(of(a))).status).toBe("current");
   });
@@ -187,10 +187,10 @@ describe("re-baselining", () => {
     await write(a);
     isReadable = false;
     const unread = await cache.borrow(of(a));
-    expect(unread).toMatchObject({ agent: made[0], standing: "unknown" });
+    expect(unread).toMatchObject({ agent: made[0], status: "unknown" });
     unread.release(await a.row());
     isReadable = true;
-    expect(await cache.borrow(of(b))).toMatchObject({ agent: made[0], standing: "new" });
+    expect(await cache.borrow(of(b))).toMatchObject({ agent: made[0], status: "new" });
   });
 
   test("an agent that served more sessions than it remembers knows nothing stale of those it forgot", async () => {

@@ -1,15 +1,7 @@
 import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
-
 import type { Agent, AgentFactory, AgentRequest } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { BaselineStatus } from "./baselines.ts";
-import { CacheEntry } from "./cache-entry.ts";
-import {
-  type CacheLimits,
-  chooseEvictions,
-  type EvictionReason,
-  type Eviction,
-} from "./victims.ts";
+import { type BaselineStatus, CacheEntry } from "./cache-entry.ts";
 
 export interface AgentCacheDeps<Kept> {
   readonly factory: AgentFactory;
@@ -241,5 +233,53 @@ export class AgentCache<Kept = never> {
     const worked = (async () => work())().catch(onError);
     await Promise.race([worked, clock.sleep(closeBudgetMs, done.signal)]);
     done.abort();
+  }
+}
+
+export type EvictionReason = "bytes" | "count" | "idle" | "pressure" | "configuration" | "asked";
+
+export interface CacheLimits {
+  readonly bytes: number;
+  readonly count: number;
+  readonly idleMs: number;
+  /** How many sessions an agent remembers the version of. */
+  readonly baselines: number;
+}
+
+export interface Eviction<Kept> {
+  readonly entry: CacheEntry<Kept>;
+  readonly reason: EvictionReason;
+}
+
+/**
+ * Of the entries with their sizes, who has to go, the one that was not used longest first. An agent that is borrowed is never chosen, so the cache may be
+ * over its limits as long as that many run.
+ */
+function chooseEvictions<Kept>(
+  entries: ReadonlyMap<CacheEntry<Kept>, number>,
+  limits: CacheLimits,
+  now: number,
+  memory: "enough" | "scarce",
+): readonly Eviction<Kept>[] {
+  const victims: Eviction<Kept>[] = [];
+  let bytes = entries.values().reduce((sum, size) => sum + size, 0);
+  let count = entries.size;
+  const idle = [...entries.keys()]
+    .filter((entry) => !entry.isBorrowed)
+    .toSorted((one, other) => one.usedAt - other.usedAt);
+  for (const entry of idle) {
+    const reason = whyNow(entry);
+    if (reason === null) continue;
+    victims.push({ entry, reason });
+    bytes -= entries.get(entry) ?? 0;
+    count -= 1;
+  }
+  return victims;
+
+  function whyNow(entry: CacheEntry<Kept>): EvictionReason | null {
+    if (now - entry.usedAt >= limits.idleMs) return "idle";
+    if (memory === "scarce") return "pressure";
+    if (count > limits.count) return "count";
+    return bytes > limits.bytes ? "bytes" : null;
   }
 }

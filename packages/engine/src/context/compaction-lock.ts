@@ -3,11 +3,9 @@ import type { Fence, SessionId } from "@holdfast/protocol";
 import { type Clock, systemClock } from "../ports/clock.ts";
 import { type Failed } from "../ports/commit.ts";
 import { type Holder } from "../ports/rows.ts";
-import { type LeaseRequest, type LeaseResult, type Leases } from "../ports/lease.ts";
-import { type Liveness } from "../ports/liveness.ts";
+import { type LeaseRequest, type LeaseResult, type Leases, type Liveness } from "../ports/lease.ts";
 import { StoreFailure } from "../ports/store.ts";
-import { sameHolder } from "../log/leases.ts";
-import { type Heartbeat, startHeartbeat } from "../log/compaction-lock-heartbeat.ts";
+import { sameHolder, type Heartbeat, startHeartbeat } from "../log/leases.ts";
 
 export interface CompactionLockOptions {
   /** Five minutes unless set. */

@@ -1,11 +1,18 @@
-import type { OwnerId, SessionId } from "@holdfast/protocol";
-
+import {
+  type OwnerId,
+  type SessionId,
+  decodeEvent,
+  type KnownEvent,
+  type RequestRecord,
+  type RunId,
+  type Seq,
+} from "@holdfast/protocol";
 import type { CountTokens } from "../ports/background-models.ts";
 import type { Reads, UsageTotals } from "../ports/reads.ts";
 import { buildContext, type FrameBytes } from "./build-context.ts";
-import { type PastEpoch, type PastTurn, readRequests } from "./past-requests.ts";
-import { readFrame } from "./frame.ts";
+import { readFrame } from "./prefix.ts";
 import { type ContextEntries, readContext } from "./read-context.ts";
+import { newestFirst } from "../log/entries.ts";
 
 export const contextKinds = ["system", "tools", "summary", "user", "assistant", "tool"] as const;
 export type ContextKind = (typeof contextKinds)[number];
@@ -100,4 +107,147 @@ const noUsage: UsageTotals = {
 function withHitShare(usage: UsageTotals): CountedUsage {
   const sent = Math.max(usage.input, usage.cacheRead + usage.cacheWrite);
   return { ...usage, hitShare: sent === 0 ? null : usage.cacheRead / sent };
+}
+
+/** P9: a request that did not go on from the one before it: from which block on, and what explains it. */
+export interface PrefixChange {
+  /** The answer that the request was made for. */
+  readonly seq: Seq;
+  readonly block: number;
+  readonly part: "system" | "tools" | "conversation";
+  readonly explainedBy: {
+    readonly seq: Seq;
+    readonly type: string;
+    readonly cause: string | null;
+  } | null;
+}
+
+/** A run, as far as its requests are in view. */
+export interface PastTurn {
+  readonly runId: RunId;
+  readonly seq: Seq;
+  readonly at: number;
+  readonly model: string | null;
+  readonly requests: number;
+  readonly changes: readonly PrefixChange[];
+}
+
+export interface PastEpoch {
+  readonly epoch: number;
+  readonly seq: Seq;
+  readonly at: number;
+  /** `null` for one that goes back to another. */
+  readonly covers: { readonly from: Seq; readonly to: Seq } | null;
+  readonly restores: number | null;
+}
+
+export interface PastRequests {
+  readonly turns: readonly PastTurn[];
+  readonly epochs: readonly PastEpoch[];
+  readonly more: boolean;
+}
+
+/** A long history is looked through no further than this: the panel shows what is recent. */
+const maxEntriesScanned = 2_000;
+
+type Answer = Extract<KnownEvent, { type: "message.assistant" }>;
+
+/** What the entries in view tell of the requests that were made, newest first. */
+async function readRequests(
+  reads: Reads,
+  owner: OwnerId,
+  session: SessionId,
+  wanted: { readonly turns: number; readonly epochs: number },
+): Promise<PastRequests> {
+  const answers = new Map<RunId, Answer[]>();
+  const epochs: PastEpoch[] = [];
+  let seen = 0;
+  let more = false;
+  for await (const entry of newestFirst(reads, owner, session)) {
+    const isFull = answers.size === wanted.turns;
+    if (seen === maxEntriesScanned || (isFull && epochs.length >= wanted.epochs)) {
+      more = true;
+      break;
+    }
+    seen += 1;
+    if (!entry.type.startsWith("context.") && entry.type !== "message.assistant") continue;
+    const decoded = decodeEvent(entry);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    const epoch = epochOf(event);
+    if (epoch !== null) epochs.push(epoch);
+    if (event.type !== "message.assistant" || event.runId === undefined) continue;
+    const known = answers.get(event.runId);
+    if (known !== undefined) known.push(event);
+    else if (isFull) more = true;
+    else answers.set(event.runId, [event]);
+  }
+  const describe = (found: readonly [RunId, Answer[]]) => turnOf(reads, owner, session, found);
+  return { turns: await Promise.all([...answers].map(describe)), epochs, more };
+}
+
+function epochOf(event: KnownEvent): PastEpoch | null {
+  const { seq, at } = event;
+  if (event.type === "context.compacted") {
+    const { epoch, covers } = event.data;
+    return { epoch, seq, at, covers, restores: null };
+  }
+  if (event.type !== "context.epoch") return null;
+  const { epoch, restores = 0 } = event.data;
+  return { epoch, seq, at, covers: null, restores };
+}
+
+async function turnOf(
+  reads: Reads,
+  owner: OwnerId,
+  session: SessionId,
+  [runId, answers]: readonly [RunId, readonly Answer[]],
+): Promise<PastTurn> {
+  const newest = answers[0];
+  const changes: PrefixChange[] = [];
+  for (const { seq, data } of answers.toReversed()) {
+    const change = data.request?.differs;
+    if (change === undefined) continue;
+    const { block, explainedBy: by } = change;
+    const explainedBy = by && {
+      seq: by.seq,
+      type: by.type,
+      cause: await causeAt(reads, owner, session, by.seq),
+    };
+    changes.push({ seq, block, part: partOf(change), explainedBy: explainedBy ?? null });
+  }
+  return {
+    runId,
+    seq: newest?.seq ?? (0 as Seq),
+    at: newest?.at ?? 0,
+    model: newest?.data.model ?? null,
+    requests: answers.filter(({ data }) => data.request !== undefined).length,
+    changes,
+  };
+}
+
+/** A request begins with these two, in this order. */
+function partOf({ block }: NonNullable<RequestRecord["differs"]>): PrefixChange["part"] {
+  return block === 0 ? "system" : block === 1 ? "tools" : "conversation";
+}
+
+/** Why that event came, as far as it says so itself. */
+async function causeAt(
+  reads: Reads,
+  owner: OwnerId,
+  session: SessionId,
+  seq: Seq,
+): Promise<string | null> {
+  const page = await reads.events(owner, session, { after: (seq - 1) as Seq, limit: 1 });
+  const [event] = page?.events ?? [];
+  const decoded = event?.seq === seq ? decodeEvent(event) : undefined;
+  if (decoded?.kind !== "known") return null;
+  switch (decoded.event.type) {
+    case "context.framed":
+      return decoded.event.data.cause;
+    case "history.cut":
+      return decoded.event.data.reason;
+    default:
+      return null;
+  }
 }

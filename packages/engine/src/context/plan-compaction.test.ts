@@ -6,8 +6,7 @@ import { aMessageId, anEvent, toSeq } from "@holdfast/testing/fixtures/factories
 import { buildContext } from "./build-context.ts";
 import { type CompactionPlan, planCompaction } from "./plan-compaction.ts";
 import type { ContextEntries } from "./read-context.ts";
-import { redactSecrets } from "./redact.ts";
-import { summariseLocally } from "./summarise-locally.ts";
+import { redactSecrets, summariseLocally } from "./write-summary.ts";
 
 const count = (text: string) => Math.ceil(text.length / 4);
 const frame = { system: "You are being tested.", tools: [] };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { anEvent } from "@holdfast/testing/fixtures/factories";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { type Framed, frameContext } from "./frame.ts";
+import { type Framed, frameContext } from "./prefix.ts";
 import { readContext } from "./read-context.ts";
 
 let harness: StoreHarness;

@@ -13,7 +13,7 @@ import {
   assertPresent,
 } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { modelMessageText } from "@holdfast/testing/rigs/run-words";
+import { modelMessageText } from "@holdfast/testing/rigs/run-rig";
 import { buildContext } from "./build-context.ts";
 import { type ContextEntries, readContext, refreshContext } from "./read-context.ts";
 import { recordRequest, lastSentRequest } from "./prefix.ts";

@@ -9,8 +9,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { newestFirst } from "../log/entries.ts";
-import { withAmendments } from "../log/late-notices.ts";
+import { newestFirst, withAmendments } from "../log/entries.ts";
 import type { Reads } from "../ports/reads.ts";
 
 /** The summary that the context begins with, and which entries it stands for. */

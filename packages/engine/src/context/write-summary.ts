@@ -5,8 +5,6 @@ import type {
   SummaryRequest,
 } from "../ports/background-models.ts";
 import type { CompactionPlan, CompactionSizes } from "./plan-compaction.ts";
-import { redactSecrets } from "./redact.ts";
-import { summariseLocally } from "./summarise-locally.ts";
 
 /** How much of a conversation a summariser gets at once, in tokens, and the most that a single message may bring. */
 const maxPieceTokens = 24_000;
@@ -64,4 +62,67 @@ function truncateMiddle(text: string): string {
   if (text.length <= maxTextLength) return text;
   const half = maxTextLength / 2;
   return `${text.slice(0, half)}\n[…]\n${text.slice(-half)}`.toWellFormed();
+}
+
+const maxLineLength = 240;
+
+/**
+ * A summary without a model: what the person asked for, how each answer began, what tools did. Nothing is invented, and
+ * the same material gives the same words. What does not fit is left out from the oldest on.
+ */
+export function summariseLocally(
+  previous: string | null,
+  material: readonly SummaryMaterial[],
+  limitTokens: number,
+  count: CountTokens,
+): string {
+  const before = previous === null ? [] : previous.split("\n");
+  const lines = [...before, ...material.map(lineOf)].filter((line) => line !== "");
+  let left = limitTokens;
+  const kept: string[] = [];
+  for (const line of lines.toReversed()) {
+    left -= count(line) + 1;
+    if (left < 0) break;
+    kept.unshift(line);
+  }
+  const dropped = lines.length - kept.length;
+  return (dropped === 0 ? kept : [`(${dropped} earlier lines are left out.)`, ...kept]).join("\n");
+}
+
+const speakers = { user: "The person", assistant: "The answer", tool: "A tool" } as const;
+
+function lineOf({ role, text }: SummaryMaterial): string {
+  const words = text.replaceAll(/\s+/g, " ").trim();
+  if (words === "") return "";
+  const isLong = words.length > maxLineLength;
+  const short = isLong ? `${words.slice(0, maxLineLength).toWellFormed()}…` : words;
+  return `${speakers[role]}: ${short}`;
+}
+
+/**
+ * Forms that secrets have. A summary outlives what it was made from, and goes to a model that may be another's. Whatever can
+ * run on begins where a word does: a model must not be able to make the search for them take long.
+ */
+const secretPatterns: readonly (readonly [RegExp, string])[] = [
+  [
+    /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+    "[private key]",
+  ],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}\b/g, "[token]"],
+  [
+    /(?<![\w-])(?:sk|pk|rk|gh[opsur]|github_pat|glpat|xox[abeprs]|hf|npm)[-_][\w-]{16,}\b/g,
+    "[key]",
+  ],
+  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, "[key]"],
+  [/\bAIza[\w-]{30,}\b/g, "[key]"],
+  [/\b(Bearer|Basic)\s+[\w+/=.~-]{12,}/gi, "$1 [token]"],
+  [/(:\/\/[^\s:/@]*:)[^\s/]+@/g, "$1[password]@"],
+  [
+    /(?<![\w-])([\w-]*(?:(?:api|access|private|account)[-_ ]?key|secret|token(?!s)|passw(?:or)?d|passphrase)(?:[-_][\w-]{0,40}|key)?["']?\s*[:=]\s*)("[^"\n]{4,}"|'[^'\n]{4,}'|[^\s"',;]{4,})/gi,
+    "$1[redacted]",
+  ],
+];
+
+export function redactSecrets(text: string): string {
+  return secretPatterns.reduce((left, [form, name]) => left.replaceAll(form, name), text);
 }

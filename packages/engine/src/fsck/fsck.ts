@@ -3,9 +3,14 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { type Audit } from "../ports/audit.ts";
 import { type SpillStore } from "../ports/spill.ts";
 import { StoreFailure } from "../ports/store.ts";
-import { BlobAccounts, checkBlobs } from "./check-across-sessions.ts";
-import { LaneAccounts } from "./check-lanes.ts";
-import { checkIntegrity, checkLeases, checkOrphans } from "./check-rest.ts";
+import {
+  BlobAccounts,
+  checkBlobs,
+  LaneAccounts,
+  checkIntegrity,
+  checkLeases,
+  checkOrphans,
+} from "./check-across-sessions.ts";
 import { checkSession, type FsckMode } from "./check-session.ts";
 import { type Finding, fsckExit, type FsckItem, type FsckSummary } from "./findings.ts";
 

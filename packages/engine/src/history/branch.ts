@@ -10,9 +10,10 @@ import {
   type HistoryRefusal,
   headMoved,
   noSession,
+  branchRanges,
+  isMessage,
+  textOfEntry,
 } from "./cut.ts";
-import { branchRanges } from "./ranges.ts";
-import { isMessage, textOfEntry } from "./visible.ts";
 
 export type BranchResult =
   | { readonly status: "branched"; readonly session: SessionId }

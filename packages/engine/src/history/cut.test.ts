@@ -3,18 +3,15 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
-import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
+import { openRunRig, type RunRig, untilStreamed, until } from "@holdfast/testing/rigs/run-rig";
 import { branch } from "./branch.ts";
-import { clear, truncate, undo } from "./cut.ts";
+import { clear, truncate, undo, textOfEntry } from "./cut.ts";
 import { redo } from "./redo.ts";
 import { restore, trash } from "./trash.ts";
 import { retry } from "./retry.ts";
-import { textOfEntry } from "./visible.ts";
 
 let harness: StoreHarness;
 let rig: RunRig;

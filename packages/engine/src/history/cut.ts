@@ -8,14 +8,14 @@ import {
   type Seq,
   type SessionId,
   type StoredEvent,
+  type SeqRange,
+  decodeEvent,
+  textOf,
 } from "@holdfast/protocol";
-
 import { type Log } from "../log/log.ts";
 import { newestFirst } from "../log/entries.ts";
 import type { CommitResult, Committed, Failed, Refused } from "../ports/commit.ts";
 import type { SessionRow } from "../ports/rows.ts";
-import { cutRanges } from "./ranges.ts";
-import { isMessage, textOfEntry } from "./visible.ts";
 
 export interface HistoryTarget {
   readonly owner: OwnerId;
@@ -196,3 +196,38 @@ export const runLive: Refused = {
   code: "run_live",
   message: "A run is going on in this session.",
 };
+
+/** What stays visible when everything behind `keep` goes; what comes after `cutAt`, the cut's own number, is visible again. */
+function cutRanges(ranges: readonly SeqRange[], keep: Seq, cutAt: Seq): SeqRange[] {
+  return [...clip(ranges, keep), { from: (cutAt + 1) as Seq, to: null }];
+}
+
+/**
+ * What a branch sees: what its origin shows up to `at`, each range in the log where it lies, and its own log from there
+ * on. Flat also for a branch of a branch, so nothing is ever looked up through a chain of origins.
+ */
+export function branchRanges(ranges: readonly SeqRange[], origin: SessionId, at: Seq): SeqRange[] {
+  const read = clip(ranges, at).map((range) => ({ ...range, log: range.log ?? origin }));
+  return [...read, { from: (at + 1) as Seq, to: null }];
+}
+
+function clip(ranges: readonly SeqRange[], keep: Seq): SeqRange[] {
+  return ranges
+    .filter(({ from }) => from <= keep)
+    .map((range) => ({ ...range, to: range.to === null || range.to > keep ? keep : range.to }));
+}
+
+/** Counts in the list: what a person or the model said. */
+export function isMessage(entry: StoredEvent): boolean {
+  if (entry.type === "message.assistant") return entry.data["above"] === undefined;
+  return entry.type === "message.user";
+}
+
+export function textOfEntry(entry: StoredEvent): string {
+  const decoded = decodeEvent(entry);
+  if (decoded.kind !== "known") return "";
+  const { event } = decoded;
+  return event.type === "message.user" || event.type === "message.assistant"
+    ? textOf(event.data.parts)
+    : "";
+}

@@ -19,7 +19,7 @@ import {
   noSession,
   retryWhileHeadMoves,
 } from "./cut.ts";
-import { deterministicId } from "../derived-id.ts";
+import { deterministicId } from "../hash.ts";
 
 export interface RetryInput {
   /** The message to ask again from; the last one when absent. */

@@ -3,9 +3,9 @@ import { type IdSource, newEvent, type OwnerId, type SessionId } from "@holdfast
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SessionRow } from "../ports/rows.ts";
-import type { Titler, TitleResult } from "../ports/titler.ts";
+import type { Titler, TitleResult } from "../ports/background-models.ts";
 import { usageData } from "../run/settle.ts";
-import { textOfEntry } from "./visible.ts";
+import { textOfEntry } from "./cut.ts";
 
 export interface TitleGeneratorDeps {
   readonly log: Log;

@@ -3,12 +3,16 @@ import { newEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 import type { CommitResult, Failed } from "../ports/commit.ts";
 import type { InputRow, LeaseRow } from "../ports/rows.ts";
 import type { Reads, Snapshot } from "../ports/reads.ts";
-import { type StepEntries, settleUnrunCalls } from "../run/begun-calls.ts";
+import {
+  type StepEntries,
+  settleUnrunCalls,
+  type RunEvents,
+  createRunEvents,
+} from "../run/settle.ts";
 import { maxEntriesPerStep } from "../recovery/take-over.ts";
 import { foldStep } from "../run/fold-step.ts";
-import { type RunEvents, createRunEvents } from "../run/settle.ts";
 import { settleJournal } from "../recovery/settle-journal.ts";
-import { inputEntry } from "../run/steer.ts";
+import { inputEntry } from "../run/claim.ts";
 import { type HistoryTarget, noSession } from "./cut.ts";
 import type { InterruptDeps } from "./interrupt.ts";
 

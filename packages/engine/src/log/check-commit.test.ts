@@ -2,8 +2,7 @@ import { ids, type NewEvent, newEvent, ownerId, type SessionId } from "@holdfast
 import { describe, expect, test } from "vitest";
 
 import type { Commit } from "../ports/commit.ts";
-import { checkCommit } from "./limits.ts";
-import { jsonByteLength, measureJson } from "./limits-json.ts";
+import { checkCommit, jsonByteLength, measureJson } from "./check-commit.ts";
 
 const owner = ownerId.parse("someone");
 const session = ids.make("session");

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { aNotice, toSeq } from "@holdfast/testing/fixtures/factories";
 import { seqsOf } from "@holdfast/testing/fixtures/open-session";
-import { EventRing, type EventSpan } from "./hub-ring.ts";
+import { EventRing, type EventSpan } from "./feed.ts";
 
 const event = (seq: number): StoredEvent => ({ ...aNotice(), seq: toSeq(seq), at: 0 });
 const stretch = (after: number, upTo: number): EventSpan => ({

@@ -1,17 +1,45 @@
 import {
+  type DecodedEvent,
+  deltasSettledBy,
+  foldSessionFacts as foldFacts,
+  type KnownEvent,
+  type StoredEvent,
   blobsOf,
   blobsOfResult,
   type BlobId,
   columnText,
   type EventData,
   type ContextFrame,
-  type KnownEvent,
   type RunState,
   terminalStates,
 } from "@holdfast/protocol";
+import type { SessionRow, InputRow, LaneRow, RunRow, UsageRow } from "../ports/rows.ts";
 
-import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/rows.ts";
-import { isResting } from "./run-states.ts";
+/** The session's row after one more event: the facts that every reader knows, and what only the store keeps. */
+export function foldSessionRow(row: SessionRow, decoded: DecodedEvent): SessionRow {
+  const next = foldFacts(row, decoded);
+  return decoded.kind === "known" ? { ...next, ...storeOnlyFields(decoded.event) } : next;
+}
+
+/** A delta changes nothing but the head, the activity and the count of what is still to be settled. */
+export function foldDelta(row: SessionRow, event: StoredEvent): SessionRow {
+  return {
+    ...row,
+    head: event.seq,
+    activityAt: event.quiet ? row.activityAt : event.at,
+    openDeltas: row.openDeltas + 1,
+  };
+}
+
+function storeOnlyFields(event: KnownEvent): Partial<SessionRow> {
+  switch (event.type) {
+    case "history.cut":
+    case "history.restored":
+      return { ranges: event.data.ranges };
+    default:
+      return deltasSettledBy(event) === undefined ? {} : { openDeltas: 0 };
+  }
+}
 
 /** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */
 export function foldRun(
@@ -191,4 +219,57 @@ export function blobsIn(event: KnownEvent): readonly BlobId[] {
 
 function frameBlobs({ system, tools }: ContextFrame): readonly BlobId[] {
   return [...new Set([system, tools])];
+}
+
+/**
+ * The run as a program counter: where each state may go. `claimed` is also where a take-over puts a run that had
+ * come further; what it then does is read from the log.
+ */
+const terminalStateList: readonly RunState[] = [...terminalStates];
+const transitions: Record<RunState, readonly RunState[]> = {
+  queued: ["claimed", ...terminalStateList],
+  claimed: ["claimed", "running", "waiting", "paused", ...terminalStateList],
+  running: ["claimed", "running", "waiting", "paused", ...terminalStateList],
+  waiting: ["claimed", "paused", ...terminalStateList],
+  paused: ["claimed", ...terminalStateList],
+  completed: [],
+  cancelled: [],
+  failed: [],
+  interrupted: [],
+  limit: [],
+};
+
+/** P4: a run that has ended goes nowhere. */
+export function isAllowedTransition(from: RunState | undefined, to: RunState): boolean {
+  return from === undefined ? to === "queued" || to === "claimed" : transitions[from].includes(to);
+}
+
+/** Who has to do something next: nobody yet, a runner, a person, or nobody any more. */
+const nextActor: Record<RunState, "queue" | "runner" | "person" | "nobody"> = {
+  queued: "queue",
+  claimed: "runner",
+  running: "runner",
+  waiting: "person",
+  paused: "person",
+  completed: "nobody",
+  cancelled: "nobody",
+  failed: "nobody",
+  interrupted: "nobody",
+  limit: "nobody",
+};
+
+/** A run that rests has no lease and is nobody's to take over: a person's word moves it. */
+export function isResting(state: RunState): boolean {
+  return nextActor[state] === "person";
+}
+
+/**
+ * Why a run that rested goes on. The commit that carries the word moves it to `claimed` with this cause and without a
+ * lease; whoever finds it then goes on with it, and nothing was interrupted: no attempt is counted.
+ */
+export type ResumeCause = "answered" | "resumed";
+const resumeCauses: ReadonlySet<string | null> = new Set<ResumeCause>(["answered", "resumed"]);
+
+export function isResumedByPerson({ state, cause }: Pick<RunRow, "state" | "cause">): boolean {
+  return state === "claimed" && resumeCauses.has(cause);
 }

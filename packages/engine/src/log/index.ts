@@ -1,4 +1,4 @@
-export { emptySession } from "./begin-session.ts";
+export { emptySession } from "./decide.ts";
 export {
   repeatedCommitResult,
   repeatedInputResult,
@@ -8,11 +8,11 @@ export {
 } from "./decide.ts";
 export { decideLease, describeHolder, sameHolder } from "./leases.ts";
 export { approvalTtlMs, foldApprovals, holdsForSession } from "./fold-approvals.ts";
-export { type MemoryChange, memoryChangeOf, MemoryRows } from "./fold-memory.ts";
+export { type MemoryChange, memoryChangeOf, MemoryRows } from "./fold-outbound.ts";
 export { outboxKey, outboxRowOf, mergeChunk } from "./fold-outbound.ts";
 export { blobsIn, foldInput, foldRun, laneRowOf, usageRowOf } from "./fold-rows.ts";
-export { foldDelta, foldSessionRow } from "./fold-session.ts";
-export { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";
+export { foldDelta, foldSessionRow } from "./fold-rows.ts";
+export { checkCommit, type CommitLimits, commitLimits } from "./check-commit.ts";
 export {
   type CommitOptions,
   createLog,
@@ -20,11 +20,11 @@ export {
   type LogOptions,
   type NewSession,
 } from "./log.ts";
-export { joinDeltas, seqSpanOf } from "./join-deltas.ts";
-export { isResumedByPerson, type ResumeCause, isResting } from "./run-states.ts";
-export { inputNamedBy, type LoadedRows, type CommitNeeds, needsOf } from "./needs.ts";
+export { joinDeltas, seqSpanOf } from "./read-views.ts";
+export { isResumedByPerson, type ResumeCause, isResting } from "./fold-rows.ts";
+export { inputNamedBy, type LoadedRows, type CommitNeeds, needsOf } from "./commit-fold.ts";
 export { newestFirst } from "./entries.ts";
-export { maxCommitLength } from "./payload-size.ts";
+export { maxCommitLength } from "./check-commit.ts";
 
 export type { TailItem, TailOptions } from "./tail.ts";
 export { viewSession, encodeSessionPage } from "./read-views.ts";
@@ -33,4 +33,4 @@ export {
   pendingNotices,
   readNoticeUpdates,
   withAmendments,
-} from "./late-notices.ts";
+} from "./entries.ts";

@@ -14,7 +14,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { type Clock, type Random, systemClock } from "../ports/clock.ts";
+import { type Clock, type Random, systemClock, backoffMs } from "../ports/clock.ts";
 import {
   type Commit,
   type CommitResult,
@@ -23,11 +23,9 @@ import {
   type FailureCode,
 } from "../ports/commit.ts";
 import { type Store } from "../ports/store.ts";
-import { FeedRegistry } from "./hub.ts";
+import { FeedRegistry, Tail, type TailItem, type TailOptions } from "./tail.ts";
 import type { FeedDeps } from "./feed.ts";
-import { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";
-import { backoffMs } from "../ports/log-backoff.ts";
-import { Tail, type TailItem, type TailOptions } from "./tail.ts";
+import { checkCommit, type CommitLimits, commitLimits } from "./check-commit.ts";
 
 export interface LogOptions extends Partial<Omit<FeedDeps, "clock" | "random">> {
   readonly clock?: Clock;

@@ -1,10 +1,8 @@
 import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
-
 import type { EventPage } from "../ports/reads.ts";
 import type { FailureCode } from "../ports/commit.ts";
-import type { FeedRegistry } from "./hub.ts";
-import type { Feed, Follower, ReadOutcome } from "./feed.ts";
-import type { EventSpan } from "./hub-ring.ts";
+import { Feed, type Follower, type ReadOutcome, type EventSpan, type FeedDeps } from "./feed.ts";
+import type { Store } from "../ports/store.ts";
 
 export type TailItem =
   /** The events after the last ones, in order. A number that is missing belongs to a delta that a settled entry names. */
@@ -206,4 +204,51 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     this.#feed = null;
     this.#hub.leave(this.#owner, this.#session, this);
   }
+}
+
+/** The sessions that someone in this process looks at, each with its feed. Nothing is kept for the others. */
+export class FeedRegistry {
+  readonly #store: Store;
+  readonly #options: FeedDeps;
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(store: Store, options: FeedDeps) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  get watchedSessions(): number {
+    return this.#feeds.size;
+  }
+
+  join(owner: OwnerId, session: SessionId, follower: Follower): Feed {
+    const key = feedKey(owner, session);
+    const feed = this.#feeds.get(key) ?? new Feed(this.#store, owner, session, this.#options);
+    this.#feeds.set(key, feed);
+    feed.follow(follower);
+    return feed;
+  }
+
+  leave(owner: OwnerId, session: SessionId, follower: Follower): void {
+    const key = feedKey(owner, session);
+    const feed = this.#feeds.get(key);
+    if (feed === undefined) return;
+    feed.unfollow(follower);
+    if (feed.isFollowed) return;
+    this.#feeds.delete(key);
+    feed.close();
+  }
+
+  publish(owner: OwnerId, session: SessionId, stretch: EventSpan): void {
+    this.#feeds.get(feedKey(owner, session))?.publish(stretch);
+  }
+
+  wake(owner: OwnerId, session: SessionId): void {
+    this.#feeds.get(feedKey(owner, session))?.wake();
+  }
+}
+
+/** The owner is part of it: whoever names another's session reads for himself, and finds nothing. */
+function feedKey(owner: OwnerId, session: SessionId): string {
+  return `${owner} ${session}`;
 }

@@ -7,14 +7,20 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { startHeartbeat } from "../log/compaction-lock-heartbeat.ts";
+import { startHeartbeat } from "../log/leases.ts";
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
-import type { Liveness } from "../ports/liveness.ts";
+import type { Liveness } from "../ports/lease.ts";
 import type { MemoryAnswer, MemoryHandle, MemoryTurn } from "../ports/memory.ts";
-import { captureTurns, allFromPeople, type IsFromPerson } from "./capture.ts";
-import { maxSegmentTurns, nextSegment, type Segment } from "./segment.ts";
+import {
+  captureTurns,
+  allFromPeople,
+  type IsFromPerson,
+  maxSegmentTurns,
+  nextSegment,
+  type Segment,
+} from "./segment.ts";
 
 export interface SegmentCommitDeps {
   readonly log: Log;

@@ -2,7 +2,7 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Tool } from "../ports/tool.ts";
-import { createTool, createGate, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, createGate, okResult, openRunRig } from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   says,
@@ -11,7 +11,6 @@ import {
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { RecordingMemory, openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { createRecall } from "./recall.ts";
 

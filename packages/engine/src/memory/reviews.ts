@@ -1,18 +1,18 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { redactSecrets } from "../context/redact.ts";
+import { redactSecrets } from "../context/write-summary.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { MemoryHandle, MemoryProviders } from "../ports/memory.ts";
 import type { ModelUsage } from "../ports/model.ts";
 import type { Reads } from "../ports/reads.ts";
-import type { ReviewAnswer, Reviewer } from "../ports/reviewer.ts";
+import type { ReviewAnswer, Reviewer } from "../ports/background-models.ts";
 import {
   allFromPeople,
   hasPerson,
   type IsFromPerson,
   type SpokenMessage,
   spokenMessages,
-} from "./capture.ts";
+} from "./segment.ts";
 
 /**
  * What a review works with. It can read, and it can hand over what it found: it has nothing with which it could write to the

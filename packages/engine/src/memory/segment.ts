@@ -1,9 +1,18 @@
-import type { Seq, SessionId } from "@holdfast/protocol";
-
+import {
+  type Seq,
+  type SessionId,
+  decodeEvent,
+  type OwnerId,
+  type RunId,
+  type StoredEvent,
+  textOf,
+  type EventData,
+  type KnownEvent,
+} from "@holdfast/protocol";
 import { shortHash } from "../hash.ts";
 import type { MarkRow } from "../ports/rows.ts";
-import type { MemoryOwner } from "../ports/memory.ts";
-import type { Unremembered } from "../ports/reads.ts";
+import type { MemoryOwner, MemoryTurn } from "../ports/memory.ts";
+import type { Unremembered, Reads } from "../ports/reads.ts";
 
 /** The oldest turns of a session that have one owner and are not committed. */
 export interface Segment {
@@ -45,4 +54,169 @@ export function ownerKey({ provider, configuration }: MemoryOwner): string {
 
 function isOwnedBy(owner: MemoryOwner, mark: MarkRow): boolean {
   return ownerKey(owner) === ownerKey(mark);
+}
+
+const pageSize = 200;
+/** Of one message. What is longer is material, and not what a person would remember of a talk. */
+const maxTextLength = 32_000;
+
+export type SpokenMessage = MemoryTurn["messages"][number];
+
+/** Whether a person has said it, by where it came from and what its sender calls it. */
+export type IsFromPerson = (from: {
+  readonly lane: string | null;
+  readonly clientId: string | null;
+}) => boolean;
+
+export const allFromPeople: IsFromPerson = () => true;
+
+/**
+ * The turns of a segment. One that was undone is left out; one that was cleared is not, since clearing ends a talk and
+ * does not take it back. One without a word says nothing, and neither does one without a person's.
+ */
+export async function captureTurns(
+  reads: Reads,
+  owner: OwnerId,
+  session: SessionId,
+  segment: Pick<Segment, "marks" | "upTo">,
+  isPersons: IsFromPerson,
+): Promise<readonly MemoryTurn[]> {
+  const inView = await readInView(reads, owner, session, segment);
+  const turns: MemoryTurn[] = [];
+  for (const mark of segment.marks) {
+    const { seq: generation, runId, at } = mark;
+    const entries = inView.get(runId) ?? (await clearedEntries(reads, owner, mark));
+    const messages = entries.flatMap((entry) => spokenMessages(entry, isPersons));
+    if (hasPerson(messages)) turns.push({ generation, runId, at, messages });
+  }
+  return turns;
+}
+
+/** What is in view of each run, read backwards from the segment's end to where its first run began, and no further. */
+async function readInView(
+  reads: Reads,
+  owner: OwnerId,
+  session: SessionId,
+  { marks, upTo }: Pick<Segment, "marks" | "upTo">,
+): Promise<ReadonlyMap<RunId, readonly StoredEvent[]>> {
+  const found = new Map<RunId, StoredEvent[]>();
+  const [first] = marks;
+  if (first === undefined) return found;
+  const begun = await runStartedAt(reads, owner, first);
+  const runs = new Set(marks.map(({ runId }) => runId));
+  let before = (upTo + 1) as Seq;
+  for (;;) {
+    const page = await reads.entries(owner, session, { before, limit: pageSize });
+    const [oldest] = page?.entries ?? [];
+    for (const entry of page?.entries.toReversed() ?? []) {
+      const { runId } = entry;
+      if (
+        runId === undefined ||
+        !runs.has(runId) ||
+        spokenMessages(entry, allFromPeople).length === 0
+      )
+        continue;
+      found.set(runId, [entry, ...(found.get(runId) ?? [])]);
+    }
+    if (page?.more !== true || oldest === undefined || oldest.at < begun) return found;
+    before = oldest.seq;
+  }
+}
+
+/** Whether somebody is among those who speak whose words are worth keeping. */
+export function hasPerson(said: readonly SpokenMessage[]): boolean {
+  return said.some(({ role }) => role === "user");
+}
+
+/** What was given to the model beside a person's words is no part of them: what is recalled is not remembered again. */
+export function spokenMessages(
+  entry: StoredEvent,
+  isPersons: IsFromPerson,
+): readonly SpokenMessage[] {
+  const decoded = decodeEvent(entry);
+  if (decoded.kind !== "known" || entry.data["superseded"] === true) return [];
+  const { event } = decoded;
+  if (event.type !== "message.user" && event.type !== "message.assistant") return [];
+  const role = event.type === "message.user" ? "user" : "assistant";
+  if (event.type === "message.user") {
+    const { lane = null, clientId = null } = event.data;
+    if (!isPersons({ lane, clientId })) return [];
+  }
+  const text = textOf(event.data.parts).slice(0, maxTextLength);
+  return text === "" ? [] : [{ role, text }];
+}
+
+const eventPageSize = 500;
+
+/** The messages of a turn that went out of view when its session was cleared; none when it was undone. */
+async function clearedEntries(
+  reads: Reads,
+  owner: OwnerId,
+  mark: MarkRow,
+): Promise<readonly StoredEvent[]> {
+  const { session, seq, runId } = mark;
+  const after = await lastBefore(reads, owner, mark);
+  const messages: StoredEvent[] = [];
+  for await (const event of eventsOf(reads, owner, mark, { after, upTo: seq })) {
+    const isMessage = event.type === "message.user" || event.type === "message.assistant";
+    if (isMessage && event.runId === runId) messages.push(event);
+  }
+  const [first] = messages;
+  if (first === undefined) return [];
+  let hiddenBy: EventData<"history.cut">["reason"] | undefined;
+  for await (const event of eventsOf(reads, owner, mark, { after: seq })) {
+    const decoded = decodeEvent(event);
+    if (decoded.kind !== "known" || !isHistoryEvent(decoded.event)) continue;
+    const { type, data } = decoded.event;
+    const isInView = data.ranges.some(
+      ({ from, to, log = session }) =>
+        log === session && first.seq >= from && first.seq <= (to ?? Infinity),
+    );
+    if (isInView) hiddenBy = undefined;
+    else if (type === "history.cut") hiddenBy ??= data.reason;
+  }
+  return hiddenBy === "clear" ? messages : [];
+}
+
+/** By the store's clock: nothing of its run stands before this. */
+async function runStartedAt(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<number> {
+  return (await reads.run(owner, mark.runId))?.startedAt ?? 0;
+}
+
+type HistoryEvent = Extract<KnownEvent, { type: "history.cut" | "history.restored" }>;
+
+function isHistoryEvent(event: KnownEvent): event is HistoryEvent {
+  return event.type === "history.cut" || event.type === "history.restored";
+}
+
+/** The newest number before the run began, found by halves: times only grow along a log. */
+async function lastBefore(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<Seq> {
+  const begun = await runStartedAt(reads, owner, mark);
+  let low = 0;
+  let high = mark.seq - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const query = { after: (middle - 1) as Seq, limit: 1 };
+    const [event] = (await reads.events(owner, mark.session, query))?.events ?? [];
+    if (event !== undefined && event.at < begun) low = middle;
+    else high = middle - 1;
+  }
+  return low as Seq;
+}
+
+async function* eventsOf(
+  reads: Reads,
+  owner: OwnerId,
+  { session }: MarkRow,
+  { after: from, upTo }: { readonly after: Seq; readonly upTo?: Seq },
+): AsyncGenerator<StoredEvent> {
+  let after = from;
+  for (;;) {
+    const query = { after, limit: eventPageSize, ...(upTo !== undefined && { upTo }) };
+    const page = await reads.events(owner, session, query);
+    yield* page?.events ?? [];
+    const last = page?.events.at(-1);
+    if (page?.more !== true || last === undefined) return;
+    after = last.seq;
+  }
 }

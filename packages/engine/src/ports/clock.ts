@@ -30,3 +30,14 @@ export const systemClock: Clock = {
       signal?.addEventListener("abort", done);
     }),
 };
+
+export interface Backoff {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** How long to wait before the next try: doubling, and spread over its second half so that waiters do not march in step. */
+export function backoffMs({ firstMs, longestMs }: Backoff, tries: number, random: Random): number {
+  const full = Math.min(longestMs, firstMs * 2 ** Math.min(tries, 30));
+  return full * (0.5 + random() / 2);
+}

@@ -1,5 +1,4 @@
 import type { Fence, SessionId } from "@holdfast/protocol";
-
 import type { Failed } from "./commit.ts";
 import type { Holder, LeaseKind, LeaseRow } from "./rows.ts";
 
@@ -48,4 +47,13 @@ export interface Leases {
   read(kind: LeaseKind, session: SessionId): Promise<LeaseRow | null>;
   /** Expired leases, oldest first: the work of a sweep. */
   expired(kind: LeaseKind, limit: number): Promise<readonly LeaseRow[]>;
+}
+
+/**
+ * Whether the holder of a lease still lives, as far as this host can tell. `dead` is a proof: every part of the
+ * identity is known and the process that it names is gone. A holder on another host, in another container or
+ * with a part that is not known is `unknown`.
+ */
+export interface Liveness {
+  isDead(holder: Holder): "dead" | "alive" | "unknown";
 }

@@ -4,8 +4,7 @@ import type { Audit } from "./audit.ts";
 import type { Commit, CommitResult, Failed, FailureCode } from "./commit.ts";
 import type { Leases } from "./lease.ts";
 import type { Reads } from "./reads.ts";
-import type { Register } from "./key-values.ts";
-import type { Requests } from "./requests.ts";
+import type { Register, Requests } from "./key-values.ts";
 import type { Search } from "./search.ts";
 import type { Work } from "./work.ts";
 

@@ -10,22 +10,25 @@ import {
   type SessionId,
   type StoredEvent,
   terminalStates,
+  type EventData,
+  newEvent,
+  type Part,
 } from "@holdfast/protocol";
-
-import { type NoticeUpdates, pendingNotices, readNoticeUpdates } from "../log/late-notices.ts";
-import { newestFirst } from "../log/entries.ts";
+import {
+  type NoticeUpdates,
+  pendingNotices,
+  readNoticeUpdates,
+  newestFirst,
+} from "../log/entries.ts";
 import type { CommitResult } from "../ports/commit.ts";
 import type { SpillReadResult, SpillStore, SpillHeader, SpillRef } from "../ports/spill.ts";
 import type { LeaseRow } from "../ports/rows.ts";
 import type { ClaimDeps } from "../run/claim.ts";
-import { lateEntries } from "./late-entries.ts";
-import {
-  damageIn,
-  maxRecoveryWaitMs,
-  maxRecoveryTries,
-  recoveryNotice,
-} from "./recovery-notice.ts";
+import { damageIn, maxRecoveryWaitMs, maxRecoveryTries, recoveryNotice } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
+import { eventsAfter } from "./spill.ts";
+import { foldStep, type StreamedTool } from "../run/fold-step.ts";
+import { toolEndOf, asRecovered, settledTool, usageEvent } from "../run/settle.ts";
 
 export interface LateDeps extends Pick<ClaimDeps, "log" | "ids" | "clock"> {
   readonly spills: SpillStore;
@@ -201,4 +204,75 @@ async function findRecoveryNotice(
       return { noticeId, seq: entry.seq, recovery: found.recovery };
   }
   return null;
+}
+
+export interface LateTarget {
+  /** `null`: they stand where they are written, above a notice of their own. */
+  readonly above: NoticeId | null;
+  readonly isReplaced: boolean;
+  /** The run has ended: a call that was asked for and not begun will not be. */
+  readonly isOver: boolean;
+  readonly recovery: PendingRecovery | undefined;
+}
+
+type SpilledOutput = Extract<SpillReadResult, { status: "output" }>;
+
+/** The entries that a late journal becomes: its message, what its tools did, what it cost. */
+function lateEntries(
+  run: RunHandle,
+  answer: SpilledOutput,
+  place: LateTarget,
+): readonly NewEvent[] {
+  const { end, damage } = answer;
+  const { recovery } = place;
+  const known = recovery?.tools ?? [];
+  const starts = known.map((tool) =>
+    newEvent(run.ids.make("event"), "tool.started", { ...tool, replay: "never" }, run.runId),
+  );
+  const fold = foldStep([], [...starts, ...eventsAfter(answer.events, recovery?.upTo)]);
+  const tools = [...fold.tools.values()];
+  // The message that asked for the tools of the notice stands in the transcript already.
+  const isKnown = ({ started }: StreamedTool) =>
+    known.some(({ callId }) => callId === started.callId);
+  const begun = tools.filter((tool) => !isKnown(tool)).map(({ started }) => started);
+  const asked = (end?.calls ?? []).filter(
+    ({ callId }) => !begun.some((one) => one.callId === callId),
+  );
+  const calls = asRecovered([
+    ...begun.map(({ callId, name, input }) => ({ callId, name, input })),
+    ...asked,
+  ]);
+  const parts = [
+    ...(fold.message?.parts ?? []),
+    ...calls.map((call): Part => ({ type: "tool_call", ...call })),
+  ];
+  const isWhole = end?.how === "done" && damage.length === 0;
+  const marks = {
+    ...(place.above !== null && { above: place.above }),
+    ...(place.isReplaced && { superseded: true as const }),
+  };
+  const message: EventData<"message.assistant"> = {
+    messageId: run.ids.make("message"),
+    parts,
+    ...(end !== null && { model: end.model }),
+    ...(!isWhole && { partial: "interrupted" as const }),
+    ...marks,
+  };
+  const ended = tools.filter((tool) => tool.ended !== null || !isKnown(tool)).map(toolEndOf);
+  const unbegun = place.isOver ? asked : [];
+  const results = [
+    ...ended.map((each) => ({ ...each, resultId: run.ids.make("message") })),
+    ...unbegun.map(({ callId, name }) => ({
+      callId,
+      name,
+      resultId: run.ids.make("message"),
+      outcome: "cancelled" as const,
+      output: "It was not begun: the host had stopped.",
+    })),
+  ].map((each): NewEvent => {
+    const settled = settledTool(run, { ...each, recovered: true }, []);
+    return { ...settled, data: { ...settled.data, ...marks } };
+  });
+  const spoken = parts.length > 0 ? [run.event("message.assistant", message)] : [];
+  return [...spoken, ...results, ...usageEvent(run, end?.model ?? "unknown", end?.usage ?? null)];
 }

@@ -3,14 +3,18 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aHolder, anEvent, aRunState } from "@holdfast/testing/fixtures/factories";
-import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
+import {
+  createRunner,
+  openRunRig,
+  untilStreamed,
+  transcriptLines,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   hang,
   says,
   scriptedModel,
   type ScriptedModel,
 } from "@holdfast/testing/fakes/scripted-model";
-import { untilStreamed, transcriptLines } from "@holdfast/testing/rigs/run-words";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { requestCancel } from "../run/cancel.ts";
 import { type ResumePolicy } from "./take-over.ts";

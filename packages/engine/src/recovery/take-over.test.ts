@@ -11,9 +11,10 @@ import {
   untilStreamed,
   transcriptLines,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+  openRunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import { calls, hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { requestCancel } from "../run/cancel.ts";

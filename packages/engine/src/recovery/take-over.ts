@@ -7,21 +7,17 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { isResumedByPerson, isResting } from "../log/run-states.ts";
+import { isResumedByPerson, isResting } from "../log/fold-rows.ts";
 import type { LeaseRow, RunRow } from "../ports/rows.ts";
 import type { Reads, Snapshot } from "../ports/reads.ts";
-import { settleUnrunCalls } from "../run/begun-calls.ts";
+import { settleUnrunCalls, memoryMark, type MemoryOwnerOf, sizeLimits } from "../run/settle.ts";
 import type { ClaimDeps } from "../run/claim.ts";
 import type { RunPosition } from "../run/drive.ts";
-import { awaitsFallback } from "../run/fallback.ts";
-import { findSpill, type FoundSpill } from "./find-spill.ts";
+import { awaitsFallback } from "../run/prepare-step.ts";
+import { findSpill, type FoundSpill, type SpillDeps } from "./spill.ts";
 import { deltaRanges, foldStepInSlices, foldStep, type StepFold } from "../run/fold-step.ts";
-import { settleJournal } from "./settle-journal.ts";
-import { memoryMark, type MemoryOwnerOf } from "../run/mark.ts";
-import { takeOverNotice, type TakeOverFacts } from "./recovery-notice.ts";
+import { settleJournal, takeOverNotice, type TakeOverFacts } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
-import { sizeLimits } from "../run/sizes.ts";
-import type { SpillDeps } from "./spill.ts";
 
 /** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";

@@ -14,8 +14,8 @@ import {
 
 import type { Log } from "../log/log.ts";
 import type { CommitResult, Failed, Refused } from "../ports/commit.ts";
-import { sha256OfJson } from "../run-hash.ts";
-import { sizeLimits, jsonSize } from "./sizes.ts";
+import { sha256OfJson } from "../hash.ts";
+import { sizeLimits, jsonSize } from "./settle.ts";
 
 export interface NewInput {
   readonly owner: OwnerId;

@@ -2,12 +2,11 @@ import { ids } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { createTool, okResult, transcriptLines } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult, transcriptLines, openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { answerApproval } from "./answer.ts";
+import { answerApproval } from "./approvals.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {

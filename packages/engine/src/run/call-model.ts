@@ -11,7 +11,7 @@ import type {
 } from "../ports/model.ts";
 import type { Journal } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { sizeLimits, jsonSize } from "./sizes.ts";
+import { sizeLimits, jsonSize } from "./settle.ts";
 
 /** How a model call ended, and what it asked for. What it said is in the journal. */
 export interface CallEnd {

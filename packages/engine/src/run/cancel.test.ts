@@ -10,10 +10,10 @@ import {
   okResult,
   untilStreamed,
   transcriptLines,
-} from "@holdfast/testing/rigs/run-words";
+  openRunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import { calls, fails, hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { requestCancel } from "./cancel.ts";
 import { resumeRun } from "./resume.ts";

@@ -8,15 +8,14 @@ import {
 } from "@holdfast/protocol";
 
 import { type Log } from "../log/log.ts";
-import { isResting } from "../log/run-states.ts";
+import { isResting } from "../log/fold-rows.ts";
 import type { CommitResult } from "../ports/commit.ts";
 import type { InputRow, RunRow } from "../ports/rows.ts";
 import type { Reads, Snapshot } from "../ports/reads.ts";
-import { settleUnrunCalls } from "./begun-calls.ts";
+import { settleUnrunCalls, type RunEvents, createRunEvents } from "./settle.ts";
 import { foldStep } from "./fold-step.ts";
 import { settleJournal } from "../recovery/settle-journal.ts";
 import { maxEntriesPerStep } from "../recovery/take-over.ts";
-import { type RunEvents, createRunEvents } from "./settle.ts";
 
 export type CancelResult =
   | { readonly status: "requested" | "ended" }

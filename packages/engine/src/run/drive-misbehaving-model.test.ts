@@ -11,13 +11,14 @@ import {
   untilRecorded,
   transcriptLines,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+  openRunRig,
+  type RunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import { calls, hang, says, scriptedModel, uses } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner, openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { assertSameJson } from "@holdfast/testing/fixtures/open-session";
-import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {

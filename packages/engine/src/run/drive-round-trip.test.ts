@@ -9,7 +9,8 @@ import {
   transcriptLines,
   modelMessageLine,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  openRunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   fails,
@@ -19,7 +20,6 @@ import {
   thinks,
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 

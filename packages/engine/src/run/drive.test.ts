@@ -9,7 +9,8 @@ import {
   untilStreamed,
   transcriptLines,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  openRunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   fails,
@@ -19,7 +20,6 @@ import {
   scriptedModel,
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;

@@ -1,25 +1,38 @@
-import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/protocol";
-
-import { pendingCalls } from "../context/messages.ts";
+import type { NewEvent, RequestRecord, RunState, StoredEvent, RunId } from "@holdfast/protocol";
+import { pendingCalls } from "../context/build-context.ts";
 import type { ModelFailure } from "../ports/model.ts";
 import type { Random } from "../ports/clock.ts";
 import type { SpillEnd } from "../ports/spill.ts";
-import { settleUnrunCalls } from "./begun-calls.ts";
+import {
+  settleUnrunCalls,
+  memoryMark,
+  type MemoryOwnerOf,
+  settledMessage,
+  usageEvent,
+} from "./settle.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
-import { type ContextFit, compactIfNearlyFull, compactAfterOverflow } from "./fit-context.ts";
-import { isTooLongToWait, mayFallBack, currentFallback, fallbackNotice } from "./fallback.ts";
-import { Journal } from "./journal.ts";
-import { type CachedContext, RunContext } from "./run-context.ts";
-import { memoryMark, type MemoryOwnerOf } from "./mark.ts";
+import {
+  type ContextFit,
+  compactIfNearlyFull,
+  compactAfterOverflow,
+  type CachedContext,
+  RunContext,
+} from "./run-context.ts";
+import {
+  isTooLongToWait,
+  mayFallBack,
+  currentFallback,
+  fallbackNotice,
+  type StepDeps,
+  prepareStep,
+} from "./prepare-step.ts";
+import { Journal, type Tick } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
-import { type StepDeps, prepareStep } from "./prepare-step.ts";
-import { settledMessage, usageEvent } from "./settle.ts";
-import { isDailyBudgetSpent, dailyBudgetText, isOverBudget, type BudgetDeps } from "./spend.ts";
 import type { CallPolicyDeps } from "./approvals.ts";
 import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
-import { type SteerDeps, takeSteering } from "./steer.ts";
-import type { Tick } from "./tick.ts";
+import { type SteerDeps, takeSteering } from "./claim.ts";
+import type { Log } from "../log/log.ts";
 
 export interface DriveDeps extends StepDeps, CallPolicyDeps, SpillDeps, SteerDeps, BudgetDeps {
   readonly tick: Tick;
@@ -286,4 +299,57 @@ async function endRun(
   }
   if (result.status === "committed") run.lose("ended");
   else run.loseBy(result);
+}
+
+export interface RunLimits {
+  readonly steps: number;
+  readonly timeMs: number;
+  /** Millionths of a dollar; none by default. */
+  readonly costMicros?: number;
+  /** What all runs of an owner may cost within 24 hours by the store's clock. Past it no run begins. */
+  readonly costMicrosPerDay?: number;
+  /** How often a model call that failed in passing is tried again. */
+  readonly modelTries: number;
+}
+
+/** All runs, this one among them, whose spend is held against one limit: those that others have begun on its behalf. */
+export type RunsSharingBudget = (
+  run: Pick<RunHandle, "owner" | "session" | "runId">,
+) => Promise<readonly RunId[]>;
+
+export interface BudgetDeps {
+  readonly log: Log;
+  readonly limits: RunLimits;
+  /** Each run by itself unless told. */
+  readonly runsSharingBudget?: RunsSharingBudget;
+}
+
+async function isOverBudget(
+  { log, limits, runsSharingBudget: spendsWith }: BudgetDeps,
+  run: RunHandle,
+): Promise<boolean> {
+  if (limits.costMicros === undefined) return false;
+  const runs = (await spendsWith?.(run)) ?? [run.runId];
+  const usages = await Promise.all(
+    runs.map((runId) => log.store.reads.usage(run.owner, { runId })),
+  );
+  const spent = usages.reduce((sum, { costMicros }) => sum + costMicros, 0);
+  return spent >= limits.costMicros;
+}
+
+const dayMs = 24 * 3_600_000;
+
+async function isDailyBudgetSpent(
+  { log, limits }: BudgetDeps,
+  { owner }: RunHandle,
+): Promise<boolean> {
+  if (limits.costMicrosPerDay === undefined) return false;
+  const since = (await log.store.now()) - dayMs;
+  const usage = await log.store.reads.usage(owner, { since });
+  return usage.costMicros >= limits.costMicrosPerDay;
+}
+
+function dailyBudgetText({ costMicrosPerDay = 0 }: RunLimits): string {
+  const dollars = (costMicrosPerDay / 1_000_000).toFixed(2);
+  return `The limit of $${dollars} for 24 hours is spent, so this was not begun. Raise the limit, or ask again later.`;
 }

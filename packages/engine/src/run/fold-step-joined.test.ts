@@ -2,7 +2,7 @@ import { foldLiveJournal, ids, type StoredEvent } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { joinDeltas, seqSpanOf } from "../log/join-deltas.ts";
+import { joinDeltas, seqSpanOf } from "../log/read-views.ts";
 import { aMessageId, anEvent, aRunId, toSeq } from "@holdfast/testing/fixtures/factories";
 import { deltaRanges, foldStep } from "./fold-step.ts";
 

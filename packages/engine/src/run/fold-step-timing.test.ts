@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { TextBuilder } from "./growing-text.ts";
-import { DeltaTimings } from "./timing.ts";
+import { TextBuilder, DeltaTimings } from "./fold-step.ts";
 
 test("up to two thousand deltas keep their own time and length, also after a clock was set back", () => {
   const pair = fc.tuple(fc.integer({ min: -90_000_000, max: 4_000_000_000 }), fc.nat(786_432));

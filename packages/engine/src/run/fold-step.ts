@@ -9,12 +9,9 @@ import {
   roleOf,
   type Seq,
 } from "@holdfast/protocol";
-
-import { seqSpanOf } from "../log/join-deltas.ts";
+import { seqSpanOf } from "../log/read-views.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { JournalEvent } from "../ports/reads.ts";
-import { TextBuilder } from "./growing-text.ts";
-import { DeltaTimings } from "./timing.ts";
 
 type Range = [Seq, Seq];
 
@@ -222,4 +219,81 @@ function closeMessage({ id, parts, deltas, timing }: OpenMessage): StreamedMessa
       ...(recovered && { recovered: true }),
     }));
   return { messageId: id, parts: closed, deltas: copyRanges(deltas), timing: timing.pairs() };
+}
+
+/** Pieces are joined when they have become as long as this. */
+const blockLength = 512;
+
+/**
+ * A text that grows by small pieces. Adding one string to another keeps both, and the place where they meet, for as long as
+ * the sum is kept: here what has gathered is written out as one block, and the blocks are put together when they are read.
+ */
+export class TextBuilder {
+  #blocks: string[] = [];
+  #pieces: string[] = [];
+  #gathered = 0;
+
+  add(piece: string): void {
+    this.#pieces.push(piece);
+    this.#gathered += piece.length;
+    if (this.#gathered >= blockLength) this.#join();
+  }
+
+  toString(): string {
+    this.#join();
+    if (this.#blocks.length > 1) this.#blocks = [this.#blocks.join("")];
+    return this.#blocks[0] ?? "";
+  }
+
+  #join(): void {
+    if (this.#pieces.length === 0) return;
+    this.#blocks.push(this.#pieces.join(""));
+    this.#pieces = [];
+    this.#gathered = 0;
+  }
+}
+
+/** A replay needs no more than this. */
+const maxTimingPairs = 2_000;
+/** More than a message may have of characters. */
+const lengthRadix = 2 ** 21;
+
+/**
+ * When how much was said: `[ms, characters]` for each delta. Where there are too many, neighbours become one. Every live run
+ * has such a list, so both numbers of a pair are kept as one: `ms * lengths + characters`.
+ */
+export class DeltaTimings {
+  #pairs: number[] = [];
+  /** How many deltas a pair stands for, and how many the last one has so far. */
+  #size = 1;
+  #inLast = 0;
+
+  add(ms: number, length: number): void {
+    const last = this.#pairs.length - 1;
+    if (last >= 0 && this.#inLast < this.#size) {
+      this.#pairs[last] = (this.#pairs[last] ?? 0) + length;
+      this.#inLast += 1;
+      return;
+    }
+    if (this.#pairs.length === maxTimingPairs) this.#halve();
+    this.#pairs.push(ms * lengthRadix + length);
+    this.#inLast = 1;
+  }
+
+  pairs(): [number, number][] {
+    return this.#pairs.map((pair) => [Math.floor(pair / lengthRadix), lengthOfPair(pair)]);
+  }
+
+  #halve(): void {
+    const pairs = this.#pairs;
+    this.#pairs = [];
+    for (let index = 0; index < pairs.length; index += 2)
+      this.#pairs.push((pairs[index] ?? 0) + lengthOfPair(pairs[index + 1] ?? 0));
+    this.#size *= 2;
+  }
+}
+
+/** Not the remainder: a clock that was set back makes a time that is less than nothing. */
+function lengthOfPair(pair: number): number {
+  return pair - Math.floor(pair / lengthRadix) * lengthRadix;
 }

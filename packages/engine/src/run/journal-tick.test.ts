@@ -4,12 +4,11 @@ import { expect, test } from "vitest";
 
 import { createLog, type Log } from "../log/log.ts";
 import { aMessageId, aRunId } from "@holdfast/testing/fixtures/factories";
-import { createGate } from "@holdfast/testing/rigs/run-words";
+import { createGate } from "@holdfast/testing/rigs/run-rig";
 import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
-import { Journal } from "./journal.ts";
+import { Journal, Tick } from "./journal.ts";
 import { RunHandle } from "./run-handle.ts";
-import { Tick } from "./tick.ts";
 
 function setUp() {
   const clock = manualClock();

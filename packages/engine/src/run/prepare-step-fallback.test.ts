@@ -9,7 +9,10 @@ import {
   transcriptLines,
   modelMessageLine,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+  openRunRig,
+  type RunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
   fails,
@@ -18,7 +21,6 @@ import {
   type Script,
   scriptedModel,
 } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner, openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 

@@ -13,10 +13,9 @@ import {
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { openRunRig, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { transcriptLines, until } from "@holdfast/testing/rigs/run-words";
-import type { ContextFit } from "./fit-context.ts";
+import type { ContextFit } from "./run-context.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {

@@ -9,12 +9,12 @@ import {
   okResult,
   transcriptLines,
   until,
-} from "@holdfast/testing/rigs/run-words";
+  createRunner,
+  openRunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { assertSameJson } from "@holdfast/testing/fixtures/open-session";
-import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {

@@ -2,9 +2,8 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Store } from "../ports/store.ts";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult, openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel, uses } from "@holdfast/testing/fakes/scripted-model";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 

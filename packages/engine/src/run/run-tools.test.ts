@@ -7,10 +7,11 @@ import {
   okResult,
   untilRecorded,
   transcriptLines,
-} from "@holdfast/testing/rigs/run-words";
+  openRunRig,
+  type RunRig,
+} from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;

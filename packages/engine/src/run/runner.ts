@@ -1,9 +1,9 @@
 import type { EventId, OwnerId, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { LeaseRow } from "../ports/rows.ts";
-import type { Liveness } from "../ports/liveness.ts";
+import type { Liveness } from "../ports/lease.ts";
 import type { LiveWork, Work } from "../ports/work.ts";
-import { expireApproval } from "./answer.ts";
+import { expireApproval } from "./approvals.ts";
 import { type ClaimDeps, claimNext, acquireRunLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import {
@@ -15,9 +15,8 @@ import {
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
 import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { StepDeps } from "./prepare-step.ts";
-import { Tick } from "./tick.ts";
-import { type RunAgentCache, borrowAgent } from "./warm-run.ts";
+import { type StepDeps, type RunAgentCache, borrowAgent } from "./prepare-step.ts";
+import { Tick } from "./journal.ts";
 
 interface CommonRunnerDeps
   extends ClaimDeps, Omit<DriveDeps, "tick" | "raiseFence" | keyof StepDeps> {

@@ -12,7 +12,7 @@ import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { AgentTools } from "./mcp/mcp.ts";
 import type { ModelRegistry } from "./models/registry.ts";
-import type { SystemPrompt } from "./index.ts";
+import type { SystemPrompt } from "./system-prompt.ts";
 
 export interface AgentCacheDeps {
   readonly store: Store;

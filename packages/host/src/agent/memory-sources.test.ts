@@ -9,11 +9,11 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
-import { createAgentRuntime } from "./conversations.ts";
-import { createToolset } from "./hands.ts";
-import { notesSnapshot } from "./memory/memory-notes.ts";
+import { createAgentRuntime } from "./runtime.ts";
+import { createToolset } from "./toolset.ts";
+import { notesSnapshot } from "./memory/notes.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
-import { openModelRegistry } from "./models/open-model.ts";
+import { openModelRegistry } from "./models/registry.ts";
 
 test("[safety] what a program or the host has said is no word of a person's, in whichever lane it stands: no note is made of it", async () => {
   const home = mkdtempSync(join(tmpdir(), "holdfast-words-"));

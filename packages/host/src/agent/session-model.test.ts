@@ -9,10 +9,10 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
-import { createAgentRuntime } from "./conversations.ts";
-import { createToolset } from "./hands.ts";
+import { createAgentRuntime } from "./runtime.ts";
+import { createToolset } from "./toolset.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
-import { openModelRegistry } from "./models/open-model.ts";
+import { openModelRegistry } from "./models/registry.ts";
 import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import { openProviderServer } from "@holdfast/testing/host/providers/provider-server";
 

@@ -11,14 +11,14 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
-import { createAgentRuntime } from "./conversations.ts";
+import { createAgentRuntime } from "./runtime.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
-import { createToolset } from "./hands.ts";
+import { createToolset } from "./toolset.ts";
 import { openWorkspaces } from "./workspace/workspaces.ts";
 import { modelsOf } from "../../test/support/providers/models.ts";
 import { newSession, valueOf } from "../../test/support/api-helpers.ts";
 import { openApi } from "../../test/support/api-rig.ts";
-import { createSystemPrompt } from "./index.ts";
+import { createSystemPrompt } from "./system-prompt.ts";
 
 let home: string;
 let workspace: string;

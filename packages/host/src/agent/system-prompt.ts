@@ -1,12 +1,189 @@
 import { join } from "node:path";
-
-import { readTextOrEmpty } from "../util/atomic-file.ts";
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { z } from "zod";
+import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../util/atomic-file.ts";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+import { shortHash } from "@holdfast/engine";
+import type { Workspaces } from "./workspace/workspaces.ts";
 
 const defaultPersona = "You are a helpful assistant.";
 const maxCharacters = 16_000;
 
 /** Who the agent is: `persona.md` in the home, or a plain sentence. */
-export async function readPersona(home: string): Promise<string> {
+async function readPersona(home: string): Promise<string> {
   const text = (await readTextOrEmpty(join(home, "persona.md"))).trim().slice(0, maxCharacters);
   return text === "" ? defaultPersona : text;
+}
+
+/** What a workspace's own file says to agents, and the hash of exactly that text. */
+export interface Instructions {
+  readonly file: string;
+  readonly text: string;
+  readonly hash: string;
+}
+
+const instructionsFile = "AGENTS.md";
+const maxBytes = 32 * 1024;
+
+/**
+ * `null` when there is none, or none that counts: a link could lead anywhere, and what is longer than this is no
+ * instruction. Nothing here says that it is to be followed: that is for a person to decide.
+ */
+async function readInstructions(folder: string): Promise<Instructions | null> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(join(folder, instructionsFile), flags).catch(() => null);
+  if (handle === null) return null;
+  try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size > maxBytes) return null;
+    const bytes = await handle.readFile();
+    const text = bytes.toString("utf8").trim();
+    if (text === "" || bytes.byteLength > maxBytes) return null;
+    const hash = createHash("sha256").update(text).digest("hex");
+    return { file: instructionsFile, text, hash };
+  } finally {
+    await handle.close();
+  }
+}
+
+export type TrustDecision = "trusted" | "refused";
+
+const decisions = z.array(
+  z.looseObject({
+    owner: z.string(),
+    folder: z.string(),
+    /** Of the text that was shown. */
+    hash: z.string(),
+    decision: z.enum(["trusted", "refused"]),
+    at: z.number(),
+  }),
+);
+type TrustRecord = z.infer<typeof decisions>[number];
+
+export interface TrustFile {
+  /** The newest word on what lies in this folder; `null` when there is none. */
+  of(owner: OwnerId, folder: string): Promise<Pick<TrustRecord, "hash" | "decision"> | null>;
+  /** `busy`: another process is writing it. */
+  decide(
+    owner: OwnerId,
+    folder: string,
+    word: { readonly hash: string; readonly decision: TrustDecision },
+  ): Promise<"kept" | "busy">;
+}
+
+/**
+ * Whom a person trusts to speak to their agents: for each folder the one text that they have seen. A file that has changed
+ * since, by whomever, is another text, and waits for another word.
+ */
+function openTrustFile(home: string, now: () => number = Date.now): TrustFile {
+  const file = join(home, "trust.json");
+
+  async function read(): Promise<readonly TrustRecord[]> {
+    const text = await readTextOrEmpty(file);
+    return text === "" ? [] : decisions.parse(JSON.parse(text));
+  }
+
+  return {
+    async of(owner, folder) {
+      const place = await canonicalFolder(folder);
+      return (await read()).find((each) => each.owner === owner && each.folder === place) ?? null;
+    },
+    async decide(owner, folder, { hash, decision }) {
+      const place = await canonicalFolder(folder);
+      const done = await withFileLock(file, async () => {
+        const others = (await read()).filter(
+          (each) => each.owner !== owner || each.folder !== place,
+        );
+        const decided: TrustRecord = { owner, folder: place, hash, decision, at: now() };
+        await writeFileAtomically(file, `${JSON.stringify([...others, decided], null, 2)}\n`);
+      });
+      return done === "busy" ? "busy" : "kept";
+    },
+  };
+}
+
+/** The same folder has one name. */
+async function canonicalFolder(folder: string): Promise<string> {
+  return realpath(folder).catch(() => folder);
+}
+
+export interface SystemPromptDeps {
+  readonly home: string;
+  readonly workspaces: Pick<Workspaces, "locate">;
+  /** What memory has noted of this owner, frozen with the session. */
+  readonly notes: (owner: OwnerId) => Promise<string>;
+}
+
+interface SessionRef {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+}
+
+export interface WorkspaceState {
+  readonly folder: string;
+  readonly instructions: Instructions | null;
+  readonly trust: TrustDecision | "undecided";
+}
+
+export interface SystemPrompt {
+  /** Names what the prompt is made from, part by part, but for what a session keeps as it was when it began. */
+  signature(whose: SessionRef): Promise<string>;
+  /** Who the agent is, what the workspace says to it where a person trusts that, and what memory has noted. */
+  text(whose: SessionRef): Promise<string>;
+  /** `null`: there is no such session. */
+  workspace(whose: SessionRef): Promise<WorkspaceState | null>;
+  /** About the text with this hash and no other. */
+  decide(
+    whose: SessionRef,
+    word: { readonly hash: string; readonly decision: TrustDecision },
+  ): Promise<"kept" | "changed" | "busy" | "not_found">;
+}
+
+/** How a session's context begins. The tools stand behind it, in the same frame. */
+export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps): SystemPrompt {
+  const trust = openTrustFile(home);
+
+  async function workspace(whose: SessionRef): Promise<WorkspaceState | null> {
+    const folder = await workspaces.locate(whose);
+    if (folder === null) return null;
+    const instructions = await readInstructions(folder);
+    const word = await trust.of(whose.owner, folder);
+    const isAboutThis = word !== null && word.hash === instructions?.hash;
+    return { folder, instructions, trust: isAboutThis ? word.decision : "undecided" };
+  }
+
+  return {
+    workspace,
+    async signature(whose) {
+      const folder = (await workspaces.locate(whose)) ?? home;
+      const word = await trust.of(whose.owner, folder);
+      const trusted = word?.decision === "trusted" ? word.hash : "";
+      return [
+        `persona=${shortHash(await readPersona(home))}`,
+        // The decision, not the file: a session keeps the text that it began with until a person says otherwise.
+        `workspace=${shortHash(`${folder} ${trusted}`)}`,
+      ].join(" ");
+    },
+    async text(whose) {
+      const parts = [
+        await readPersona(home),
+        trustedInstructions(await workspace(whose)),
+        await notes(whose.owner),
+      ];
+      return parts.filter((part) => part !== "").join("\n\n");
+    },
+    async decide(whose, word) {
+      const state = await workspace(whose);
+      if (state === null) return "not_found";
+      if (state.instructions?.hash !== word.hash) return "changed";
+      return trust.decide(whose.owner, state.folder, word);
+    },
+  };
+}
+
+function trustedInstructions(state: WorkspaceState | null): string {
+  if (state?.instructions == null || state.trust !== "trusted") return "";
+  return `[${state.instructions.file} of the workspace, which the person trusts]\n${state.instructions.text}`;
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createClient, shortId } from "@holdfast/client";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp-http-server";
 import { runHere, serveHere } from "../../test/support/command-rig.ts";
 import { announceHost } from "./connection/running-hosts.ts";
 

@@ -1,12 +1,8 @@
 import { similarNames } from "@holdfast/client";
 import { version } from "../util/version.ts";
-import { type Command, exit, type Terminal } from "./command.ts";
+import { type Command, exit, type Terminal, parseFlags, describeCommand } from "./command.ts";
 import { commands } from "./commands/registry.ts";
-import { parseFlags } from "./flags.ts";
-import { describeCommand } from "./help.ts";
 import { cleanLine } from "./screen/text.ts";
-
-export { exitOnBrokenPipe } from "./without-readers.ts";
 
 /** Runs what the arguments ask for and answers the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -20,7 +16,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return exit.done;
   }
   if (name === "__complete") {
-    const { printSuggestions } = await import("./completion/index.ts");
+    const { printSuggestions } = await import("./completion/completion.ts");
     return printSuggestions(rest, terminal);
   }
   if (name === "help" && rest[0] !== undefined)

@@ -1,5 +1,14 @@
 import type { Readable } from "node:stream";
+import { fstatSync } from "node:fs";
+import { parseArgs } from "node:util";
 import type { TerminalOutput } from "./screen/screen.ts";
+import {
+  flagOf,
+  settingNames,
+  type SettingName,
+  settings as allSettings,
+  variableOf,
+} from "../ops/config/settings.ts";
 
 /** What is typed or piped in. */
 export type Input = Readable & {
@@ -53,4 +62,107 @@ export function textFlag({ flags }: Arguments, name: string): string | undefined
 
 export function hasFlag({ flags }: Arguments, name: string): boolean {
   return flags[name] === true;
+}
+
+/** Whether something was piped in, or a file put in the place of the keyboard. */
+export function isPiped(input: Input): boolean {
+  if (input.isTTY === true) return false;
+  try {
+    const kind = fstatSync(0);
+    return kind.isFIFO() || kind.isFile() || kind.isSocket();
+  } catch {
+    return false;
+  }
+}
+
+export async function readAll(input: Input): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array | string));
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+export type ParsedFlags =
+  | { readonly ok: true; readonly given: Arguments }
+  | { readonly ok: false; readonly sentence: string };
+
+/** Reads what stands behind a command's name: its own flags, one for each setting, `--help`, and words. */
+export function parseFlags(
+  args: readonly string[],
+  command: Pick<Command, "flags" | "usage">,
+): ParsedFlags {
+  const settings = settingNames.map((name) => [flagOf(name), { type: "string" }] as const);
+  const own = Object.entries(command.flags ?? {}).map(
+    ([name, { type }]) => [name, { type }] as const,
+  );
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: {
+        ...Object.fromEntries(settings),
+        ...Object.fromEntries(own),
+        help: { type: "boolean", short: "h" },
+      },
+      allowPositionals: takesPositionals(command),
+    });
+    return { ok: true, given: { words: positionals, flags: values } };
+  } catch (error) {
+    // Its messages begin with the sentence that matters and go on with advice that does not.
+    const [sentence] = error instanceof Error ? error.message.split(/\.\s|\n/) : [];
+    return { ok: false, sentence: `${sentence ?? "The flags cannot be read"}.` };
+  }
+}
+
+/** Whether anything but flags may stand behind its name. */
+function takesPositionals({ usage }: Pick<Command, "usage">): boolean {
+  return usage.some((line) => line.includes(" "));
+}
+
+/** What leads a command to a host, or makes one here. */
+const connectionSettings: readonly SettingName[] = ["home", "store", "url", "token", "model"];
+
+/** How a command is used, by example. */
+export function describeCommand(command: Command): string {
+  const { usage, about, flags = {}, examples } = command;
+  const own = Object.entries(flags).map(([name, { value, about: meaning }]) => {
+    const typed = value === undefined ? `--${name}` : `--${name} <${value}>`;
+    return `  ${typed.padEnd(24)} ${meaning}`;
+  });
+  return [
+    ...usage.map((line, index) => `${index === 0 ? "Usage: " : "       "}holdfast ${line}`),
+    "",
+    about,
+    ...section("Flags:", own),
+    ...section("Examples:", examples.flatMap(showExample)),
+    ...section(settingsTitle(command.settings), settingRows(command.settings)),
+  ].join("\n");
+}
+
+function section(title: string, rows: readonly string[]): string[] {
+  return rows.length === 0 ? [] : ["", title, ...rows];
+}
+
+function showExample([typed, meaning]: readonly [string, string]): string[] {
+  return [`  ${typed}`, `      ${meaning}`];
+}
+
+function settingsTitle(which: Command["settings"]): string {
+  const where = "as a flag, in the environment, or in config.json in the home:";
+  return which === "host" ? `Settings, ${where}` : `Where the host is, ${where}`;
+}
+
+/** The settings that a command's help lists. */
+export function settingsOf(which: Command["settings"]): readonly SettingName[] {
+  if (which === "none") return [];
+  return which === "host" ? settingNames : connectionSettings;
+}
+
+function settingRows(which: Command["settings"]): string[] {
+  const names = settingsOf(which);
+  const widest = Math.max(...names.map((name) => flagOf(name).length));
+  const widestVariable = Math.max(...names.map((name) => variableOf(name).length));
+  return names.map((name) => {
+    const { about, fallbackInWords } = allSettings[name];
+    const flag = `--${flagOf(name).padEnd(widest)}`;
+    return `  ${flag} ${variableOf(name).padEnd(widestVariable)}  ${about} (${fallbackInWords})`;
+  });
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { waitForStopSignal } from "./stop-signal.ts";
+import { waitForStopSignal } from "./process-signals.ts";
 
 class Pretended extends EventEmitter {
   readonly exits: number[] = [];

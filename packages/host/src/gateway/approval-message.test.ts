@@ -3,7 +3,7 @@ import { anOwner } from "@holdfast/testing/fixtures/factories";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { approvalMessage } from "./approval-words.ts";
+import { approvalMessage } from "./approval-message.ts";
 
 const asking = (command: string, shown?: string): ApprovalRow => ({
   id: ids.make("approval"),

@@ -8,7 +8,7 @@ import type { BotAdmin, ConnectResult } from "../server/api/gateway.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { done, failed, type Outcome } from "../util/outcome.ts";
 import type { Gateway, GatewayDeps } from "./gateway.ts";
-import type { HostEnv, Route } from "../server/http/route.ts";
+import type { HostEnv, Route } from "../server/http/routing.ts";
 import type { Secrets } from "../ops/secrets/secrets.ts";
 import { serialQueue } from "../util/serial-queue.ts";
 

@@ -8,8 +8,8 @@ import {
   startFakeBotApi,
   untilShown,
   textsIn,
-} from "@holdfast/testing/telegram/bot-rig";
-import { botToken } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+} from "../../test/support/gateway/bot-rig.ts";
+import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
 
 const soon = { interval: 5 };
 

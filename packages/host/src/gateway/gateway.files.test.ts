@@ -1,4 +1,4 @@
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
 
@@ -9,7 +9,7 @@ import {
   startFakeBotApi,
   untilShown,
   textsIn,
-} from "@holdfast/testing/telegram/bot-rig";
+} from "../../test/support/gateway/bot-rig.ts";
 import type { ApiRig } from "../../test/support/api-rig.ts";
 
 const picture = Buffer.from("a picture");

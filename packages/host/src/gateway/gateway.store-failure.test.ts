@@ -1,5 +1,5 @@
 import { type Log, StoreFailure, systemClock } from "@holdfast/engine";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ import {
   startFakeBotApi,
   untilShown,
   textsIn,
-} from "@holdfast/testing/telegram/bot-rig";
+} from "../../test/support/gateway/bot-rig.ts";
 
 const full = { status: "failed", code: "store_full", message: "The disk is full." } as const;
 

@@ -9,7 +9,7 @@ import {
   startFakeBotApi,
   untilShown,
   textsIn,
-} from "@holdfast/testing/telegram/bot-rig";
+} from "../../test/support/gateway/bot-rig.ts";
 
 /** The platform is asked again after a pause. */
 const soon = { interval: 5 };

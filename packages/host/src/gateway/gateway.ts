@@ -3,23 +3,23 @@ import type { Client } from "@holdfast/client";
 import type { IdSource, OwnerId } from "@holdfast/protocol";
 
 import type { GatewayAdmin } from "../server/api/gateway.ts";
-import type { Route } from "../server/http/route.ts";
+import type { Route } from "../server/http/routing.ts";
 import type { PlatformAdapter } from "./adapter.ts";
 import { withBotLease } from "./bot-lease.ts";
-import { ChatQueue } from "./outbound/pacing.ts";
-import { commandMenu } from "./inbound/gateway-chat-commands.ts";
+import { ChatQueue, OutageMonitor, Pacer } from "./outbound/pacing.ts";
+import { commandMenu } from "./inbound/chat-commands.ts";
 import { ChatTitles } from "./inbound/chat-titles.ts";
 import { Dispatcher } from "./outbound/dispatcher.ts";
-import { settleUnknownChunk } from "./outbound/enqueue.ts";
-import { OutageMonitor } from "./outbound/outage.ts";
-import { Pacer } from "./outbound/pace.ts";
+import { settleUnknownChunk, enqueueWelcome } from "./outbound/enqueue.ts";
 import { chatAddressing, type ChatAddressing } from "./chat-addressing.ts";
 import { type ChatAccess, PairingAccess } from "./inbound/chat-access.ts";
-import { pollUpdates } from "./inbound/poller.ts";
+import {
+  pollUpdates,
+  GatewayStatus,
+  pushRoute,
+  type PushWebhook,
+} from "./inbound/receive-updates.ts";
 import { UpdateHandler } from "./inbound/handle-update.ts";
-import { GatewayStatus } from "./inbound/receive-updates.ts";
-import { enqueueWelcome } from "./outbound/welcome.ts";
-import { pushRoute, type PushWebhook } from "./inbound/push-route.ts";
 
 export interface GatewayDeps {
   readonly log: Log;

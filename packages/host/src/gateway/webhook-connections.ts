@@ -2,7 +2,7 @@ import { systemClock } from "@holdfast/engine";
 import { blobId, ids, ownerId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
-import type { WebhookAdmin } from "../server/api/webhooks.ts";
+import type { WebhookAdmin } from "../server/api/gateway.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { createEgress } from "../util/egress/egress.ts";
 import { done, type Outcome } from "../util/outcome.ts";

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { withoutFileHandles } from "@holdfast/testing/host/without-file-handles";
-import { allowedEnvironment } from "./environment.ts";
-import { type Command, runCommand } from "./run-command.ts";
+import { allowedEnvironment, type Command, runCommand } from "./run-command.ts";
 
 function run(argv: Command["argv"], rest: Partial<Command> = {}) {
   const environment = allowedEnvironment(process.env);

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { signedHeaders } from "./webhook-signature.ts";
-import { verifySigned } from "./verify.ts";
+import { signedHeaders, verifySigned } from "./webhook-signature.ts";
 
 const secret = "a-secret-that-both-sides-know";
 const now = 1_800_000_000_000;

@@ -12,24 +12,25 @@ import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/ref
 import type { Hono } from "hono";
 
 import { apiRoutes } from "../../src/server/api/routes.ts";
-import { type WebhookAdmin } from "../../src/server/api/webhooks.ts";
-import { createCompactor } from "../../src/agent/src-compaction.ts";
-import { createSystemPrompt } from "../../src/agent/index.ts";
-import { createSummariser } from "../../src/agent/compaction.ts";
-import { createAuthenticator, type Authenticator } from "../../src/server/auth/doorkeeper.ts";
+import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
+import { createCompactor, createSummariser } from "../../src/agent/compaction.ts";
+import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
+import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openPasswordFile } from "../../src/server/auth/password.ts";
-import { createHttpApp } from "../../src/server/http/app.ts";
-import { type HostEnv, type Route } from "../../src/server/http/route.ts";
-import { type AnonymousConnections } from "../../src/server/http/anonymous-clients.ts";
-import { type BodyBudget } from "../../src/server/http/waiting-room.ts";
-import type { Mcp } from "../../src/agent/mcp/index.ts";
+import { createHttpApp } from "../../src/server/http/http-app.ts";
+import { type HostEnv, type Route } from "../../src/server/http/routing.ts";
+import {
+  type AnonymousConnections,
+  type BodyBudget,
+} from "../../src/server/http/anonymous-clients.ts";
+import type { Mcp } from "../../src/agent/mcp/mcp.ts";
 import type { Secrets } from "../../src/ops/secrets/secrets.ts";
 import { createRedactor } from "../../src/ops/secrets/redact.ts";
 import { memorySecrets, openTestModels } from "./providers/models.ts";
 import { createPolicy } from "../../src/agent/policy/policy.ts";
 import { openStoredRules } from "../../src/agent/policy/stored-rules.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
-import { createMetrics } from "../../src/ops/telemetry/telemetry-metrics.ts";
+import { createMetrics } from "../../src/ops/telemetry/metrics.ts";
 import { createStorageStatus, type StorageStatus } from "../../src/ops/health/store-health.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */

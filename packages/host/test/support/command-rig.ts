@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { runCommandLine } from "../../src/cli/cli.ts";
 import { readConfig } from "../../src/ops/config/read-config.ts";
-import { openApp } from "../../src/open-host.ts";
-import { reportOnly } from "../../src/ops/telemetry/telemetry-logger.ts";
+import { openApp } from "../../src/app.ts";
+import { reportOnly } from "../../src/ops/telemetry/logger.ts";
 import { listen } from "../../src/server/http/server.ts";
 
 export interface CommandEnd {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Hono } from "hono";
 
-import { type HostEnv } from "../../src/server/http/route.ts";
+import { type HostEnv } from "../../src/server/http/routing.ts";
 import { listen, type ListenOptions } from "../../src/server/http/server.ts";
 
 /** The app behind a real server, spoken to byte by byte. */

@@ -2,11 +2,16 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { sessionLog } from "@holdfast/testing/session-logs/index";
+import { sessionLog } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
 import { defineEvent, indexDefinitions } from "./define.ts";
-import { decodeEvent, eventDefinitions, roleOf } from "./index.ts";
-import { type StoredEvent, storedEvent } from "./registry.ts";
+import {
+  decodeEvent,
+  eventDefinitions,
+  roleOf,
+  type StoredEvent,
+  storedEvent,
+} from "./registry.ts";
 
 const envelope = { seq: 1, id: testId("event", 1), v: 1, at: 5 };
 const known = { messageId: testId("message", 1), text: "t" };

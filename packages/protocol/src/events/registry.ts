@@ -1,7 +1,11 @@
 import { z } from "zod";
-
-import { type EventId, eventId, type RunId, runId, type Seq, seq } from "../ids.ts";
+import { type EventId, eventId, type RunId, runId as runIdSchema, type Seq, seq } from "../ids.ts";
 import { type JsonObject, jsonObject } from "../parts.ts";
+import { type EventDefinition, type EventRole, indexDefinitions } from "./define.ts";
+import { memoryEvents } from "./memory.ts";
+import { outboxEvents } from "./outbox.ts";
+import { runEvents } from "./run.ts";
+import { sessionEvents } from "./session.ts";
 
 /**
  * One row of a session's log as it is stored and sent. `data` is whatever was written: a type or a field
@@ -26,10 +30,126 @@ export const storedEvent: z.ZodType<StoredEvent> = z.looseObject({
   type: z.string().regex(/^[a-z]+(\.[a-z]+)*$/),
   v: z.int().positive(),
   at: z.int().nonnegative(),
-  runId: runId.optional(),
+  runId: runIdSchema.optional(),
   quiet: z.literal(true).optional(),
   data: jsonObject,
 });
 
 /** An event that has not been given its number and its time yet. */
 export type NewEvent = Pick<StoredEvent, "id" | "type" | "v" | "runId" | "data">;
+
+export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
+export {
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  approvalAnswer,
+  approvalDecision,
+  type ApprovalDetails,
+  approvalDetails,
+  approvalText,
+  type RunState,
+  type InputMode,
+  type RequestRecord,
+  requestRecord,
+  runState,
+  terminalStates,
+  inputMode,
+  clientId,
+  partialCause,
+  spillMark,
+  type SpillMark,
+} from "./run.ts";
+export {
+  type ContextFrame,
+  contextFrame,
+  type ParentLink,
+  parentLink,
+  type SeqRange,
+  type SessionSettings,
+  type TitleSource,
+  seqRange,
+  sessionSettings,
+  titleSource,
+} from "./session.ts";
+export {
+  type DeliveryKind,
+  deliveryKind,
+  inboundKey,
+  type OutboxState,
+  outboxState,
+} from "./outbox.ts";
+export { type PendingRecovery, pendingRecoveryIn, type RecoveryKind } from "./run.ts";
+
+/** Every event that this version writes or reads. */
+export const eventDefinitions = [
+  ...sessionEvents,
+  ...runEvents,
+  ...memoryEvents,
+  ...outboxEvents,
+] as const;
+/** By type, then by version: a lookup for every event makes no string. */
+const versions = new Map<string, Map<number, EventDefinition>>();
+for (const definition of indexDefinitions(eventDefinitions).values()) {
+  const known = versions.get(definition.type) ?? new Map<number, EventDefinition>();
+  versions.set(definition.type, known.set(definition.v, definition));
+}
+
+type Definition = (typeof eventDefinitions)[number];
+export type EventType = Definition["type"];
+export type EventData<T extends EventType> = z.infer<Extract<Definition, { type: T }>["schema"]>;
+/** An event of a known type, its data checked. */
+export type KnownEvent = {
+  [T in EventType]: Omit<StoredEvent, "type" | "data"> & { type: T; data: EventData<T> };
+}[EventType];
+
+export type DecodedEvent =
+  | { readonly kind: "known"; readonly event: KnownEvent }
+  /** Written by a newer Holdfast: kept, sent on, and not understood here. */
+  | { readonly kind: "foreign"; readonly event: StoredEvent }
+  | { readonly kind: "invalid"; readonly event: StoredEvent; readonly reason: string };
+
+export function definitionOf(type: string, v: number): EventDefinition | undefined {
+  return versions.get(type)?.get(v);
+}
+
+/** A foreign event counts as passing: it changes neither version nor revision. */
+export function roleOf(event: Pick<StoredEvent, "type" | "v">): EventRole {
+  return definitionOf(event.type, event.v)?.role ?? "passing";
+}
+
+/** Data is never changed once it is part of an event: what a schema has accepted is not looked through again. */
+const decodedBefore = new WeakMap<StoredEvent["data"], EventDefinition>();
+
+export function decodeEvent(event: StoredEvent): DecodedEvent {
+  const definition = definitionOf(event.type, event.v);
+  if (definition === undefined) return { kind: "foreign", event };
+  if (decodedBefore.get(event.data) !== definition) {
+    const data = definition.schema.safeParse(event.data);
+    if (!data.success) return { kind: "invalid", event, reason: data.error.message };
+    decodedBefore.set(event.data, definition);
+  }
+  // The very object that was written, which the schema has just accepted: a copy would reorder its fields.
+  return { kind: "known", event: event as KnownEvent };
+}
+
+/** A new event of a known type. The types are the check here: what comes from outside was decoded before. */
+export function newEvent<T extends EventType>(
+  id: NewEvent["id"],
+  type: T,
+  data: EventData<T>,
+  runId?: NewEvent["runId"],
+): NewEvent {
+  return { id, type, v: 1, data: data as NewEvent["data"], ...(runId && { runId }) };
+}
+
+/** The deltas that an event settles; `undefined` when it is not one that can. */
+export function deltasSettledBy(event: KnownEvent): readonly (readonly [Seq, Seq])[] | undefined {
+  switch (event.type) {
+    case "message.assistant":
+    case "message.tool":
+    case "notice.added":
+      return event.data.deltas;
+    default:
+      return undefined;
+  }
+}

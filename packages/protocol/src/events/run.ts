@@ -1,5 +1,4 @@
 import { z } from "zod";
-
 import {
   approvalId,
   blobId,
@@ -10,6 +9,7 @@ import {
   noticeId,
   runId,
   seq,
+  eventId,
 } from "../ids.ts";
 import { attachment, json, jsonObject, part, toolDetails, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
@@ -272,3 +272,32 @@ export const runEvents = [
     z.looseObject({ ...messageContent, deltas: settledDeltas, ...lateEntryFields }),
   ),
 ] as const;
+
+/** The three wordings of the one notice that a run leaves when its runner is gone. */
+const recoveryKinds = ["recovering", "recovered", "nothing_recovered"] as const;
+export type RecoveryKind = (typeof recoveryKinds)[number];
+
+/** What a notice that says "recovering" keeps, so that whoever reads it next can go on looking. Gone when it is decided. */
+const pendingRecovery = z.looseObject({
+  spill: spillMark,
+  /** How often a journal was found that had ended without output. */
+  tries: z.int().nonnegative(),
+  /** By the store's clock. */
+  firstSeen: z.int().nonnegative(),
+  /** The last output that the store had: what a journal repeats up to here is known. */
+  upTo: eventId.optional(),
+  /** The run went on without it. */
+  resumed: z.literal(true).optional(),
+  /** Tools that had been started and not seen to end. */
+  tools: z
+    .array(z.looseObject({ callId, resultId: messageId, name: z.string(), input: json }))
+    .optional(),
+});
+export type PendingRecovery = z.infer<typeof pendingRecovery>;
+
+const recoveryDetails = z.looseObject({ runId, recovery: pendingRecovery });
+
+/** What is still to be looked for, if the details of a notice say so. */
+export function pendingRecoveryIn(details: unknown): z.infer<typeof recoveryDetails> | undefined {
+  return recoveryDetails.safeParse(details).data;
+}

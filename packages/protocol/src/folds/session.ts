@@ -3,7 +3,7 @@ import {
   definitionOf,
   type EventData,
   type KnownEvent,
-} from "../events/index.ts";
+} from "../events/registry.ts";
 import { type EventRole } from "../events/define.ts";
 import { type RunState, terminalStates } from "../events/run.ts";
 import { type SessionSettings, type TitleSource } from "../events/session.ts";

@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 
 import type { StoredEvent } from "../events/registry.ts";
 import type { Seq } from "../ids.ts";
-import { sessionLog } from "@holdfast/testing/session-logs/index";
+import { sessionLog } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { decodeCursors, encodeCursors, maxWatchedSessions } from "./cursors.ts";
-import { createSseDecoder, type SseFrame } from "./frames.ts";
 import {
+  decodeCursors,
+  encodeCursors,
+  maxWatchedSessions,
   decodeSseFrame,
   encodeEventSseFrame,
   encodeListSseFrame,
@@ -15,6 +16,7 @@ import {
   encodeStatusSseFrame,
   encodeWatchedSseFrame,
 } from "./stream.ts";
+import { createSseDecoder, type SseFrame } from "./frames.ts";
 
 function frameOf(text: string): SseFrame {
   const [item] = createSseDecoder().push(new TextEncoder().encode(text));

@@ -7,8 +7,7 @@ import { expect, test } from "vitest";
 
 import { createDatabase, type FreshDatabase } from "@holdfast/testing/postgres/create-database";
 import { readMigrations } from "../schema/migrations.ts";
-import { openPostgresStore } from "./open.ts";
-import { migrate } from "./migrate.ts";
+import { openPostgresStore, migrate } from "./open.ts";
 
 const known = readMigrations(new URL("migrations/", import.meta.url));
 

@@ -2,9 +2,8 @@ import type { Register, RegisterChange, RegisterResult, RegisterRow } from "@hol
 import { ownerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Row } from "./connection.ts";
+import { type Row, execute, statement } from "./connection.ts";
 import type { ReaderPool } from "./read/reader-pool.ts";
-import { execute, statement } from "./statement.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
 

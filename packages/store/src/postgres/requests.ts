@@ -2,9 +2,8 @@ import { answerRetentionMs, type RequestRow, type Requests } from "@holdfast/eng
 import { ownerId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Row } from "./connection.ts";
+import { type Row, execute, statement } from "./connection.ts";
 import type { ReaderPool } from "./read/reader-pool.ts";
-import { execute, statement } from "./statement.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
 

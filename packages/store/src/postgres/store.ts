@@ -1,25 +1,22 @@
 import type { Leases, Store } from "@holdfast/engine";
 
-import { blobIdOf } from "../schema/blob-id.ts";
+import { blobIdOf } from "../schema/payload.ts";
 import { createAuditReads } from "./read/audit.ts";
 import { createReads } from "./read/reads.ts";
 import { ReaderPool } from "./read/reader-pool.ts";
-import { decodeLease } from "./rows/lease-row.ts";
+import { decodeLease } from "./rows/tables.ts";
 import { createRegister } from "./register.ts";
 import { createRequests } from "./requests.ts";
-import { createSearch } from "./search/index.ts";
+import { createSearch } from "./search/search.ts";
 import { Indexer } from "./search/indexer.ts";
 import type { Settings } from "./settings.ts";
-import { CommitNotifier } from "./signals.ts";
-import { statement } from "./statement.ts";
-import { acquireJob, releaseJob, renewJob } from "./write/leases.ts";
-import { blobJob } from "./write/blobs.ts";
-import { commitJob } from "./write/commits.ts";
+import { CommitNotifier } from "./watch.ts";
+import { statement } from "./connection.ts";
+import { acquireJob, releaseJob, renewJob, blobJob, commitJob } from "./write/jobs.ts";
 import { pruneJob } from "./write/prune.ts";
 import { purgeJob } from "./write/purge.ts";
-import { readClock } from "./write/transaction.ts";
+import { readClock, Writer } from "./write/writer.ts";
 import { replaceBlobRefsJob, replaceDerivedJob } from "./write/repair.ts";
-import { Writer } from "./write/writer.ts";
 import { createWork } from "./read/work.ts";
 
 export interface PostgresStore extends Store {

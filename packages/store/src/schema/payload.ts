@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
-
-import type { StoredEvent } from "@holdfast/protocol";
+import { createHash } from "node:crypto";
+import { type StoredEvent, blobId, type BlobId } from "@holdfast/protocol";
 
 /** An event's data as it lies in the store: JSON text, and a checksum that finds a damaged row. */
 export interface Payload {
@@ -31,4 +31,9 @@ export function decodePayload(text: string, sum: number): DecodedPayload {
 
 function isObject(value: unknown): value is StoredEvent["data"] {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A blob's name is its content. */
+export function blobIdOf(bytes: Uint8Array): BlobId {
+  return blobId.parse(`blob_${createHash("sha256").update(bytes).digest("hex")}`);
 }

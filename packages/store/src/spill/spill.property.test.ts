@@ -15,9 +15,15 @@ import { type Fence, ids, newEvent, type NewEvent, ownerId } from "@holdfast/pro
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { encodeEnd, encodeEvents, encodeHeader, decodeSpill } from "./content.ts";
+import {
+  encodeEnd,
+  encodeEvents,
+  encodeHeader,
+  decodeSpill,
+  decodeRecords,
+  encodeRecord,
+} from "./format.ts";
 import { openSpillFolder } from "./folder.ts";
-import { decodeRecords, encodeRecord } from "./format.ts";
 
 const texts = fc.array(fc.string({ unit: "binary", maxLength: 60 }), {
   minLength: 1,

@@ -1,7 +1,9 @@
-import { checkStorePrograms, storeCases, type StoreHarness } from "@holdfast/engine/testing";
+import { checkStorePrograms } from "@holdfast/testing/model-check/check-programs";
+import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { sqliteHarness } from "../testing/index.ts";
+import { sqliteHarness } from "@holdfast/testing/stores/harnesses";
 
 describe("the sqlite store", () => {
   let harness: StoreHarness;

@@ -1,4 +1,4 @@
 export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./store.ts";
-export { installProbe } from "./probe.ts";
-export { checkFileSystem } from "./file-system-check.ts";
-export { whySqliteVersionRefused } from "./version-gate.ts";
+export { installProbe } from "./connection.ts";
+export { checkFileSystem } from "./database-file.ts";
+export { whySqliteVersionRefused } from "./migrate.ts";

@@ -21,17 +21,16 @@ import {
 } from "@holdfast/engine/ports";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { blobIdOf } from "../schema/blob-id.ts";
+import { blobIdOf } from "../schema/payload.ts";
 import { GroupQueue, type Pace } from "../shared/group-queue.ts";
 import { createAudit } from "./read/audit.ts";
-import { checkFileSystem } from "./file-system-check.ts";
-import { createPrivateFile } from "./make-private.ts";
-import { type InlineQuery, InlineReader } from "./read/near-reader.ts";
+import { checkFileSystem, createPrivateFile } from "./database-file.ts";
+import { type InlineQuery, InlineReader } from "./read/inline-reader.ts";
 import { type Queries } from "./read/queries.ts";
 import type { ReaderRequest } from "./threads/reader.ts";
 import { createReads } from "./read/reads.ts";
 import { openSearch, type SqliteSearch } from "./search/client.ts";
-import { StoreThreads } from "./threads/store-threads.ts";
+import { StoreThreads } from "./threads/thread-client.ts";
 import { WatchList } from "./read/watch.ts";
 import type { Operation, Operations } from "./write/operations.ts";
 import type { Outcome } from "./write/group-writer.ts";

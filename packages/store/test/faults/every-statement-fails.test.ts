@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { connect } from "../../src/sqlite/connection.ts";
-import type { Probe } from "../../src/sqlite/probe.ts";
+import { connect, type Probe } from "../../src/sqlite/connection.ts";
 import { GroupWriter, type Outcome } from "../../src/sqlite/write/group-writer.ts";
 import {
   connectWithoutSync,

@@ -1,6 +1,6 @@
 import { getEnvironmentData } from "node:worker_threads";
 
-import { installProbe } from "../../src/sqlite/probe.ts";
+import { installProbe } from "../../src/sqlite/connection.ts";
 
 /** Shared with the test: 1 ends the thread at its next COMMIT, once. */
 const shared = getEnvironmentData("holdfast.die-probe");

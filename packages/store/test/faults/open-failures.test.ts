@@ -21,10 +21,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { connect } from "../../src/sqlite/connection.ts";
 import { openFailureOf } from "../../src/sqlite/errors.ts";
-import { checkFileSystem, networkFileSystemOf } from "../../src/sqlite/file-system-check.ts";
+import { checkFileSystem, networkFileSystemOf } from "../../src/sqlite/database-file.ts";
 import { openSqliteStore } from "../../src/sqlite/store.ts";
-import { migrate } from "../../src/sqlite/migrate.ts";
-import { whySqliteVersionRefused } from "../../src/sqlite/version-gate.ts";
+import { migrate, whySqliteVersionRefused } from "../../src/sqlite/migrate.ts";
 import { makeTemplate } from "./database-dump.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-open-"));

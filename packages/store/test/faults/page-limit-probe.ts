@@ -1,6 +1,6 @@
 import { getEnvironmentData } from "node:worker_threads";
 
-import { installProbe } from "../../src/sqlite/probe.ts";
+import { installProbe } from "../../src/sqlite/connection.ts";
 
 /** Shared with the test: how many pages the file may have; 0 is as many as it likes. */
 const shared = getEnvironmentData("holdfast.limit-probe");

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { getEnvironmentData } from "node:worker_threads";
 
-import { installProbe } from "../../src/sqlite/probe.ts";
+import { installProbe } from "../../src/sqlite/connection.ts";
 
 /** Shared with the test: how many commits there were, and how many of them SQLite was told to sync. */
 const shared = getEnvironmentData("holdfast.sync-probe");

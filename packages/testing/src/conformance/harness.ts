@@ -1,4 +1,4 @@
-import type { Store } from "@holdfast/engine";
+import { type Store, runFsck } from "@holdfast/engine";
 
 /** A store under test, and what a test may do around it. */
 export interface StoreHarness {
@@ -19,4 +19,13 @@ export interface StoreHarness {
 export interface StoreCase {
   readonly title: string;
   readonly run: (harness: StoreHarness) => Promise<void>;
+}
+
+/** What is wrong with what is stored, in words; nothing, one hopes. */
+export async function fsckFindings(store: Store): Promise<readonly string[]> {
+  const { found, failure } = await runFsck(store.audit, { now: await store.now() });
+  const findings = found.map(
+    ({ code, table, key, message }) => `${code} ${table} ${key}: ${message}`,
+  );
+  return failure === undefined ? findings : [...findings, failure];
 }

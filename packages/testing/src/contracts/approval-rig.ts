@@ -8,15 +8,14 @@ import {
   type Tool,
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
-import { createTool, okResult } from "../rigs/run-words.ts";
-import { createRunner } from "../rigs/run-rig.ts";
+import { createTool, okResult, createRunner } from "../rigs/run-rig.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
 import { assertPresent } from "../fixtures/open-session.ts";
 import { ids } from "@holdfast/protocol";
 
-import { crashingStore, type CrashPoint } from "./dying-store.ts";
+import { crashingStore, type CrashPoint } from "./wrapped-stores.ts";
 import type { ContractRig } from "./contract-rig.ts";
-import { type Replies, repliesByPrompt } from "./runs-elsewhere.ts";
+import { type Replies, repliesByPrompt } from "./peer-runs.ts";
 
 /** One conversation, its runners, and how often its tool took effect. */
 export async function openApprovalRig(bed: ContractRig, text: string, replies: Replies[string]) {

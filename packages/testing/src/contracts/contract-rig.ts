@@ -11,7 +11,7 @@ import {
   type Store,
 } from "@holdfast/engine";
 import { type TestSession, openTestSession, assertPresent } from "../fixtures/open-session.ts";
-import { transcriptLines } from "../rigs/run-words.ts";
+import { transcriptLines } from "../rigs/run-rig.ts";
 import { ids, type RunId, terminalStates } from "@holdfast/protocol";
 
 import { type TestDatabaseFactory, openStoreAt, type TestDatabase } from "./test-database.ts";

@@ -1,4 +1,8 @@
 import { StatementSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Store } from "@holdfast/engine";
+import { openStoreAt, type TestDatabase } from "./test-database.ts";
+import { recordStatements } from "./statement-recorder.ts";
 
 export interface ReadCounter {
   /** What this thread has asked SQLite since the last call, and how many rows came back. */
@@ -51,4 +55,151 @@ export function countReads(): ReadCounter {
     },
     stop: () => void Object.assign(driver, { all, get, iterate }),
   };
+}
+
+/** What a piece of work made the database do, by counts that are the same on a fast machine and on a slow one. */
+export interface DatabaseWork {
+  /** SQLite: statements that were run. PostgreSQL: rows that were written. */
+  readonly writes: number;
+  /** SQLite: pages that went to the write-ahead log, and rows that came back. PostgreSQL: rows that were read. */
+  readonly touched: number;
+  /** SQLite: what plans say of tables that are gone through or sorted. PostgreSQL: tables that were gone through. */
+  readonly scanned: readonly string[];
+}
+
+type UseStore<Result> = (store: Store) => Promise<Result>;
+
+/** The store that is counted is one of its own, opened by this; `close` closes it. */
+export interface WorkCounter {
+  count(work: UseStore<unknown>): Promise<DatabaseWork>;
+  /** Without counting, through another store: what is counted next finds nobody at work, and remembers nothing. */
+  prepare<Result>(work: UseStore<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter> {
+  const { address: place } = database;
+  if (place.kind !== "sqlite") throw new Error("another counter counts there");
+  const recorder = recordStatements(`${place.file}.statements`);
+  const { probeModule } = recorder;
+  const store = await openStoreAt(place, { probeModule, checkpointPages: 10_000_000 });
+  const other = await openStoreAt(place, { checkpointPages: 10_000_000 });
+  const reads = countReads();
+  const pages = async () => {
+    const [row] = await database.query("PRAGMA wal_checkpoint(NOOP)");
+    return Number(row?.["log"]);
+  };
+  return {
+    async count(work) {
+      const before = await pages();
+      recorder.take();
+      reads.take();
+      await work(store);
+      const written = recorder.take();
+      const read = reads.take();
+      const touched = (await pages()) - before + read.rows;
+      const scanned = await scansIn(database, new Set([...written, ...read.statements]));
+      return { writes: written.length + read.statements.length, touched, scanned };
+    },
+    prepare: (work) => work(other),
+    async close() {
+      reads.stop();
+      await Promise.all([store.close(), other.close()]);
+    },
+  };
+}
+
+async function scansIn(
+  database: TestDatabase,
+  statements: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const scans: string[] = [];
+  for (const sql of statements) {
+    if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql)) continue;
+    for (const { detail } of await database.query(`EXPLAIN QUERY PLAN ${sql}`))
+      // A page that was read is gone through too; how it was read has a line of its own.
+      if (/^(SCAN (?!CONSTANT|page$)|USE TEMP B-TREE)/.test(String(detail)))
+        scans.push(String(detail));
+  }
+  return scans;
+}
+
+/** Of all tables, by their names. */
+const rowsOf = `
+  SELECT relname AS name, n_tup_ins + n_tup_upd + n_tup_del AS written,
+         seq_tup_read AS scanned, coalesce(idx_tup_fetch, 0) AS fetched
+    FROM pg_stat_user_tables`;
+
+interface RowCounts {
+  readonly written: number;
+  readonly scanned: number;
+  readonly fetched: number;
+}
+
+/**
+ * A connection reports what it did when it ends, or some seconds later: so each piece of work gets a store of its own,
+ * and no other may be open meanwhile.
+ */
+export function countOnPostgres(database: TestDatabase): WorkCounter {
+  const { address: place } = database;
+  if (place.kind !== "postgres") throw new Error("another counter counts there");
+  const url = new URL(place.url);
+  url.searchParams.set("application_name", "counted");
+  const goneAgain = async () => {
+    const open = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'counted'";
+    while ((await database.query(open)).length > 0) await wait(5);
+  };
+  async function prepare<Result>(work: UseStore<Result>): Promise<Result> {
+    // Search reads at its own pace, and not with a write: while something is counted, not at all.
+    const store = await openStoreAt(
+      { kind: "postgres", url: url.href },
+      { indexAfterMs: 3_600_000 },
+    );
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+      await goneAgain();
+    }
+  }
+  return {
+    prepare,
+    async count(work) {
+      const before = await rowsByTable(database);
+      await prepare(work);
+      const after = await rowsByTable(database);
+      const grown = (name: string, of: keyof RowCounts) =>
+        (after.get(name)?.[of] ?? 0) - (before.get(name)?.[of] ?? 0);
+      const sum = (of: keyof RowCounts) =>
+        countedTables.reduce((all, name) => all + grown(name, of), 0);
+      return {
+        writes: sum("written"),
+        touched: sum("scanned") + sum("fetched"),
+        scanned: [...after.keys()].filter(
+          (name) => !ignoredTables.has(name) && grown(name, "scanned") > 0,
+        ),
+      };
+    },
+    close: async () => undefined,
+  };
+}
+
+/** The two tables that are counted: the others have a row or two for each of theirs. */
+const countedTables = ["sessions", "events"];
+/** What grows with neither, and what search works on: at its own pace, and not with a write. */
+const ignoredTables: ReadonlySet<string> = new Set([
+  "holdfast_migrations",
+  "heads",
+  "search_state",
+  "search_texts",
+]);
+
+async function rowsByTable(database: TestDatabase): Promise<ReadonlyMap<string, RowCounts>> {
+  const rows = await database.query(rowsOf);
+  return new Map(
+    rows.map(({ name, written, scanned, fetched }) => [
+      String(name),
+      { written: Number(written), scanned: Number(scanned), fetched: Number(fetched) },
+    ]),
+  );
 }

@@ -14,9 +14,8 @@ import {
   withAmendments,
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
-import { createRunner } from "../rigs/run-rig.ts";
+import { createRunner, createGate, until } from "../rigs/run-rig.ts";
 import { gate, says, type Script, scriptedModel } from "../fakes/scripted-model.ts";
-import { createGate, until } from "../rigs/run-words.ts";
 import { type TestSession, assertPresent } from "../fixtures/open-session.ts";
 import { entriesOf, type EntryView, type Part, type SessionId } from "@holdfast/protocol";
 

@@ -6,7 +6,7 @@ import type { Store } from "@holdfast/engine";
 import { currentHolder } from "@holdfast/store/identity";
 import { openStoreAt } from "./test-database.ts";
 import type { PeerReply, PeerRequest } from "./peer.ts";
-import type { PeerRuns } from "./runs-elsewhere.ts";
+import type { PeerRuns } from "./peer-runs.ts";
 
 let store: Store | undefined;
 let runs: Promise<PeerRuns> | undefined;
@@ -18,9 +18,7 @@ function requireStore(): Store {
 
 /** Loaded when it is wanted: most tests have no runs elsewhere. */
 function loadRuns(): Promise<PeerRuns> {
-  runs ??= import("./runs-elsewhere.ts").then(({ createPeerRuns }) =>
-    createPeerRuns(requireStore()),
-  );
+  runs ??= import("./peer-runs.ts").then(({ createPeerRuns }) => createPeerRuns(requireStore()));
   return runs;
 }
 

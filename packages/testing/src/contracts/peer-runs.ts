@@ -1,5 +1,5 @@
-import { appendFileSync, readFileSync } from "node:fs";
-
+import { appendFileSync, readFileSync, existsSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import {
   type Log,
   type MemoryBatch,
@@ -7,10 +7,37 @@ import {
   MemoryCommitter,
   type RunnerDeps,
   systemClock,
+  type Admission,
+  admitMessage,
+  type CancelResult,
+  type CommitResult,
+  createLog,
+  type ModelRequest,
+  type NewInput,
+  requestCancel,
+  type ResumePolicy,
+  type Runner,
+  type Store,
+  type Tool,
+  trash,
 } from "@holdfast/engine";
-import { ids } from "@holdfast/protocol";
-
+import {
+  ids,
+  type OwnerId,
+  type RunId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import { createTool, okResult, createRunner } from "../rigs/run-rig.ts";
+import {
+  gate,
+  type ScriptedReply,
+  scriptedModel,
+  type ScriptedModel,
+} from "../fakes/scripted-model.ts";
+import { withMembers } from "./wrapped-stores.ts";
 
 export const peerMemoryOwner = { provider: "noted", configuration: "one" } as const;
 
@@ -54,4 +81,153 @@ export function memoryDepsFor(
     memoryOwnerOf: () => peerMemoryOwner,
     onEnded: (owner, session) => void keeper.boundary(owner, session, "clear"),
   };
+}
+
+/** What a model says to each prompt, call by call. Nothing but data, so that it can be sent to another process. */
+export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>;
+
+/** The sessions of a process are worked on side by side, so the prompt says which reply is due. */
+export function repliesByPrompt(replies: Replies, otherwise?: ScriptedReply): ScriptedModel {
+  const asked = new Map<string, number>();
+  return scriptedModel(({ messages }) => {
+    const last = messages.findLast(({ role }) => role === "user");
+    const prompt = last?.role === "user" ? last.text : "";
+    const before = asked.get(prompt) ?? 0;
+    asked.set(prompt, before + 1);
+    const reply = replies[prompt]?.[before] ?? otherwise;
+    if (reply === undefined) throw new Error(`No reply is left for "${prompt}".`);
+    return reply;
+  });
+}
+
+/** Tools whose effect is a line in a file, which outlives every process. */
+export function effectTools(file: string, then: "end" | "hang"): readonly Tool[] {
+  const run: Tool["run"] = async ({ input, callId }, { write }) => {
+    appendFileSync(file, `${JSON.stringify(input)} ${callId}\n`);
+    write("begun");
+    if (then === "hang") await new Promise(() => {});
+    return okResult("done");
+  };
+  return [
+    createTool("pay", run),
+    createTool("read", run, { replay: "safe" }),
+    createTool("note", async () => okResult("noted")),
+  ];
+}
+
+export function effectsIn(file: string): { of(what: string): readonly string[] } {
+  const lines = readFileSync(file, "utf8").split("\n");
+  return { of: (what) => lines.filter((line) => line.startsWith(JSON.stringify(what))) };
+}
+
+export interface PeerWorkOptions {
+  readonly replies: Replies;
+  readonly otherwise?: ScriptedReply;
+  /** A model that hangs goes on when this file is there. */
+  readonly hangUntil?: string;
+  /** Where tools leave their effects. In this process they hang behind them. */
+  readonly effects?: string;
+  readonly policy?: ResumePolicy;
+  /** A memory that leaves what it is given in this file and never says that it has it. Each turn's end is a boundary. */
+  readonly memory?: string;
+}
+
+/** What can be done with runs in another process, over the store that is open there. */
+export interface PeerRuns {
+  /** Starts a runner that looks for work by itself. */
+  work(options: PeerWorkOptions): Promise<void>;
+  /** What its model was asked. */
+  requests(): Promise<readonly ModelRequest[]>;
+  /** Why commits were refused over there. */
+  refusals(): Promise<readonly string[]>;
+  admit(input: NewInput): Promise<Admission>;
+  cancel(owner: OwnerId, runId: RunId): Promise<CancelResult>;
+  trash(owner: OwnerId, session: SessionId): Promise<CommitResult>;
+  /** Follows a session as a person's page would. */
+  follow(owner: OwnerId, session: SessionId, after: Seq): Promise<void>;
+  /** What was shown so far, in short. */
+  shown(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** An event as one line. */
+export function summarizeEvent({ seq, type, data }: StoredEvent): string {
+  return `${seq} ${type} ${JSON.stringify(data)}`;
+}
+
+export function createPeerRuns(given: Store): PeerRuns {
+  const refused: string[] = [];
+  const store = recordingRefusals(given, refused);
+  const log = createLog(store);
+  const shown: string[] = [];
+  let runner: Runner | undefined;
+  let model: ScriptedModel | undefined;
+  return {
+    async work({ replies, otherwise, hangUntil, effects, policy = "resume", memory }) {
+      model = repliesByPrompt(
+        hangUntil === undefined
+          ? replies
+          : mapValues(replies, (each) => each.map((reply) => replaceHang(reply, hangUntil))),
+        otherwise,
+      );
+      runner = createRunner(store, log, {
+        model,
+        tools: effects === undefined ? [] : effectTools(effects, "hang"),
+        clock: systemClock,
+        deps: {
+          policy,
+          ...(memory !== undefined && memoryDepsFor(memory, log)),
+          sweepMs: 20,
+          holder: () => currentHolder("runner"),
+          liveness: createLiveness(),
+          onError: (error) => void process.stderr.write(`${String(error)}\n`),
+        },
+      });
+      runner.start();
+    },
+    requests: async () => model?.requests ?? [],
+    refusals: async () => refused,
+    admit: (input) => admitMessage(log, ids, input),
+    cancel: (owner, runId) => requestCancel(log, ids, owner, runId),
+    trash: (owner, session) =>
+      trash({ log, ids, holder: () => currentHolder("api") }, { owner, session }),
+    async follow(owner, session, after) {
+      void (async () => {
+        for await (const item of log.tail(owner, session, after)) {
+          if (item.kind !== "events") continue;
+          shown.push(...item.events.map(summarizeEvent));
+        }
+      })();
+    },
+    shown: async () => shown,
+    async stop() {
+      await runner?.stop();
+    },
+  };
+}
+
+function mapValues<T>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T) => T,
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}
+
+function replaceHang(reply: ScriptedReply, file: string): ScriptedReply {
+  if (!("kind" in reply)) return reply.map((each) => replaceHang(each, file));
+  return reply.kind === "hang" ? gate(untilFileExists(file)) : reply;
+}
+
+async function untilFileExists(file: string): Promise<void> {
+  while (!existsSync(file)) await wait(2);
+}
+
+function recordingRefusals(store: Store, codes: string[]): Store {
+  return withMembers(store, {
+    async commit(commit) {
+      const result = await store.commit(commit);
+      if (result.status === "refused") codes.push(result.code);
+      return result;
+    },
+  });
 }

@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 import type { Holder, Store } from "@holdfast/engine";
 
 import type { StoreAddress } from "./test-database.ts";
-import type { PeerRuns } from "./runs-elsewhere.ts";
+import type { PeerRuns } from "./peer-runs.ts";
 
 export type PeerRequest =
   | { readonly op: "open"; readonly place: StoreAddress; readonly probeModule?: string }

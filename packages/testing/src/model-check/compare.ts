@@ -2,8 +2,7 @@ import { outboxState, type OwnerId } from "@holdfast/protocol";
 
 import type { LeaseKind, ListCursor, Store } from "@holdfast/engine";
 import { toSeq } from "../fixtures/factories.ts";
-import { assertPresent, assertSameJson, seqsOf } from "../fixtures/open-session.ts";
-import { readListPage } from "../fixtures/read-page.ts";
+import { assertPresent, assertSameJson, seqsOf, readListPage } from "../fixtures/open-session.ts";
 import type { ModelSession } from "./model-session.ts";
 import type { ModelStore } from "./model-store.ts";
 import type { ListSketch } from "./steps.ts";

@@ -1,17 +1,15 @@
-import {
-  checkStorePrograms,
-  searchCases,
-  storeCases,
-  type StoreHarness,
-} from "@holdfast/engine/testing";
+import { checkStorePrograms } from "../model-check/check-programs.ts";
+import { searchCases } from "../conformance/search/search.ts";
+import { storeCases } from "../conformance/store/store-cases.ts";
+import { type StoreHarness } from "../conformance/harness.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { memoryHarness } from "../testing/index.ts";
+import { referenceHarness } from "../stores/harnesses.ts";
 
 describe("the memory store", () => {
   let harness: StoreHarness;
   beforeAll(async () => {
-    harness = await memoryHarness.open();
+    harness = await referenceHarness.open();
   });
   afterAll(() => harness.close());
 

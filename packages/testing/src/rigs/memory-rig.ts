@@ -14,7 +14,7 @@ import {
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
-import { createGate } from "./run-words.ts";
+import { createGate } from "./run-rig.ts";
 
 type CommitBehaviour = (batch: MemoryBatch, signal: AbortSignal) => Promise<MemoryAnswer>;
 

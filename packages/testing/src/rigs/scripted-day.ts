@@ -28,7 +28,7 @@ import { manualClock } from "../fakes/manual-clock.ts";
 import { type TestSession, openTestSession, assertPresent } from "../fixtures/open-session.ts";
 import { createRunner } from "./run-rig.ts";
 import { calls, says, scriptedModel } from "../fakes/scripted-model.ts";
-import { type SeededRandom, seededRandom } from "../simulator/chance.ts";
+import { type SeededRandom, seededRandom } from "../simulator/scheduler.ts";
 
 export interface DayFigures {
   readonly requests: number;

@@ -1,3 +1,4 @@
+import type * as fc from "fast-check";
 import {
   decodeEvent,
   type StoredEvent,
@@ -7,7 +8,8 @@ import {
   entriesOf,
 } from "@holdfast/protocol";
 import { emptySessionRead, reduceEvents, type SessionState, startState } from "@holdfast/client";
-import { testId } from "./write-log.ts";
+import { testId, writeLog } from "./write-log.ts";
+import { sessionScript } from "./script.ts";
 
 export const emptyState: SessionState = startState(
   emptySessionRead(testId("session", 1), ownerId.parse("me")),
@@ -32,3 +34,7 @@ function visibleEntries(log: readonly StoredEvent[]): EntryView[] {
     ranges.some(({ from, to }) => seq >= from && (to === null || seq <= to)),
   );
 }
+
+export { testId } from "./write-log.ts";
+
+export const sessionLog: fc.Arbitrary<StoredEvent[]> = sessionScript.map(writeLog);

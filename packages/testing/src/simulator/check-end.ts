@@ -2,9 +2,8 @@ import { type EventData, type KnownEvent, type RunId, terminalStates } from "@ho
 import { startState } from "@holdfast/client";
 
 import type { Store } from "@holdfast/engine";
-import type { FinalSession, FinalStore } from "./final-store.ts";
+import type { FinalSession, FinalStore, SimProblem, SimRecord } from "./record.ts";
 import { type SimReader, readAsHost } from "./reader.ts";
-import type { SimProblem, SimRecord } from "./record.ts";
 import type { SimWorld } from "./world.ts";
 
 /** When troubles have stopped and everything has come to rest: nothing is left lying about. */

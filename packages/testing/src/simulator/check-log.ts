@@ -1,7 +1,6 @@
 import type { KnownEvent, SessionId, StoredEvent } from "@holdfast/protocol";
 
-import type { FinalSession, FinalStore } from "./final-store.ts";
-import type { SimProblem, SimRecord } from "./record.ts";
+import type { FinalSession, FinalStore, SimProblem, SimRecord } from "./record.ts";
 
 /** P2, P3, P8 and P14: the log and who wrote it. */
 export function* checkLog(record: SimRecord, final: FinalStore): Generator<SimProblem> {

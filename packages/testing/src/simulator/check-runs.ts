@@ -7,8 +7,7 @@ import {
   textOf,
 } from "@holdfast/protocol";
 
-import type { FinalSession, FinalStore } from "./final-store.ts";
-import type { SimProblem, SimRecord } from "./record.ts";
+import type { FinalSession, FinalStore, SimProblem, SimRecord } from "./record.ts";
 
 type Of<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
 

@@ -1,6 +1,7 @@
 import { type Actor, createActor } from "./scheduler.ts";
 import { hostGone, type SimHost } from "./host.ts";
 import type { SimWorld } from "./world.ts";
+import { answerApproval } from "@holdfast/engine";
 
 /** No answer was heard: the host is gone, nobody was there, or it took too long. What was asked may have been done. */
 export const noAnswer = Symbol("unheard");
@@ -34,4 +35,19 @@ export class SimClient {
     scheduler.cancel(over);
     return heard === hostGone ? noAnswer : heard;
   }
+}
+
+/** A person looks at what is asked, says yes or no to one of it, and the host tells its runner. */
+export async function answerOneApproval(
+  { owner, scheduler }: SimWorld,
+  { log, ids, runner }: SimHost,
+): Promise<{ readonly status: string }> {
+  const { chance } = scheduler;
+  const { approvals } = await log.store.reads.approvals(owner, { limit: 10 });
+  if (approvals.length === 0) return { status: "nothing" };
+  const { id, session } = chance.pick(approvals);
+  const decision = chance.pick(["once", "session", "always", "deny"] as const);
+  const result = await answerApproval(log, ids, owner, id, decision);
+  if (result.status === "answered" && chance.happens(0.8)) runner.notify(owner, session);
+  return result;
 }

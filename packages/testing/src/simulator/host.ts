@@ -12,10 +12,9 @@ import {
 import { aHolder } from "../fixtures/factories.ts";
 import { simSpills } from "./disk.ts";
 import { faultyStore } from "./faulty-store.ts";
-import { randomModel } from "./model-and-tools.ts";
-import { recordedStore } from "./recorded-store.ts";
+import { randomModel, randomTools } from "./model-and-tools.ts";
+import { recordedStore } from "./record.ts";
 import type { Actor } from "./scheduler.ts";
-import { randomTools } from "./tools.ts";
 import type { SimWorld } from "./world.ts";
 
 /** The answer of a host that is gone. */

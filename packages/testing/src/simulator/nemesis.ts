@@ -1,5 +1,4 @@
-import type { SeededRandom } from "./chance.ts";
-import { createActor } from "./scheduler.ts";
+import { type SeededRandom, createActor } from "./scheduler.ts";
 import type { SimWorld } from "./world.ts";
 
 /** Does harm, until troubles end. */

@@ -1,4 +1,4 @@
-import type { SeededRandom } from "./chance.ts";
+import type { SeededRandom } from "./scheduler.ts";
 
 /**
  * What can go wrong in one simulation, and how often. Each seed switches most of it off or up: a run with one kind of

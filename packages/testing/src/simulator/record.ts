@@ -1,15 +1,19 @@
-import type {
-  CallId,
-  EventId,
-  Fence,
-  MessageId,
-  NewEvent,
-  OwnerId,
-  RunId,
-  Seq,
-  SessionId,
-  StoredEvent,
+import {
+  type CallId,
+  type EventId,
+  type Fence,
+  type MessageId,
+  type NewEvent,
+  type OwnerId,
+  type RunId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+  decodeEvent,
+  type KnownEvent,
 } from "@holdfast/protocol";
+import { type Store, type Derived } from "@holdfast/engine";
+import { fsckFindings } from "../conformance/harness.ts";
 
 /** A commit that the store says it made, seen from beneath everything that can go wrong on the way to it. */
 export interface RecordedCommit {
@@ -95,4 +99,70 @@ export class SimRecord {
   stored(id: EventId): StoredEvent | undefined {
     return this.#stored.get(id);
   }
+}
+
+/** Writes down what the store was asked and answered. It stands directly on the store, beneath all faults. */
+export function recordedStore(
+  inner: Store,
+  { record, host, step }: { record: SimRecord; host: string; step: () => number },
+): Store {
+  return {
+    ...inner,
+    async commit(commit) {
+      const result = await inner.commit(commit);
+      if (result.status !== "committed" || result.repeated !== undefined) return result;
+      const { session, events, under, touch } = commit;
+      record.addCommit({
+        step: step(),
+        host,
+        session,
+        fence: under?.fence ?? null,
+        events: events.map((event, index) => ({
+          ...event,
+          seq: (result.first + index) as Seq,
+          at: result.at,
+          ...(touch === "quiet" && { quiet: true as const }),
+        })),
+      });
+      return result;
+    },
+    leases: {
+      ...inner.leases,
+      async acquire(request) {
+        const result = await inner.leases.acquire(request);
+        if (result.status === "acquired" && request.kind === "run") {
+          const { session, fence } = result.lease;
+          record.leases.push({ step: step(), host, session, fence });
+        }
+        return result;
+      },
+    },
+  };
+}
+
+/** One session as it lies in the store when everything is over. */
+export interface FinalSession extends Derived {
+  readonly id: SessionId;
+  /** Its log, with deltas that are settled and not yet deleted. */
+  readonly log: readonly KnownEvent[];
+}
+
+export interface FinalStore {
+  readonly sessions: readonly FinalSession[];
+  readonly fsck: readonly string[];
+}
+
+/** Reads the store itself, past everything that stood before it. */
+export async function readFinalStore(store: Store): Promise<FinalStore> {
+  const sessions: FinalSession[] = [];
+  for await (const { id } of store.audit.sessions()) {
+    const log: KnownEvent[] = [];
+    for await (const { event } of store.audit.events(id)) {
+      const decoded = event && decodeEvent(event);
+      if (decoded?.kind === "known") log.push(decoded.event);
+    }
+    const derived = await store.audit.derived(id);
+    if (derived !== null) sessions.push({ id, log, ...derived });
+  }
+  return { sessions, fsck: await fsckFindings(store) };
 }

@@ -1,5 +1,4 @@
-import type { IdSource, SessionId } from "@holdfast/protocol";
-
+import { type IdSource, type SessionId, type InputMode, type MessageId } from "@holdfast/protocol";
 import {
   branch,
   clear,
@@ -12,9 +11,17 @@ import {
   trash,
   truncate,
   undo,
+  StoreFailure,
+  type Admission,
+  admitMessage,
+  changeInput,
+  removeInput,
+  requestCancel,
+  resumeRun,
 } from "@holdfast/engine";
 import type { SimHost } from "./host.ts";
 import type { SimWorld } from "./world.ts";
+import { answerOneApproval, SimClient, noAnswer } from "./client.ts";
 
 /** What a person does to a conversation as a whole, and how often. */
 export const historyCommandWeights = {
@@ -93,4 +100,194 @@ const refused = { status: "refused" } as const;
 
 function historyDeps({ log, ids, clock, runner, holder }: SimHost) {
   return { log, ids, clock, runner, holder: () => holder };
+}
+
+interface SentMessage {
+  readonly session: SessionId;
+  readonly clientId: string;
+  readonly text: string;
+  readonly mode: InputMode;
+}
+
+const actionWeights = {
+  say: 10,
+  sayAgain: 2,
+  changeInput: 1,
+  removeInput: 1,
+  cancel: 2,
+  resume: 1,
+  answer: 3,
+  ...historyCommandWeights,
+} as const;
+
+/** A person at one of several pages: says things, changes their mind, repeats what was not answered. */
+export class SimWriter {
+  readonly #client: SimClient;
+  readonly #world: SimWorld;
+  readonly #name: string;
+  readonly #ids: IdSource;
+  readonly #said: SentMessage[] = [];
+  readonly #messages: { readonly session: SessionId; readonly messageId: MessageId }[] = [];
+  #count = 0;
+
+  constructor(world: SimWorld, name: string) {
+    this.#world = world;
+    this.#name = name;
+    this.#client = new SimClient(world, name);
+    this.#ids = world.makeIds();
+  }
+
+  async work(): Promise<void> {
+    const { profile, scheduler } = this.#world;
+    for (let left = profile.actsOfAWriter; left > 0; left -= 1) {
+      await this.#client.pause(profile.troubleMs / profile.actsOfAWriter);
+      await this.#act(scheduler.chance.weighted(actionWeights));
+    }
+  }
+
+  async #act(act: keyof typeof actionWeights): Promise<void> {
+    const { chance } = this.#world.scheduler;
+    const session = chance.pick(this.#world.sessions);
+    switch (act) {
+      case "say":
+        return this.#say(this.#drawMessage(session));
+      case "sayAgain":
+        return this.#said.length === 0 ? undefined : this.#say(chance.pick(this.#said));
+      case "changeInput":
+      case "removeInput":
+        return this.#changeWaiting(act);
+      case "cancel":
+        return this.#cancel();
+      case "resume":
+        return this.#resume();
+      case "answer":
+        return this.#ask("answer", (host) => answerOneApproval(this.#world, host));
+      default:
+        return this.#changeHistory(act, session);
+    }
+  }
+
+  /** An answer that does not matter, unless it is an exception. */
+  async #ask(what: string, work: (host: SimHost) => Promise<unknown>): Promise<void> {
+    await this.#heard(what, work);
+  }
+
+  async #heard<T>(what: string, work: (host: SimHost) => Promise<T>): Promise<T | typeof noAnswer> {
+    try {
+      return await this.#client.ask(what, work);
+    } catch (error) {
+      if (error instanceof StoreFailure) return noAnswer;
+      this.#world.record.noticed.push({ promise: "bug", text: `${what}: ${String(error)}` });
+      return noAnswer;
+    }
+  }
+
+  #drawMessage(session: SessionId): SentMessage {
+    const { chance } = this.#world.scheduler;
+    this.#count += 1;
+    return {
+      session,
+      clientId: `${this.#name}-${this.#count}`.replace(" ", "-"),
+      text: `${this.#name} says ${this.#count}`,
+      mode: chance.weighted({ queue: 6, steer: 2, interrupt: 2 }),
+    };
+  }
+
+  /** P1: who did not hear an answer asks again, in the same words and under the same name. */
+  async #say(said: SentMessage): Promise<void> {
+    const { scheduler, owner } = this.#world;
+    if (!this.#said.includes(said)) this.#said.push(said);
+    for (let tries = 0; tries < 4; tries += 1) {
+      const { clientId, mode } = said;
+      const admission = await this.#heard(`say ${clientId} (${mode})`, async (host) => {
+        const heard = await admitMessage(host.log, host.ids, { owner, ...said });
+        if (heard.status === "accepted") this.#poke(host, said.session);
+        return heard;
+      });
+      if (admission !== noAnswer && admission.status !== "failed")
+        return this.#learn(said, admission);
+      if (scheduler.chance.happens(0.3)) return;
+      await this.#client.pause(1_000);
+    }
+  }
+
+  #learn({ session, clientId }: SentMessage, admission: Admission): void {
+    if (admission.status !== "accepted") return;
+    const { record, scheduler, runs } = this.#world;
+    const { messageId, runId, seq } = admission;
+    record.acknowledged.push({ step: scheduler.steps, session, clientId, messageId, runId, seq });
+    this.#messages.push({ session, messageId });
+    if (!runs.includes(runId)) runs.push(runId);
+  }
+
+  /** What is told to the runner can get lost, or be told to another one as well. */
+  #poke(host: SimHost, session: SessionId): void {
+    const { scheduler, profile, owner } = this.#world;
+    const { chance } = scheduler;
+    if (!(this.#world.faultsEnabled && chance.happens(profile.lostWake)))
+      host.runner.notify(owner, session);
+    if (chance.happens(profile.doubleWake)) this.#world.aHost()?.runner.notify(owner, session);
+  }
+
+  async #changeWaiting(act: "changeInput" | "removeInput"): Promise<void> {
+    const { owner, scheduler } = this.#world;
+    if (this.#messages.length === 0) return;
+    const target = { owner, ...scheduler.chance.pick(this.#messages) };
+    await this.#ask(act, ({ log, ids }) =>
+      act === "removeInput"
+        ? removeInput(log, ids, target)
+        : changeInput(log, ids, target, { text: `${this.#name} says otherwise` }),
+    );
+  }
+
+  async #cancel(): Promise<void> {
+    const { owner, runs, record, scheduler } = this.#world;
+    if (runs.length === 0) return;
+    const runId = scheduler.chance.pick(runs);
+    record.cancelAsked.add(runId);
+    const result = await this.#heard(`cancel ${runId.slice(-6)}`, ({ log, ids }) =>
+      requestCancel(log, ids, owner, runId),
+    );
+    if (result === noAnswer) return;
+    if (result.status === "requested" || result.status === "ended") record.cancelled.add(runId);
+  }
+
+  /** Goes on with any run, whether that makes sense or not; the same command again changes nothing. */
+  async #resume(): Promise<void> {
+    const { owner, runs, scheduler } = this.#world;
+    if (runs.length === 0) return;
+    const target = { owner, runId: scheduler.chance.pick(runs), command: this.#ids.make("event") };
+    await this.#repeatedly("resume", async (host) => {
+      const result = await resumeRun(host.log, host.ids, target);
+      if (result.status !== "resumed") return result;
+      this.#poke(host, result.session);
+      if (!runs.includes(result.runId)) runs.push(result.runId);
+      return result;
+    });
+  }
+
+  async #changeHistory(act: keyof typeof historyCommandWeights, session: SessionId): Promise<void> {
+    const { sessions } = this.#world;
+    const words = this.#drawMessage(session);
+    const work = drawHistoryCommand(this.#world, act, { session, ids: this.#ids, words });
+    const result = await this.#repeatedly(act, work);
+    if (result === noAnswer) return;
+    if (result.status === "branched" && !sessions.includes(result.session))
+      sessions.push(result.session);
+    if (result.status !== "accepted") return;
+    this.#learn(words, result);
+  }
+
+  /** A command that was not answered is sent again under the same name, to whichever host. */
+  async #repeatedly<T extends { readonly status: string }>(
+    what: string,
+    work: (host: SimHost) => Promise<T>,
+  ): Promise<T | typeof noAnswer> {
+    for (;;) {
+      const result = await this.#heard(what, work);
+      const isAnswered = result !== noAnswer && result.status !== "failed";
+      if (isAnswered || this.#world.scheduler.chance.happens(0.5)) return result;
+      await this.#client.pause(1_000);
+    }
+  }
 }

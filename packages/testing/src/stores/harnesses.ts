@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { fsckFindings } from "../conformance/fsck-store.ts";
-import { type StoreHarness } from "../conformance/harness.ts";
+import { fsckFindings, type StoreHarness } from "../conformance/harness.ts";
 
 import { createReferenceStore } from "../reference-store/store.ts";
 import { openPostgresStore, type PostgresOptions, openSqliteStore } from "@holdfast/store";

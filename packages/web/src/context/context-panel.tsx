@@ -5,8 +5,7 @@ import { problemText, useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
 import { Panel } from "../ui/panel.tsx";
 import { strings } from "../strings/strings.ts";
-import { CacheChart } from "./cache-plot.tsx";
-import { WindowChart } from "./context-charts.tsx";
+import { CacheChart, WindowChart } from "./context-charts.tsx";
 import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
 
 interface ContextPanelProps {

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { createHostClient, type HostClient, type SignInAnswer } from "./host-store.ts";
-import { createHostStore } from "./state.ts";
+import {
+  createHostClient,
+  type HostClient,
+  type SignInAnswer,
+  createHostStore,
+} from "./host-store.ts";
 
 /** A host whose answers the test decides, one moment at a time. */
 function pretendHost() {

@@ -1,6 +1,5 @@
 import { strings } from "../strings/strings.ts";
-import { textOverTime } from "./playback.ts";
-import type { Span, Timeline } from "./timeline.ts";
+import { textOverTime, type Span, type Timeline } from "./timeline.ts";
 
 const width = 1000;
 const rowHeight = 22;

@@ -1,7 +1,6 @@
 import { type EventData, type EventType, ids, newEvent, type Seq } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { playbackAt, skipWaits } from "./playback.ts";
-import { hasEnded, readTimeline } from "./timeline.ts";
+import { playbackAt, skipWaits, hasEnded, readTimeline } from "./timeline.ts";
 
 const run = ids.make("run");
 const message = ids.make("message");

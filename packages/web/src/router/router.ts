@@ -1,3 +1,4 @@
+import type { MouseEvent } from "react";
 import { hrefOf, type Route, parseRoute } from "./routes.ts";
 
 export interface Router {
@@ -36,4 +37,17 @@ export function createRouter(): Router {
 function pathOfRoute(place: Route): string {
   const address = hrefOf(place);
   return address === "?" ? location.pathname : address;
+}
+
+/** What makes an `a` lead to a place of this page. With a key held the click is the browser's business: another tab or window. */
+export function linkProps(router: Router, place: Route, afterwards?: () => void) {
+  return {
+    href: hrefOf(place),
+    onClick(event: MouseEvent): void {
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+      event.preventDefault();
+      router.go(place);
+      afterwards?.();
+    },
+  };
 }

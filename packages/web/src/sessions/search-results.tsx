@@ -2,7 +2,7 @@ import type { Client } from "@holdfast/client";
 import type { RouteOutput, Routes } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
 import { problemText, useApp } from "../app-context.ts";
-import { linkProps } from "../router/link-to.ts";
+import { linkProps } from "../router/router.ts";
 import { strings } from "../strings/strings.ts";
 import { sessionTitle } from "./session-actions.ts";
 

@@ -1,6 +1,6 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { linkProps } from "../router/link-to.ts";
+import { linkProps } from "../router/router.ts";
 import { strings } from "../strings/strings.ts";
 
 interface SessionLinkProps {

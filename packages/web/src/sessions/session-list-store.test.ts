@@ -2,7 +2,7 @@ import { emptySessionRead } from "@holdfast/client";
 import { ids, type OwnerId, type SessionView } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { listItems } from "./list-items.ts";
+import { listItems } from "./session-list.tsx";
 import { compareSessions, insertRow, mergePage } from "./session-list-store.ts";
 
 const pool = Array.from({ length: 30 }, () => ids.make("session"));

@@ -1,11 +1,11 @@
 import type { SessionView } from "@holdfast/protocol";
 import { memo, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { linkProps } from "../router/link-to.ts";
+import { linkProps } from "../router/router.ts";
 import { Icon } from "../ui/icons.tsx";
 import { formatShortTime } from "../ui/format-time.ts";
 import { strings } from "../strings/strings.ts";
-import { sameSessionRow } from "./list-store.ts";
+import { sameSessionRow } from "./session-list-store.ts";
 import { sessionActions, sessionTitle } from "./session-actions.ts";
 import { SessionMenu } from "./session-menu.tsx";
 import { TitleField } from "./title-field.tsx";

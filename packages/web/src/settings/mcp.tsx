@@ -1,10 +1,9 @@
 import type { McpServerView } from "@holdfast/protocol";
 import { problemText, useApp } from "../app-context.ts";
-import { CopyButton } from "../ui/copy-button.tsx";
+import { CopyButton } from "../ui/copy-and-save.tsx";
 import { stripAnsi, revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
-import { SettingsGroup } from "./part.tsx";
-import { useInterval, useHostQuery } from "./settings-group.tsx";
+import { SettingsGroup, useInterval, useHostQuery } from "./settings-group.tsx";
 
 const example = `{
   "mcp": {

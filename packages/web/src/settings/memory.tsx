@@ -1,8 +1,7 @@
 import { useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
 import { strings } from "../strings/strings.ts";
-import { FactList, SettingsGroup } from "./part.tsx";
-import { useHostQuery } from "./settings-group.tsx";
+import { FactList, SettingsGroup, useHostQuery } from "./settings-group.tsx";
 
 /** What has been said and waits to be remembered, and what it all cost. */
 export function MemorySettings() {

@@ -1,5 +1,5 @@
+import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import type { Result } from "@holdfast/client";
-import { useCallback, useEffect, useRef, useState } from "react";
 import { problemText } from "../app-context.ts";
 
 export type HostQuery<T> =
@@ -43,4 +43,36 @@ export function useInterval(ms: number, again: () => void): void {
     }, ms);
     return () => clearInterval(timer);
   }, [ms, again]);
+}
+
+interface SettingsGroupProps<T> {
+  readonly title: string;
+  readonly hint?: string;
+  readonly read: HostQuery<T>;
+  readonly children: (value: T) => ReactNode;
+}
+
+/** One subject of the settings, with what the host says of it. */
+export function SettingsGroup<T>({ title, hint, read, children }: SettingsGroupProps<T>) {
+  return (
+    <section className="settings-part">
+      <h3>{title}</h3>
+      {hint !== undefined && <p className="quiet">{hint}</p>}
+      {read.kind === "read" && children(read.value)}
+      {read.kind === "trouble" && <p className="quiet">{read.sentence}</p>}
+    </section>
+  );
+}
+
+export function FactList({ all }: { all: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {all.map(([name, value]) => (
+        <div key={name} className="fact">
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }

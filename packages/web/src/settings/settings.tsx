@@ -1,9 +1,10 @@
+import { useState } from "react";
+import { chooseTheme, readTheme, themes } from "../ui/theme.ts";
+import { strings } from "../strings/strings.ts";
 import { useApp } from "../app-context.ts";
-import { linkProps } from "../router/link-to.ts";
+import { linkProps } from "../router/router.ts";
 import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
-import { strings } from "../strings/strings.ts";
-import { AppearanceSettings } from "./appearance.tsx";
 import { Approvals } from "./approvals.tsx";
 import { GatewaySettings } from "./gateway/gateway.tsx";
 import { McpSettings } from "./mcp.tsx";
@@ -11,6 +12,31 @@ import { MemorySettings } from "./memory.tsx";
 import { ModelSettings } from "./models.tsx";
 import { ScheduleSettings } from "./schedules/schedules.tsx";
 import { SystemSettings } from "./system.tsx";
+
+function AppearanceSettings() {
+  const [theme, setTheme] = useState(readTheme);
+  return (
+    <fieldset className="choices">
+      <legend>{strings.settings.theme}</legend>
+      {themes.map((each) => (
+        <label key={each} className="choice">
+          <input
+            type="radio"
+            name="theme"
+            value={each}
+            checked={each === theme}
+            onChange={() => {
+              chooseTheme(each);
+              setTheme(each);
+            }}
+          />
+          <span>{strings.settings.themes[each]}</span>
+        </label>
+      ))}
+      <p className="quiet">{strings.settings.themeHint}</p>
+    </fieldset>
+  );
+}
 
 const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",

@@ -1,4 +1,4 @@
-import type { Seq, SessionId } from "@holdfast/protocol";
+import { type Seq, type SessionId, decodeCursors, seq, sessionId } from "@holdfast/protocol";
 
 /** A stream that a tab wants: the sessions with how far each was read, and the list where `list` says so. */
 export interface StreamRequest {
@@ -45,3 +45,21 @@ export type LeaderMessage = { readonly by: string } & (
 export type ChannelMessage = TabMessage | LeaderMessage;
 
 export const isLeaderMessage = (word: ChannelMessage): word is LeaderMessage => "by" in word;
+
+/** What a request for a stream asks for; `null` for anything else, and for what the host will refuse. */
+export function parseStreamRequest(
+  url: string,
+  { method = "GET", headers }: RequestInit,
+): StreamRequest | null {
+  const accept = new Headers(headers).get("accept");
+  if (method !== "GET" || accept !== "text/event-stream") return null;
+  const { pathname, searchParams } = new URL(url);
+  if (pathname.endsWith("/api/events")) {
+    const cursors = decodeCursors(searchParams.get("watch") ?? "");
+    return cursors && { cursors, list: true };
+  }
+  const id = sessionId.safeParse(/\/api\/sessions\/([^/]+)\/events$/.exec(pathname)?.[1]);
+  const after = seq.safeParse(Number(searchParams.get("after") ?? 0));
+  if (!id.success || !after.success) return null;
+  return { cursors: new Map([[id.data, after.data]]), list: false };
+}

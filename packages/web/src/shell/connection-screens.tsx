@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import type { SignInProblem } from "../host/state.ts";
+import type { SignInProblem } from "../host/host-store.ts";
 import { Logo } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
 

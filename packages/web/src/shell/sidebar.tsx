@@ -1,8 +1,8 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import type { HostState } from "../host/state.ts";
-import { BulkBar } from "../sessions/bulk-bar.tsx";
+import type { HostState } from "../host/host-store.ts";
+import { BulkBar } from "../sessions/bulk-actions.tsx";
 import { SearchResults } from "../sessions/search-results.tsx";
 import { SessionList } from "../sessions/session-list.tsx";
 import { ShelfMenu } from "../sessions/shelf-menu.tsx";

@@ -8,7 +8,7 @@ import { Icon } from "../ui/icons.tsx";
 import { type MenuEntry } from "../ui/menu.tsx";
 import { strings } from "../strings/strings.ts";
 import { useTalk } from "./store/talk-actions.ts";
-import { useSlashCommands } from "./composer/commands.tsx";
+import { useSlashCommands } from "./composer/slash-commands.tsx";
 import type { ConversationView } from "./store/conversation-store.ts";
 
 interface ConversationHeaderProps {

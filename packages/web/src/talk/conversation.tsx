@@ -8,12 +8,12 @@ import { sessionActions } from "../sessions/session-actions.ts";
 import { Icon } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
 import { createTalkActions, TalkProvider } from "./store/talk-actions.ts";
-import { useSlashCommands } from "./composer/commands.tsx";
+import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { createConversationStore } from "./store/conversation-store.ts";
 import { Queue } from "./composer/queue.tsx";
 import type { Pending } from "./transcript/rows.ts";
-import { RunStatus } from "./run-strip.tsx";
+import { RunStatus } from "./run-status.tsx";
 import { ConversationHeader } from "./conversation-header.tsx";
 import { Transcript } from "./transcript/transcript.tsx";
 

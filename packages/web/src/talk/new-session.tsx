@@ -5,7 +5,7 @@ import { isRehearsal } from "../models/models-store.ts";
 import { ModelMenu } from "../models/model-menu.tsx";
 import { Logo } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
-import { useSlashCommands } from "./composer/commands.tsx";
+import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import type { MessageContent } from "./store/unsent-messages.ts";
 

@@ -1,8 +1,11 @@
-import type { ProcessView } from "@holdfast/protocol";
 import { useState } from "react";
+import { type ProcessView, type RunView, terminalStates } from "@holdfast/protocol";
 import { problemText, useApp } from "../app-context.ts";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
+import { liveRun, type SessionState, describeRetry } from "@holdfast/client";
+import { Icon } from "../ui/icons.tsx";
+import { useTalk } from "./store/talk-actions.ts";
 
 /** What goes on behind a conversation, and the way to end it. */
 export function BackgroundProcesses({ all }: { all: readonly ProcessView[] }) {
@@ -42,5 +45,88 @@ export function BackgroundProcesses({ all }: { all: readonly ProcessView[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** How the run stands, in words: working, waiting for a person, or ended in a way that asks for one. */
+export function RunStatus({ state }: { state: SessionState }) {
+  const live = liveRun(state);
+  if (live !== null)
+    return live.state === "paused" ? (
+      <PausedStatus run={live} />
+    ) : (
+      <WorkingStatus state={state} run={live} />
+    );
+  return state.run === null || state.inbox.length > 0 ? null : <EndedStatus run={state.run} />;
+}
+
+function WorkingStatus({ state, run }: { state: SessionState; run: RunView }) {
+  const isWaiting = run.state === "waiting";
+  return (
+    <output className={`strip ${isWaiting ? "attention" : ""}`}>
+      <span className={`dot ${isWaiting ? "notice" : "breathing"}`} />
+      <span>{activityText(state, run)}</span>
+      {run.attempt > 1 && <span className="quiet">{strings.run.attempt(run.attempt)}</span>}
+    </output>
+  );
+}
+
+function activityText({ live }: SessionState, run: RunView): string {
+  if (run.cancelRequested) return strings.run.stopping;
+  if (run.state === "waiting") return strings.run.waiting;
+  const tool = live?.tools.find(({ outcome }) => outcome === null);
+  if (tool !== undefined) return strings.run.usingTool(tool.name);
+  const again = describeRetry(run);
+  if (again !== null) return again;
+  const part = live?.messages.at(-1)?.parts.at(-1);
+  if (part === undefined) return strings.run.starting;
+  return part.kind === "reasoning" ? strings.run.thinking : strings.run.working;
+}
+
+function PausedStatus({ run }: { run: RunView }) {
+  const talk = useTalk();
+  return (
+    <section className="strip card attention" aria-label={strings.run.paused}>
+      <Icon name="warning" />
+      <div>
+        <h3>{strings.run.paused}</h3>
+        <p className="quiet">{strings.run.pausedLead}</p>
+      </div>
+      <div className="row">
+        <button type="button" className="button primary" onClick={() => talk.resume(run.id)}>
+          {strings.run.resume}
+        </button>
+        <button type="button" className="button" onClick={() => talk.stop(run.id)}>
+          {strings.run.end}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** A run that did not complete: what is kept, why, and how to go on. */
+function EndedStatus({ run }: { run: RunView }) {
+  const talk = useTalk();
+  const { state } = run;
+  if (!terminalStates.has(state) || state === "completed") return null;
+  if (state !== "failed" && state !== "interrupted" && state !== "limit" && state !== "cancelled")
+    return null;
+  return (
+    <section className="strip card" aria-label={strings.run.ended[state]}>
+      <Icon name={state === "cancelled" ? "stop" : "warning"} />
+      <div>
+        <h3>{strings.run.ended[state]}</h3>
+        {run.cause !== null && <p className="quiet">{strings.run.cause(run.cause)}</p>}
+      </div>
+      <div className="row">
+        <button type="button" className="button" onClick={() => talk.resume(run.id)}>
+          <Icon name="play" />
+          {strings.run.resume}
+        </button>
+        <button type="button" className="button plain" onClick={() => talk.retry()}>
+          {strings.run.retry}
+        </button>
+      </div>
+    </section>
   );
 }

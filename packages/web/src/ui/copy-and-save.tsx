@@ -1,3 +1,7 @@
+import { useEffect, useState } from "react";
+import { strings } from "../strings/strings.ts";
+import { Icon } from "./icons.tsx";
+
 /** As a file: what a document holds is never opened in the page. */
 export function saveText(text: string, name: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
@@ -6,4 +10,47 @@ export function saveText(text: string, name: string): void {
   link.download = name.replaceAll(/[/\\:*?"<>|]/g, " ").slice(-120);
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+const shownMs = 1_500;
+
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+/** Over plain HTTP from another machine a browser has no clipboard for pages, but it still obeys a copy of a selection. */
+function copyBySelection(text: string): boolean {
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.className = "hidden-text";
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  return done;
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), shownMs);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return (
+    <button
+      type="button"
+      className="icon-button small"
+      aria-label={copied ? strings.common.copied : label}
+      title={copied ? strings.common.copied : label}
+      onClick={() => void copyText(text).then(setCopied)}
+    >
+      <Icon name={copied ? "check" : "copy"} />
+    </button>
+  );
 }

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { admitMessage } from "@holdfast/engine";
 import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { ids } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { type McpServers } from "../../ops/config/mcp-servers.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
-import { createAgentRuntime } from "../conversations.ts";
-import { createToolset } from "../hands.ts";
+import { createAgentRuntime } from "../runtime.ts";
+import { createToolset } from "../toolset.ts";
 import { openMemoryProviders } from "../memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
 import { openMcpRig, misbehavingServer } from "../../../test/support/mcp/mcp-rig.ts";

@@ -1,8 +1,162 @@
 import type * as Library from "@modelcontextprotocol/client";
+import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import type { Clock, ToolContext } from "@holdfast/engine";
+import type { JsonObject } from "@holdfast/protocol";
+import type { McpServer } from "../../ops/config/mcp-servers.ts";
+import { allowedEnvironment } from "../../util/run-command.ts";
+import { version } from "../../util/version.ts";
+import { openHttpTransport } from "./http-transport.ts";
+import { type OfferedTool, readToolList, type ToolList } from "./tool-list.ts";
+import { type ValueSources, resolveValues } from "./resolve-values.ts";
+import { StdioTransport } from "./stdio-transport.ts";
 
 /** The library is large: it is loaded when the first server is connected, and not at all where there is none. */
 export type Sdk = typeof Library;
 
 export async function loadSdk(): Promise<Sdk> {
   return import("@modelcontextprotocol/client");
+}
+
+export interface ConnectDeps extends ValueSources {
+  readonly sdk: Sdk;
+  readonly name: string;
+  readonly server: McpServer;
+  readonly clock: Clock;
+  /** For each answer that is waited for while it is set up. */
+  readonly patienceMs: number;
+  readonly onStderrLine: (line: string) => void;
+  readonly onToolsChanged: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** A server that has said what it can do. Everything here rejects with the library's errors. */
+export interface McpConnection {
+  listTools(): Promise<ToolList>;
+  call(tool: OfferedTool, input: JsonObject, work: CallContext): Promise<CallToolResult>;
+  /** Resolves when it is over, with why. */
+  readonly closed: Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface CallContext extends ToolContext {
+  readonly timeLimitMs: number;
+}
+
+const maxPages = 32;
+const maxListed = 2_000;
+/** An older server may not know the question of which version it speaks, and say nothing. */
+const probeMs = 3_000;
+const closeTimeoutMs = 1_000;
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+export async function connect(parts: ConnectDeps): Promise<McpConnection> {
+  const { sdk, patienceMs, signal, onToolsChanged } = parts;
+  const { transport, leave, why } = openTransport(parts);
+  const client = new sdk.Client(
+    { name: "holdfast", version },
+    {
+      // Nothing is offered to a server: no models, no folders, no questions to people.
+      capabilities: {},
+      inputRequired: { autoFulfill: false },
+      versionNegotiation: {
+        mode: "auto",
+        probe: { timeoutMs: Math.min(probeMs, patienceMs), maxRetries: 0 },
+      },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 100, onChanged: onToolsChanged } },
+    },
+  );
+  const closed = Promise.withResolvers<string>();
+  Object.assign(client, {
+    onclose: () => closed.resolve(why() ?? "The connection was closed."),
+    // What goes wrong beside a call is told by the call, or by the end of the connection.
+    onerror: () => undefined,
+  });
+  async function close(): Promise<void> {
+    await leave();
+    await client.close();
+    await transport.close();
+  }
+  const abandon = (): void => void close().catch(() => undefined);
+  signal.addEventListener("abort", abandon, { once: true });
+  try {
+    await client.connect(transport, { timeout: patienceMs, signal });
+  } catch (error) {
+    await transport.close().catch(() => undefined);
+    const words = why();
+    throw words === undefined ? error : new Error(words, { cause: error });
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+  return {
+    listTools: () => listTools(client, parts),
+    call: (tool, input, { signal: cancelled, write, timeLimitMs }) =>
+      client.callTool(
+        { name: tool.remote, arguments: input },
+        {
+          signal: cancelled,
+          timeout: timeLimitMs,
+          // The output is not checked against the server's own schema: its patterns would run here.
+          toolDefinition: { name: tool.remote, inputSchema: tool.input },
+          onprogress: ({ progress, total, message }) =>
+            write(
+              `${progress}${total === undefined ? "" : ` of ${total}`}${message === undefined ? "" : `: ${message}`}\n`,
+            ),
+        },
+      ),
+    closed: closed.promise,
+    close,
+  };
+}
+
+async function listTools(client: Client, { name, patienceMs }: ConnectDeps): Promise<ToolList> {
+  // A server without tools would answer that it does not know the question.
+  if (client.getServerCapabilities()?.tools === undefined) return { tools: [], leftOut: [] };
+  const listed: unknown[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < maxPages && listed.length <= maxListed; pages += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const { tools, nextCursor } = await client.request({ method: "tools/list", params }, page, {
+      timeout: patienceMs,
+    });
+    listed.push(...tools.slice(0, maxListed));
+    if (nextCursor === undefined || nextCursor === cursor) break;
+    cursor = nextCursor;
+  }
+  return readToolList(name, listed);
+}
+
+interface OpenedTransport {
+  readonly transport: Transport;
+  /** Says goodbye, where there is somebody to say it to. */
+  readonly leave: () => Promise<unknown>;
+  readonly why: () => string | undefined;
+}
+
+function openTransport(parts: ConnectDeps): OpenedTransport {
+  const { sdk, server, environment, clock, onStderrLine: onWords } = parts;
+  const origin = "url" in server ? URL.parse(server.url)?.origin : undefined;
+  const given = "url" in server ? server.headers : server.env;
+  const resolved = resolveValues(given ?? {}, parts, origin);
+  if (!resolved.ok) throw new Error(resolved.words);
+  const { values } = resolved;
+  if ("url" in server) {
+    const transport = openHttpTransport(sdk.StreamableHTTPClientTransport, server.url, values);
+    // A server that does not answer is left all the same: the request ends with the transport.
+    const leave = (): Promise<unknown> =>
+      Promise.race([
+        clock.sleep(closeTimeoutMs),
+        transport.terminateSession().catch(() => undefined),
+      ]);
+    return { transport, leave, why: () => undefined };
+  }
+  const transport = new StdioTransport({
+    command: server.command,
+    args: server.args ?? [],
+    environment: { ...allowedEnvironment(environment), ...values },
+    folder: server.cwd ?? process.cwd(),
+    decode: sdk.deserializeMessage,
+    onWords,
+  });
+  return { transport, leave: async () => undefined, why: () => transport.end };
 }

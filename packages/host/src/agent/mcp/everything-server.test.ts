@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { findFreePort } from "@holdfast/testing/process/free-port";
@@ -9,7 +9,7 @@ import { type McpRig, openMcpRig } from "../../../test/support/mcp/mcp-rig.ts";
 
 const main = join(
   import.meta.dirname,
-  "../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+  "../../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
 /** Over HTTP it is a process of its own. */

@@ -1,8 +1,8 @@
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { expect, onTestFinished, test } from "vitest";
 
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
-import { type Answer, openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
+import { type Answer, openMcpHttpServer } from "@holdfast/testing/host/mcp-http-server";
 import { openMcpRig } from "../../../test/support/mcp/mcp-rig.ts";
 import { createBoundFetch } from "./http-transport.ts";
 import { resolveValues } from "./resolve-values.ts";

@@ -1,8 +1,10 @@
-import type { ToolResult } from "@holdfast/engine";
-
-import { ConnectionRefusal } from "./http-transport.ts";
-import { streamLost } from "./http.ts";
-import type { Sdk } from "./connect.ts";
+import type { ToolResult, Clock, Random } from "@holdfast/engine";
+import { ConnectionRefusal, streamLost } from "./http-transport.ts";
+import { type Sdk, connect, type McpConnection, loadSdk } from "./connect.ts";
+import type { Redact } from "../../ops/secrets/redact.ts";
+import type { McpServer } from "../../ops/config/mcp-servers.ts";
+import type { ToolList } from "./tool-list.ts";
+import type { ValueSources } from "./resolve-values.ts";
 
 const maxMessageLength = 2_000;
 
@@ -26,7 +28,7 @@ const notSentCodes: ReadonlySet<string> = new Set([
  * P7: the protocol delivers nothing twice and answers nothing late. A call that was sent and not answered may have been
  * done: nobody can say, and it is not sent again.
  */
-export function classifyCallFailure(
+function classifyCallFailure(
   { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Sdk,
   error: unknown,
 ): CallFailure {
@@ -68,4 +70,205 @@ function causeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   return typeof code === "string" ? code : "";
+}
+
+export type ServerState = "starting" | "ready" | "away" | "stopped";
+
+export interface ManagedServerDeps extends ValueSources {
+  readonly name: string;
+  readonly server: McpServer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly times: ServerTimes;
+  readonly redact: Redact;
+  readonly log: (line: string) => void;
+  readonly onTools: () => void;
+}
+
+export interface ServerTimes {
+  /** For each answer while a server is set up. */
+  readonly patienceMs: number;
+  /** Before the second try; doubled from then on. */
+  readonly backOffMs: number;
+  readonly longestBackOffMs: number;
+}
+
+/** One server of the operator's, kept connected. Its connection is everybody's: no agent closes it. */
+export interface ManagedServer {
+  readonly state: () => ServerState;
+  /** What it offers, or offered before it went away: a short absence changes nothing of what models are told. */
+  readonly list: () => ToolList | null;
+  readonly lastError: () => string | null;
+  /** The last lines of its standard error. */
+  readonly stderrLines: () => readonly string[];
+  /** Resolves when the first try is over, however it ended. */
+  readonly firstAttempt: Promise<void>;
+  /** The connection, once there is one or the time is over. */
+  connection(withinMs: number, signal: AbortSignal): Promise<McpConnection | null>;
+  /** What became of a call that has no result. A connection that is not what it was is given up. */
+  classifyFailure(connection: McpConnection, error: unknown): CallFailure;
+  start(): void;
+  restart(): void;
+  stop(): Promise<void>;
+}
+
+const maxLineLength = 500;
+const maxStderrLines = 20;
+/** What stayed up for this long has earned a quick second try. */
+const stableAfterMs = 60_000;
+
+export function manageServer(parts: ManagedServerDeps): ManagedServer {
+  const {
+    name,
+    server,
+    environment,
+    secrets,
+    clock,
+    random,
+    times,
+    redact,
+    log: say,
+    onTools,
+  } = parts;
+  const stopping = new AbortController();
+  const tried = Promise.withResolvers<void>();
+  const waiting = new Set<() => void>();
+  let again = new AbortController();
+  let sdk: Sdk | undefined;
+  let current: McpConnection | null = null;
+  let state: ServerState = "stopped";
+  let list: ToolList | null = null;
+  const said: string[] = [];
+  let lastError: string | null = null;
+  let givenUp: string | null = null;
+  let kept: Promise<void> | undefined;
+
+  function hear(line: string): void {
+    const heard = redact(line.slice(0, maxLineLength));
+    said.push(heard);
+    if (said.length > maxStderrLines) said.shift();
+    say(`${name}: ${heard}`);
+  }
+
+  function wakeAll(): void {
+    for (const wake of waiting) wake();
+  }
+
+  /** Its tools are asked for again; when that fails, what was known stays, and the connection is looked at anew. */
+  async function refresh(connection: McpConnection): Promise<void> {
+    try {
+      take(await connection.listTools());
+    } catch (error) {
+      if (connection !== current) return;
+      givenUp = errorMessage(error);
+      await connection.close().catch(() => undefined);
+    }
+  }
+
+  function take(listed: ToolList): void {
+    const isSame = JSON.stringify(list) === JSON.stringify(listed);
+    list = listed;
+    if (!isSame) onTools();
+  }
+
+  async function tryOnce(signal: AbortSignal): Promise<void> {
+    state = "starting";
+    givenUp = null;
+    sdk ??= await loadSdk();
+    const connection = await connect({
+      sdk,
+      name,
+      server,
+      environment,
+      secrets,
+      clock,
+      patienceMs: times.patienceMs,
+      onStderrLine: hear,
+      onToolsChanged: () => current !== null && void refresh(current),
+      signal,
+    });
+    const leave = (): void => void connection.close().catch(() => undefined);
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      take(await connection.listTools());
+      current = connection;
+      state = "ready";
+      lastError = null;
+      tried.resolve();
+      wakeAll();
+      const end = await connection.closed;
+      lastError = givenUp ?? end;
+    } finally {
+      current = null;
+      signal.removeEventListener("abort", leave);
+      await connection.close().catch(() => undefined);
+    }
+  }
+
+  async function keep(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      again = new AbortController();
+      const begun = clock.now();
+      try {
+        await tryOnce(AbortSignal.any([stopping.signal, again.signal]));
+      } catch (error) {
+        lastError = errorMessage(error);
+      }
+      tried.resolve();
+      const isAsked = again.signal.aborted;
+      if (isAsked || stopping.signal.aborted) continue;
+      state = "away";
+      say(`${name}: ${lastError ?? "It is away."}`);
+      failures = clock.now() - begun > stableAfterMs ? 0 : failures + 1;
+      const pause = Math.min(times.backOffMs * 2 ** failures, times.longestBackOffMs);
+      const wake = AbortSignal.any([stopping.signal, again.signal]);
+      await clock.sleep(pause * (0.5 + random() / 2), wake);
+      if (again.signal.aborted) failures = 0;
+    }
+    state = "stopped";
+    wakeAll();
+  }
+
+  return {
+    state: () => state,
+    list: () => list,
+    lastError: () => lastError && redact(lastError),
+    stderrLines: () => said,
+    firstAttempt: tried.promise,
+    async connection(withinMs, signal) {
+      if (current !== null || state === "stopped") return current;
+      const over = new AbortController();
+      const wake = (): void => over.abort();
+      waiting.add(wake);
+      await clock.sleep(withinMs, AbortSignal.any([over.signal, signal]));
+      waiting.delete(wake);
+      return current;
+    },
+    classifyFailure(connection, error) {
+      if (sdk === undefined) throw new Error("A call failed before the library was loaded.");
+      const failure = classifyCallFailure(sdk, error);
+      if (failure.isLost && connection === current) void refresh(connection);
+      return failure;
+    },
+    start() {
+      if (kept !== undefined) return;
+      state = "starting";
+      kept = keep();
+    },
+    restart() {
+      if (kept === undefined || stopping.signal.aborted) return;
+      current = null;
+      state = "starting";
+      again.abort();
+    },
+    async stop() {
+      stopping.abort();
+      await kept;
+    },
+  };
+}
+
+function errorMessage(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, maxLineLength);
 }

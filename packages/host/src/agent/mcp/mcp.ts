@@ -1,7 +1,29 @@
-import type { AgentRequest, Log, Tool } from "@holdfast/engine";
+import { createHash } from "node:crypto";
+import {
+  type AgentRequest,
+  type Log,
+  type Tool,
+  type Clock,
+  type Random,
+  type Store,
+  systemClock,
+} from "@holdfast/engine";
 import { ids, newEvent, type SessionId } from "@holdfast/protocol";
-
-import type { Mcp } from "./index.ts";
+import { createRedactor } from "../../ops/secrets/redact.ts";
+import type { McpServers } from "../../ops/config/mcp-servers.ts";
+import {
+  manageServer,
+  type ManagedServer,
+  type ServerState,
+  type ServerTimes,
+} from "./managed-server.ts";
+import {
+  storedKeysOf,
+  type ValueSources,
+  secretValues,
+  type ServerKeys,
+} from "./resolve-values.ts";
+import { createServerTool } from "./server-tool.ts";
 
 export interface AgentTools {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -49,4 +71,175 @@ export function withServerTools(
     const merged = new Map(tools.size === 0 ? own : [...own, ...tools, ...own]);
     return { tools: merged, signature: hash === "" ? "" : `mcp=${hash}` };
   };
+}
+
+export interface McpDeps extends Pick<ValueSources, "environment"> {
+  readonly servers: McpServers;
+  /** Without them no stored key is found. */
+  readonly secrets?: ValueSources["secrets"];
+  readonly store: Pick<Store, "putBlob">;
+  /** A line for the log: what a server writes to its standard error, and why one is away. */
+  readonly log: (line: string) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly times?: Partial<ServerTimes & { readonly firstMs: number }>;
+}
+
+export interface McpServerState {
+  readonly name: string;
+  readonly kind: "program" | "http";
+  readonly state: ServerState;
+  readonly tools: readonly { readonly name: string; readonly remote: string }[];
+  readonly leftOut: readonly string[];
+  readonly lastError: string | null;
+  readonly said: readonly string[];
+}
+
+/** The tools at one moment, and what they are made from. */
+export interface McpTools {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Empty where no server is configured. */
+  readonly hash: string;
+  /** Servers that have not said yet what they offer: their tools are missing. */
+  readonly missing: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** The operator's MCP servers. They belong to the process: agents come and go, connections stay. */
+export interface Mcp {
+  /** Waits for those that are being connected for the first time, for a moment and no longer. */
+  tools(): Promise<McpTools>;
+  /** What the operator has given to servers and nobody else is to see. */
+  readonly secrets: readonly string[];
+  states(): readonly McpServerState[];
+  /** The stored keys that a server's settings name, and the one address that they may be for. `null`: there is no such server. */
+  keysOf(name: string): ServerKeys | null;
+  /** `null`: there is no such server. */
+  restart(name: string): McpServerState | null;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const noTools: McpTools = { tools: new Map(), hash: "", missing: [] };
+export const noServers: Pick<Mcp, "tools"> = { tools: async () => noTools };
+
+const defaultTimes = {
+  patienceMs: 20_000,
+  backOffMs: 1_000,
+  longestBackOffMs: 60_000,
+  /** How long the first turns after a start wait for servers. */
+  firstMs: 5_000,
+};
+
+export function openMcp(parts: McpDeps): Mcp {
+  const {
+    environment,
+    store,
+    secrets: stored = { read: () => null },
+    clock = systemClock,
+    random = Math.random,
+  } = parts;
+  const times = { ...defaultTimes, ...parts.times };
+  const secrets = secretValues(parts.servers, environment);
+  const redact = createRedactor(() => secrets);
+  const say = (line: string): void => parts.log(redact(line));
+  let snapshot: McpTools | undefined;
+  let first: Promise<unknown> = Promise.resolve();
+  const kept = new Map<string, ManagedServer>();
+  // Sorted: what models are told follows from what is configured, not from how it was written down.
+  for (const [name, server] of Object.entries(parts.servers).toSorted(byName)) {
+    const onTools = (): void => void (snapshot = undefined);
+    const shared = {
+      environment,
+      secrets: stored,
+      clock,
+      random,
+      times,
+      log: say,
+      redact,
+      onTools,
+    };
+    kept.set(name, manageServer({ name, server, ...shared }));
+  }
+
+  function takeSnapshot(): McpTools {
+    if (kept.size === 0) return noTools;
+    const tools = new Map<string, Tool>();
+    for (const [name, server] of kept)
+      for (const offered of server.list()?.tools ?? []) {
+        const definition = parts.servers[name];
+        if (definition === undefined) continue;
+        const made = createServerTool(
+          { name, server: definition, managed: server, store },
+          offered,
+        );
+        tools.set(made.name, made);
+      }
+    const told = [...tools.values()].map(({ name, description, input, replay }) => [
+      name,
+      description,
+      input,
+      replay,
+    ]);
+    const hash = createHash("sha256").update(JSON.stringify(told)).digest("hex").slice(0, 16);
+    return { tools, hash, missing: missing() };
+  }
+
+  function missing(): McpTools["missing"] {
+    return [...kept].flatMap(([name, server]) =>
+      server.list() === null && server.state() !== "stopped"
+        ? [{ name, why: server.lastError() ?? "It has not answered yet." }]
+        : [],
+    );
+  }
+
+  function stateOf(name: string, server: ManagedServer): McpServerState {
+    const definition = parts.servers[name];
+    return {
+      name,
+      kind: definition !== undefined && "url" in definition ? "http" : "program",
+      state: server.state(),
+      tools: (server.list()?.tools ?? []).map(({ name: called, remote }) => ({
+        name: called,
+        remote,
+      })),
+      leftOut: server.list()?.leftOut ?? [],
+      lastError: server.lastError(),
+      said: server.stderrLines(),
+    };
+  }
+
+  return {
+    async tools() {
+      await first;
+      snapshot ??= takeSnapshot();
+      return { ...snapshot, missing: missing() };
+    },
+    secrets,
+    states: () => [...kept].map(([name, server]) => stateOf(name, server)),
+    keysOf(name) {
+      const server = kept.has(name) ? parts.servers[name] : undefined;
+      return server === undefined ? null : storedKeysOf(server);
+    },
+    restart(name) {
+      const server = kept.get(name);
+      if (server === undefined) return null;
+      server.restart();
+      return stateOf(name, server);
+    },
+    start() {
+      if (kept.size === 0) return;
+      const settled = new AbortController();
+      const late = clock.sleep(times.firstMs, settled.signal);
+      const all = Promise.all([...kept.values()].map(({ firstAttempt: tried }) => tried));
+      first = Promise.race([all, late]).finally(() => settled.abort());
+      for (const server of kept.values()) server.start();
+    },
+    async stop() {
+      await Promise.all([...kept.values()].map((server) => server.stop()));
+    },
+  };
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

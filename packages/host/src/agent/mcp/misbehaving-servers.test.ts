@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { expect, onTestFinished, test } from "vitest";
 
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
 import { openMcpRig, readServerLog, misbehavingServer } from "../../../test/support/mcp/mcp-rig.ts";
 import { withoutFileHandles } from "@holdfast/testing/host/without-file-handles";
-import { openMcp } from "./index.ts";
+import { openMcp } from "./mcp.ts";
 
 function diaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-mcp-"));
@@ -204,8 +204,8 @@ test("a server that dies by itself leaves nothing of what it started", async () 
 });
 
 test("a host that can open no more files says so of a server, and lives", () => {
-  const module = new URL("./stdio.ts", import.meta.url);
+  const module = new URL("./stdio-transport.ts", import.meta.url);
   const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
-  const start = `({ ProgramTransport }) => new ProgramTransport(${launch}).start()`;
+  const start = `({ StdioTransport }) => new StdioTransport(${launch}).start()`;
   expect(withoutFileHandles(module, start)).toBe("true could not be started (EMFILE).");
 });

@@ -1,8 +1,10 @@
-import type { Store, ToolResult } from "@holdfast/engine";
-import type { OwnerId, ToolFile } from "@holdfast/protocol";
 import type { CallToolResult } from "@modelcontextprotocol/client";
-
+import type { Store, ToolResult, Tool } from "@holdfast/engine";
+import { type OwnerId, type ToolFile, jsonObject } from "@holdfast/protocol";
 import { createExcerpt, type Excerpt } from "../../util/excerpt.ts";
+import type { McpServer } from "../../ops/config/mcp-servers.ts";
+import type { OfferedTool } from "./tool-list.ts";
+import type { ManagedServer } from "./managed-server.ts";
 
 const longestOutput = 1024 * 1024;
 const maxBlocks = 1_000;
@@ -20,7 +22,7 @@ export interface ResultDeps {
  * What a server has answered, as the engine keeps it: texts in their order, everything else by its content and named where
  * it stood. What is too much is left out, and it is said that it was.
  */
-export async function readResult(
+async function readResult(
   place: ResultDeps,
   { content, structuredContent, isError }: CallToolResult,
 ): Promise<ToolResult> {
@@ -83,4 +85,67 @@ async function storeFile(
   if (put.status !== "stored") return `[${what}, ${type}: it could not be kept]`;
   files.push({ blobId: put.id, mediaType: type, size: bytes.byteLength });
   return `[${what}, ${type}, ${bytes.byteLength} bytes, ${put.id}]`;
+}
+
+export interface ServerToolDeps {
+  readonly name: string;
+  readonly server: McpServer;
+  readonly managed: ManagedServer;
+  readonly store: Pick<Store, "putBlob">;
+}
+
+const defaultTimeLimitMs = 120_000;
+/** A server that is just being connected is waited for; nothing has been sent to it yet. */
+const connectionMs = 5_000;
+/** The engine's own limit comes first, and says so. */
+const timeoutMarginMs = 10_000;
+
+/** A tool of a server, as the engine sees it. */
+export function createServerTool(parts: ServerToolDeps, offered: OfferedTool): Tool {
+  const { name: server, managed: kept, store } = parts;
+  const { timeLimitMs = defaultTimeLimitMs, readOnlyHints = "ignored" } = parts.server;
+  // What a server says of its own tools binds nobody, unless the operator believes it.
+  const isHarmless = offered.readsOnly && readOnlyHints === "believed";
+  return {
+    name: offered.name,
+    description: offered.description,
+    input: offered.input,
+    replay: isHarmless ? "safe" : "never",
+    timeLimitMs,
+    approval: () => (isHarmless ? "none" : "ask"),
+    async run({ owner, input }, hands) {
+      const decoded = jsonObject.safeParse(input);
+      if (!decoded.success) return failed("The arguments are not an object. Nothing was sent.");
+      const connection = await kept.connection(connectionMs, hands.signal);
+      if (connection === null)
+        return failed(
+          `The MCP server ${server} is not connected, so nothing was sent to it. ${kept.lastError() ?? ""}`,
+        );
+      if (hands.signal.aborted) return { outcome: "cancelled", output: "Nothing was sent." };
+      try {
+        const work = { ...hands, timeLimitMs: timeLimitMs + timeoutMarginMs };
+        return await readResult(
+          { store, owner },
+          await connection.call(offered, decoded.data, work),
+        );
+      } catch (error) {
+        if (hands.signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
+        const { outcome, message: words } = kept.classifyFailure(connection, error);
+        return outcome === "failed"
+          ? failed(words)
+          : { outcome, output: `${words} Whether ${server} has done it is not known.` };
+      }
+    },
+  };
+}
+
+function failed(output: string): ToolResult {
+  return { outcome: "failed", output: output.trim() };
+}
+
+function stopped(outcome: "cancelled" | "unknown"): ToolResult {
+  return {
+    outcome,
+    output: "The server was told to stop. Whether it had done it by then is not known.",
+  };
 }

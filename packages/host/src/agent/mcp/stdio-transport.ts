@@ -1,3 +1,7 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+
 /** Cuts a stream of bytes into lines, in bounded memory. */
 export interface LineReader {
   /** The lines that are whole now. `null`: one is longer than it may be; what was held of it is let go of. */
@@ -31,4 +35,198 @@ export function createLineReader(longest: number): LineReader {
       return held > longest ? letGo() : lines;
     },
   };
+}
+
+/** The groups that this process has started and not seen the end of. */
+const leaders = new Set<number>();
+
+/** Should this process end without a word, its servers end with it. */
+export function trackGroup(leader: number): void {
+  if (leaders.size === 0) process.once("exit", endAll);
+  leaders.add(leader);
+}
+
+export function untrackGroup(leader: number): void {
+  leaders.delete(leader);
+  if (leaders.size === 0) process.removeListener("exit", endAll);
+}
+
+/** A group that is gone already is no error. */
+export function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // Nothing is left of it, or nothing that is ours.
+  }
+}
+
+function endAll(): void {
+  for (const leader of leaders) signalGroup(leader, "SIGKILL");
+}
+
+export interface LaunchSettings {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** All of it: nothing of the host's own is added. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly decode: (line: string) => JSONRPCMessage;
+  /** A line that the program wrote to its standard error. */
+  readonly onWords: (line: string) => void;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const longestMessage = 16 * 1024 * 1024;
+const maxStderrLine = 64 * 1024;
+/** A program that writes this many lines which are no messages speaks something else. */
+const maxInvalidLines = 1_000;
+/** How long a program may take to end by itself once its input is closed, and then once it is told to. */
+const exitTimeoutMs = 500;
+const terminateTimeoutMs = 1_000;
+/** How long something outside of the group may hold the output open after the program is gone. */
+const lingerMs = 500;
+
+/**
+ * A server as a child: messages are lines on its standard input and output. It has a process group of its own, which ends
+ * with it and with us.
+ */
+export class StdioTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: Transport["onmessage"];
+  readonly #launch: LaunchSettings;
+  #child: Child | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #taken: Promise<void> = Promise.resolve();
+  #garbage = 0;
+  /** Why it was given up, or how it ended, in words. */
+  end: string | undefined;
+
+  constructor(launch: LaunchSettings) {
+    this.#launch = launch;
+  }
+
+  /** By these two the client knows that it speaks over a pipe. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+  get stderr(): null {
+    return null;
+  }
+
+  start(): Promise<void> {
+    const { command, args, environment, folder } = this.#launch;
+    const child = spawn(command, [...args], {
+      cwd: folder,
+      env: environment,
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+      shell: false,
+    });
+    const started = new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error: NodeJS.ErrnoException) => {
+        this.end = `${command} could not be started (${error.code ?? "unknown"}).`;
+        reject(new Error(this.end));
+      });
+    });
+    // One that could not be started may have no pipes at all, as where this process has no more files to open.
+    if (child.pid === undefined) return started;
+    this.#child = child;
+    trackGroup(child.pid);
+    this.#listen(child);
+    this.#ended = new Promise((resolve) => {
+      child.once("exit", (code, signal) => {
+        this.end ??=
+          signal === null ? `It ended with exit code ${code ?? 0}.` : `It was ended by ${signal}.`;
+        if (child.pid !== undefined) endGroup(child.pid);
+        const linger = setTimeout(() => {
+          child.stdout.destroy();
+          child.stderr.destroy();
+        }, lingerMs);
+        child.once("close", () => clearTimeout(linger));
+      });
+      child.once("close", () => {
+        resolve();
+        void this.#taken.then(() => this.onclose?.());
+      });
+    });
+    return started;
+  }
+
+  #listen(child: Child): void {
+    const messages = createLineReader(longestMessage);
+    child.stdout.on("data", (bytes: Buffer) => {
+      const lines = messages.add(bytes);
+      if (lines === null) return this.#giveUp("It wrote a message that is too long.");
+      // One by one: the client looks at a notification a moment after it came, and the answer behind it would be faster.
+      for (const line of lines) this.#taken = this.#taken.then(() => this.#take(line)).then(pause);
+    });
+    const words = createLineReader(maxStderrLine);
+    child.stderr.on("data", (bytes: Buffer) => {
+      for (const line of words.add(bytes) ?? []) this.#launch.onWords(line);
+    });
+    // A program that is gone has closed its input; that it is gone is told by its end.
+    for (const stream of [child.stdin, child.stdout, child.stderr])
+      stream.on("error", (error) => this.onerror?.(error));
+  }
+
+  #take(line: string): void {
+    if (line.trim() === "") return;
+    let message: JSONRPCMessage;
+    try {
+      message = this.#launch.decode(line);
+    } catch {
+      this.#garbage += 1;
+      if (this.#garbage > maxInvalidLines) this.#giveUp("It writes what is no message.");
+      return;
+    }
+    this.onmessage?.(message);
+  }
+
+  #giveUp(words: string): void {
+    if (this.end !== undefined) return;
+    this.end = words;
+    this.#child?.stdout.destroy();
+    if (this.pid !== null) signalGroup(this.pid, "SIGKILL");
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const input = this.#child?.stdin;
+    if (input === undefined || !input.writable)
+      return Promise.reject(new Error("The program takes no input any more."));
+    return new Promise((resolve, reject) => {
+      input.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** First its input ends, then it is told to end, then it is killed, and all that it started with it. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child?.pid === undefined) return;
+    child.stdin.end();
+    if (await this.#endsWithin(exitTimeoutMs)) return;
+    signalGroup(child.pid, "SIGTERM");
+    if (await this.#endsWithin(terminateTimeoutMs)) return;
+    signalGroup(child.pid, "SIGKILL");
+    await this.#ended;
+  }
+
+  async #endsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), ms);
+    });
+    const isOver = await Promise.race([this.#ended.then(() => true), late]);
+    clearTimeout(timer);
+    return isOver;
+  }
+}
+
+async function pause(): Promise<void> {}
+
+function endGroup(leader: number): void {
+  signalGroup(leader, "SIGKILL");
+  untrackGroup(leader);
 }

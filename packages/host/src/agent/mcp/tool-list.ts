@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
+import { type JsonObject, jsonObject } from "@holdfast/protocol";
 
 /** What every provider takes as the name of a tool. */
 const maxToolNameLength = 64;
@@ -8,10 +10,120 @@ const nameSeparator = "__";
  * What a server's tool is called here. A name that does not fit is made to fit, with a piece of its own hash: it depends on
  * the server and the tool alone, whatever else there is and in whichever order it came.
  */
-export function nameTool(server: string, tool: string): string {
+function nameTool(server: string, tool: string): string {
   const plain = `${server}${nameSeparator}${tool}`;
   if (/^[A-Za-z0-9_-]+$/.test(tool) && plain.length <= maxToolNameLength) return plain;
   const tail = `_${createHash("sha256").update(plain).digest("hex").slice(0, 8)}`;
   const made = `${server}${nameSeparator}${tool.replaceAll(/[^A-Za-z0-9_-]+/g, "_")}`;
   return `${made.slice(0, maxToolNameLength - tail.length)}${tail}`;
+}
+
+/** A tool that a server offers, as far as it is taken. */
+export interface OfferedTool {
+  /** What it is called here. */
+  readonly name: string;
+  /** What its server calls it. */
+  readonly remote: string;
+  readonly description: string;
+  readonly input: JsonObject & { readonly type: "object" };
+  readonly readsOnly: boolean;
+}
+
+export interface ToolList {
+  /** By name, in one order. */
+  readonly tools: readonly OfferedTool[];
+  /** What was left out, and why; for the operator. */
+  readonly leftOut: readonly string[];
+}
+
+const maxTools = 128;
+const longestName = 256;
+const longestDescription = 4_000;
+const largestSchema = 32 * 1024;
+const largestTogether = 512 * 1024;
+const deepestSchema = 24;
+const maxReportedOmissions = 20;
+
+const offered = z.looseObject({
+  name: z.string().min(1).max(longestName),
+  description: z.string().optional(),
+  inputSchema: jsonObject,
+  annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).optional().catch(undefined),
+});
+
+/**
+ * What a server says about its tools, looked at one by one: a tool that cannot be used is left out, and the others stay.
+ * The same tools give the same list, in whichever order they come.
+ */
+export function readToolList(server: string, listed: readonly unknown[]): ToolList {
+  const leftOut: string[] = [];
+  const taken = new Map<string, OfferedTool>();
+  let size = 0;
+  const decoded = listed.map((each) => offered.safeParse(each));
+  const sound = decoded.flatMap(({ data }) => (data === undefined ? [] : [data]));
+  if (sound.length < listed.length)
+    leftOut.push(`${listed.length - sound.length} tools are not described as tools are.`);
+  for (const { name, description, inputSchema, annotations } of sound.toSorted(compareTools)) {
+    const words = schemaProblem(inputSchema);
+    const schema = JSON.stringify(inputSchema);
+    const called = nameTool(server, name);
+    if (words !== undefined) leftOut.push(`${shownName(name)}: ${words}`);
+    else if (taken.has(called)) leftOut.push(`${shownName(name)}: it is there twice.`);
+    else if (taken.size === maxTools || size + schema.length > largestTogether)
+      leftOut.push(`${shownName(name)}: there are too many.`);
+    else {
+      size += schema.length;
+      taken.set(called, {
+        name: called,
+        remote: name,
+        description: describeTool(server, description ?? ""),
+        input: { ...inputSchema, type: "object" },
+        readsOnly: annotations?.readOnlyHint === true,
+      });
+    }
+  }
+  const more = leftOut.length - maxReportedOmissions;
+  return {
+    tools: [...taken.values()].toSorted((a, b) => compare(a.name, b.name)),
+    leftOut: more > 0 ? [...leftOut.slice(0, maxReportedOmissions), `And ${more} more.`] : leftOut,
+  };
+}
+
+/** Whose words they are stands before them: a description is read by a model, and a server may write anything into it. */
+function describeTool(server: string, words: string): string {
+  const text = words.toWellFormed().trim();
+  const cut = text.length > longestDescription ? `${text.slice(0, longestDescription)}…` : text;
+  return `[A tool of the MCP server ${server}, in that server's words.] ${cut}`.trimEnd();
+}
+
+function schemaProblem(schema: JsonObject): string | undefined {
+  if (schema["type"] !== "object") return "its arguments are not an object.";
+  if (JSON.stringify(schema).length > largestSchema) return "its schema is too large.";
+  if (!isSound(schema, 0)) return "its schema is too deep, or refers to somewhere else.";
+  return undefined;
+}
+
+/** A schema that names another place would have whoever reads it look there. */
+function isSound(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === deepestSchema) return false;
+  return Object.entries(value).every(
+    ([name, each]) =>
+      (name !== "$ref" || typeof each !== "string" || each.startsWith("#")) &&
+      isSound(each, depth + 1),
+  );
+}
+
+/** The same name twice: the same one of them each time. */
+function compareTools(a: z.infer<typeof offered>, b: z.infer<typeof offered>): number {
+  return compare(a.name, b.name) || compare(JSON.stringify(a), JSON.stringify(b));
+}
+
+/** By code units, the same on every machine. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function shownName(name: string): string {
+  return JSON.stringify(name.slice(0, 80));
 }

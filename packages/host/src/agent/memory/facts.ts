@@ -5,8 +5,7 @@ import type { MemoryAnswer, MemoryBatch, MemoryHandle } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { extractFacts } from "./extract.ts";
-import { ownerFolder } from "./notes.ts";
+import { extractFacts, ownerFolder } from "./notes.ts";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 
 const fact = z.looseObject({ text: z.string(), at: z.number() });

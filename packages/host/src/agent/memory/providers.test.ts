@@ -8,10 +8,8 @@ import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { extractFacts } from "./extract.ts";
-import { notesSnapshot } from "./memory-notes.ts";
+import { extractFacts, notesSnapshot, ownerFolder } from "./notes.ts";
 import { openMemoryProviders } from "./providers.ts";
-import { ownerFolder } from "./notes.ts";
 
 let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-memory-"))));

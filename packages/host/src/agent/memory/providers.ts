@@ -7,13 +7,10 @@ import type { MemoryHandle, MemoryOwner, MemoryProviders } from "@holdfast/engin
 import type { Config } from "../../ops/config/settings.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { openFacts } from "./facts.ts";
-import { openNotes } from "./memory-notes.ts";
+import { openNotes } from "./notes.ts";
 import type { OpenVikingServer } from "./openviking/client.ts";
 import { loadModuleProvider } from "./module-provider.ts";
 import { readTextOrEmpty } from "../../util/atomic-file.ts";
-
-export { saveNote, notesSnapshot } from "./memory-notes.ts";
-export { createReviews, createReviewer } from "./reviews.ts";
 
 const builtInProviders = { facts: openFacts, notes: openNotes } as const;
 

@@ -4,7 +4,7 @@ import {
   type ReviewAnswer,
   ConversationReviewer,
 } from "@holdfast/engine";
-import { createGate } from "@holdfast/testing/rigs/run-words";
+import { createGate } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says } from "@holdfast/testing/fakes/scripted-model";

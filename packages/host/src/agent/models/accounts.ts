@@ -1,6 +1,6 @@
 import type { Config } from "../../ops/config/settings.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
-import type { Provider } from "./model-name.ts";
+import type { Provider } from "./model-info.ts";
 
 /** Where a provider is reached, and with which key. A key and an address belong together. */
 export interface Account {

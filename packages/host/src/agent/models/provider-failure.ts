@@ -1,3 +1,7 @@
+import { z } from "zod";
+import type { ModelFailure } from "@holdfast/engine";
+import { ConnectionFailure } from "./provider-connection.ts";
+
 /** Nobody waits longer for a provider within a run. */
 const maxRetryAfterMs = 10 * 60_000;
 
@@ -30,4 +34,194 @@ function fromMessage(message: string): number | null {
   const match = /(?:try again|retry) in (\d+(?:\.\d+)?)\s?(ms|s|m)\b/i.exec(message);
   const unit = units[match?.[2]?.toLowerCase() ?? ""];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
+}
+
+/** What the provider packages throw and stream, as far as it matters here. */
+const providerError = z.object({
+  name: z.string().optional().catch(undefined),
+  message: z.string().catch(""),
+  statusCode: z.number().optional().catch(undefined),
+  responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
+  responseBody: z.string().optional().catch(undefined),
+  type: z.string().optional().catch(undefined),
+  code: z.union([z.string(), z.number()]).optional().catch(undefined),
+  data: z.unknown().optional(),
+});
+type ProviderError = z.infer<typeof providerError>;
+
+/** Each provider says in its own words that a conversation is too long. */
+const overflow = [
+  /context_length_exceeded|context_window_exceeded|exceed_context_size/i,
+  /prompt is too long|prompt too long|input is too long|input too long/i,
+  /(?:maximum|max|available|exceeds?[^.]{0,40}|greater than[^.]{0,20}) context (?:length|window|size|limit)/i,
+  /exceeds? (?:the )?(?:model'?s? )?context/i,
+  /exceeds? the maximum (?:number of tokens|prompt length|input)/i,
+  /maximum prompt length is/i,
+  /reduce the length of the (?:messages|prompt|input)/i,
+  /request_too_large|request exceeds the maximum size/i,
+  /tokens \+ `?max_new_tokens`? must be/i,
+];
+const noCredit =
+  /insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required/i;
+/** Google says so of a request that is otherwise in order. */
+const badKey = /API_KEY_INVALID|API key not valid|API key expired/i;
+const refused =
+  /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
+const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
+/** What was thought earlier is not taken back: another key, another model, a prefix that has changed. */
+const reasoningRefused =
+  /invalid_encrypted_content|encrypted content|`?signature`?|thinking.{0,40}block|reasoning_content|of type 'reasoning'/i;
+
+const maxMessageLength = 600;
+
+/** Says of an error what can be done about it. Never throws, and repeats no key. */
+export function classifyFailure(error: unknown, about: FailureContext): ModelFailure {
+  const failure = classify(error, about);
+  return { ...failure, message: about.redact(failure.message).slice(0, maxMessageLength) };
+}
+
+export interface FailureContext {
+  /** As in "Anthropic". */
+  readonly provider: string;
+  readonly model: string;
+  /** What a person can do when there is no valid key. */
+  readonly whatToSet: string;
+  readonly redact: (text: string) => string;
+  readonly now: () => number;
+}
+
+export function isReasoningRefused(error: unknown): boolean {
+  const read = readError(error);
+  return read.statusCode === 400 && reasoningRefused.test(messageOf(read));
+}
+
+function classify(error: unknown, about: FailureContext): ModelFailure {
+  if (error instanceof ConnectionFailure) {
+    const retry = error.code === "model_silent" ? "retryable" : "fatal";
+    return { class: retry, code: error.code, message: error.message };
+  }
+  const read = readError(error);
+  // An answer that began well and was cut off has a status too.
+  const status = (read.statusCode ?? 0) >= 400 ? read.statusCode : statusOf(read);
+  const words = messageOf(read);
+  if (status === undefined) return withoutStatus(read, words, about);
+  const { provider } = about;
+  const said = asSentence(read.message || `It answered with status ${status}`);
+  if (overflow.some((form) => form.test(words)) && status < 500 && status !== 429)
+    return { class: "overflow", code: "model_overflow", message: said };
+  if (status === 402 || (noCredit.test(words) && status < 500))
+    return {
+      class: "auth",
+      code: "model_no_credit",
+      message: `${provider} has no credit left for this key: ${said}`,
+    };
+  if (status === 401 || status === 403 || (status === 400 && badKey.test(words)))
+    return {
+      class: "auth",
+      code: "model_unauthorized",
+      message: `${provider} does not take the key: ${said} ${about.whatToSet}`,
+    };
+  if (status === 429 || status === 529 || (status === 503 && overloaded.test(words)))
+    return {
+      ...retryIn(read, about),
+      class: "overloaded",
+      code: "model_overloaded",
+      message: said,
+    };
+  if (status === 413) return { class: "overflow", code: "model_overflow", message: said };
+  if (status === 408 || status === 409 || status >= 500)
+    return {
+      ...retryIn(read, about),
+      class: "retryable",
+      code: "model_unavailable",
+      message: said,
+    };
+  if (status === 404)
+    return {
+      class: "fatal",
+      code: "model_unknown",
+      message: `${provider} has no model ${about.model}, or does not serve this address: ${said}`,
+    };
+  if (refused.test(words)) return { class: "refused", code: "model_refused", message: said };
+  return {
+    class: "fatal",
+    code: "model_refused_request",
+    message: `${provider} does not take the request: ${said}`,
+  };
+}
+
+/** Others' words stand before ours, and often have no end. */
+function asSentence(text: string): string {
+  return /[.!?…]["'”’)\]]*\s*$/.test(text) ? text : `${text}.`;
+}
+
+const malformedResponse = /AI_(?:TypeValidation|JSONParse|InvalidResponseData|NoContentGenerated)/;
+
+function withoutStatus(read: ProviderError, words: string, about: FailureContext): ModelFailure {
+  const { provider } = about;
+  if (overflow.some((form) => form.test(words)))
+    return { class: "overflow", code: "model_overflow", message: read.message };
+  if (malformedResponse.test(read.name ?? ""))
+    return {
+      class: "retryable",
+      code: "model_garbled",
+      message: `${provider} sent something that is no answer.`,
+    };
+  if (overloaded.test(words))
+    return { class: "overloaded", code: "model_overloaded", message: read.message };
+  const network = read.statusCode === undefined && isNetwork(read);
+  return {
+    class: "retryable",
+    code: network ? "model_unreachable" : "model_cut",
+    message: `The connection to ${provider} failed: ${read.message}`,
+  };
+}
+
+function isNetwork({ name, message, code }: ProviderError): boolean {
+  if (name === "AI_APICallError") return true;
+  return /fetch failed|cannot connect/i.test(message) || /^E[A-Z]+$/.test(String(code ?? ""));
+}
+
+/** In the stream an error has a type in place of a status. */
+function statusOf({ type, code, data }: ProviderError): number | undefined {
+  const named = `${type ?? ""} ${code ?? ""} ${nestedType(data)}`;
+  if (/overloaded_error/.test(named)) return 529;
+  if (/rate_limit/.test(named)) return 429;
+  if (/authentication_error|invalid_api_key/.test(named)) return 401;
+  if (/permission_error/.test(named)) return 403;
+  if (/not_found_error/.test(named)) return 404;
+  if (/invalid_request_error|context_length|invalid_prompt/.test(named)) return 400;
+  if (/api_error|server_error|internal/.test(named)) return 500;
+  return undefined;
+}
+
+const nested = z.object({ error: z.object({ type: z.string().catch(""), code: z.unknown() }) });
+
+function nestedType(data: unknown): string {
+  const inside = nested.safeParse(data).data?.error;
+  return inside === undefined ? "" : `${inside.type} ${JSON.stringify(inside.code) ?? ""}`;
+}
+
+function readError(error: unknown): ProviderError {
+  const parsed = providerError.safeParse(error);
+  if (parsed.success) return parsed.data;
+  return { message: typeof error === "string" ? error : "an unknown error", data: undefined };
+}
+
+function messageOf({
+  message,
+  responseBody = "",
+  type = "",
+  code = "",
+  data,
+}: ProviderError): string {
+  return `${message}\n${responseBody.slice(0, 20_000)}\n${type} ${code} ${nestedType(data)}`;
+}
+
+function retryIn(
+  { responseHeaders = {}, message }: ProviderError,
+  { now }: FailureContext,
+): Pick<ModelFailure, "retryAfterMs"> {
+  const ms = retryAfterMs(responseHeaders, message, now());
+  return ms === null ? {} : { retryAfterMs: ms };
 }

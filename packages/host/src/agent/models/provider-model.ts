@@ -2,9 +2,9 @@ import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/en
 import type { BlobId, SessionId } from "@holdfast/protocol";
 
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
-import { loadLanguageModel, type OpenAiApi } from "./models-load-provider.ts";
-import { costOf, type ModelFacts } from "./model-facts.ts";
-import { classifyFailure, isReasoningRefused } from "./models-provider-failure.ts";
+import { loadLanguageModel, type OpenAiApi, type CallOptions } from "./load-provider.ts";
+import { costOf, type ModelFacts } from "./model-info.ts";
+import { classifyFailure, isReasoningRefused } from "./provider-failure.ts";
 import {
   type ConnectionLimits,
   openProviderConnection,
@@ -17,7 +17,6 @@ import {
   wireName,
 } from "./provider-prompt.ts";
 import { ProviderStreamReader } from "./provider-stream.ts";
-import type { CallOptions } from "./load-provider.ts";
 
 export interface ProviderModelDeps {
   /** As in HOLDFAST_MODEL, and the provider's own name for it. */

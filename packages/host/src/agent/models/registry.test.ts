@@ -8,10 +8,9 @@ import {
   type ProviderServer,
 } from "@holdfast/testing/host/providers/provider-server";
 import { createModelRegistry, type ModelRegistry } from "./registry.ts";
-import { listModels } from "./models-list-models.ts";
-import { costOf, factsOf } from "./model-facts.ts";
+import { listModels, createServerModels } from "./list-models.ts";
+import { costOf, factsOf } from "./model-info.ts";
 import { modelTable } from "./model-table.ts";
-import { createServerModels } from "./list-models.ts";
 
 type Given = Partial<Record<keyof typeof noModelConfig, unknown>>;
 

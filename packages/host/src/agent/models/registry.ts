@@ -1,9 +1,8 @@
 import type { Model, ModelEvent } from "@holdfast/engine";
 import type { BlobId, SessionId } from "@holdfast/protocol";
-
 import type { Config } from "../../ops/config/settings.ts";
 import { createRedactor } from "../../ops/secrets/redact.ts";
-import type { Secrets } from "../../ops/secrets/secrets.ts";
+import { type Secrets, openSecrets } from "../../ops/secrets/secrets.ts";
 import {
   type Account,
   findAccount,
@@ -12,18 +11,20 @@ import {
   providerInfo,
   type UnusableModel,
 } from "./accounts.ts";
-import { factsOf, fallbacksOf, type ModelFacts } from "./model-facts.ts";
 import {
+  factsOf,
+  fallbacksOf,
+  type ModelFacts,
   type ModelName,
   parseModelName,
   type Provider,
   providers,
   rehearsal,
-} from "./model-name.ts";
+} from "./model-info.ts";
 import { defaultModels } from "./model-table.ts";
 import type { ConnectionLimits } from "./provider-connection.ts";
 import { createProviderModel } from "./provider-model.ts";
-import { createRehearsalModel } from "./models-rehearsal.ts";
+import { createRehearsalModel } from "./rehearsal.ts";
 
 export interface ModelRegistryDeps {
   readonly config: Pick<
@@ -154,7 +155,7 @@ export function createModelRegistry(parts: ModelRegistryDeps): ModelRegistry {
   };
 }
 
-function notConfigured({ code, message: message }: UnusableModel): ModelEvent {
+function notConfigured({ code, message }: UnusableModel): ModelEvent {
   return { kind: "failed", failure: { class: "auth", code, message } };
 }
 
@@ -169,4 +170,14 @@ function unknownModel(name: string): UnusableModel {
 function keysIn(environment: Environment): readonly string[] {
   const names = new Set(providers.flatMap((provider) => providerInfo[provider].variables));
   return [...names].flatMap((name) => environment[name] ?? []);
+}
+
+/** The models that the settings, the environment and the stored keys give. A provider is loaded when it is first asked. */
+export function openModelRegistry(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  report: (error: Error) => void,
+): { readonly models: ModelRegistry; readonly secrets: Secrets } {
+  const secrets = openSecrets(config.home.value, report);
+  return { secrets, models: createModelRegistry({ config, environment, secrets }) };
 }

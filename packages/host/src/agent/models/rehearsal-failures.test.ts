@@ -2,7 +2,7 @@ import type { Clock, ModelEvent, ModelMessage } from "@holdfast/engine";
 import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
 
-import { createRehearsalModel } from "./models-rehearsal.ts";
+import { createRehearsalModel } from "./rehearsal.ts";
 
 const user = (text: string): ModelMessage => ({ role: "user", text });
 const assistant = (text: string): ModelMessage => ({

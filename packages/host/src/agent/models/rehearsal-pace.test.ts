@@ -4,7 +4,7 @@ import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { createRehearsalModel } from "./models-rehearsal.ts";
+import { createRehearsalModel } from "./rehearsal.ts";
 
 const requestOf = (...messages: readonly ModelMessage[]) => ({
   model: "rehearsal",

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { type Json, json } from "@holdfast/protocol";
+import type { ModelMessage, AssistantPart } from "@holdfast/engine";
 
 /** What a prompt tells the rehearsal model to do. */
 export type Directive =
@@ -123,5 +125,208 @@ function readJson(written: string): Json | undefined {
     return read.success ? read.data : undefined;
   } catch {
     return undefined;
+  }
+}
+
+export type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
+
+/** What one call of the model has to do, read from the conversation alone. */
+export interface ScriptedStep {
+  /** The directives from where the turn stands, up to and with the next tool. */
+  readonly directives: readonly Directive[];
+  /** Whether the turn ends with them. */
+  readonly isLast: boolean;
+  readonly wordsPerSecond: number;
+  /** What the tools answered that the call before this one asked for. */
+  readonly results: readonly ToolMessage[];
+  /** The same for every attempt at this part of this turn. */
+  fingerprint(): string;
+}
+
+const defaultWordsPerSecond = 60;
+
+export function findScriptedStep(messages: readonly ModelMessage[]): ScriptedStep {
+  const promptAt = messages.findLastIndex((message) => message.role === "user");
+  const prompt = messages[promptAt];
+  const directives = parseDirectives(prompt?.role === "user" ? prompt.text : "");
+  const turn = messages.slice(promptAt + 1);
+  const asked = turn.reduce((sum, each) => sum + callsOf(each), 0);
+
+  const tools = directives.flatMap((each, index) => (each.kind === "tool" ? [index] : []));
+  const begin = asked === 0 ? 0 : (tools[asked - 1] ?? directives.length - 1) + 1;
+  const nextTool = tools[asked];
+  const rate = directives.slice(0, begin).findLast((each) => each.kind === "rate");
+  return {
+    directives: directives.slice(begin, nextTool === undefined ? undefined : nextTool + 1),
+    isLast: nextTool === undefined,
+    wordsPerSecond: rate?.wordsPerSecond ?? defaultWordsPerSecond,
+    results: asked === 0 ? [] : resultsOfLastCalls(turn),
+    // Text that a failed attempt left behind in the turn does not make the next attempt a different one.
+    fingerprint: () =>
+      createHash("sha256")
+        .update(JSON.stringify([messages.slice(0, promptAt + 1), asked]))
+        .digest("base64"),
+  };
+}
+
+function callsOf(message: ModelMessage): number {
+  if (message.role !== "assistant") return 0;
+  return message.parts.filter(({ kind }) => kind === "call").length;
+}
+
+function resultsOfLastCalls(turn: readonly ModelMessage[]): readonly ToolMessage[] {
+  const askedAt = turn.findLastIndex((each) => callsOf(each) > 0);
+  return turn.slice(askedAt + 1).filter((each) => each.role === "tool");
+}
+
+const introduction = `I am the rehearsal model: a small program inside Holdfast, not an AI. I answer while no provider is configured, so that everything can be tried offline.
+
+I obey directives in a message, in their order:
+
+- \`{words:500}\` says that many words
+- \`{rate:100}\` speaks at that many words a second from there on
+- \`{think:50}\` thinks for that many words
+- \`{tool:terminal {"command":"ls"}}\` asks for that tool and, when you have allowed it, goes on with its result
+- \`{fail:429}\` fails at first as with that HTTP status, \`{fail:429!}\` fails each time
+- \`{stall:10}\` is silent for that many seconds
+- \`{echo}\` says back the context that I was given
+
+Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks; what you say to me is stored all the same.`;
+
+const reminder =
+  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks.";
+
+/** The whole introduction at the first answer of a conversation, a reminder afterwards. */
+export function plainAnswer(messages: readonly ModelMessage[]): string {
+  const promptAt = messages.findLastIndex((message) => message.role === "user");
+  const prompt = messages[promptAt];
+  const wrote = quote(prompt?.role === "user" ? prompt.text : "", 60);
+  const isFirst = !messages
+    .slice(0, Math.max(0, promptAt))
+    .some((each) => each.role === "assistant");
+  const greeting = wrote === "" ? "" : `You wrote “${wrote}”. `;
+  return greeting + (isFirst ? introduction : reminder);
+}
+
+export function reportRetry(failed: number): string {
+  const before = failed === 1 ? "The attempt before it" : `The ${failed} attempts before it`;
+  return `This attempt went through. ${before} failed, as you asked.`;
+}
+
+export function reportResult({ name, output }: ToolMessage): string {
+  const said = quote(output, 200);
+  return said === ""
+    ? `The tool ${name} ended and said nothing.`
+    : `The tool ${name} answered “${said}”.`;
+}
+
+export function explainMisread({
+  source,
+  reason,
+}: Extract<Directive, { kind: "misread" }>): string {
+  return `I could not follow ${quote(source, 60)}: ${reason}.`;
+}
+
+/** The context as it came, one line for each message, where Markdown leaves it alone. */
+export function echoContext(messages: readonly ModelMessage[]): string {
+  const lines = messages
+    .map((message) => `${message.role}: ${oneLine(describeMessage(message))}`)
+    .join("\n");
+  const longestFence = (lines.match(/`+/g) ?? []).reduce(
+    (most, run) => Math.max(most, run.length),
+    2,
+  );
+  const fence = "`".repeat(longestFence + 1);
+  return `${fence}text\n${lines}\n${fence}`;
+}
+
+function describeMessage(message: ModelMessage): string {
+  switch (message.role) {
+    case "system":
+    case "user":
+    case "notice":
+      return message.text;
+    case "tool":
+      return `[${message.name}] ${message.output}`;
+    case "assistant":
+      return message.parts
+        .map(describePart)
+        .filter((part) => part !== "")
+        .join(" ");
+  }
+}
+
+function describePart(part: AssistantPart): string {
+  if (part.kind === "call") return `[${part.name}] ${JSON.stringify(part.input)}`;
+  return part.kind === "reasoning" ? `[thought] ${part.text}` : part.text;
+}
+
+function oneLine(text: string): string {
+  return text.trim().replace(/\s*[\r\n]+\s*/g, " ↵ ");
+}
+
+function quote(text: string, most: number): string {
+  const characters = Array.from(
+    text
+      .slice(0, 4 * most)
+      .trim()
+      .replace(/\s+/g, " "),
+  );
+  if (characters.length <= most) return characters.join("");
+  return `${characters.slice(0, most).join("").trimEnd()}…`;
+}
+
+/** The words of a text, each with the blank that stands before it: put together they are the text again. */
+export function* wordsOf(text: string): Generator<string> {
+  for (const [word] of text.matchAll(/\s*\S+/g)) yield word;
+}
+
+/** Words stand for tokens. */
+export function countWords(messages: readonly ModelMessage[]): number {
+  return messages.reduce(
+    (sum, message) => sum + (describeMessage(message).match(/\S+/g)?.length ?? 0),
+    0,
+  );
+}
+
+const passages = {
+  said: [
+    "A holdfast is the part of a kelp that grips the rock.",
+    "It takes nothing from the stone; it only refuses to let go.",
+    "Above it the blades go where the water goes, and come back.",
+    "When a storm passes, the harbour counts its boats before it counts its losses.",
+    "Someone writes each name in a book, in the order of arrival.",
+    "A line that was written in ink is not written twice.",
+    "The keeper of the light goes up at dusk, whoever may be watching.",
+    "If he falls asleep, another climbs the stairs and reads the log first.",
+    "Ropes are inspected on the day when nothing has gone wrong.",
+    "The tide table hangs by the door, and nobody argues with it.",
+    "Late ships are expected for as long as the lamp burns.",
+    "In the morning the page is full, and the next one begins where it ended.",
+  ],
+  thought: [
+    "Let me look at what was asked before I answer.",
+    "There are a few ways to go about this, and the plain one will do.",
+    "I should check the order of things first.",
+    "Nothing here needs haste, so I count the words as I go.",
+    "That fits; what remains is to say it.",
+  ],
+} as const;
+
+const sentencesPerParagraph = 5;
+
+/** Exactly so many words to read, the same each time; each with the blank that stands before it. */
+export function* fillerWords(kind: keyof typeof passages, count: number): Generator<string> {
+  const sentences = passages[kind];
+  let left = count;
+  let blank = "";
+  for (let index = 0; left > 0; index++) {
+    for (const word of sentences[index % sentences.length]?.split(" ") ?? []) {
+      if (left === 0) return;
+      left--;
+      yield blank + (left === 0 ? word.replace(/[,;.]?$/, ".") : word);
+      blank = " ";
+    }
+    if ((index + 1) % sentencesPerParagraph === 0) blank = "\n\n";
   }
 }

@@ -3,7 +3,7 @@ import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import { ids, type Json } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { createRehearsalModel } from "./models-rehearsal.ts";
+import { createRehearsalModel } from "./rehearsal.ts";
 
 const user = (text: string): ModelMessage => ({ role: "user", text });
 const assistant = (text: string): ModelMessage => ({

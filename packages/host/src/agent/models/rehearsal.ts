@@ -1,4 +1,25 @@
-import type { Clock, ModelEvent, Random } from "@holdfast/engine";
+import {
+  type Clock,
+  type ModelEvent,
+  type Random,
+  type ModelFailure,
+  type Model,
+  type ModelRequest,
+  systemClock,
+} from "@holdfast/engine";
+import {
+  type ScriptedStep,
+  findScriptedStep,
+  plainAnswer,
+  echoContext,
+  countWords,
+  explainMisread,
+  reportResult,
+  reportRetry,
+  wordsOf,
+  fillerWords,
+} from "./rehearsal-script.ts";
+import { questionInTitlePrompt, titleInstruction } from "./titler.ts";
 
 export interface PacedWriter {
   /** Each is a paragraph of its own. Both end at once when the signal is aborted. */
@@ -24,7 +45,7 @@ const maxPiecesPerSecond = 100;
 const maxLagMs = 100;
 
 /** Says words a few at a time, at a given rate. A word comes with the blank before it. */
-export function createPacedWriter(options: PacedWriterDeps): PacedWriter {
+function createPacedWriter(options: PacedWriterDeps): PacedWriter {
   const { clock, random, signal } = options;
   const begun = new Set<"text" | "reasoning">();
   let rate = options.wordsPerSecond;
@@ -77,4 +98,169 @@ export function createPacedWriter(options: PacedWriterDeps): PacedWriter {
     hasText: () => begun.has("text"),
     wordCount: () => uttered,
   };
+}
+
+/** The failure that a provider's HTTP status stands for. */
+function failureForStatus(status: number): ModelFailure {
+  const message = `The rehearsal model failed with ${status}, as the message told it to.`;
+  if (status === 429)
+    return { class: "overloaded", code: "model_overloaded", message, retryAfterMs: 1000 };
+  if (status >= 500) return { class: "retryable", code: "model_unavailable", message };
+  if (status === 401 || status === 403)
+    return { class: "auth", code: "model_unauthorized", message };
+  if (status === 413) return { class: "overflow", code: "model_overflow", message };
+  return { class: "fatal", code: "model_refused_request", message };
+}
+
+/** How often each part of a turn failed on purpose. */
+export interface FailureCounts {
+  read(key: string): number;
+  write(key: string, count: number): void;
+  forget(key: string): void;
+}
+
+/** Turns that were given up after a failure are never asked for again; the oldest make room. */
+const maxRemembered = 1000;
+
+function createFailureCounts(): FailureCounts {
+  const counts = new Map<string, number>();
+  return {
+    read: (key) => counts.get(key) ?? 0,
+    write(key, count) {
+      counts.delete(key);
+      counts.set(key, count);
+      if (counts.size <= maxRemembered) return;
+      for (const oldest of counts.keys()) {
+        counts.delete(oldest);
+        return;
+      }
+    },
+    forget: (key) => void counts.delete(key),
+  };
+}
+
+export interface RehearsalOptions {
+  readonly clock?: Clock;
+  /** Chooses how many words come at once; what is said does not depend on it. */
+  readonly random?: Random;
+}
+
+/** A text that happens to be full of braces is not answered with a page of remarks. */
+const maxRemarks = 3;
+
+/**
+ * The model that answers while no provider is configured. It is no AI: it obeys the directives in the newest user
+ * message, and where it stands among them it reads from the request, so that a turn can go on in another process.
+ * All that it remembers is how often it failed on purpose.
+ */
+export function createRehearsalModel(options: RehearsalOptions = {}): Model {
+  const { clock = systemClock, random = Math.random } = options;
+  const failures = createFailureCounts();
+  return {
+    stream: (request, signal) => runScript(request, { clock, random, failures, signal }),
+  };
+}
+
+interface RehearsalDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly failures: FailureCounts;
+  readonly signal: AbortSignal;
+}
+
+async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGenerator<ModelEvent> {
+  const { failures, signal } = stage;
+  const cue = findScriptedStep(request.messages);
+  const voice = createPacedWriter({ ...stage, wordsPerSecond: cue.wordsPerSecond });
+  if (isAskedForTitle(request)) {
+    yield* voice.writeText(wordsOf(titleOf(request)));
+    return;
+  }
+  const failing = createScriptedFailures(cue, failures);
+  let remarks = 0;
+
+  for (const result of cue.results) yield* voice.writeText(wordsOf(reportResult(result)));
+  for (const directive of cue.directives) {
+    if (signal.aborted) break;
+    switch (directive.kind) {
+      case "words":
+        yield* voice.writeText(fillerWords("said", directive.count));
+        break;
+      case "think":
+        yield* voice.writeReasoning(fillerWords("thought", directive.count));
+        break;
+      case "rate":
+        voice.setRate(directive.wordsPerSecond);
+        break;
+      case "stall":
+        await voice.pause(directive.seconds);
+        break;
+      case "echo":
+        yield* voice.writeText(wordsOf(echoContext(request.messages)));
+        break;
+      case "misread":
+        if (remarks++ < maxRemarks) yield* voice.writeText(wordsOf(explainMisread(directive)));
+        break;
+      case "tool":
+        yield { kind: "call", name: directive.name, input: directive.input };
+        break;
+      case "fail":
+        if (!failing.isDue(directive)) break;
+        yield { kind: "failed", failure: failureForStatus(directive.status) };
+        return;
+    }
+  }
+  const failed = failing.end();
+  if (cue.isLast && !voice.hasText())
+    yield* voice.writeText(
+      wordsOf(failed > 0 ? reportRetry(failed) : plainAnswer(request.messages)),
+    );
+  if (signal.aborted) return;
+  const usage = { input: countWords(request.messages), output: voice.wordCount() };
+  yield { kind: "usage", usage };
+}
+
+interface ScriptedFailures {
+  /** Whether this `{fail}` fails now. Each that fails first does so in an attempt of its own, in their order. */
+  isDue(directive: { readonly when: "first" | "always" }): boolean;
+  /** Forgets them, for the attempt got past them all, and answers how many there were. */
+  end(): number;
+}
+
+function createScriptedFailures(cue: ScriptedStep, counts: FailureCounts): ScriptedFailures {
+  const key = cue.directives.some((each) => each.kind === "fail") ? cue.fingerprint() : undefined;
+  const before = key === undefined ? 0 : counts.read(key);
+  let passed = 0;
+  return {
+    isDue({ when }) {
+      if (key === undefined || when === "always") return true;
+      if (passed++ < before) return false;
+      counts.write(key, before + 1);
+      return true;
+    },
+    end() {
+      if (key !== undefined) counts.forget(key);
+      return before;
+    },
+  };
+}
+
+function isAskedForTitle({ messages: [first] }: ModelRequest): boolean {
+  return first?.role === "system" && first.text === titleInstruction;
+}
+
+const maxTitleWords = 6;
+
+/** The first words of what was asked, without its directives. */
+function titleOf({ messages }: ModelRequest): string {
+  const prompt = messages.find((message) => message.role === "user");
+  const asked = withoutBraces(questionInTitlePrompt(prompt?.text ?? ""));
+  const words = asked.split(/\s+/).filter((word) => word !== "");
+  return words.slice(0, maxTitleWords).join(" ") || "Rehearsal";
+}
+
+/** Directives may hold braces of their own: the innermost go first. */
+function withoutBraces(text: string): string {
+  const left = text.replaceAll(/\{[^{}]*\}/g, " ");
+  return left === text ? text : withoutBraces(left);
 }

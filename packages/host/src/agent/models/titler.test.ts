@@ -2,8 +2,8 @@ import { fails, says, scriptedModel, uses } from "@holdfast/testing/fakes/script
 import { ids, ownerId } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { createRehearsalModel } from "./models-rehearsal.ts";
-import { createTitler } from "./models-titler.ts";
+import { createRehearsalModel } from "./rehearsal.ts";
+import { createTitler } from "./titler.ts";
 
 const request = {
   owner: ownerId.parse("owner"),

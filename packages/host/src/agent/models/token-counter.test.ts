@@ -8,8 +8,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { createTokenCounter } from "./counter.ts";
-import { estimateTokens } from "./token-counter.ts";
+import { createTokenCounter, estimateTokens } from "./token-counter.ts";
 import { splitForTokenizer } from "./token-pieces.ts";
 
 const asText = { disallowedSpecial: new Set<string>() };
@@ -161,11 +160,11 @@ describe("the tokenizer", () => {
     const folder = mkdtempSync(join(tmpdir(), "holdfast-tokens-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const program = join(folder, "learn.mjs");
-    const counter = JSON.stringify(new URL("counter.ts", import.meta.url).href);
+    const counter = JSON.stringify(new URL("./token-counter.ts", import.meta.url).href);
     writeFileSync(
       program,
       `import { createTokenCounter } from ${counter};
-      await createTokenCounter().learn(["Counted, and left. ".repeat(50)], 60_000);`,
+      await createTokenCounter().preload(["Counted, and left. ".repeat(50)], 60_000);`,
     );
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "ignore", "inherit"] });
     onTestFinished(() => void child.kill("SIGKILL"));

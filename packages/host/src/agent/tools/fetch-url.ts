@@ -2,7 +2,7 @@ import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import type { Egress } from "../../util/egress/egress.ts";
-import { readableHtml } from "../../util/text/text-html.ts";
+import { readableHtml } from "../../util/text/html.ts";
 import { showControls } from "../../util/text/show-controls.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 

@@ -3,7 +3,7 @@ import type { FileChange } from "@holdfast/protocol";
 
 import { type PathResult } from "../workspace/resolve-path.ts";
 import { Jail } from "../workspace/jail.ts";
-import { unifiedDiff } from "../../util/text/text-diff.ts";
+import { unifiedDiff } from "../../util/text/diff.ts";
 import { failed, ok } from "./define-tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 

@@ -17,7 +17,7 @@ import { ids, type Json } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createGrep } from "./tools-grep.ts";
+import { createGrep } from "./grep.ts";
 import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 

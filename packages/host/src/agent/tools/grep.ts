@@ -1,3 +1,10 @@
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import type { Tool, ToolResult } from "@holdfast/engine";
+import { compileGlob } from "../../util/text/glob.ts";
+import { defineTool, failed } from "./define-tool.ts";
+import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
+
 /** What the thread that searches is told. */
 export interface GrepJob {
   readonly root: string;
@@ -11,3 +18,99 @@ export type GrepMessage =
   | { readonly kind: "found"; readonly lines: readonly string[] }
   | { readonly kind: "over" }
   | { readonly kind: "failed"; readonly words: string };
+
+export interface GrepDeps extends FileToolDeps {
+  readonly searchMs?: number;
+}
+
+const defaultSearchMs = 15_000;
+const maxMatches = 300;
+const longestOutput = 48_000;
+const script = new URL("./grep-worker.ts", import.meta.url);
+
+const input = z.strictObject({
+  pattern: z.string().min(1).max(1_000).describe("A regular expression, for one line."),
+  path: z.string().max(4_096).optional().describe("A folder; the workspace unless told."),
+  files: z.string().max(1_000).optional().describe("Only in files like this: **/*.ts"),
+  case: z.enum(["matters", "ignored"]).optional(),
+});
+
+/**
+ * Searches in a thread of its own: a regular expression may take for ever, and nothing but ending its thread stops it.
+ */
+export function createGrep(parts: GrepDeps): Tool {
+  const { searchMs = defaultSearchMs } = parts;
+  return defineTool({
+    name: "grep",
+    description:
+      "Finds lines in the text files of the workspace by a regular expression. What .gitignore names is left out.",
+    input,
+    replay: "safe",
+    asks: "none",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run({ pattern, path = ".", files, case: letters }, call, { signal, write }) {
+      const flags = letters === "ignored" ? "iu" : "u";
+      const expression = compilePattern(pattern, flags);
+      if (expression === null) return failed("This is not a regular expression.");
+      if (files !== undefined && compileGlob(files) === null)
+        return failed("`files` is no pattern like **/*.ts.");
+      const { root } = await openWorkspace(parts, call);
+      return search({ root, path, files, ...expression }, { searchMs, signal, write });
+    },
+  });
+}
+
+/** Many write patterns that the strict grammar refuses. */
+function compilePattern(pattern: string, flags: string): Pick<GrepJob, "pattern" | "flags"> | null {
+  for (const each of [flags, flags.replace("u", "")]) {
+    try {
+      void new RegExp(pattern, each);
+      return { pattern, flags: each };
+    } catch {
+      continue;
+    }
+  }
+  return null;
+}
+
+interface SearchContext {
+  readonly searchMs: number;
+  readonly signal: AbortSignal;
+  readonly write: (text: string) => void;
+}
+
+function search(job: GrepJob, { searchMs, signal, write }: SearchContext): Promise<ToolResult> {
+  const lines: string[] = [];
+  let room = longestOutput;
+  const { promise, resolve } = Promise.withResolvers<ToolResult>();
+  const worker = new Worker(script, {
+    workerData: job,
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
+  const end = (more: string, outcome: "ok" | "failed" | "cancelled" = "ok"): void => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", cancel);
+    void worker.terminate();
+    const output = [...lines, ...(more === "" ? [] : [more])].join("\n");
+    resolve({ outcome, output });
+  };
+  const cancel = (): void => end("", "cancelled");
+  const timer = setTimeout(() => {
+    const words = `[It took longer than ${searchMs} ms and was stopped. Use a simpler expression, or look at less.]`;
+    end(words, lines.length > 0 ? "ok" : "failed");
+  }, searchMs);
+  signal.addEventListener("abort", cancel, { once: true });
+  worker.on("message", (note: GrepMessage) => {
+    if (note.kind === "over") return end(lines.length === 0 ? "No line matches." : "");
+    if (note.kind === "failed") return end(note.words, "failed");
+    for (const line of note.lines) {
+      if (lines.length >= maxMatches || room <= 0) return end("[There are more matches.]");
+      room -= line.length;
+      lines.push(line);
+      write(`${line}\n`);
+    }
+  });
+  worker.once("error", (error) => end(error.message, "failed"));
+  if (signal.aborted) cancel();
+  return promise;
+}

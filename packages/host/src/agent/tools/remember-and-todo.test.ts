@@ -7,8 +7,7 @@ import { join } from "node:path";
 
 import { undo } from "@holdfast/engine";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { transcriptLines } from "@holdfast/testing/rigs/run-words";
+import { openRunRig, transcriptLines } from "@holdfast/testing/rigs/run-rig";
 import { ids } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";

@@ -122,7 +122,7 @@ test("[safety] a folder or a file that is swapped for a link while it is opened 
   writeFileSync(join(root, "folder/secret"), "mine");
   writeFileSync(join(root, "file"), "mine");
   const child = fork(
-    fileURLToPath(new URL("../../../../testing/src/host/symlink-swap-main.ts", import.meta.url)),
+    fileURLToPath(new URL("../../../test/support/symlink-swap-main.ts", import.meta.url)),
     [root, outside],
   );
   await once(child, "message");

@@ -3,16 +3,19 @@ import { constants, type Dirent, type Stats } from "node:fs";
 import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
-import { planPath } from "./plan.ts";
-import { type PathResult, found, refused, refusedBy } from "./resolve-path.ts";
 import {
+  planPath,
+  type PathResult,
+  found,
+  refused,
+  refusedBy,
   entryOf,
   folderPath,
   isAnchored,
   isStill,
   type PathTarget,
   withPathTarget,
-} from "./walk.ts";
+} from "./resolve-path.ts";
 
 export type EntryKind = "file" | "folder" | "link" | "other";
 

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { planPath } from "./plan.ts";
+import { planPath } from "./resolve-path.ts";
 
 const names = fc.constantFrom("..", ".", "", "a", "b", "...", "ä", "a\u0308", "A", " ", "-x", "~");
 const paths = fc

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { SessionRow, Store } from "@holdfast/engine";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 
-import { belowRoot } from "./plan.ts";
+import { belowRoot } from "./resolve-path.ts";
 import { Jail } from "./jail.ts";
 
 export interface WorkspaceSettings {

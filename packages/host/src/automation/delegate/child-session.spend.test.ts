@@ -17,8 +17,8 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../../ops/config/read-config.ts";
-import { createAgentRuntime } from "../../agent/conversations.ts";
-import { createToolset } from "../../agent/hands.ts";
+import { createAgentRuntime } from "../../agent/runtime.ts";
+import { createToolset } from "../../agent/toolset.ts";
 import { openMemoryProviders } from "../../agent/memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
 

@@ -22,12 +22,12 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../../ops/config/read-config.ts";
-import { createAgentRuntime } from "../../agent/conversations.ts";
-import { createToolset } from "../../agent/hands.ts";
+import { createAgentRuntime } from "../../agent/runtime.ts";
+import { createToolset } from "../../agent/toolset.ts";
 import { openMemoryProviders } from "../../agent/memory/providers.ts";
-import { openModelRegistry } from "../../agent/models/open-model.ts";
+import { openModelRegistry } from "../../agent/models/registry.ts";
 import { createOrphanReaper } from "./orphan-reaper.ts";
-import { createDelegateTool } from "./tool.ts";
+import { createDelegateTool } from "./delegate-tool.ts";
 
 /** Conversations of a host with the rehearsal model. */
 async function open(environment: Record<string, string> = {}) {

@@ -7,8 +7,8 @@ import {
   type ParentCall,
   hasChildTag,
   parentOf,
+  parentCallFromLane,
 } from "./child-session.ts";
-import { parentCallFromLane } from "./given-by.ts";
 
 export interface OrphanReaperDeps {
   readonly log: Log;

@@ -4,7 +4,7 @@ import type { RunId, RunState } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";
 
-import { AttentionFinder } from "./find-attention.ts";
+import { AttentionFinder } from "./attention.ts";
 
 async function openBed() {
   const time = { now: 1_000_000 };

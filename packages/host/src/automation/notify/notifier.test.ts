@@ -1,6 +1,6 @@
 import { systemClock } from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, fails, says, type Script } from "@holdfast/testing/fakes/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -10,10 +10,10 @@ import {
   type ReceiverAnswer,
   isSigned,
   openWebhookReceiver,
-} from "@holdfast/testing/host/gateway/webhook-receiver";
+} from "@holdfast/testing/host/webhook-receiver";
 import { newSession, untilEnded, valueOf } from "../../../test/support/api-helpers.ts";
-import { NoticeStore } from "./kept-notices.ts";
-import { createNotifier, type Notifier, type NotifierDeps } from "./notify-notifier.ts";
+import { NoticeStore } from "./notice-queue.ts";
+import { createNotifier, type Notifier, type NotifierDeps } from "./notifier.ts";
 
 const secret = "a-secret-of-both-of-us";
 

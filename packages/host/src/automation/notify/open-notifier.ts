@@ -5,9 +5,9 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import type { Config } from "../../ops/config/settings.ts";
 import { createEgress } from "../../util/egress/egress.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
-import type { Notifier } from "./notify-notifier.ts";
+import type { Notifier } from "./notifier.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
-import type { Logger } from "../../ops/telemetry/telemetry-logger.ts";
+import type { Logger } from "../../ops/telemetry/logger.ts";
 
 /** A webhook that cannot tell us from others would believe anybody. */
 export function checkNotifyConfig({ notifyUrl, notifySecret }: Config): Outcome<undefined> {
@@ -26,7 +26,7 @@ export async function openConfiguredNotifier(
   logger: Logger,
 ): Promise<Notifier | undefined> {
   if (url === undefined || secret === undefined) return undefined;
-  const { createNotifier } = await import("./notify-notifier.ts");
+  const { createNotifier } = await import("./notifier.ts");
   const { hostname, port, protocol } = new URL(url);
   return createNotifier({
     store,

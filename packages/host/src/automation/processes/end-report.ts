@@ -1,5 +1,7 @@
 import type { ProcessEnd } from "./process-folder.ts";
 import type { ProcessRecord } from "./process-store.ts";
+import type { Reads } from "@holdfast/engine";
+import { type OwnerId, type ProcessId, type Seq, type SessionId } from "@holdfast/protocol";
 
 /** Completes "it …". */
 export function describeEnd(end: ProcessEnd): string {
@@ -35,4 +37,60 @@ export function endReportText(
 ): string {
   const seconds = Math.max(0, Math.round(((endedAt ?? startedAt) - startedAt) / 1000));
   return `[background process ${id}]\n\n${JSON.stringify(shown)} ${describeEnd(end)}, ${seconds} s after it was started. Its output can be read with the tool processes. This was said by the host, and by no person.`;
+}
+
+const lanePrefix = "process:";
+const pageSize = 100;
+
+/** Names the message about the end of a process, for good. */
+export function reportKey(id: ProcessId): string {
+  return `${lanePrefix}${id}`;
+}
+
+/** What is said there is the host's word, and no person's. */
+export function isProcessLane(lane: string | null): boolean {
+  return lane?.startsWith(lanePrefix) === true;
+}
+
+/**
+ * What the end of a process is to its session: the beginning of a turn, or only shown, where as many turns in a row as may be
+ * were begun by ends of processes and by nobody else. It is counted in the log, so that no restart begins anew.
+ */
+export async function reportKindFor(
+  reads: Pick<Reads, "snapshot" | "entries">,
+  owner: OwnerId,
+  { id, session }: { readonly id: ProcessId; readonly session: SessionId },
+  most: number,
+): Promise<"turn" | "notice"> {
+  const key = reportKey(id);
+  let count = 0;
+  for await (const clientId of newestClientIds(reads, owner, session)) {
+    // Whoever told it has died before that was written down.
+    if (clientId === key) return "turn";
+    if (!isProcessLane(clientId)) break;
+    count += 1;
+    if (count >= most) return "notice";
+  }
+  return count < most ? "turn" : "notice";
+}
+
+/** The names of what was said, the newest first: what waits is newer than all entries. */
+async function* newestClientIds(
+  reads: Pick<Reads, "snapshot" | "entries">,
+  owner: OwnerId,
+  session: SessionId,
+): AsyncGenerator<string | null> {
+  const snapshot = await reads.snapshot(owner, session, { limit: pageSize });
+  for (const { clientId } of snapshot?.inbox.toReversed() ?? []) yield clientId;
+  let page = snapshot?.entries ?? null;
+  while (page !== null) {
+    for (const { type, data } of page.entries.toReversed())
+      if (type === "message.user")
+        yield typeof data["clientId"] === "string" ? data["clientId"] : null;
+    const before: Seq | undefined = page.entries[0]?.seq;
+    page =
+      page.more && before !== undefined
+        ? await reads.entries(owner, session, { before, limit: pageSize })
+        : null;
+  }
 }

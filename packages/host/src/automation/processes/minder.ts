@@ -11,9 +11,9 @@ import {
   fileNames,
   type ProcessEnd,
   readSpec,
+  specAge,
+  createOutputWriter,
 } from "./process-folder.ts";
-import { specAge } from "./look.ts";
-import { createOutputWriter } from "./output.ts";
 
 /**
  * Minds one background process: a process of its own, so that what it minds outlives the host, its end is seen and its

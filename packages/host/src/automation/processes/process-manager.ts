@@ -27,10 +27,12 @@ import {
   type ProcessSpec,
   readStartRecord,
   readEnd,
+  requestStop,
+  readProcessState,
+  type ProcessState,
+  readOutput,
 } from "./process-folder.ts";
 import { type StoredProcess, ProcessStore, type ProcessRecord } from "./process-store.ts";
-import { requestStop, readProcessState, type ProcessState } from "./look.ts";
-import { readOutput } from "./output.ts";
 import { describeEnd } from "./end-report.ts";
 
 export interface ProcessLimits {

@@ -7,8 +7,7 @@ import { deterministicIds } from "../../util/deterministic-ids.ts";
 import type { ProcessManager } from "./process-manager.ts";
 import type { ProcessEnd } from "./process-folder.ts";
 import type { StoredProcess } from "./process-store.ts";
-import { reportKindFor, reportKey } from "./turns-in-a-row.ts";
-import { endReportText, turnLimitText } from "./end-report.ts";
+import { reportKindFor, reportKey, endReportText, turnLimitText } from "./end-report.ts";
 
 export interface ProcessWatcherDeps {
   readonly log: Log;

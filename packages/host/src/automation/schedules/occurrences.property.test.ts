@@ -2,8 +2,13 @@ import type { ScheduleTimes } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { nextOccurrence, occurrencesBetween, type ScheduleRule } from "./schedules-occurrences.ts";
-import { instantOf, wallAt } from "./occurrences.ts";
+import {
+  nextOccurrence,
+  occurrencesBetween,
+  type ScheduleRule,
+  instantOf,
+  wallAt,
+} from "./occurrences.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const zones = [

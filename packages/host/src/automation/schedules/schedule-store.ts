@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 import type { z } from "zod";
 
-import { nextOccurrence } from "./schedules-occurrences.ts";
+import { nextOccurrence } from "./occurrences.ts";
 
 /** `from`: occurrences up to then are done with, by the store's clock. */
 const scheduleRow = scheduleView.omit({ nextAt: true }).extend({

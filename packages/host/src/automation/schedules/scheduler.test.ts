@@ -12,7 +12,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { sessionForLane } from "../../gateway/lane-session.ts";
 import { ScheduleStore } from "./schedule-store.ts";
-import { submitDuePrompts } from "./schedules-scheduler.ts";
+import { submitDuePrompts } from "./scheduler.ts";
 
 const owner = ownerId.parse("owner");
 const lane = laneKey.parse("telegram:1:p7:0");

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { sessionForLane } from "../../gateway/lane-session.ts";
-import { createScheduler } from "./schedules-scheduler.ts";
+import { createScheduler } from "./scheduler.ts";
 import { ScheduleStore } from "./schedule-store.ts";
 
 const owner = ownerId.parse("owner");

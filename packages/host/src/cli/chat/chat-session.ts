@@ -12,8 +12,7 @@ import {
   type Result,
   type SessionState,
 } from "@holdfast/client";
-import { createHostWait } from "../connection/patience.ts";
-import { watchForStall } from "../connection/silence.ts";
+import { createHostWait, watchForStall } from "../connection/wait-for-host.ts";
 import type { ApprovalReply } from "./approval.ts";
 
 export interface ChatListener {

@@ -1,11 +1,14 @@
 import { type CommandAnswer, describeProcess, describeSchedule, shortId } from "@holdfast/client";
 import { type CommandSpec, commandUsage, type UsageTotalsView } from "@holdfast/protocol";
-import { sessionRow, sessionTitle, formatTime } from "../transcript/describe-session.ts";
-import { cleanLine, cleanText } from "../screen/text.ts";
+import {
+  sessionRow,
+  sessionTitle,
+  formatTime,
+  describeCall,
+  describeRunEnd,
+} from "../transcript/describe.ts";
+import { cleanLine, cleanText, padTo } from "../screen/text.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
-import { padTo } from "../screen/width.ts";
-import { describeCall } from "../transcript/describe.ts";
-import { describeRunEnd } from "../transcript/ends.ts";
 
 const sentTexts = {
   queued: "It waits its turn.",

@@ -7,19 +7,17 @@ import {
 } from "@holdfast/client";
 import { type InputMode, type SessionView } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
-import { sessionTitle } from "../transcript/describe-session.ts";
+import { sessionTitle } from "../transcript/describe.ts";
 import type { HostConnection } from "../connection/connect.ts";
 import { cleanLine } from "../screen/text.ts";
 import { type Key, LineEditor } from "../screen/line-editor.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
-import { createPaint } from "../screen/paint.ts";
+import { createPaint } from "../screen/screen.ts";
 import { type PieceRows } from "../transcript/rows.ts";
-import { TranscriptDiffer } from "../transcript/present.ts";
+import { TranscriptDiffer } from "../transcript/pieces.ts";
 import type { ApprovalReply, OpenApproval } from "./approval.ts";
-import { completeLine } from "./complete-line.ts";
+import { completeLine, appendHistory, readHistory, listenToKeys } from "./line-input.ts";
 import { ChatSession, type ChatListener } from "./chat-session.ts";
-import { appendHistory, readHistory } from "./history-file.ts";
-import { listenToKeys } from "./line-input.ts";
 import { commandRows } from "./command-output.ts";
 import { handleLine } from "./handle-line.ts";
 

@@ -1,6 +1,5 @@
 import { type ConnectionState, liveRun, type SessionState, describeRetry } from "@holdfast/client";
-import { cleanLine } from "../screen/text.ts";
-import { fitTo } from "../screen/width.ts";
+import { cleanLine, fitTo } from "../screen/text.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
 
 const maxQueuedRows = 3;

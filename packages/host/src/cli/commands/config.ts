@@ -7,14 +7,12 @@ import {
   settings,
   type Source,
 } from "../../ops/config/settings.ts";
-import { configSchema } from "../../ops/config/describe-settings.ts";
+import { configSchema, settingsTable } from "../../ops/config/describe-settings.ts";
 import { isSecret } from "../../ops/config/config-files.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
-import { settingsTable } from "../../ops/config/table.ts";
 import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
-import { cleanJson, cleanLine } from "../screen/text.ts";
-import { padTo, widthOf } from "../screen/width.ts";
-import { createPaint } from "../screen/paint.ts";
+import { cleanJson, cleanLine, padTo, widthOf } from "../screen/text.ts";
+import { createPaint } from "../screen/screen.ts";
 
 export const config: Command = {
   usage: [

@@ -18,7 +18,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   run: {
     summary: "ask once and print the answer",
-    load: async () => (await import("./cli-run.ts")).run,
+    load: async () => (await import("./run.ts")).run,
   },
   sessions: {
     summary: "list, show, search, rename, delete, restore and branch sessions",
@@ -62,7 +62,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   completion: {
     summary: "print a script that makes a shell complete commands, flags and sessions",
-    load: async () => (await import("../completion/index.ts")).completion,
+    load: async () => (await import("../completion/completion.ts")).completion,
   },
   bench: {
     summary: "measure this disk and this store for a few seconds",

@@ -1,12 +1,12 @@
 import { type Config } from "../../ops/config/settings.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import type { Failure } from "../../util/outcome.ts";
-import { createHostLogger } from "../../ops/telemetry/open-log.ts";
+import { createHostLogger } from "../../ops/telemetry/logger.ts";
 import { startOpeningStore } from "../../open-store.ts";
-import { allowYoungGenerationGrowth } from "../../ops/health/young-space.ts";
+import { allowYoungGenerationGrowth } from "../../ops/health/process-limits.ts";
 import { type Command, exit } from "../command.ts";
 import { announceHost, findRunningHost, isHoldfastHost } from "../connection/running-hosts.ts";
-import { waitForStopSignal } from "../stop-signal.ts";
+import { waitForStopSignal } from "../process-signals.ts";
 
 export const serve: Command = {
   usage: ["serve"],

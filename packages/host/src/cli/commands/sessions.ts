@@ -8,14 +8,13 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
-import { sessionRow, sessionTitle } from "../transcript/describe-session.ts";
+import { sessionRow, sessionTitle } from "../transcript/describe.ts";
 import { sleep } from "../connection/wait-for-host.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
-import { columnsOf } from "../screen/screen.ts";
+import { columnsOf, createPaint } from "../screen/screen.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
-import { createPaint } from "../screen/paint.ts";
-import { TranscriptDiffer } from "../transcript/present.ts";
+import { TranscriptDiffer } from "../transcript/pieces.ts";
 import { PlainRows } from "../transcript/rows.ts";
 
 interface SessionsCall {

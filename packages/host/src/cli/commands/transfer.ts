@@ -5,9 +5,8 @@ import { jsonObject } from "@holdfast/protocol";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { systemCode } from "../../util/outcome.ts";
 import { restoreBackup } from "../../ops/transfer/backup.ts";
-import { type Command, exit, type Terminal, textFlag } from "../command.ts";
+import { type Command, exit, type Terminal, textFlag, isPiped, readAll } from "../command.ts";
 import { withHost } from "../connection/connect.ts";
-import { isPiped, readAll } from "../read-input.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
 
 function fail(terminal: Terminal, sentence: string, code: number = exit.failed): number {

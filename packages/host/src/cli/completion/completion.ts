@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util";
 import { type Client, shortId } from "@holdfast/client";
 import { flagOf, settingNames } from "../../ops/config/settings.ts";
-import { exit, type Terminal } from "../command.ts";
-import { sessionTitle } from "../transcript/describe-session.ts";
+import { exit, type Terminal, type Command } from "../command.ts";
+import { sessionTitle } from "../transcript/describe.ts";
 import { connectRunningHost } from "../connection/connect.ts";
+import { commands } from "../commands/registry.ts";
+import { completionOf, shellScripts } from "./shell-scripts.ts";
 
 /** Longer than this nobody waits behind a Tab. */
 const timeoutMs = 700;
@@ -72,3 +74,30 @@ async function suggestionsFor(
     return fits ? [[id, title] as const] : [];
   });
 }
+
+export const completion: Command = {
+  usage: ["completion bash|zsh|fish"],
+  about: [
+    "Prints a script that makes a shell complete commands, their flags and what those take. Sessions and models are asked",
+    "of the host that serves this home, where one does; nothing is started for a Tab. Print it again after an update.",
+  ].join("\n"),
+  examples: [
+    ["source <(holdfast completion bash)", "for this shell; in ~/.bashrc for every one"],
+    ["holdfast completion zsh > ~/.zfunc/_holdfast", "a folder of your fpath, in zsh"],
+    ["holdfast completion fish > ~/.config/fish/completions/holdfast.fish", "in fish"],
+  ],
+  settings: "none",
+  async run({ words: [shell = "", ...rest] }, terminal) {
+    const write = Object.hasOwn(shellScripts, shell) ? shellScripts[shell] : undefined;
+    if (write === undefined || rest.length > 0) {
+      const known = Object.keys(shellScripts).join(", ");
+      terminal.printError(`For which shell? There are ${known}: holdfast completion bash`);
+      return exit.misuse;
+    }
+    const all = Object.entries(commands).map(async ([name, { summary, load }]) =>
+      completionOf(name, summary, await load()),
+    );
+    terminal.output.write(write(await Promise.all(all)));
+    return exit.done;
+  },
+};

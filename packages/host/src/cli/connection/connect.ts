@@ -136,8 +136,8 @@ async function openLocalHost(
 ): Promise<Outcome<HostConnection>> {
   // Loaded only here: a command that finds a host that serves needs nothing of one.
   const [{ openApp }, { reportOnly }] = await Promise.all([
-    import("../../open-host.ts"),
-    import("../../telemetry/index.ts"),
+    import("../../app.ts"),
+    import("../../ops/telemetry/logger.ts"),
   ]);
   const opened = await openApp(config, reportOnly(report));
   if (!opened.ok) return opened;

@@ -4,7 +4,7 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { z } from "zod";
 
 /** What a host that serves says about itself in its home. */
-const announcement = z.object({
+const announcementSchema = z.object({
   address: z.url(),
   startedAt: z.number(),
   holder: z.object({
@@ -18,7 +18,7 @@ const announcement = z.object({
     nonce: z.string(),
   }),
 });
-type Announcement = z.infer<typeof announcement>;
+type Announcement = z.infer<typeof announcementSchema>;
 
 const runningFolder = (home: string): string => join(home, "running");
 
@@ -76,7 +76,7 @@ function fileNamesIn(folder: string): string[] {
 
 function readAnnouncement(path: string): Announcement | undefined {
   try {
-    return announcement.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
+    return announcementSchema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { Client } from "@holdfast/client";
 import { expect, onTestFinished, test } from "vitest";
-import { watchForStall } from "./silence.ts";
+import { watchForStall } from "./wait-for-host.ts";
 
 /** A host that says how it is, as often as it is asked. */
 function listen(isWaiting: () => boolean = () => true) {

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { type Client, describeError } from "@holdfast/client";
 import type { ProviderView } from "@holdfast/protocol";
 import { type Config, isPostgres } from "../../ops/config/settings.ts";
-import { formatTime } from "../transcript/describe-session.ts";
+import { formatTime } from "../transcript/describe.ts";
 import {
   errorFinding,
   warningFinding,

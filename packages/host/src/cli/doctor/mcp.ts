@@ -2,7 +2,7 @@ import { type Client, describeError } from "@holdfast/client";
 import type { McpServerView } from "@holdfast/protocol";
 
 import type { Config } from "../../ops/config/settings.ts";
-import type { McpServerState } from "../../agent/mcp/index.ts";
+import type { McpServerState } from "../../agent/mcp/mcp.ts";
 import { openSecrets } from "../../ops/secrets/secrets.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
@@ -28,7 +28,7 @@ export async function checkServedMcp(client: Client): Promise<DoctorFinding[]> {
 /** Where nobody serves each is connected once, asked for its tools, and left. */
 export async function checkConfiguredMcp({ mcp: servers, home }: Config): Promise<DoctorFinding[]> {
   if (Object.keys(servers.value).length === 0) return [];
-  const { openMcp } = await import("../../agent/mcp/index.ts");
+  const { openMcp } = await import("../../agent/mcp/mcp.ts");
   const mcp = openMcp({
     servers: servers.value,
     environment: process.env,

@@ -1,8 +1,94 @@
-import { readInline } from "./inline.ts";
-import type { Paint, Style } from "./paint.ts";
-import { drawTable, isTableRow } from "./table.ts";
-import { cleanText } from "./text.ts";
-import { wrapSpans } from "./wrap.ts";
+import { type Style, plainPaint, type Paint } from "./screen.ts";
+import { type Span, wrapSpans } from "./wrap.ts";
+import { padTo, widthOf, cleanText } from "./text.ts";
+
+/** One alternative for each kind of mark. None can look further than the next mark of its kind: the cost stays linear. */
+const inlinePattern =
+  /\\([!-/:-@[-`{-~])|(`{1,3})([^`]+)\2(?!`)|\*\*(?=\S)([^*]+)\*\*|__(?=\S)([^_]+)__(?!\w)|\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)|~~([^~]+)~~|(!?)\[([^[\]]*)\]\(([^()\s]*)\)/g;
+
+/** The inline marks of Markdown as styles. What is no mark stays as it was written. */
+function readInline(line: string, styles: readonly Style[] = []): Span[] {
+  const spans: Span[] = [];
+  let from = 0;
+  const add = (text: string, ...more: Style[]): void => {
+    if (text !== "") spans.push({ text, styles: [...styles, ...more] });
+  };
+  const within = (text: string, style: Style): void => {
+    spans.push(...readInline(text, [...styles, style]));
+  };
+  for (const found of line.matchAll(inlinePattern)) {
+    const [whole, escaped, , code, bold, strong, italic, emphasis, struck, image, label, address] =
+      found;
+    add(line.slice(from, found.index));
+    from = found.index + whole.length;
+    if (escaped !== undefined) add(escaped);
+    else if (code !== undefined) add(code.trim() === "" ? code : code.trim(), "code");
+    else if (bold ?? strong) within(bold ?? strong ?? "", "bold");
+    else if (italic ?? emphasis) within(italic ?? emphasis ?? "", "italic");
+    else if (struck !== undefined) within(struck, "dim");
+    else addLink({ isImage: image === "!", label: label ?? "", address: address ?? "" }, add);
+  }
+  add(line.slice(from));
+  return spans;
+}
+
+/** The address is always shown: where a link leads is not for its label to say. */
+function addLink(
+  { isImage, label, address }: { isImage: boolean; label: string; address: string },
+  add: (text: string, ...more: Style[]) => void,
+): void {
+  if (isImage) add(`[image: ${label}]`, "dim");
+  else if (label !== address) add(label, "underline");
+  if (address !== "") add(label === address ? address : ` (${address})`, "dim");
+}
+
+function isTableRow(line: string): boolean {
+  return /^\s*\|.*\|\s*$/.test(line);
+}
+
+const isRule = (cells: readonly string[]): boolean =>
+  cells.every((cell) => /^:?-{1,}:?$/.test(cell.trim()));
+
+/** Columns as wide as they need to be; where the window is too narrow for them, a cell to a row. */
+function drawTable(lines: readonly string[], { width, paint }: RenderStyle): string[] {
+  const rows = lines.map(cellsOf);
+  const body = rows.filter((cells) => !isRule(cells));
+  const columns = Math.max(0, ...body.map((cells) => cells.length));
+  const widths = Array.from({ length: columns }, (_, at) =>
+    Math.max(1, ...body.map((cells) => widthOf(cells[at] ?? ""))),
+  );
+  const hasHead = rows.length > 1 && isRule(rows[1] ?? []);
+  const needed = widths.reduce((sum, each) => sum + each, 0) + (columns - 1) * 3;
+  if (needed > width) return stackedRows(body, hasHead ? 1 : 0, width);
+  return body.flatMap((cells, index) => {
+    const row = widths.map((each, at) => padTo(cells[at] ?? "", each)).join(" │ ");
+    if (index > 0 || !hasHead) return [row.trimEnd()];
+    const rule = widths.map((each) => "─".repeat(each)).join("─┼─");
+    return [paint("bold", row.trimEnd()), paint("dim", rule)];
+  });
+}
+
+function stackedRows(body: readonly (readonly string[])[], heads: number, width: number): string[] {
+  const head = heads === 1 ? (body[0] ?? []) : [];
+  return body.slice(heads).flatMap((cells) => [
+    ...cells.flatMap((cell, at) => {
+      const name = head[at] ?? "";
+      const text = name === "" ? cell : `${name}: ${cell}`;
+      return wrapSpans([{ text, styles: [] }], plainPaint, { width, first: "", rest: "  " });
+    }),
+    "",
+  ]);
+}
+
+function cellsOf(line: string): string[] {
+  const inner = line.trim().slice(1, -1);
+  // A bar that is escaped is part of its cell.
+  return inner.split(/(?<!\\)\|/).map((cell) =>
+    readInline(cell.trim())
+      .map(({ text }) => text)
+      .join(""),
+  );
+}
 
 export interface RenderStyle {
   readonly width: number;

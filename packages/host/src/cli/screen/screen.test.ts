@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 
 import { LineEditor } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
-import { plainPaint } from "./paint.ts";
-import { createScreen } from "./screen.ts";
+import { plainPaint, createScreen } from "./screen.ts";
 
 function draw(text: string, width = 40): string[] {
   const look = { width, paint: plainPaint };

@@ -1,5 +1,5 @@
-import type { Paint, Style } from "./paint.ts";
-import { splitGraphemes, widthOf } from "./width.ts";
+import type { Paint, Style } from "./screen.ts";
+import { splitGraphemes, widthOf } from "./text.ts";
 
 /** Text in one style. */
 export interface Span {

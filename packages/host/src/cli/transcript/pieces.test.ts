@@ -1,17 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Terminal } from "../command.ts";
-import { createPipeWriter } from "./writer.ts";
-import { createScreen } from "../screen/screen.ts";
-import { plainPaint } from "../screen/paint.ts";
-import { createTranscriptWriter } from "./voice.ts";
-import type { TranscriptPiece } from "./pieces.ts";
-import { ReplayMerger } from "./rejoin.ts";
+import { createPipeWriter, createTranscriptWriter } from "./writer.ts";
+import { createScreen, plainPaint } from "../screen/screen.ts";
+import { type TranscriptPiece, ReplayMerger } from "./pieces.ts";
 
 function listen() {
   const heard = { said: "" };
   const output = { write: (text: string) => void (heard.said += text) };
-  const voice = createPipeWriter({ output, complain: () => undefined } as unknown as Terminal);
+  const voice = createPipeWriter({ output, printError: () => undefined } as unknown as Terminal);
   const rejoiner = new ReplayMerger();
   const show = (pieces: readonly TranscriptPiece[]): void => voice.show(rejoiner.merge(pieces));
   return { heard, show, close: () => voice.close() };

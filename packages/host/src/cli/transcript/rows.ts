@@ -1,10 +1,8 @@
-import { cleanLine, cleanText } from "../screen/text.ts";
+import { cleanLine, cleanText, fitTo } from "../screen/text.ts";
 import { createMarkdown, type RenderStyle } from "../screen/markdown.ts";
-import { fitTo } from "../screen/width.ts";
-import { type Style } from "../screen/paint.ts";
+import { type Style } from "../screen/screen.ts";
 import { wrapSpans } from "../screen/wrap.ts";
-import { describeCall } from "./describe.ts";
-import { describeRunEnd, describeOutcome } from "./ends.ts";
+import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import type { TranscriptPiece } from "./pieces.ts";
 
 const maxOutputRows = 8;

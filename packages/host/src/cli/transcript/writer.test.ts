@@ -6,7 +6,7 @@ test("how things stand is told when it begins, however often it is met, and a de
   const told: string[] = [];
   const voice = createPipeWriter({
     output: { write: () => undefined },
-    complain: (line: string) => void told.push(line),
+    printError: (line: string) => void told.push(line),
   } as unknown as Terminal);
   for (const text of ["away", "away", "", "away"]) voice.status(text);
   const tool = { kind: "toolEnded", name: "pay", input: {}, output: "", tookMs: null } as const;

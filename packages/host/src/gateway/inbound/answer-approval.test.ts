@@ -1,5 +1,5 @@
 import { systemClock } from "@holdfast/engine";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import type { ApiRig } from "../../../test/support/api-rig.ts";
 import { ids, laneKey } from "@holdfast/protocol";
@@ -10,10 +10,10 @@ import {
   openBotApi,
   startFakeBotApi,
   untilShown,
-} from "@holdfast/testing/telegram/bot-rig";
-import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+} from "../../../test/support/gateway/bot-rig.ts";
+import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { sessionForLane } from "../lane-session.ts";
-import { createScheduler } from "../../automation/schedules/schedules-scheduler.ts";
+import { createScheduler } from "../../automation/schedules/scheduler.ts";
 import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
 
 const choices = ["red", "blue"];

@@ -6,7 +6,7 @@ import {
   openBotApi,
   startFakeBotApi,
   untilShown,
-} from "@holdfast/testing/telegram/bot-rig";
+} from "../../../test/support/gateway/bot-rig.ts";
 
 test("a group is known by the name that its platform tells, after a restart too, and by the newest; one that nobody may speak from is not", async () => {
   const platform = await startFakeBotApi();

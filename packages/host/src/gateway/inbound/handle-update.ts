@@ -3,16 +3,17 @@ import type { InputMode, LaneKey } from "@holdfast/protocol";
 
 import type { Incoming, ChatAddress } from "../adapter.ts";
 import { sessionOfLane } from "../lane-session.ts";
-import { admitChatMessage } from "./admit.ts";
-import { approvalMessage, type ButtonAnswer, parseButtonAnswer } from "../approval-words.ts";
-import { ChatCommands } from "./gateway-chat-commands.ts";
-import { mayAnswer, answeredBy } from "./answer-approval.ts";
+import { admitChatMessage, type InboundDeps, RetryLater } from "./admit-message.ts";
+import {
+  approvalMessage,
+  type ButtonAnswer,
+  parseButtonAnswer,
+  choicesOf,
+} from "../approval-message.ts";
+import { ChatCommands } from "./chat-commands.ts";
+import { mayAnswer, answeredBy, answerWithText } from "./answer-approval.ts";
 import { enqueueNote } from "../outbound/enqueue.ts";
-import { choicesOf } from "../approval-message.ts";
-import { answerWithText } from "./questions.ts";
-import type { InboundDeps } from "./reception-deps.ts";
-import { parseAllowedInput } from "./rights.ts";
-import { RetryLater } from "./admit-message.ts";
+import { parseAllowedInput } from "./chat-access.ts";
 
 type IncomingMessage = Extract<Incoming, { kind: "message" | "edit" }>;
 type ButtonPress = Extract<Incoming, { kind: "press" }>;

@@ -10,7 +10,7 @@ import {
 import { ids, laneKey, type NewEvent } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 
-import { AnswerText } from "./gateway-answer-text.ts";
+import { AnswerText } from "./answer-text.ts";
 import { nextAction, afterUnknown, type PendingChunk } from "./chunk.ts";
 
 const hour = 60 * 60_000;
@@ -87,7 +87,7 @@ const ended = [claimed, aSettledMessage(runId, "Done."), aRunState(runId, "compl
 describe("what becomes of an answer's chunk", () => {
   test("an answer is sent within a day of its run's end, and expires unsent after it", () => {
     const within = nextAction(jobAfter(ended), chat, 12 * hour + 23 * hour);
-    expect(within).toMatchObject({ kind: "send", words: { text: "Done." }, isWhole: true });
+    expect(within).toMatchObject({ kind: "send", message: { text: "Done." }, isWhole: true });
     const after = nextAction(jobAfter(ended), chat, 12 * hour + 25 * hour);
     expect(after).toMatchObject({ kind: "close", state: "expired" });
   });
@@ -100,7 +100,7 @@ describe("what becomes of an answer's chunk", () => {
   test("what is still being written is sent as it is, and sent as whole when it is settled", () => {
     const streaming = [claimed, aDelta(runId, "Half of")];
     const live = nextAction(jobAfter(streaming), chat, 12 * hour);
-    expect(live).toMatchObject({ kind: "send", words: { text: "Half of" }, isWhole: false });
+    expect(live).toMatchObject({ kind: "send", message: { text: "Half of" }, isWhole: false });
   });
 
   test("where nothing can be changed, an answer is sent when it is settled, and a question is asked and done with", () => {
@@ -124,9 +124,9 @@ describe("what becomes of an answer's chunk", () => {
   test("a stopped run says so behind what it had said, in a message of its own", () => {
     const stopped = [claimed, aSettledMessage(runId, "Half"), aRunState(runId, "cancelled")];
     const first = nextAction(jobAfter(stopped), chat, 12 * hour);
-    expect(first).toMatchObject({ words: { text: "Half" }, to: 5 });
+    expect(first).toMatchObject({ message: { text: "Half" }, to: 5 });
     const next = nextAction(jobAfter(stopped, { from: 5, chunk: 1 }), chat, 12 * hour);
-    expect(next).toMatchObject({ words: { text: "■ Stopped." } });
+    expect(next).toMatchObject({ message: { text: "■ Stopped." } });
   });
 
   test("a message that steered another run's answer is owed nothing of its own", () => {

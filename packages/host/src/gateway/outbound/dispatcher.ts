@@ -5,7 +5,7 @@ import {
   type DeliverySession,
   deliverSession,
   type StartBarrier,
-} from "./courier.ts";
+} from "./session-delivery.ts";
 
 export interface DispatcherDeps extends SessionDeliveryDeps {
   /** How often the store is looked through for what is owed. Reads alone. */

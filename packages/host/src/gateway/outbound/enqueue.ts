@@ -1,4 +1,4 @@
-import type { Log, OutboxRow } from "@holdfast/engine";
+import { type Log, type OutboxRow, StoreFailure } from "@holdfast/engine";
 import {
   newEvent,
   type LaneKey,
@@ -7,10 +7,10 @@ import {
   type Seq,
   type SessionId,
 } from "@holdfast/protocol";
-
 import { deterministicIds } from "../../util/deterministic-ids.ts";
-import { resent } from "./chunk.ts";
-import { chunkEvent } from "./outbox-desk.ts";
+import { resent, chunkEvent } from "./chunk.ts";
+import { sessionForLane } from "../lane-session.ts";
+import type { ChatAddressing } from "../chat-addressing.ts";
 
 interface OutboxDeps {
   readonly log: Log;
@@ -100,4 +100,27 @@ export async function settleUnknownChunk(
   const events = [chunkEvent(ids, settled)];
   const result = await log.commit({ owner, session, events, touch: "quiet" });
   return result.status === "committed";
+}
+
+const welcomeText = "You are let in. Say what you want; /help tells the rest.";
+
+/**
+ * Tells a person in the chat where they asked that they may speak, once for their code. Where the store cannot take that now it
+ * is left: that they are let in is written down, and they find out when they write again.
+ */
+export async function enqueueWelcome(
+  deps: { readonly log: Log; readonly owner: OwnerId; readonly names: ChatAddressing },
+  chat: string,
+  code: string,
+): Promise<SessionId | null> {
+  const lane = deps.names.laneOf({ chat, thread: null, kind: "private" });
+  const key = `welcome:${lane}:${code.toUpperCase()}`;
+  try {
+    const session = await sessionForLane(deps, lane, key);
+    const owed = await enqueueNote(deps, { session, lane, key, replyTo: null }, welcomeText);
+    return owed === "owed" ? session : null;
+  } catch (error) {
+    if (error instanceof StoreFailure) return null;
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@ import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { expect, test } from "vitest";
 
 import type { ChatAddress } from "../adapter.ts";
-import { Pacer, type SendPriority } from "./pace.ts";
+import { Pacer, type SendPriority } from "./pacing.ts";
 
 const place = (chat: string): ChatAddress => ({ chat, thread: null, kind: "private" });
 

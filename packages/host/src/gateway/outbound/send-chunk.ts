@@ -8,10 +8,10 @@ import {
   afterFailed,
   type PendingChunk,
   unknownNotice,
+  nextChunk,
+  type OutboxWriter,
 } from "./chunk.ts";
-import { nextChunk, type OutboxWriter } from "./outbox-desk.ts";
-import type { OutageMonitor } from "./outage.ts";
-import type { Pacer } from "./pace.ts";
+import type { OutageMonitor, Pacer } from "./pacing.ts";
 
 export interface SendDeps {
   readonly adapter: PlatformAdapter;

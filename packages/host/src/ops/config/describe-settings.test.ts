@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { settingsTable } from "./table.ts";
+import { settingsTable } from "./describe-settings.ts";
 
 const guide = new URL("../../../../../docs/operations.md", import.meta.url);
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isInFile } from "./config-files.ts";
+import { isInFile, isSecret } from "./config-files.ts";
 import { flagOf, settingNames, settings, variableOf } from "./settings.ts";
 
 /** What config.json may hold, as a JSON schema: editors complete and check by it. */
@@ -20,4 +20,19 @@ export function configSchema(): Record<string, unknown> {
     properties: { $schema: { type: "string" }, ...Object.fromEntries(properties) },
     additionalProperties: false,
   };
+}
+
+/** Every setting as a row of a Markdown table, for the documentation. */
+export function settingsTable(): string[] {
+  const cell = (text: string): string => text.replaceAll("|", String.raw`\|`);
+  return [
+    "| in config.json | in the environment | as a flag | what it is | what it may be | unless set |",
+    "|---|---|---|---|---|---|",
+    ...settingNames.map((name) => {
+      const { about, allowed, fallbackInWords } = settings[name];
+      const inFile = isInFile(name) ? `\`${name}\`${isSecret(name) ? " (secret)" : ""}` : "–";
+      const names = `${inFile} | \`${variableOf(name)}\` | \`--${flagOf(name)}\``;
+      return `| ${names} | ${[about, allowed, fallbackInWords].map(cell).join(" | ")} |`;
+    }),
+  ];
 }

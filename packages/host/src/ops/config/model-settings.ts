@@ -1,8 +1,11 @@
 import { z } from "zod";
 
-import { modelOverrides, type ModelOverrides } from "../../agent/models/model-facts.ts";
-import { parseBaseUrl } from "../../agent/models/model-info.ts";
-import { parseModelName } from "../../agent/models/model-name.ts";
+import {
+  modelOverrides,
+  type ModelOverrides,
+  parseBaseUrl,
+  parseModelName,
+} from "../../agent/models/model-info.ts";
 import { listOf, setting } from "./setting.ts";
 
 const modelName = z

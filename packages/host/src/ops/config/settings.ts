@@ -3,12 +3,10 @@ import { z } from "zod";
 import { isNetwork } from "../../util/ip-networks.ts";
 import { type McpServers, mcpServers } from "./mcp-servers.ts";
 import { modelSettings } from "./model-settings.ts";
-import { notifySettings } from "./notify-settings.ts";
+import { notifySettings, telegramSettings, webhookSettings } from "./messaging-settings.ts";
 import { operationSettings } from "./operation-settings.ts";
 import { toolSettings } from "./tool-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
-import { telegramSettings } from "./messaging-settings.ts";
-import { webhookSettings } from "./webhook-settings.ts";
 
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);

@@ -1,7 +1,7 @@
 import type { Clock, Failed, FailureCode, Store } from "@holdfast/engine";
 
-import type { Health } from "../../server/http/app.ts";
-import type { WriteHealth } from "./write-watch.ts";
+import type { Health } from "../../server/http/http-app.ts";
+import type { WriteHealth } from "./store-health.ts";
 
 const probeTimeoutMs = 1_000;
 const cacheMs = 1_000;

@@ -3,7 +3,7 @@ import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 
 import { fileLimitWarning } from "./process-limits.ts";
-import { createOutageReporter } from "./store-watch.ts";
+import { createOutageReporter } from "./store-health.ts";
 
 function watching() {
   const clock = manualClock();

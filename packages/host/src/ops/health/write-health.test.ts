@@ -6,7 +6,7 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createHealthCheck } from "./health.ts";
-import { monitorWrites } from "./write-watch.ts";
+import { monitorWrites } from "./store-health.ts";
 
 /** A store whose disk can be made to refuse, and a host's eyes on it. */
 function watching() {

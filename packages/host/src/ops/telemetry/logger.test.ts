@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { createRedactor } from "../secrets/redact.ts";
-import { createLogger, type LoggerOptions } from "./telemetry-logger.ts";
+import { createLogger, type LoggerOptions } from "./logger.ts";
 
 function telling(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];

@@ -1,4 +1,8 @@
 import { z } from "zod";
+import type { Logger as Pino } from "pino";
+import type { Json } from "@holdfast/protocol";
+import { type Redact, redactJson, createRedactor } from "../secrets/redact.ts";
+import type { Config } from "../config/settings.ts";
 
 const logLine = z.looseObject({
   level: z.string(),
@@ -10,7 +14,7 @@ const logLine = z.looseObject({
 const hiddenFields: ReadonlySet<string> = new Set(["level", "time", "msg", "stack", "pid"]);
 
 /** A line of the log as a person reads it in a terminal. */
-export function prettyLine(json: string): string {
+function prettyLine(json: string): string {
   let parsed;
   try {
     parsed = logLine.safeParse(JSON.parse(json));
@@ -31,4 +35,117 @@ export function prettyLine(json: string): string {
 /** What came from outside moves no cursor and paints nothing. */
 function escapeControls(text: string): string {
   return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, "\ufffd");
+}
+
+const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+type LogLevel = (typeof logLevels)[number];
+type LogFormat = "json" | "pretty";
+
+type LogFields = Readonly<Record<string, Json | undefined>>;
+
+/** What the host tells its operator, line by line. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** What must not happen, with its stack. */
+  readonly report: (bug: Error, fields?: LogFields) => void;
+  /** Resolves when every line has been handed over. */
+  flush(): Promise<void>;
+}
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly redact: Redact;
+  /** Takes a line without its end. */
+  readonly write: (line: string) => void;
+}
+
+type ActiveLevel = Exclude<LogLevel, "silent">;
+
+/** The library is loaded with the first line that is told: a host with nothing to say does not wait for it. */
+export function createLogger({ level, format, redact, write }: LoggerOptions): Logger {
+  const least = logLevels.indexOf(level);
+  let pino: Promise<Pino> | undefined;
+  let queue: Promise<void> = Promise.resolve();
+
+  async function open(): Promise<Pino> {
+    const { pino: create, stdTimeFunctions } = await import("pino");
+    const options = {
+      level: level === "silent" ? "error" : level,
+      base: { pid: process.pid },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label: string) => ({ level: label }) },
+    };
+    return create(options, {
+      write(text: string) {
+        const line = text.trimEnd();
+        write(format === "pretty" ? prettyLine(line) : line);
+      },
+    });
+  }
+
+  function tell(how: ActiveLevel, message: string, fields: LogFields): void {
+    if (logLevels.indexOf(how) < least) return;
+    pino ??= open();
+    const clean = redactFields(fields, redact);
+    const words = redact(message);
+    queue = Promise.all([pino, queue]).then(([opened]) => opened[how](clean, words));
+  }
+
+  return {
+    debug: (message, fields = {}) => tell("debug", message, fields),
+    info: (message, fields = {}) => tell("info", message, fields),
+    warn: (message, fields = {}) => tell("warn", message, fields),
+    error: (message, fields = {}) => tell("error", message, fields),
+    report(bug, fields = {}) {
+      const { name, message, stack = "" } = bug;
+      tell("error", message, { ...fields, error: name, stack });
+    },
+    flush: () => queue,
+  };
+}
+
+/** Fields of these names are never told, whatever they hold. */
+const secretNames =
+  /^(?:authorization|(?:set-)?cookie|token|password|passphrase|secret|(?:api[-_]?)?key)$/i;
+
+function redactFields(fields: LogFields, redact: Redact): Record<string, Json> {
+  const clean: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    clean[name] = secretNames.test(name) ? "[redacted]" : redactJson(value, redact);
+  }
+  return clean;
+}
+
+/** For a host inside of another program, which has its own way to tell of bugs. */
+export function reportOnly(report: (bug: Error) => void): Logger {
+  const silent = (): void => undefined;
+  return {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: silent,
+    report: (bug) => report(bug),
+    flush: async () => undefined,
+  };
+}
+
+/** What a host that is a process of its own tells on standard error. */
+export function createHostLogger(
+  { logLevel, logFormat, token, store }: Config,
+  write: (line: string) => void,
+): Logger {
+  const password = URL.parse(store.value ?? "")?.password;
+  const secrets = [token.value, password].flatMap((secret) => secret ?? []);
+  const pretty = process.stderr.isTTY ? "pretty" : "json";
+  return createLogger({
+    level: logLevel.value,
+    format: logFormat.value === "auto" ? pretty : logFormat.value,
+    redact: createRedactor(() => secrets),
+    write,
+  });
 }

@@ -5,9 +5,8 @@ import { ids, newEvent, ownerId } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { createMetrics } from "./telemetry-metrics.ts";
+import { createMetrics, MetricRegistry } from "./metrics.ts";
 import { openTelemetry } from "./open-telemetry.ts";
-import { MetricRegistry } from "./registry.ts";
 
 const owner = ownerId.parse("owner");
 

@@ -1,5 +1,4 @@
-import type { Span } from "./telemetry-metrics.ts";
-import { metricNames } from "./metrics.ts";
+import { type Span, metricNames } from "./metrics.ts";
 
 /** Where spans and durations go, when the operator has named a collector. */
 export interface Telemetry {

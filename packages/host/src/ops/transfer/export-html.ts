@@ -3,7 +3,7 @@ import type { BlobId } from "@holdfast/protocol";
 
 import { escapeHtml } from "../../util/escape-html.ts";
 import type { DocumentEntry, DocumentPart } from "./document.ts";
-import type { DocumentTitle } from "./migrate-export.ts";
+import type { DocumentTitle } from "./export.ts";
 import { formatTime } from "./export-markdown.ts";
 
 type ReadBlob = (

@@ -1,5 +1,5 @@
 import type { DocumentEntry, DocumentPart } from "./document.ts";
-import type { DocumentTitle } from "./migrate-export.ts";
+import type { DocumentTitle } from "./export.ts";
 
 /** For people and for plain tools. Messages are Markdown already; what a tool said is fenced so that it stays inside. */
 export async function* writeMarkdown(

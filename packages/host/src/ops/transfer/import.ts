@@ -5,10 +5,17 @@ import {
   newEvent,
   type Part,
   type ToolResultPart,
+  type OwnerId,
+  type SessionId,
 } from "@holdfast/protocol";
-
-import type { DocumentEntry, DocumentPart } from "./document.ts";
-import type { ParsedDocument } from "./read-document.ts";
+import {
+  type DocumentEntry,
+  type DocumentPart,
+  type ParsedDocument,
+  type FieldError,
+  parseDocument,
+} from "./document.ts";
+import type { CommitResult, Failed, Log, Refused } from "@holdfast/engine";
 
 type Message = Extract<DocumentEntry, { type: "message" }>;
 
@@ -16,7 +23,7 @@ type Message = Extract<DocumentEntry, { type: "message" }>;
  * The events that say what the document says, in a session of its own. Every id is new, so that nothing here can name, continue or
  * answer anything that is already there. A call that nobody answered is told to have an unknown outcome: nobody runs it.
  */
-export function planImport(document: ParsedDocument, ids: IdSource): NewEvent[] {
+function planImport(document: ParsedDocument, ids: IdSource): NewEvent[] {
   return new ImportPlan(document, ids).events();
 }
 
@@ -112,4 +119,130 @@ class ImportPlan {
   ): NewEvent {
     return newEvent(this.#ids.make("event"), type, data);
   }
+}
+
+export interface ImportDeps {
+  readonly log: Log;
+  /** Ids that follow from a text: the same document is the same session. */
+  readonly idsFrom: (text: string) => IdSource;
+}
+
+export type ImportResult =
+  | {
+      readonly status: "imported";
+      readonly session: SessionId;
+      readonly entries: number;
+      /** It was there from an import before. */
+      readonly repeated: boolean;
+    }
+  /** It was imported before and is in the trash: bringing it back is a person's own act. */
+  | { readonly status: "in_trash"; readonly session: SessionId }
+  | { readonly status: "invalid"; readonly errors: readonly FieldError[] }
+  | Refused
+  | Failed;
+
+/** Well within what one commit may hold. */
+const eventsPerCommit = 500;
+const charactersPerCommit = 2 * 1024 * 1024;
+const maxEventCharacters = 900 * 1024;
+const maxCopies = 20;
+
+/**
+ * Takes a document in as a new session. It stands whole or not at all: what is one commit is atomic, and a longer one stays out of
+ * the list until its last part is there; sent again, it goes on where it was.
+ */
+export async function importDocument(
+  deps: ImportDeps,
+  owner: OwnerId,
+  given: unknown,
+): Promise<ImportResult> {
+  const reading = parseDocument(given);
+  if (reading.status === "refused") return { status: "invalid", errors: reading.errors };
+  const { document } = reading;
+  for (const [id, { mediaType, bytes }] of document.blobs) {
+    const put = await deps.log.store.putBlob(owner, bytes, mediaType);
+    if (put.status !== "stored") return put;
+    if (put.id !== id) throw new Error("A blob is named by its bytes.");
+  }
+  for (let copy = 0; ; copy += 1) {
+    const result = await importAs(deps, owner, document, copy);
+    const isSpent = result.status === "refused" && result.code === "session_exists";
+    // One that was purged has used its ids up for good.
+    if (!isSpent || copy === maxCopies) return result;
+  }
+}
+
+async function importAs(
+  { log, idsFrom }: ImportDeps,
+  owner: OwnerId,
+  document: ParsedDocument,
+  copy: number,
+): Promise<ImportResult> {
+  const ids = idsFrom(`import ${owner} ${document.hash} ${copy}`);
+  const session = ids.make("session");
+  const before = await log.store.reads.session(owner, session);
+  if (before?.trashedAt != null) return { status: "in_trash", session };
+  const events = planImport(document, ids);
+  const tooLarge = events.findIndex((event) => sizeOf(event) > maxEventCharacters);
+  if (tooLarge !== -1)
+    return { status: "invalid", errors: [{ path: `entries.${tooLarge}`, message: "too large" }] };
+  const parts = splitIntoCommits(events);
+  const isShort = parts.length <= 1;
+  const { title, titleSource, project, tags, pinned = false, archived = false } = document.session;
+  const created = newEvent(ids.make("event"), "session.created", {
+    ...(title !== null && { title }),
+    ...(title !== null && titleSource != null && { titleSource }),
+    ...(project !== null && { project }),
+    tags,
+    ...(pinned && { pinned }),
+    ...((archived || !isShort) && { archived: true }),
+    imported: { hash: document.hash, originalAt: document.session.createdAt },
+  });
+  const [first = [], ...rest] = parts;
+  const shown = newEvent(ids.make("event"), "session.changed", { archived });
+  const commits = [[created, ...first], ...rest, ...(isShort ? [] : [[shown]])];
+  let repeated = true;
+  for (const each of commits) {
+    const result = await log.commit({ owner, session, events: each, touch: "quiet" });
+    if (result.status !== "committed") return discardIfRefused(log, owner, session, result);
+    repeated &&= result.repeated === true;
+  }
+  return { status: "imported", session, entries: document.entries.length, repeated };
+}
+
+/** What the rules refuse will not be taken later either: nothing of it stays. What failed may be sent again, and goes on. */
+async function discardIfRefused(
+  log: Log,
+  owner: OwnerId,
+  session: SessionId,
+  result: Exclude<CommitResult, { status: "committed" }>,
+): Promise<Refused | Failed> {
+  if (result.status === "refused" && result.code !== "session_exists") {
+    const trashed = await log.trashSession(owner, session);
+    if (trashed.status === "committed") await log.store.purge(owner, session);
+  }
+  return result;
+}
+
+const sizeOf = (event: NewEvent): number => JSON.stringify(event.data).length;
+
+function splitIntoCommits(events: readonly NewEvent[]): NewEvent[][] {
+  const parts: NewEvent[][] = [];
+  let length = 0;
+  for (const event of events) {
+    const size = sizeOf(event);
+    const last = parts.at(-1);
+    if (
+      last === undefined ||
+      last.length === eventsPerCommit ||
+      length + size > charactersPerCommit
+    ) {
+      parts.push([event]);
+      length = size;
+    } else {
+      last.push(event);
+      length += size;
+    }
+  }
+  return parts;
 }

@@ -1,6 +1,6 @@
 import { minPasswordLength } from "../auth/password.ts";
-import type { Route } from "../http/route.ts";
-import { type Call, mountCall } from "./contract.ts";
+import type { Route } from "../http/routing.ts";
+import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem } from "./reply.ts";
 

@@ -1,4 +1,4 @@
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { ids, problem } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { gate, says, type Script } from "@holdfast/testing/fakes/scripted-model";
 import {
   type Attachment,

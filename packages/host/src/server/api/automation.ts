@@ -1,8 +1,7 @@
-import type { LaneKey, OwnerId } from "@holdfast/protocol";
-
-import type { Route } from "../http/route.ts";
+import type { LaneKey, OwnerId, ProcessView } from "@holdfast/protocol";
+import type { Route } from "../http/routing.ts";
 import { isDeliveredLane, sessionForLane } from "../../gateway/lane-session.ts";
-import { isTimeZone } from "../../automation/schedules/occurrences.ts";
+import { isTimeZone, nextOccurrence } from "../../automation/schedules/occurrences.ts";
 import {
   type ScheduleWriteResult,
   ScheduleStore,
@@ -11,10 +10,11 @@ import {
   viewSchedule,
 } from "../../automation/schedules/schedule-store.ts";
 import { submitPrompt } from "../../automation/schedules/scheduler.ts";
-import { nextOccurrence } from "../../automation/schedules/schedules-occurrences.ts";
-import { type Call, mountCall } from "./contract.ts";
+import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
+import { describeEnd } from "../../automation/processes/end-report.ts";
+import { type ProcessRecord } from "../../automation/processes/process-store.ts";
 
 export function scheduleRoutes(parts: ApiDeps): Route[] {
   const { store } = parts.log;
@@ -115,4 +115,38 @@ function scheduleProblem(result: Exclude<ScheduleWriteResult, { status: "kept" }
     case "failed":
       return problemFrom(result);
   }
+}
+
+export function processRoutes(parts: ApiDeps): Route[] {
+  const { processes: desk, log } = parts;
+
+  async function list({ owner, params }: Call<"listProcesses">) {
+    const session = await log.store.reads.session(owner, params.id);
+    if (session === null) return problem("session_not_found");
+    const all = (await desk?.store.list(owner)) ?? [];
+    const own = all.filter(({ process }) => process.session === session.id);
+    return answer({ processes: own.map(({ process }) => viewProcess(process)) });
+  }
+
+  async function stop({ owner, params }: Call<"stopProcess">) {
+    const stopped = await desk?.stop(owner, null, params.id);
+    if (stopped == null) return problem("process_not_found");
+    return answer({ process: viewProcess(stopped.process) });
+  }
+
+  return [mountCall(parts, "listProcesses", list), mountCall(parts, "stopProcess", stop)];
+}
+
+function viewProcess({ id, session, shown, stop, end, ...rest }: ProcessRecord): ProcessView {
+  const { host, startedAt, endedAt } = rest;
+  return {
+    id,
+    sessionId: session,
+    command: shown,
+    state: end !== null ? "ended" : stop !== null ? "stopping" : "running",
+    end: end === null ? null : describeEnd(end),
+    host,
+    startedAt,
+    endedAt,
+  };
 }

@@ -5,7 +5,7 @@ import { executeCommand, parseInput } from "@holdfast/client";
 import { ids } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { createCompactor } from "../../agent/src-compaction.ts";
+import { createCompactor } from "../../agent/compaction.ts";
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import { sendAndWait, newSession, shownTexts, valueOf } from "../../../test/support/api-helpers.ts";
 

@@ -6,8 +6,8 @@ import {
   viewSession,
 } from "@holdfast/engine";
 
-import type { Route } from "../http/route.ts";
-import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import type { Route } from "../http/routing.ts";
+import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom, problemFromFailure, type Reply } from "./reply.ts";
 

@@ -8,21 +8,20 @@ import type {
   Runner,
 } from "@holdfast/engine";
 
-import type { Authenticator } from "../auth/doorkeeper.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 import type { PasswordFile } from "../auth/password.ts";
-import type { Compactor } from "../../agent/src-compaction.ts";
-import type { Mcp } from "../../agent/mcp/index.ts";
+import type { Compactor } from "../../agent/compaction.ts";
+import type { Mcp } from "../../agent/mcp/mcp.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
-import type { SystemPrompt } from "../../agent/index.ts";
+import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
-import type { Toolset } from "../../agent/hands.ts";
+import type { Toolset } from "../../agent/toolset.ts";
 import type { ProcessManager } from "../../automation/processes/process-manager.ts";
-import type { Metrics } from "../../ops/telemetry/telemetry-metrics.ts";
+import type { Metrics } from "../../ops/telemetry/metrics.ts";
 import type { StorageStatus } from "../../ops/health/store-health.ts";
-import type { MountDeps } from "./contract.ts";
-import type { BotAdmin } from "./gateway.ts";
-import type { WebhookAdmin } from "./webhooks.ts";
+import type { MountDeps } from "./endpoint.ts";
+import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
 
 /** What the handlers work with. */
 export interface ApiDeps extends MountDeps {

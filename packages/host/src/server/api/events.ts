@@ -13,10 +13,10 @@ import {
 } from "@holdfast/protocol";
 import type { Context } from "hono";
 
-import type { HostEnv, Route } from "../http/route.ts";
-import { type Call, mountStream } from "./contract.ts";
-import { type EventStream, openEventStream } from "./event-stream.ts";
-import { createListHints } from "./list-hints.ts";
+import type { HostEnv, Route } from "../http/routing.ts";
+import { type Call, mountStream } from "./endpoint.ts";
+import { type EventStream, openEventStream } from "./sse-response.ts";
+import { createListHints } from "./session-list.ts";
 import type { ApiDeps } from "./deps.ts";
 import { problem, type ProblemReply } from "./reply.ts";
 

@@ -14,8 +14,8 @@ import {
 } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
-import type { Route } from "../http/route.ts";
-import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import type { Route } from "../http/routing.ts";
+import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom, type Reply } from "./reply.ts";
 

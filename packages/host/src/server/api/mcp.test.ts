@@ -1,10 +1,10 @@
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
-import { openMcp } from "../../agent/mcp/index.ts";
+import { openMcp } from "../../agent/mcp/mcp.ts";
 import { memorySecrets } from "../../../test/support/providers/models.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
-import { openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp-http-server";
 
 const key = "a-key-that-nobody-sees";
 

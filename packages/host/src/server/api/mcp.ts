@@ -1,8 +1,8 @@
 import { type McpServerView, routes } from "@holdfast/protocol";
 
-import type { Route } from "../http/route.ts";
-import type { McpServerState } from "../../agent/mcp/index.ts";
-import { type Call, mountCall } from "./contract.ts";
+import type { Route } from "../http/routing.ts";
+import type { McpServerState } from "../../agent/mcp/mcp.ts";
+import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, type ProblemReply } from "./reply.ts";
 

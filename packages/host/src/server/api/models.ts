@@ -1,12 +1,11 @@
 import type { ModelView, ProviderView } from "@holdfast/protocol";
 
-import type { Route } from "../http/route.ts";
-import { createServerModels } from "../../agent/models/list-models.ts";
-import { listModels, type ModelList } from "../../agent/models/models-list-models.ts";
+import type { Route } from "../http/routing.ts";
+import { createServerModels, listModels, type ModelList } from "../../agent/models/list-models.ts";
 import { type ModelRegistry } from "../../agent/models/registry.ts";
 import { parseBaseUrl } from "../../agent/models/model-info.ts";
 import { tableDate } from "../../agent/models/model-table.ts";
-import { type Call, mountCall } from "./contract.ts";
+import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, type ProblemReply } from "./reply.ts";
 

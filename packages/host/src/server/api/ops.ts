@@ -1,9 +1,14 @@
-import type { MemoryTryRow } from "@holdfast/engine";
+import {
+  type MemoryTryRow,
+  type Finding,
+  fsck,
+  type FsckMode,
+  type FsckSummary,
+} from "@holdfast/engine";
 import { jsonObject } from "@holdfast/protocol";
-
 import { configSchema } from "../../ops/config/describe-settings.ts";
-import type { Route } from "../http/route.ts";
-import { mountCall } from "./contract.ts";
+import type { Route } from "../http/routing.ts";
+import { mountCall, mountStream, type AnswerOf, type Call } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer } from "./reply.ts";
 
@@ -28,4 +33,102 @@ export function usageRoutes(parts: ApiDeps): Route[] {
 
 function viewFailingMemory({ session, tries, retryAt, code, message }: MemoryTryRow) {
   return { sessionId: session, tries, retryAt, code: code ?? "unknown", message: message ?? "" };
+}
+
+/** For whoever watches over the host, behind the same door as everything else. */
+export function metricsRoutes(parts: ApiDeps): Route[] {
+  return [
+    mountStream(parts, "metrics", async (_, c) => {
+      const text = await parts.metrics.render(parts.log.store);
+      return c.body(text, 200, {
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "cache-control": "no-store",
+      });
+    }),
+  ];
+}
+
+type FsckView = AnswerOf<"readFsck">;
+
+const maxShownFindings = 200;
+
+/** One check at a time, as a job: whoever asks sees how far it is. */
+interface FsckJob {
+  readonly mode: FsckMode;
+  state: "running" | "done" | "failed";
+  sessions: number;
+  events: number;
+  readonly found: Finding[];
+  findings: number;
+  summary: FsckSummary | null;
+}
+
+export function fsckRoutes(parts: ApiDeps): Route[] {
+  let job: FsckJob | undefined;
+
+  async function startFsck({ body }: Call<"startFsck">) {
+    if (job?.state !== "running") {
+      job = {
+        mode: body.mode ?? "check",
+        state: "running",
+        sessions: 0,
+        events: 0,
+        found: [],
+        findings: 0,
+        summary: null,
+      };
+      void runJob(job, parts);
+    }
+    return answer(viewJob(job));
+  }
+
+  return [
+    mountCall(parts, "startFsck", startFsck),
+    mountCall(parts, "readFsck", async () => answer(viewJob(job))),
+  ];
+}
+
+async function runJob(job: FsckJob, { log: { store }, journals, report }: ApiDeps): Promise<void> {
+  try {
+    const now = await store.now();
+    const onProgress = (progress: { sessions: number; events: number }): void =>
+      void Object.assign(job, progress);
+    for await (const item of fsck(store.audit, {
+      mode: job.mode,
+      now,
+      onProgress,
+      ...(journals && { spills: journals }),
+    })) {
+      if (item.kind === "summary") job.summary = item.summary;
+      else {
+        job.findings += 1;
+        if (job.found.length < maxShownFindings) job.found.push(item.finding);
+      }
+    }
+    job.state = job.summary?.failure === undefined ? "done" : "failed";
+  } catch (error) {
+    job.state = "failed";
+    report(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function viewJob(job: FsckJob | undefined): FsckView {
+  if (job === undefined)
+    return { state: "never", sessions: 0, events: 0, findings: 0, found: [], clean: null };
+  const { state, sessions, events, findings, found, mode, summary } = job;
+  const clean = summary === null ? null : summary.exitCode === 0;
+  return {
+    state,
+    mode,
+    sessions,
+    events,
+    findings,
+    found: found.map((finding) => ({ ...finding })),
+    clean,
+    ...(summary && {
+      repaired: summary.repaired,
+      unproven: [...summary.unproven],
+      spills: summary.spills.length,
+    }),
+  };
 }

@@ -1,5 +1,14 @@
-import type { Failed, FailureCode, HistoryRefusal, Refused, StillRunning } from "@holdfast/engine";
-import type { ProblemCode, ProblemDetails } from "@holdfast/protocol";
+import type {
+  Failed,
+  FailureCode,
+  HistoryRefusal,
+  Refused,
+  StillRunning,
+  InputRow,
+  RunRow,
+  SearchHit,
+} from "@holdfast/engine";
+import type { ProblemCode, ProblemDetails, InboxItem, RunView } from "@holdfast/protocol";
 
 export interface ProblemReply {
   readonly kind: "problem";
@@ -81,4 +90,42 @@ export function problemFrom(result: Refusal | Failed): ProblemReply {
 /** A read that the store could not do. */
 export function problemFromFailure(code: FailureCode): ProblemReply {
   return problem(problemCodes[code]);
+}
+
+/** Rows as a client sees them: what is for the engine alone stays behind. */
+export function viewRun(row: RunRow): RunView {
+  const { id, session, state, cause, attempt, step, cancelRequested, continues } = row;
+  const { startedAt, endedAt } = row;
+  return {
+    id,
+    sessionId: session,
+    state,
+    cause,
+    attempt,
+    step,
+    cancelRequested,
+    continues,
+    startedAt,
+    endedAt,
+  };
+}
+
+export function viewInput(row: InputRow): InboxItem {
+  const { messageId, runId, clientId, mode, lane, seq, at, content } = row;
+  return {
+    messageId,
+    runId,
+    clientId,
+    mode,
+    ...(lane !== null && { lane }),
+    text: content?.text ?? "",
+    attachments: [...(content?.attachments ?? [])],
+    seq,
+    acceptedAt: at,
+  };
+}
+
+export function viewHit({ session, highlights, ...shown }: SearchHit) {
+  const marks = highlights.map(([from, to]): [number, number] => [from, to]);
+  return { ...shown, sessionId: session, marks };
 }

@@ -1,8 +1,8 @@
 import { type Route as ContractRoute, routes } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-import { createAuthenticator } from "../auth/doorkeeper.ts";
-import { createHttpApp } from "../http/app.ts";
+import { createAuthenticator } from "../auth/authenticator.ts";
+import { createHttpApp } from "../http/http-app.ts";
 import { fillPath } from "@holdfast/testing/host/fill-path";
 import { newSession } from "../../../test/support/api-helpers.ts";
 import { openApi } from "../../../test/support/api-rig.ts";

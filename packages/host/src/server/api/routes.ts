@@ -1,33 +1,21 @@
-import type { Route } from "../http/route.ts";
+import type { Route } from "../http/routing.ts";
 import { accessRoutes } from "./access.ts";
 import { createIdempotency } from "./idempotency.ts";
-import { approvalRoutes } from "./approvals.ts";
-import { blobRoutes } from "./transfer.ts";
-import { apiDocsRoutes } from "./contract-routes.ts";
+import { approvalRoutes, ruleRoutes } from "./approvals.ts";
+import { blobRoutes, transferRoutes } from "./transfer.ts";
+import { apiDocsRoutes } from "./api-docs.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
-import { fsckRoutes } from "./fsck.ts";
-import { gatewayRoutes } from "./gateway.ts";
+import { fsckRoutes, usageRoutes, metricsRoutes } from "./ops.ts";
+import { gatewayRoutes, webhookRoutes } from "./gateway.ts";
 import { historyRoutes } from "./history.ts";
-import { usageRoutes } from "./ops.ts";
 import { mcpRoutes } from "./mcp.ts";
-import { metricsRoutes } from "./metrics.ts";
-import { messageRoutes } from "./messages.ts";
+import { messageRoutes, runRoutes } from "./messages.ts";
 import { modelRoutes } from "./models.ts";
 import type { ApiDeps } from "./deps.ts";
-import { processRoutes } from "./processes.ts";
-import { ruleRoutes } from "./rules.ts";
-import { runRoutes } from "./runs.ts";
-import { scheduleRoutes } from "./automation.ts";
-import { searchRoutes } from "./search.ts";
-import { sessionRoutes } from "./api-sessions.ts";
-import { transferRoutes } from "./api-transfer.ts";
-import { webhookRoutes } from "./webhooks.ts";
-import { workspaceRoutes } from "./workspace.ts";
-
-export type { BotAdmin, ConnectResult, GatewayAdmin } from "./gateway.ts";
-export type { WebhookAdmin } from "./webhooks.ts";
-export { deterministicIds } from "../../util/deterministic-ids.ts";
+import { processRoutes, scheduleRoutes } from "./automation.ts";
+import { searchRoutes } from "./session-list.ts";
+import { sessionRoutes, workspaceRoutes } from "./sessions.ts";
 
 export type ApiRouteDeps = Omit<ApiDeps, "runIdempotent">;
 

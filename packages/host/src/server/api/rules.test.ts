@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Tool } from "@holdfast/engine";
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { ids, type Json, type SessionId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,5 @@
 import { says } from "@holdfast/testing/fakes/scripted-model";
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { expect, test } from "vitest";
 
 import { openApi } from "../../../test/support/api-rig.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 
-import { writeToConnection } from "./pipes.ts";
+import { writeToConnection } from "./sse-response.ts";
 
 async function connected(): Promise<{ outgoing: ServerResponse; incoming: IncomingMessage }> {
   const server = createServer();

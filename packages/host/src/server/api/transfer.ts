@@ -1,10 +1,12 @@
 import type { Context } from "hono";
-
-import type { HostEnv, Route } from "../http/route.ts";
-import { type Call, mountCall, mountStream } from "./contract.ts";
-import { mediaTypeEssence, readMediaType } from "./endpoint.ts";
+import type { HostEnv, Route } from "../http/routing.ts";
+import { type Call, mountCall, mountStream, mediaTypeEssence, readMediaType } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
+import { exportSession } from "../../ops/transfer/export.ts";
+import { importDocument } from "../../ops/transfer/import.ts";
+import { makeBackup } from "../../ops/transfer/backup.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
 
 /** Pictures that cannot carry script. All else is saved, and never opened in the name of this host. */
 const inlineTypes: ReadonlySet<string> = new Set([
@@ -56,4 +58,91 @@ export function blobRoutes(parts: ApiDeps): Route[] {
 function matchesEtag(condition: string | undefined, tag: string): boolean {
   const tags = (condition ?? "").split(",").map((each) => each.trim().replace(/^W\//, ""));
   return tags.includes(tag) || tags.includes("*");
+}
+
+const exportTypes = {
+  json: "application/json; charset=utf-8",
+  md: "text/markdown; charset=utf-8",
+  html: "text/html; charset=utf-8",
+} as const;
+
+/** What was said is somebody's word: no browser opens it in the name of this host. */
+const sandboxedExport =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
+/** What leaves the host as a document, and what comes in as one. */
+export function transferRoutes(parts: ApiDeps): Route[] {
+  const { log, redact, home } = parts;
+
+  async function exportOne(
+    { owner, params, query }: Call<"exportSession">,
+    c: Context<HostEnv>,
+  ): Promise<Response | ReturnType<typeof problem>> {
+    const session = await log.store.reads.session(owner, params.id);
+    if (session === null) return problem("session_not_found");
+    const format = query.format ?? "json";
+    const exportedAt = await log.store.now();
+    const pieces = exportSession({ reads: log.store.reads, redact, exportedAt }, session, format);
+    return c.body(
+      streamFrom(pieces, () => c.env.outgoing?.destroy()),
+      200,
+      {
+        "content-type": exportTypes[format],
+        "content-disposition": `attachment; filename="${params.id}.${format}"`,
+        "content-security-policy": sandboxedExport,
+        "cache-control": "no-store",
+      },
+    );
+  }
+
+  async function importOne({ owner, body }: Call<"importSessions">) {
+    if (body.format !== "json")
+      return problem("import_refused", { detail: "Only documents of the format json are taken." });
+    const result = await importDocument({ log, idsFrom: deterministicIds }, owner, body.document);
+    switch (result.status) {
+      case "imported": {
+        const { session: id, entries, repeated } = result;
+        return answer({ sessions: [{ id, entries, repeated }], skipped: [] });
+      }
+      case "in_trash":
+        return answer({ sessions: [], skipped: [{ id: result.session, reason: "in_trash" }] });
+      case "invalid":
+        return problem("import_refused", { errors: [...result.errors] });
+      default:
+        return problemFrom(result);
+    }
+  }
+
+  async function backup() {
+    if (home === undefined) return problem("backup_unsupported");
+    const made = await makeBackup(home, log.store, new Date(await log.store.now()));
+    if (made === undefined) return problem("backup_unsupported");
+    return answer({ name: made.name, bytes: made.bytes });
+  }
+
+  return [
+    mountStream(parts, "exportSession", exportOne),
+    mountCall(parts, "importSessions", importOne),
+    mountCall(parts, "backup", backup),
+  ];
+}
+
+/** A document that cannot be ended is cut off: nobody takes half of it for the whole. */
+function streamFrom(pieces: AsyncGenerator<string>, cut: () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const next = await pieces.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(encoder.encode(next.value));
+      } catch (error) {
+        cut();
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      await pieces.return(undefined);
+    },
+  });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { codeLifetimeMs, createAuthenticator, signInLifetimeMs } from "./doorkeeper.ts";
+import { codeLifetimeMs, createAuthenticator, signInLifetimeMs } from "./authenticator.ts";
 
 const token = "a-token-for-this-test";
 

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createAuthenticator } from "./doorkeeper.ts";
-import { openSignInFile } from "./sign-in-file.ts";
+import { createAuthenticator, openSignInFile } from "./authenticator.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-sign-ins-"));

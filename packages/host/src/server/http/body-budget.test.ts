@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openApi } from "../../../test/support/api-rig.ts";
 import { openServer, readAll, statusIn } from "../../../test/support/raw-server.ts";
-import { createBodyBudget } from "./waiting-room.ts";
+import { createBodyBudget } from "./anonymous-clients.ts";
 
 const size = { total: 300_000, perAddress: 200_000, freePerRequest: 8_192 };
 

@@ -1,8 +1,13 @@
 import type { Context, MiddlewareHandler } from "hono";
-import type { AccessControl } from "./door.ts";
+import {
+  type AccessControl,
+  declarationFor,
+  connectionOf,
+  type HostEnv,
+  type PolicyTable,
+} from "./routing.ts";
 import { sendProblem } from "./problem.ts";
-import { declarationFor, connectionOf, type HostEnv, type PolicyTable } from "./route.ts";
-import type { BodyReservation } from "./waiting-room.ts";
+import type { BodyReservation } from "./anonymous-clients.ts";
 
 /** A stranger has so long for what little he may send. */
 const anonymousBodyTimeoutMs = 10_000;

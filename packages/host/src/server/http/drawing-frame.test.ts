@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createAuthenticator } from "../auth/doorkeeper.ts";
-import { createHttpApp } from "./app.ts";
+import { createAuthenticator } from "../auth/authenticator.ts";
+import { createHttpApp } from "./http-app.ts";
 
 const token = "a-token-for-this-test";
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));

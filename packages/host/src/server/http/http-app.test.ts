@@ -1,8 +1,8 @@
 import { problem } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { createAuthenticator } from "../auth/doorkeeper.ts";
-import { type HttpAppDeps, createHttpApp } from "./app.ts";
-import type { Route } from "./route.ts";
+import { createAuthenticator } from "../auth/authenticator.ts";
+import { type HttpAppDeps, createHttpApp } from "./http-app.ts";
+import type { Route } from "./routing.ts";
 
 const token = "a-token-for-this-test";
 const bearer = { authorization: `Bearer ${token}` };

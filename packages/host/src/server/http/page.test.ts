@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createAuthenticator } from "../auth/doorkeeper.ts";
-import { createHttpApp } from "./app.ts";
+import { createAuthenticator } from "../auth/authenticator.ts";
+import { createHttpApp } from "./http-app.ts";
 import { loadPage } from "./page.ts";
 
 test("no path leads out of the page's folder", async () => {
@@ -41,7 +41,7 @@ test("a page that was not built is missed with the words that help", () => {
     ok: false,
     failure: {
       code: "page.missing",
-      sentence: 'The page is not built: run "npm start", which builds it first.',
+      message: 'The page is not built: run "npm start", which builds it first.',
     },
   });
 });

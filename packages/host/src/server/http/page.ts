@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
-import { sendBody } from "./answer.ts";
-import { frameHeaders } from "./responses.ts";
-import type { Route } from "./route.ts";
+import { sendBody, frameHeaders } from "./responses.ts";
+import type { Route } from "./routing.ts";
 
 interface PageFile {
   /** Relative to the page's folder, with `/` between its parts. */

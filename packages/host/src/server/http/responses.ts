@@ -1,5 +1,8 @@
-import type { MiddlewareHandler } from "hono";
-import { connectionOf, type HostEnv } from "./route.ts";
+import type { MiddlewareHandler, Context } from "hono";
+import type { ServerResponse } from "node:http";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { connectionOf, type HostEnv } from "./routing.ts";
 
 const policyHeader = "content-security-policy";
 
@@ -23,7 +26,7 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /** Holdfast speaks plain HTTP; whether its name is HTTPS for good is the reverse proxy's to say. */
-export const securityHeaders: Readonly<Record<string, string>> = {
+const securityHeaders: Readonly<Record<string, string>> = {
   [policyHeader]: contentSecurityPolicy,
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -63,4 +66,49 @@ export function addSecurityHeaders(): MiddlewareHandler<HostEnv> {
     for (const [name, value] of Object.entries(securityHeaders))
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
   };
+}
+
+/**
+ * Answers with a text, or with bytes that are held anyway. Where there is a connection it is written there at once, in every
+ * header that `addSecurityHeaders` would add: a `Response` in between would cost more than all the rest of a small answer, and copy a
+ * large one for everybody who asks.
+ */
+export function sendBody(
+  c: Context<HostEnv>,
+  body: string | Uint8Array<ArrayBuffer>,
+  status: ContentfulStatusCode,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const outgoing = writableResponse(c);
+  if (outgoing === undefined) return c.body(body, status, headers);
+  const piece =
+    typeof body === "string" && body.length > maxSingleWriteLength ? Buffer.from(body) : body;
+  outgoing.writeHead(status, {
+    ...securityHeaders,
+    ...headers,
+    "x-request-id": c.get("requestId"),
+    "content-length": typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength,
+  });
+  outgoing.end(piece);
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** A text goes out together with its headers, in one write. One that is longer than this costs less as bytes. */
+const maxSingleWriteLength = 8 * 1024;
+
+/** The connection with its headers sent, for an answer that goes on; nothing where there is none to write to. */
+export function startStreaming(
+  c: Context<HostEnv>,
+  headers: Readonly<Record<string, string>>,
+): { readonly outgoing: ServerResponse; readonly response: Response } | undefined {
+  const outgoing = writableResponse(c);
+  if (outgoing === undefined) return undefined;
+  outgoing.writeHead(200, { ...securityHeaders, ...headers, "x-request-id": c.get("requestId") });
+  return { outgoing, response: RESPONSE_ALREADY_SENT };
+}
+
+/** What answers a HEAD has no body, which is the framework's to see to. */
+function writableResponse(c: Context<HostEnv>): ServerResponse | undefined {
+  const { outgoing } = connectionOf(c);
+  return c.req.method === "HEAD" || outgoing?.headersSent ? undefined : outgoing;
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
-import type { HostEnv } from "./route.ts";
+import type { HostEnv } from "./routing.ts";
 import { createAnonymousConnections, type AnonymousConnections } from "./anonymous-clients.ts";
 
 export interface Listener {

@@ -2,11 +2,9 @@ import { routes } from "@holdfast/protocol";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { z } from "zod";
-import { signInLifetimeMs } from "../auth/doorkeeper.ts";
-import { signInCookieName } from "./cookie.ts";
-import type { AccessControl } from "./door.ts";
+import { signInLifetimeMs } from "../auth/authenticator.ts";
+import { signInCookieName, type AccessControl, type HostEnv, type Route } from "./routing.ts";
 import { sendProblem } from "./problem.ts";
-import type { HostEnv, Route } from "./route.ts";
 
 type Proof = z.infer<typeof routes.login.body>;
 type SignInResult = { readonly given: string | undefined } | "busy";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { isPublicAddress } from "./addresses.ts";
+import { isPublicAddress } from "./check-url.ts";
 
 test.each([
   "0.0.0.0",

@@ -1,3 +1,5 @@
+import { BlockList, isIP } from "node:net";
+
 /** Why nothing was fetched. The code is stable. */
 export interface EgressRefusal {
   readonly code:
@@ -27,4 +29,105 @@ export function fetched<T>(value: T): EgressResult<T> {
 
 export function refused(code: EgressRefusal["code"], words: string): EgressResult<never> {
   return { ok: false, refusal: { code, message: words } };
+}
+
+/**
+ * IPv4 ranges that are not somebody's public server: this network, private, shared, loopback, link-local (with the
+ * metadata services), protocol assignments, documentation, 6to4 relays, benchmarks, multicast, reserved. The single
+ * address is a cloud's own service that stands in a public range.
+ */
+const specialIpv4Ranges: readonly (readonly [string, number])[] = [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["168.63.129.16", 32],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+];
+
+/**
+ * Of IPv6 only 2000::/3 is public at all, which leaves out loopback, mapped and NAT64 addresses, unique local, link-local and
+ * multicast. Inside it: protocol assignments with Teredo, documentation, and 6to4, which carry an IPv4 address of anybody's choice.
+ */
+const specialIpv6Ranges: readonly (readonly [string, number])[] = [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+];
+
+const publicIpv6 = new BlockList();
+publicIpv6.addSubnet("2000::", 3, "ipv6");
+const specialRanges = new BlockList();
+for (const [net, prefix] of specialIpv4Ranges) specialRanges.addSubnet(net, prefix, "ipv4");
+for (const [net, prefix] of specialIpv6Ranges) specialRanges.addSubnet(net, prefix, "ipv6");
+
+/** Whether an address is one on the public internet. What is not an address is not. */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !specialRanges.check(address, "ipv4");
+    case 6:
+      // A zone names an interface of this machine.
+      return (
+        !address.includes("%") &&
+        publicIpv6.check(address, "ipv6") &&
+        !specialRanges.check(address, "ipv6")
+      );
+    default:
+      return false;
+  }
+}
+
+const longestUrl = 8_192;
+
+/** What an operator has allowed beyond the public internet: exact hosts, on any port or on one. */
+export interface AllowList {
+  has(host: string, port: number): boolean;
+}
+
+export function allowList(entries: readonly string[]): AllowList {
+  const known = new Set(entries.map((entry) => entry.toLowerCase().replace(/[[\]]/g, "")));
+  return { has: (host, port) => known.has(host) || known.has(`${host}:${port}`) };
+}
+
+/** An address as it will be asked: everything in it was looked at. */
+export interface Target {
+  readonly url: URL;
+  /** Without brackets and without a last dot: what is resolved and compared. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export function checkUrl(text: string, isPort: (port: number) => boolean, allowed: AllowList) {
+  return checkTarget(text.length > longestUrl ? null : URL.parse(text), isPort, allowed);
+}
+
+/** The same checks for the first address and for wherever a redirect leads. */
+export function checkTarget(
+  url: URL | null,
+  isPort: (port: number) => boolean,
+  allowed: AllowList,
+): EgressResult<Target> {
+  if (url === null) return refused("bad_url", "This is not an address like https://example.org/.");
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return refused("scheme", `Only http and https are fetched, not ${url.protocol}`);
+  if (url.username !== "" || url.password !== "")
+    return refused("credentials", "An address must not carry a user name or a password.");
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  if (host === "") return refused("bad_url", "The address names no host.");
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  if (!isPort(port) && !allowed.has(host, port))
+    return refused("port", `Port ${port} is not asked.`);
+  return fetched({ url, host, port });
 }

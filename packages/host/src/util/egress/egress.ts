@@ -2,17 +2,18 @@ import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
-import { isPublicAddress } from "./addresses.ts";
-import { type Body, readBody } from "./exchange.ts";
 import {
+  isPublicAddress,
   type AllowList,
   allowList,
   checkTarget,
   checkUrl,
   type Target,
-} from "./egress-check-url.ts";
-import { exchange, type OutgoingRequest } from "./egress-exchange.ts";
-import { type EgressResult, fetched, refused } from "./check-url.ts";
+  type EgressResult,
+  fetched,
+  refused,
+} from "./check-url.ts";
+import { type Body, readBody, exchange, type OutgoingRequest } from "./exchange.ts";
 
 export interface EgressDeps {
   /** `host` or `host:port` that the operator lets be asked though it is not public. */

@@ -45,7 +45,7 @@ const namedEntities: Readonly<Record<string, string>> = {
   ntilde: "ñ",
 };
 
-export function decodeEntities(text: string): string {
+function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,10}));/gi, (whole, ...found) => {
     const [decimal, hex, name] = found as (string | undefined)[];
@@ -55,4 +55,137 @@ export function decodeEntities(text: string): string {
     const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
     return isCharacter ? String.fromCodePoint(code) : "\uFFFD";
   });
+}
+
+/** Their content is nobody's reading. */
+const skippedTags: ReadonlySet<string> = new Set(
+  "script style noscript template svg math iframe object canvas select head title".split(" "),
+);
+const blockTags: ReadonlySet<string> = new Set(
+  "p div section article header footer main aside nav ul ol dl dt dd table tr form fieldset figure figcaption blockquote pre hr address details summary".split(
+    " ",
+  ),
+);
+const deepestList = 6;
+
+interface HtmlReading {
+  readonly out: string[];
+  room: number;
+  /** Inside of `pre` spaces are kept. */
+  pre: number;
+  lists: number;
+  readonly links: string[];
+}
+
+/**
+ * The words of a page as plain text, with headings, lists and links as Markdown writes them. One pass, in time
+ * proportional to the page, whatever is in it; no part of it is ever run or fetched.
+ */
+export function readableHtml(html: string, base: string, most: number): string {
+  const reading: HtmlReading = { out: [], room: most, pre: 0, lists: 0, links: [] };
+  const title = titleOf(html);
+  if (title !== "") add(reading, `# ${title}\n\n`);
+  let at = 0;
+  while (at < html.length && reading.room > 0) {
+    const open = html.indexOf("<", at);
+    addText(reading, html.slice(at, open === -1 ? html.length : open));
+    if (open === -1) break;
+    at = takeTag(reading, html, open, base);
+  }
+  const lines = reading.out.join("").split("\n");
+  return lines
+    .map((line) => line.trimEnd())
+    .filter((line, n, all) => line !== "" || all[n - 1] !== "")
+    .join("\n")
+    .trim();
+}
+
+function titleOf(html: string): string {
+  const found = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? "";
+  return decodeEntities(found).replace(/\s+/g, " ").trim();
+}
+
+/** Answers with where the text goes on. */
+function takeTag(reading: HtmlReading, html: string, open: number, base: string): number {
+  if (html.startsWith("<!--", open)) return after(html, "-->", open + 4);
+  const name = /^<(\/?)([a-z][a-z0-9]{0,15})(?=[\s/>])/i.exec(html.slice(open, open + 20));
+  if (name === null) {
+    if (/^<[!?]/.test(html.slice(open, open + 2))) return after(html, ">", open);
+    // A bare sign is text.
+    addText(reading, "<");
+    return open + 1;
+  }
+  const [, slash, written = ""] = name;
+  const tag = written.toLowerCase();
+  const end = after(html, ">", open);
+  if (slash === "" && skippedTags.has(tag)) return afterClosing(html, tag, end);
+  if (slash === "") begin(reading, tag, html.slice(open, Math.min(end, open + 4_000)), base);
+  else finish(reading, tag);
+  return end;
+}
+
+function after(html: string, mark: string, from: number): number {
+  const at = html.indexOf(mark, from);
+  return at === -1 ? html.length : at + mark.length;
+}
+
+function afterClosing(html: string, tag: string, from: number): number {
+  const closing = new RegExp(`</${tag}[\\s>]`, "gi");
+  closing.lastIndex = from;
+  const found = closing.exec(html);
+  return found === null ? html.length : after(html, ">", found.index);
+}
+
+function begin(reading: HtmlReading, tag: string, text: string, base: string): void {
+  if (/^h[1-6]$/.test(tag)) return add(reading, `\n\n${"#".repeat(Number(tag[1]))} `);
+  if (tag === "br") return add(reading, "\n");
+  if (tag === "li")
+    return add(
+      reading,
+      `\n${"  ".repeat(Math.min(deepestList, Math.max(0, reading.lists - 1)))}- `,
+    );
+  if (tag === "td" || tag === "th") return add(reading, " | ");
+  if (tag === "a") return void reading.links.push(hrefOf(text, base));
+  if (tag === "img") return add(reading, attribute(text, "alt"));
+  if (tag === "ul" || tag === "ol") reading.lists += 1;
+  if (tag === "pre") reading.pre += 1;
+  if (blockTags.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
+}
+
+function finish(reading: HtmlReading, tag: string): void {
+  if (/^h[1-6]$/.test(tag)) return add(reading, "\n\n");
+  if (tag === "a") {
+    const href = reading.links.pop() ?? "";
+    return href === "" ? undefined : add(reading, ` (${href})`);
+  }
+  if (tag === "ul" || tag === "ol") reading.lists = Math.max(0, reading.lists - 1);
+  if (tag === "pre") reading.pre = Math.max(0, reading.pre - 1);
+  if (blockTags.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
+}
+
+function hrefOf(tag: string, base: string): string {
+  const href = attribute(tag, "href");
+  if (href === "" || href.startsWith("#")) return "";
+  const url = URL.parse(href, base);
+  return url !== null && /^https?:$/.test(url.protocol) && url.href.length <= 500 ? url.href : "";
+}
+
+function attribute(tag: string, name: "href" | "alt"): string {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s>]+))`, "i").exec(tag);
+  return decodeEntities(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
+}
+
+function addText(reading: HtmlReading, raw: string): void {
+  const text = decodeEntities(raw);
+  if (reading.pre > 0) return add(reading, text);
+  const joined = text.replace(/\s+/g, " ");
+  const isAtStart = /(^|\n)[ \t-]{0,20}$/.test(reading.out.at(-1)?.slice(-20) ?? "");
+  const plain = isAtStart ? joined.trimStart() : joined;
+  if (plain !== "") add(reading, plain);
+}
+
+function add(reading: HtmlReading, text: string): void {
+  if (text === "") return;
+  reading.out.push(text.slice(0, reading.room));
+  reading.room -= text.length;
 }

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 
 import { compileGlob } from "./glob.ts";
 import { parsePatch, patchText } from "./patch.ts";
-import { readableHtml } from "./text-html.ts";
+import { readableHtml } from "./html.ts";
 import { showControls } from "./show-controls.ts";
-import { unifiedDiff } from "./text-diff.ts";
+import { unifiedDiff } from "./diff.ts";
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "", " x"), { maxLength: 30 });
 const texts = fc

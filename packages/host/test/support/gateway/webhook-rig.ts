@@ -3,11 +3,13 @@ import { blobId } from "@holdfast/protocol";
 
 import { createEgress } from "../../../src/util/egress/egress.ts";
 import { type Gateway } from "../../../src/gateway/gateway.ts";
-import { type Webhook } from "../../../src/gateway/platforms/webhook/webhook.ts";
-import { createWebhookAdapter } from "../../../src/gateway/platforms/webhook/webhook-adapter.ts";
+import {
+  type Webhook,
+  webhookAddressing,
+  webhookAccess,
+} from "../../../src/gateway/platforms/webhook/webhook.ts";
+import { createWebhookAdapter } from "../../../src/gateway/platforms/webhook/adapter.ts";
 import { receivePost } from "../../../src/gateway/platforms/webhook/receive-post.ts";
-import { webhookAddressing } from "../../../src/gateway/platforms/webhook/names.ts";
-import { webhookAccess } from "../../../src/gateway/platforms/webhook/guests.ts";
 import { signedHeaders } from "../../../src/util/webhook-signature.ts";
 import { type ApiRigOptions, type ApiRig, openApi } from "../api-rig.ts";
 import { type GatewayRigOptions, openGatewayOn } from "./gateway-rig.ts";

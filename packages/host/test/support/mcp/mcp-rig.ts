@@ -8,7 +8,7 @@ import { ids, type Json, type OwnerId } from "@holdfast/protocol";
 import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/reference-store/store";
 
 import type { McpServers } from "../../../src/ops/config/mcp-servers.ts";
-import { type Mcp, openMcp } from "../../../src/agent/mcp/index.ts";
+import { type Mcp, openMcp } from "../../../src/agent/mcp/mcp.ts";
 
 export interface McpRig {
   readonly mcp: Mcp;
@@ -65,7 +65,7 @@ export function openMcpRig(
 }
 
 const misbehavingServerMain = fileURLToPath(
-  new URL("../../../../testing/src/host/mcp/misbehaving-server-main.ts", import.meta.url),
+  new URL("./misbehaving-server-main.ts", import.meta.url),
 );
 
 /** A server that misbehaves in this manner. */

@@ -12,8 +12,8 @@ import {
   createProviderModel,
   type ProviderModelDeps,
 } from "../../../src/agent/models/provider-model.ts";
-import { type OpenAiApi } from "../../../src/agent/models/models-load-provider.ts";
-import { type Provider } from "../../../src/agent/models/model-name.ts";
+import { type OpenAiApi } from "../../../src/agent/models/load-provider.ts";
+import { type Provider } from "../../../src/agent/models/model-info.ts";
 import {
   openProviderServer,
   type ProviderServer,

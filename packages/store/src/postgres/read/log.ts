@@ -8,10 +8,9 @@ import type {
 } from "@holdfast/engine";
 import { type OwnerId, roleOf, seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-import type { Row, Connection } from "../connection.ts";
+import { type Row, type Connection, execute, statement } from "../connection.ts";
 import { decodeEvents, eventColumns } from "../rows/events.ts";
 import { type StoredSession } from "../rows/sessions.ts";
-import { execute, statement } from "../statement.ts";
 import type { ReaderPool } from "./reader-pool.ts";
 
 const eventPage = statement(

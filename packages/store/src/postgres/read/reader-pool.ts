@@ -2,10 +2,16 @@ import { StoreFailure } from "@holdfast/engine";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 
-import { createReaderPool, type Row, type Connection } from "../connection.ts";
+import {
+  createReaderPool,
+  type Row,
+  type Connection,
+  execute,
+  type Statement,
+  type SqlValue,
+} from "../connection.ts";
 import { storeFailureOf, classifyError } from "../errors.ts";
 import type { Settings } from "../settings.ts";
-import { execute, type Statement, type SqlValue } from "../statement.ts";
 
 const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
 

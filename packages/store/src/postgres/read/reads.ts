@@ -1,18 +1,206 @@
-import { type Reads, type UsageTotals, encodeSessionPage } from "@holdfast/engine";
-import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
-
-import type { Connection } from "../connection.ts";
-import { decodeEvents, eventColumns } from "../rows/events.ts";
-import { decodeInput, decodeRun } from "../rows/tables.ts";
-import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
-import { execute, statement } from "../statement.ts";
-import { createApprovalReads } from "./approvals.ts";
-import { createMemoryReads } from "./memory.ts";
-import { createOutboxReads } from "./outbox.ts";
-import { listSessions } from "./list.ts";
-import { readEntries, readEvents, readJournal } from "./log.ts";
+import {
+  type Reads,
+  type ListQuery,
+  type SessionPage,
+  type UsageTotals,
+  encodeSessionPage,
+} from "@holdfast/engine";
+import { decodeApproval } from "../rows/approvals.ts";
+import { statement, execute, type SqlValue, type Connection } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
+import { decodeMark, decodeMemoryTry, decodeLane, decodeInput, decodeRun } from "../rows/tables.ts";
+import { decodeOutbox } from "../rows/outbox.ts";
+import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
+import { decodeSession, sessionColumns, shelves, type StoredSession } from "../rows/sessions.ts";
+import { decodeEvents, eventColumns } from "../rows/events.ts";
+import { readEntries, readEvents, readJournal } from "./log.ts";
+
+const approvalById = statement(
+  "approval_by_id",
+  `SELECT * FROM approvals WHERE id = $2 AND owner_id = $1`,
+);
+const openApprovalsPage = (where: string) => `
+  SELECT * FROM approvals
+   WHERE owner_id = $1 AND state = 'open' AND (asked_at, id) > ($2::bigint, $3) ${where}
+   ORDER BY asked_at, id LIMIT $4`;
+const openApprovals = statement("open_approvals", openApprovalsPage(""));
+const openApprovalsInSession = statement(
+  "open_approvals_in_session",
+  openApprovalsPage("AND session_id = $5"),
+);
+const answeredApprovals = statement(
+  "answered_approvals",
+  `SELECT * FROM approvals
+    WHERE owner_id = $1 AND state = 'answered' AND (answered_at, id) < ($2::bigint, $3)
+      AND ($5::text IS NULL OR session_id = $5)
+    ORDER BY answered_at DESC, id DESC LIMIT $4`,
+);
+const approvalsForRun = statement(
+  "approvals_for_run",
+  `SELECT * FROM approvals
+    WHERE owner_id = $1 AND session_id = $2 AND (run_id = $3 OR decision IN ('session', 'always'))
+    ORDER BY asked_at, id`,
+);
+
+type ApprovalReads = Pick<Reads, "approval" | "approvals" | "answered" | "approvalsFor">;
+
+function createApprovalReads(readers: ReaderPool): ApprovalReads {
+  return {
+    async approval(owner, id) {
+      const [row] = await readers.rows(approvalById, [owner, id]);
+      return row === undefined ? null : decodeApproval(row);
+    },
+    async approvals(owner, { session, limit, after }) {
+      const place = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1];
+      const rows =
+        session === undefined
+          ? await readers.rows(openApprovals, place)
+          : await readers.rows(openApprovalsInSession, [...place, session]);
+      const approvals = rows.slice(0, limit).map(decodeApproval);
+      const last = approvals.at(-1);
+      const more = rows.length > limit && last !== undefined;
+      return { approvals, next: more ? { askedAt: last.askedAt, id: last.id } : null };
+    },
+    async answered(owner, { session = null, limit, before }) {
+      const { answeredAt = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {};
+      const rows = await readers.rows(answeredApprovals, [
+        owner,
+        answeredAt,
+        id,
+        limit + 1,
+        session,
+      ]);
+      const approvals = rows.slice(0, limit).map(decodeApproval);
+      const last = approvals.at(-1);
+      const more = rows.length > limit && last !== undefined && last.answeredAt !== null;
+      return {
+        approvals,
+        next: more ? { answeredAt: last.answeredAt, id: last.id } : null,
+      };
+    },
+    async approvalsFor(owner, session, run) {
+      return (await readers.rows(approvalsForRun, [owner, session, run])).map(decodeApproval);
+    },
+  };
+}
+
+const marksOf = statement(
+  "session_marks",
+  `SELECT m.* FROM marks m JOIN sessions s ON s.id = m.session_id
+    WHERE s.owner_id = $1 AND m.session_id = $2 ORDER BY m.seq LIMIT $3`,
+);
+const memoryTryOf = statement(
+  "session_memory_try",
+  `SELECT t.* FROM memory_tries t JOIN sessions s ON s.id = t.session_id
+    WHERE s.owner_id = $1 AND t.session_id = $2`,
+);
+const memoryBacklog = statement(
+  "memory_backlog",
+  `SELECT count(*) AS sessions, coalesce(sum(m.turns), 0)::bigint AS turns, min(m.oldest) AS oldest
+     FROM (SELECT session_id, count(*) AS turns, min(at) AS oldest FROM marks GROUP BY session_id) m
+     JOIN sessions s ON s.id = m.session_id WHERE s.owner_id = $1 AND s.trashed_at IS NULL`,
+);
+const failingMemory = statement(
+  "memory_failing",
+  `SELECT t.* FROM memory_tries t JOIN sessions s ON s.id = t.session_id
+    WHERE s.owner_id = $1 AND s.trashed_at IS NULL AND t.code IS NOT NULL
+    ORDER BY t.retry_at DESC LIMIT 1`,
+);
+const backlogRow = z.object({ sessions: z.int(), turns: z.int(), oldest: z.int().nullable() });
+
+function createMemoryReads(readers: ReaderPool): Pick<Reads, "unremembered" | "memory"> {
+  return {
+    unremembered: (owner, id, limit) =>
+      readers.snapshot(async (session) => {
+        const { rows } = await execute(session, marksOf, [owner, id, limit]);
+        const [trying] = (await execute(session, memoryTryOf, [owner, id])).rows;
+        return {
+          marks: rows.map(decodeMark),
+          trying: trying === undefined ? null : decodeMemoryTry(trying),
+        };
+      }),
+    memory: (owner) =>
+      readers.snapshot(async (session) => {
+        const [counted] = (await execute(session, memoryBacklog, [owner])).rows;
+        const { sessions, turns, oldest } = backlogRow.parse(counted);
+        const [failed] = (await execute(session, failingMemory, [owner])).rows;
+        return {
+          sessions,
+          turns,
+          oldestAt: oldest,
+          failing: failed === undefined ? null : decodeMemoryTry(failed),
+        };
+      }),
+  };
+}
+
+const lanesByPrefix = statement(
+  "lanes_under",
+  `SELECT * FROM lanes WHERE owner_id = $1 AND starts_with(lane, $2) ORDER BY at DESC, lane LIMIT $3`,
+);
+const outboxChunks = statement(
+  "outbox_chunks",
+  `SELECT o.* FROM outbox o JOIN sessions s ON s.id = o.session_id
+    WHERE s.owner_id = $1 AND s.trashed_at IS NULL AND o.state = ANY($2)
+      AND ($3::text IS NULL OR o.session_id = $3) AND ($4::text IS NULL OR o.delivery = $4)
+    ORDER BY o.session_id, o.begun, o.delivery, o.chunk LIMIT $5`,
+);
+const outboxByInbound = statement(
+  "outbox_by_inbound",
+  `SELECT o.* FROM outbox o JOIN sessions s ON s.id = o.session_id
+    WHERE s.owner_id = $1 AND o.inbound = $2`,
+);
+
+function createOutboxReads(readers: ReaderPool): Pick<Reads, "lanes" | "outbox" | "inbound"> {
+  return {
+    async lanes(owner, prefix, limit) {
+      return (await readers.rows(lanesByPrefix, [owner, prefix, limit])).map(decodeLane);
+    },
+    async outbox(owner, { session, delivery, states, limit }) {
+      const values = [owner, [...states], session ?? null, delivery ?? null, limit];
+      return (await readers.rows(outboxChunks, values)).map(decodeOutbox);
+    },
+    async inbound(owner, key) {
+      const [row] = await readers.rows(outboxByInbound, [owner, key]);
+      return row === undefined ? null : decodeOutbox(row);
+    },
+  };
+}
+
+/** One scan of the index that fits the filter, from the cursor on; then the page's heads. */
+async function listSessions(
+  readers: ReaderPool,
+  owner: OwnerId,
+  query: ListQuery,
+): Promise<SessionPage> {
+  const { shelf = "active", pinned, project, tag, limit, after } = query;
+  const values: SqlValue[] = [owner, shelves[shelf], limit + 1];
+  const value = (each: SqlValue): string => `$${values.push(each)}`;
+  const place = tag === undefined ? "(s.sort_at, s.id)" : "(t.sort_at, t.session_id)";
+  const conditions = [
+    ...(tag === undefined
+      ? ["s.owner_id = $1", "s.shelf = $2"]
+      : ["t.owner_id = $1", "t.shelf = $2", `t.tag = ${value(tag)}`]),
+    ...(pinned === undefined ? [] : ["s.pinned"]),
+    ...(project === undefined ? [] : [`s.project = ${value(project)}`]),
+    ...(after === undefined ? [] : [`${place} < (${value(after.sortAt)}, ${value(after.id)})`]),
+  ];
+  const [sortAt, id] = tag === undefined ? ["s.sort_at", "s.id"] : ["t.sort_at", "t.session_id"];
+  const used = [tag, pinned, project, after].map((each) => (each === undefined ? 0 : 1));
+  const list = statement(
+    `list_${used.join("")}`,
+    `SELECT ${sessionColumns} FROM (
+       SELECT s.* FROM sessions s ${tag === undefined ? "" : "JOIN session_tags t ON t.session_id = s.id"}
+        WHERE ${conditions.join(" AND ")} ORDER BY ${sortAt} DESC, ${id} DESC LIMIT $3) s
+     JOIN heads h ON h.session_id = s.id ORDER BY s.sort_at DESC, s.id DESC`,
+  );
+  const rows = await readers.rows(list, values);
+  const sessions = rows.slice(0, limit).map((row) => decodeSession(row).row);
+  const last = sessions.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  return { sessions, next: more ? { sortAt: last.sortAt, id: last.id } : null };
+}
 
 const sessionById = statement(
   "session_by_id",

@@ -1,10 +1,9 @@
 import type { Work, WorkItem } from "@holdfast/engine";
 import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
-import type { Row } from "../connection.ts";
+import { type Row, statement } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
-import { decodeLease } from "../rows/lease-row.ts";
-import { statement } from "../statement.ts";
+import { decodeLease } from "../rows/tables.ts";
 
 const queuedSessions = statement(
   "queued_work",

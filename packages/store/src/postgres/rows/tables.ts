@@ -1,4 +1,15 @@
-import type { BlobRow, InputRow, LaneRow, PurgeRow, RunRow, UsageRow } from "@holdfast/engine";
+import { z } from "zod";
+import type {
+  BlobRow,
+  InputRow,
+  LaneRow,
+  PurgeRow,
+  RunRow,
+  UsageRow,
+  LeaseRow,
+  MarkRow,
+  MemoryTryRow,
+} from "@holdfast/engine";
 import {
   attachment,
   blobId,
@@ -10,10 +21,10 @@ import {
   runState,
   seq,
   sessionId,
+  fence,
 } from "@holdfast/protocol";
-import { z } from "zod";
-
 import type { Row } from "../connection.ts";
+import { holderSchema } from "../../identity.ts";
 
 const runShape = z.object({
   id: runId,
@@ -210,4 +221,70 @@ const purgeShape = z.object({
 export function decodePurge(row: Row): PurgeRow {
   const { session_id, owner_id, at, events } = purgeShape.parse(row);
   return { session: session_id, owner: owner_id, at, events };
+}
+
+const leaseShape = z.object({
+  kind: z.enum(["run", "compaction", "memory", "history", "outbox"]),
+  session_id: sessionId,
+  fence,
+  holder: z.string(),
+  expires_at: z.int(),
+});
+
+export function decodeLease(row: Row): LeaseRow {
+  const lease = leaseShape.parse(row);
+  return {
+    kind: lease.kind,
+    session: lease.session_id,
+    fence: lease.fence,
+    holder: holderSchema.parse(JSON.parse(lease.holder)),
+    expiresAt: lease.expires_at,
+  };
+}
+
+export function encodeLease(lease: LeaseRow): Row {
+  return {
+    kind: lease.kind,
+    session_id: lease.session,
+    fence: lease.fence,
+    holder: JSON.stringify(lease.holder),
+    expires_at: lease.expiresAt,
+  };
+}
+
+const markShape = z.object({
+  session_id: sessionId,
+  seq,
+  run_id: runId,
+  provider: z.string(),
+  configuration: z.string(),
+  at: z.int(),
+});
+
+export function decodeMark(row: Row): MarkRow {
+  const { session_id, seq: generation, run_id, provider, configuration, at } = markShape.parse(row);
+  return { session: session_id, seq: generation, runId: run_id, provider, configuration, at };
+}
+
+export function encodeMark({ session, seq: generation, runId: run, ...rest }: MarkRow): Row {
+  return { session_id: session, seq: generation, run_id: run, ...rest };
+}
+
+const tryShape = z.object({
+  session_id: sessionId,
+  key: z.string(),
+  up_to: seq,
+  tries: z.int(),
+  retry_at: z.int().nullable(),
+  code: z.string().nullable(),
+  message: z.string().nullable(),
+});
+
+export function decodeMemoryTry(row: Row): MemoryTryRow {
+  const { session_id, key, up_to, tries, retry_at, code, message } = tryShape.parse(row);
+  return { session: session_id, key, upTo: up_to, tries, retryAt: retry_at, code, message };
+}
+
+export function encodeMemoryTry({ session, upTo, retryAt, ...rest }: MemoryTryRow): Row {
+  return { session_id: session, up_to: upTo, retry_at: retryAt, ...rest };
 }

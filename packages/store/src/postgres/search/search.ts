@@ -1,15 +1,20 @@
-import type { SearchHit, SearchQuery, SearchRole } from "@holdfast/engine";
-import { type OwnerId, seq, seqRange, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
-
-import { findSnippet } from "../../shared/search-text/search-text-snippet.ts";
+import { readFile } from "node:fs/promises";
+import {
+  type SearchHit,
+  type SearchQuery,
+  type SearchRole,
+  type Search,
+  StoreFailure,
+} from "@holdfast/engine";
+import { type OwnerId, seq, seqRange, sessionId } from "@holdfast/protocol";
+import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
-import { parseTerms, type Term } from "../../shared/search-text/search-text-terms.ts";
-import type { Row } from "../connection.ts";
+import { type Row, statement, type SqlValue } from "../connection.ts";
 import type { ReaderPool } from "../read/reader-pool.ts";
 import { decodeEventRow } from "../rows/events.ts";
-import { statement, type SqlValue } from "../statement.ts";
-import { searchableTextOf } from "./searchable.ts";
+import { searchableTextOf, type Indexer } from "./indexer.ts";
+import { SchemaDamaged } from "../errors.ts";
 
 /** How many candidates one search reads at most; the cursor goes on from there. */
 const candidateLimit = 2_000;
@@ -25,7 +30,7 @@ const candidateRow = z.object({
 type Candidate = z.infer<typeof candidateRow>;
 
 /** Newest first: candidates by their tokens, then by what they really say. */
-export async function findHits(
+async function findHits(
   readers: ReaderPool,
   owner: OwnerId,
   query: SearchQuery,
@@ -144,4 +149,42 @@ function textOf(role: SearchRole, title: string | null, row: Row): string | unde
 function tokenQuery(terms: readonly Term[]): string {
   const tokens = new Set(terms.flatMap((term) => term.tokens));
   return [...tokens].map((token) => `'${token.replaceAll(/['\\]/g, "$&$&")}'`).join(" & ");
+}
+
+export { Indexer } from "./indexer.ts";
+
+const searchMigration = new URL("../migrations/0003-search.sql", import.meta.url);
+
+export function createSearch(readers: ReaderPool, indexer: Indexer): Search {
+  /** Drops the tables, so that damage goes with them, and makes them as the migration did. */
+  const makeAgain = async (): Promise<void> => {
+    const sql = await readFile(searchMigration, "utf8");
+    await indexer.exclusively(() =>
+      readers.transaction(async (session) => {
+        await session.query({ text: "DROP TABLE IF EXISTS search_texts, search_state" });
+        await session.query({ text: sql });
+      }),
+    );
+    await indexer.sweep();
+  };
+  let rebuilding: Promise<void> | undefined;
+  const rebuild = (): Promise<void> =>
+    (rebuilding ??= makeAgain().finally(() => (rebuilding = undefined)));
+
+  return {
+    async search(owner, query) {
+      indexer.sweepIfDue();
+      try {
+        const found = await findHits(readers, owner, query);
+        return { status: "ok", ...found, ...(indexer.isSweeping && { indexing: true }) };
+      } catch (error) {
+        if (!(error instanceof StoreFailure) || error.code === "store_closed") throw error;
+        // An index that cannot be read is made again, while everything else goes on.
+        if (error instanceof SchemaDamaged) rebuild().catch(() => undefined);
+        return { status: "unavailable", message: error.message };
+      }
+    },
+    settled: () => indexer.sweep(),
+    rebuild,
+  };
 }

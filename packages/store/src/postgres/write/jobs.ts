@@ -1,8 +1,23 @@
-import type { Failed } from "@holdfast/engine";
-
+import {
+  type Failed,
+  repeatedCommitResult,
+  repeatedInputResult,
+  type Commit,
+  type CommitResult,
+  decideCommit,
+  needsOf,
+  decideLease,
+  type LeaseRef,
+  type LeaseRequest,
+  type LeaseResult,
+  type Leases,
+  type RenewResult,
+  type PutBlobResult,
+} from "@holdfast/engine";
 import type { Connection } from "../connection.ts";
 import type { GroupNeeds } from "./load.ts";
-import type { WorkingCopy } from "./working-copy.ts";
+import type { WorkingCopy, NewBlob } from "./working-copy.ts";
+import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
 
 /** One write on its way: what it needs, how it is decided, and what its caller is told. */
 export interface Job {
@@ -90,4 +105,121 @@ export function createJob<R>(options: JobDeps<R>): PendingJob<R> {
       return final();
     },
   };
+}
+
+export function commitJob(commit: Commit): PendingJob<CommitResult> {
+  const needs = needsOf(commit);
+  return createJob<CommitResult>({
+    needs: {
+      ...needs,
+      sessions: [commit.session, ...originOf(commit)],
+      events: needs.firstEvent === undefined ? [] : [needs.firstEvent],
+    },
+    decide: (copy, doubtful) => {
+      const again = findEarlierCommit(copy, commit, doubtful);
+      if (again !== undefined) return again;
+      const decided = decideCommit(
+        copy.loaded(commit.owner, commit.session, needs.blobs),
+        commit,
+        copy.now,
+      );
+      if (decided.status === "refused") return decided;
+      if (decided.status === "repeated") {
+        return repeatedInputResult(decided, copy.session(commit.session)!.row);
+      }
+      copy.apply(decided);
+      return decided.result;
+    },
+    failed: (failure) => failure,
+    rejected: ({ message }) => ({ status: "refused", code: "invalid_event", message }),
+  });
+}
+
+/** P1: a commit that was made before, and whose answer got lost, is found by the id of its first event. */
+function findEarlierCommit(
+  copy: WorkingCopy,
+  commit: Commit,
+  doubtful: CommitResult | undefined,
+): CommitResult | undefined {
+  const session = copy.session(commit.session)?.row;
+  const placed = copy.positionOf(commit.events[0]?.id);
+  if (session?.owner !== commit.owner || placed?.session !== commit.session) return undefined;
+  // Our own commit, whose answer the connection lost: to the caller this is the first answer.
+  if (doubtful?.status === "committed" && doubtful.first === placed.seq) return doubtful;
+  return repeatedCommitResult(commit, { seq: placed.seq as Seq, at: placed.at }, session);
+}
+
+/** A branch holds its origin while it is made, so that a purge comes before it or after it. */
+function originOf(commit: Commit): readonly SessionId[] {
+  const [first] = commit.events;
+  if (first?.type !== "session.created") return [];
+  const origin = first.data["origin"];
+  if (typeof origin !== "object" || origin === null || Array.isArray(origin)) return [];
+  const parsed = sessionId.safeParse(origin["sessionId"]);
+  return parsed.success ? [parsed.data] : [];
+}
+
+export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult> {
+  const { kind, session } = request;
+  return createJob<LeaseResult>({
+    needs: { sessions: [session] },
+    decide: (copy) => {
+      const stored = copy.session(session);
+      if (stored === null || stored.row.trashedAt !== null) {
+        return { status: "refused", code: "session_not_found" };
+      }
+      const lastFence = copy.lastFence(kind, session);
+      const decided = decideLease(copy.lease(kind, session), lastFence, request, copy.now);
+      if (decided.status === "acquired") copy.setLease(decided.lease);
+      return decided;
+    },
+    failed: (failure) => failure,
+  });
+}
+
+export function renewJob(refs: readonly LeaseRef[], ttlMs: number): PendingJob<RenewResult> {
+  return createJob<RenewResult>({
+    needs: { sessions: refs.map((ref) => ref.session) },
+    decide: (copy) => {
+      const until = copy.now + ttlMs;
+      const lost: LeaseRef[] = [];
+      for (const ref of refs) {
+        const lease = heldLease(copy, ref);
+        if (lease === undefined) lost.push(ref);
+        else copy.setLease({ ...lease, expiresAt: Math.max(lease.expiresAt, until) });
+      }
+      return { status: "renewed", lost };
+    },
+    failed: (failure) => failure,
+  });
+}
+
+type Released = Awaited<ReturnType<Leases["release"]>>;
+
+export function releaseJob(ref: LeaseRef): PendingJob<Released> {
+  return createJob<Released>({
+    needs: { sessions: [ref.session] },
+    decide: (copy, doubtful) => {
+      if (heldLease(copy, ref) === undefined) return doubtful ?? { status: "not_held" };
+      copy.dropLease(ref.kind, ref.session);
+      return { status: "released" };
+    },
+    failed: (failure) => failure,
+  });
+}
+
+// P3: whoever's fence stands in the row holds it, also past the expiry, until another has taken it.
+function heldLease(copy: WorkingCopy, { kind, session, fence }: LeaseRef) {
+  const lease = copy.lease(kind, session);
+  return lease?.fence === fence ? lease : undefined;
+}
+
+export function blobJob(blob: NewBlob): PendingJob<PutBlobResult> {
+  return createJob<PutBlobResult>({
+    decide: (copy) => {
+      copy.changes.blobs.push(blob);
+      return { status: "stored", id: blob.id, size: blob.bytes.byteLength };
+    },
+    failed: (failure) => failure,
+  });
 }

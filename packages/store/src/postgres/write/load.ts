@@ -12,12 +12,10 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { QueryResult, Row, Connection } from "../connection.ts";
+import { type QueryResult, type Row, type Connection, execute, statement } from "../connection.ts";
 import { decodeApproval } from "../rows/approvals.ts";
-import { decodeInput, decodeRun } from "../rows/tables.ts";
-import { decodeLease } from "../rows/lease-row.ts";
+import { decodeInput, decodeRun, decodeLease } from "../rows/tables.ts";
 import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
-import { execute, statement } from "../statement.ts";
 
 /** The rows that a group needs before it can be decided. */
 export interface GroupNeeds {

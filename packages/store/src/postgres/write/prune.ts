@@ -1,7 +1,6 @@
 import { answerRetentionMs, type Store } from "@holdfast/engine";
 
-import type { Connection } from "../connection.ts";
-import { execute, statement } from "../statement.ts";
+import { type Connection, execute, statement } from "../connection.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
 /** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */

@@ -1,9 +1,8 @@
 import { blobsIn, type PurgeResult } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
-import type { Connection } from "../connection.ts";
+import { type Connection, execute, statement } from "../connection.ts";
 import { decodeEventRow, eventColumns } from "../rows/events.ts";
-import { execute, statement } from "../statement.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
 /** P13: only what is in the trash can be purged, and that it was is kept. */

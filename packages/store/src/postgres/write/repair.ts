@@ -1,13 +1,18 @@
 import { type BlobRow, type Derived, StoreFailure } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
-import type { Row, Connection } from "../connection.ts";
+import { type Row, type Connection, execute, type Statement, statement } from "../connection.ts";
 import { encodeApproval } from "../rows/approvals.ts";
-import { encodeInput, encodeLane, encodeRun, encodeUsage } from "../rows/tables.ts";
-import { encodeMark, encodeMemoryTry } from "../rows/memory-row.ts";
+import {
+  encodeInput,
+  encodeLane,
+  encodeRun,
+  encodeUsage,
+  encodeMark,
+  encodeMemoryTry,
+} from "../rows/tables.ts";
 import { encodeOutbox } from "../rows/outbox.ts";
 import { encodeSession, encodeTags } from "../rows/sessions.ts";
-import { execute, type Statement, statement } from "../statement.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 import {
   dropTags,

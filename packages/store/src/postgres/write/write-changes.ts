@@ -1,13 +1,26 @@
-import type { QueryResult, Row, Connection } from "../connection.ts";
+import {
+  type QueryResult,
+  type Row,
+  type Connection,
+  insertRows,
+  execute,
+  type Statement,
+  statement,
+  upsertRows,
+} from "../connection.ts";
 import { IdConflict, RetryTransaction } from "../errors.ts";
 import { encodeApproval } from "../rows/approvals.ts";
-import { encodeInput, encodeLane, encodeRun } from "../rows/tables.ts";
-import { encodeLease } from "../rows/lease-row.ts";
-import { encodeMark, encodeMemoryTry } from "../rows/memory-row.ts";
+import {
+  encodeInput,
+  encodeLane,
+  encodeRun,
+  encodeLease,
+  encodeMark,
+  encodeMemoryTry,
+} from "../rows/tables.ts";
 import { encodeOutbox } from "../rows/outbox.ts";
 import { encodeSession, encodeTags, type StoredSession } from "../rows/sessions.ts";
-import { insertRows, execute, type Statement, statement, upsertRows } from "../statement.ts";
-import type { Changes } from "./changes.ts";
+import type { Changes } from "./working-copy.ts";
 
 const headColumns = "session_id, head, activity_at, open_deltas, settled_upto";
 const createHeads = statement(

@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { findSnippet } from "./search-text-snippet.ts";
+import { findSnippet, parseTerms } from "./query.ts";
 import { foldText, foldWithOrigins, snippetText } from "./fold.ts";
-import { parseTerms } from "./search-text-terms.ts";
 import { tokensOf } from "./tokens.ts";
 
 /** The highlighted parts of the snippet of a text, or nothing when it does not match. */

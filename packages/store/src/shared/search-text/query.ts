@@ -1,4 +1,17 @@
-import { spacedCharacter, wordCharacter } from "./tokens.ts";
+import {
+  spacedCharacter,
+  wordCharacter,
+  addPrefixTokens,
+  addCjk,
+  addInnerTokens,
+  isShort,
+  pairToken,
+  type Piece,
+  piecesOf,
+  type Token,
+  wholeToken,
+} from "./tokens.ts";
+import { foldText, snippetText, type FoldedText } from "./fold.ts";
 
 /** What a term looks like in a folded text: literals one after another, with nothing of a word between them. */
 export interface Pattern {
@@ -14,7 +27,7 @@ const beginsWithWord = new RegExp(`^[${spacedCharacter}]`, "v");
 const punctuation = new RegExp(`[^${wordCharacter}]*`, "vy");
 
 /** Where the term stands, from and to, without overlaps. No regular expression is made from what a person typed. */
-export function* findPattern(folded: string, pattern: Pattern): Generator<[number, number]> {
+function* findPattern(folded: string, pattern: Pattern): Generator<[number, number]> {
   const [first] = pattern.literals;
   if (first === undefined || first === "") return;
   for (let from = folded.indexOf(first); from !== -1;) {
@@ -62,6 +75,198 @@ function isAsciiWord(unit: number): boolean | undefined {
 }
 
 /** Whether a text begins, or ends, with a character of a word that has a beginning and an end. */
-export function edgesOf(literal: string): { readonly begins: boolean; readonly ends: boolean } {
+function edgesOf(literal: string): { readonly begins: boolean; readonly ends: boolean } {
   return { begins: beginsWithWord.test(literal), ends: endsInWord.test(literal) };
+}
+
+/** One thing that a text must contain. */
+export interface Term {
+  readonly pattern: Pattern;
+  /** At least one. A text without one of these does not contain it. */
+  readonly tokens: readonly Token[];
+}
+
+const maxQueryLength = 4_096;
+
+/**
+ * Words and parts of words, `"phrases"` and `prefixes*`, all of which have to be found. Every text is a valid query: what
+ * cannot be asked for (a lone quote, punctuation by itself) is left out. No terms find nothing.
+ */
+export function parseTerms(text: string): readonly Term[] {
+  const query = snippetText(text.slice(0, maxQueryLength));
+  const terms = new Map<string, Term>();
+  for (const [, phrase, bare] of query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)) {
+    const term = phrase === undefined ? bareTerm(foldText(bare ?? "")) : phraseTerm(phrase);
+    if (term !== undefined) terms.set(JSON.stringify(term.pattern), term);
+  }
+  return [...terms.values()];
+}
+
+/** The words of a phrase stand one after another, whatever signs are between them. */
+function phraseTerm(phrase: string): Term | undefined {
+  const folded = foldText(phrase);
+  const pieces = [...piecesOf(folded)];
+  if (pieces.length === 0) return undefined;
+  const words = pieces.filter(({ kind }) => kind !== "symbol");
+  const tokens = new Set<Token>();
+  for (const [index, piece] of (words.length === 0 ? pieces : words).entries()) {
+    const before = words[index - 1];
+    addClosed(tokens, piece);
+    if (before?.kind === "word" && piece.kind === "word")
+      tokens.add(pairToken(before.text, piece.text));
+  }
+  const literals = words.length === 0 ? [folded] : words.map(({ text }) => text);
+  const { begins } = edgesOf(literals[0]!);
+  const { ends } = edgesOf(literals.at(-1)!);
+  return { pattern: { literals, begins, ends }, tokens: [...tokens] };
+}
+
+function bareTerm(folded: string): Term | undefined {
+  const prefix = /^(.*?)\*+$/v.exec(folded)?.[1];
+  const literal = prefix ?? folded;
+  const pieces = [...piecesOf(literal)];
+  const last = pieces.at(-1);
+  if (last === undefined) return undefined;
+  const open = last.kind === "word" && last.index + last.text.length === literal.length;
+  if (prefix !== undefined && open) return prefixTerm(literal, pieces, last);
+  const found = insideTokens(literal, pieces);
+  if (found.size > 0)
+    return { pattern: { literals: [literal], begins: false, ends: false }, tokens: [...found] };
+  // Too short to be looked for inside words: then it is a word of its own.
+  const tokens = new Set<Token>();
+  for (const piece of pieces) addClosed(tokens, piece);
+  return { pattern: { literals: [literal], ...edgesOf(literal) }, tokens: [...tokens] };
+}
+
+/** Only the last word is open at its end; what stands before it are whole words. */
+function prefixTerm(literal: string, pieces: readonly Piece[], last: Piece): Term {
+  const tokens = new Set<Token>();
+  for (const piece of pieces) if (piece !== last) addClosed(tokens, piece);
+  addInnerTokens(tokens, last.text);
+  addPrefixTokens(tokens, last.text);
+  const { begins } = edgesOf(literal);
+  return { pattern: { literals: [literal], begins, ends: false }, tokens: [...tokens] };
+}
+
+/**
+ * What a text has that contains this literal anywhere, also inside words: the first and the last word may be parts of
+ * longer ones.
+ */
+function insideTokens(literal: string, pieces: readonly Piece[]): Set<Token> {
+  const tokens = new Set<Token>();
+  for (const piece of pieces) {
+    const begins = piece.index > 0;
+    const ends = piece.index + piece.text.length < literal.length;
+    if (piece.kind !== "word") addClosed(tokens, piece);
+    else if (begins && ends) addClosed(tokens, piece);
+    else {
+      addInnerTokens(tokens, piece.text);
+      if (begins) addPrefixTokens(tokens, piece.text);
+    }
+  }
+  return tokens;
+}
+
+/** What a text has that contains this piece with nothing of a word on either side. */
+function addClosed(tokens: Set<Token>, { kind, text }: Piece): void {
+  if (kind === "cjk") addCjk(tokens, text);
+  else if (kind === "symbol") tokens.add(text);
+  else {
+    addInnerTokens(tokens, text);
+    addPrefixTokens(tokens, text);
+    if (isShort(text)) tokens.add(wholeToken(text));
+  }
+}
+
+export interface Snippet {
+  readonly snippet: string;
+  readonly highlights: readonly (readonly [number, number])[];
+}
+
+interface Match {
+  readonly term: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+const snippetLength = 160;
+const leadLength = 40;
+/** A match that is longer than a snippet makes it longer, up to this. */
+const maxSnippetLength = 400;
+const matchesPerTerm = 100;
+
+/** The part of a text that shows the most of the terms, or nothing when one of them is missing. */
+export function findSnippet(text: FoldedText, terms: readonly Term[]): Snippet | undefined {
+  const matches: Match[] = [];
+  for (const [term, { pattern }] of terms.entries()) {
+    const found = matchesOf(text, term, pattern);
+    if (found.length === 0) return undefined;
+    matches.push(...found);
+  }
+  if (matches.length === 0) return undefined;
+  matches.sort((a, b) => a.from - b.from || b.to - a.to);
+  return cutAround(text.plain, bestMatch(matches), matches);
+}
+
+function matchesOf(text: FoldedText, term: number, pattern: Term["pattern"]): Match[] {
+  const matches: Match[] = [];
+  for (const found of findPattern(text.folded, pattern)) {
+    const [from, to] = text.stretchOf(...found);
+    matches.push({ term, from, to });
+    if (matches.length === matchesPerTerm) break;
+  }
+  return matches;
+}
+
+/** The earliest match behind which the most different terms follow within a snippet. */
+function bestMatch(matches: readonly Match[]): Match {
+  let best = matches[0]!;
+  let most = 0;
+  for (const [index, match] of matches.entries()) {
+    const end = match.from + snippetLength - leadLength;
+    const terms = new Set<number>();
+    for (let at = index; at < matches.length && matches[at]!.to <= end; at += 1) {
+      terms.add(matches[at]!.term);
+    }
+    if (terms.size > most) {
+      most = terms.size;
+      best = match;
+    }
+  }
+  return best;
+}
+
+function cutAround(plain: string, best: Match, matches: readonly Match[]): Snippet {
+  const tail = Math.max(0, plain.length - snippetLength);
+  const start = startOfWord(plain, Math.max(0, Math.min(best.from - leadLength, tail)), best.from);
+  const wanted = Math.min(Math.max(start + snippetLength, best.to), start + maxSnippetLength);
+  const end = endOfCharacter(plain, wanted);
+  const highlights: [number, number][] = [];
+  for (const { from, to } of matches) {
+    if (from < start || from >= end) continue;
+    // Only the chosen match may be cut: it alone can be longer than any snippet.
+    if (to > end && from !== best.from) continue;
+    const highlight: [number, number] = [from - start, Math.min(to, end) - start];
+    const last = highlights.at(-1);
+    if (last !== undefined && highlight[0] <= last[1]) last[1] = Math.max(last[1], highlight[1]);
+    else highlights.push(highlight);
+  }
+  return { snippet: plain.slice(start, end), highlights };
+}
+
+/** Behind the next space, if one comes before the match; never inside a character. */
+function startOfWord(plain: string, from: number, match: number): number {
+  if (from === 0 || plain[from - 1] === " ") return from;
+  const space = plain.indexOf(" ", from);
+  if (space !== -1 && space < match) return space + 1;
+  return isLowSurrogate(plain, from) ? from + 1 : from;
+}
+
+function endOfCharacter(plain: string, end: number): number {
+  return isLowSurrogate(plain, end) ? end + 1 : Math.min(end, plain.length);
+}
+
+function isLowSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

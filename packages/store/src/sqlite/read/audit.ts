@@ -1,7 +1,39 @@
+import { z } from "zod";
 import { type Audit, type Failed, StoreFailure } from "@holdfast/engine/ports";
-
 import type { Queries } from "./queries.ts";
 import type { Operations } from "../write/operations.ts";
+import type {
+  Derived,
+  LeaseRow,
+  Orphan,
+  PurgeRow,
+  RawBlob,
+  RawEvent,
+  SessionRow,
+} from "@holdfast/engine";
+import { blobId, ownerId, type SessionId, sessionId } from "@holdfast/protocol";
+import { blobIdOf } from "../../schema/payload.ts";
+import { text } from "../rows/columns.ts";
+import type { Connection, Row } from "../connection.ts";
+import {
+  decodeApproval,
+  decodeInput,
+  decodeLane,
+  decodeLease,
+  decodeRun,
+  decodeUsage,
+  decodeMark,
+  decodeMemoryTry,
+  decodeOutbox,
+} from "../rows/tables.ts";
+import {
+  decodeEventCells,
+  decodeEventRow,
+  eventColumns,
+  type EventRead,
+  readChain,
+} from "../rows/events.ts";
+import { decodeSession, readSession, sessionJson, sessionTables } from "../rows/sessions.ts";
 
 interface AuditDeps {
   readonly query: <Name extends keyof Queries>(
@@ -80,4 +112,188 @@ export function createAudit({ query: ask, write }: AuditDeps): Audit {
       orThrow(await write("replaceBlobRefs", { owner, refs }));
     },
   };
+}
+
+/** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
+export interface AuditQueries {
+  auditSessions(after: string, limit: number): SessionRow[];
+  auditEvents(session: SessionId, after: number, limit: number): RawEvent[];
+  auditDerived(session: SessionId): Derived | null;
+  auditLeases(): LeaseRow[];
+  auditBlobs(after: number, limit: number): { key: number; blob: RawBlob }[];
+  auditPurges(): PurgeRow[];
+  auditOrphans(): Orphan[];
+  auditIntegrity(): string[];
+}
+
+const derivedFrom = (table: string) => `
+  SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key WHERE r.session_key = ?`;
+
+const settledOf = `
+  WITH RECURSIVE chain (pos, prev) AS (
+    SELECT d.pos, d.prev FROM settled_chains c JOIN deltas d ON d.pos = c.last_delta WHERE c.session_key = ?
+    UNION ALL
+    SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
+  )
+  SELECT ${eventColumns} FROM chain JOIN deltas USING (pos) WHERE seq > ?`;
+
+const blobShape = z.object({
+  key: z.int(),
+  owner_id: ownerId,
+  id: blobId,
+  media_type: z.string(),
+  size: z.int(),
+  refs: z.int(),
+  created_at: z.int(),
+  bytes: z.instanceof(Uint8Array),
+});
+const purgeShape = z.object({
+  session_id: sessionId,
+  owner_id: ownerId,
+  at: z.int(),
+  events: z.int(),
+});
+
+/** Tables whose rows belong to a session, and what names a row of theirs to a person. */
+const ownedTables = [
+  ["events", "id"],
+  ["deltas", "id"],
+  ["live", "session_key"],
+  ["settled_chains", "last_delta"],
+  ["runs", "id"],
+  ["inputs", "message_id"],
+  ["approvals", "id"],
+  ["marks", "seq"],
+  ["memory_tries", "key"],
+  ["outbox", "delivery"],
+  ["lanes", "lane"],
+  ["leases", "kind"],
+  ["fences", "kind"],
+  ["session_tags", "tag"],
+  ["branches", "log_id"],
+  ["requests", "key"],
+] as const;
+
+export function auditQueries(connection: Connection): AuditQueries {
+  return {
+    auditSessions: (after, limit) =>
+      connection
+        .sql(
+          `SELECT ${sessionJson} AS session FROM ${sessionTables} WHERE s.id > ? ORDER BY s.id LIMIT ? + 0`,
+        )
+        .all(after, limit)
+        .map((row) => decodeSession(text(row, "session")).row),
+    auditEvents(id, after, limit) {
+      const key = keyOfAnyLog(connection, id);
+      if (key === null) return [];
+      const log = connection
+        .sql(
+          `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ? + 0`,
+        )
+        .all(key, after, limit);
+      const open = readChain(connection, readSession(connection, id)?.lastDelta ?? null, after);
+      const settled = connection.sql(settledOf).all(key, after);
+      return [
+        ...log.map((row) => rawEventOf(id, decodeEventRow(row), "log")),
+        ...open.map((cells) => rawEventOf(id, decodeEventCells(cells), "delta")),
+        ...settled.map((row) => rawEventOf(id, decodeEventRow(row), "pruned")),
+      ]
+        .toSorted((a, b) => a.seq - b.seq)
+        .slice(0, limit);
+    },
+    auditDerived(id) {
+      const session = readSession(connection, id);
+      if (session === null) return null;
+      const rows = (table: string) => connection.sql(derivedFrom(table)).all(session.key);
+      return {
+        session: session.row,
+        runs: rows("runs").map(decodeRun),
+        inputs: rows("inputs").map(decodeInput),
+        lanes: rows("lanes").map(decodeLane),
+        approvals: rows("approvals").map(decodeApproval),
+        marks: rows("marks").map(decodeMark),
+        memoryTries: rows("memory_tries").map(decodeMemoryTry),
+        outbox: rows("outbox").map(decodeOutbox),
+        usage: connection.sql("SELECT * FROM usage WHERE session_id = ?").all(id).map(decodeUsage),
+      };
+    },
+    auditLeases: () =>
+      connection
+        .sql(
+          "SELECT r.*, s.id AS session_id FROM leases r JOIN sessions s ON s.key = r.session_key",
+        )
+        .all()
+        .map(decodeLease),
+    auditBlobs: (after, limit) =>
+      connection
+        .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ? + 0")
+        .all(after, limit)
+        .map(rawBlobOf),
+    auditPurges: () => connection.sql("SELECT * FROM purges").all().map(purgeRowOf),
+    auditOrphans: () => ownedTables.flatMap(([table, name]) => orphansOf(connection, table, name)),
+    auditIntegrity: () =>
+      connection
+        .sql("PRAGMA integrity_check(100)")
+        .all()
+        .map((row) => String(row["integrity_check"]))
+        .filter((line) => line !== "ok"),
+  };
+}
+
+/** Also of a session that was purged, whose rows a branch may still read. */
+function keyOfAnyLog(connection: Connection, id: SessionId): number | null {
+  const row = connection
+    .sql(
+      "SELECT key FROM sessions WHERE id = ?1 UNION ALL SELECT session_key FROM purges WHERE session_id = ?1",
+    )
+    .get(id);
+  return row === undefined ? null : Number(row["key"]);
+}
+
+function rawEventOf(session: SessionId, read: EventRead, place: RawEvent["place"]): RawEvent {
+  if (read.status === "intact") return { session, seq: read.event.seq, event: read.event, place };
+  return { session, seq: read.seq, event: null, problem: `${read.id}: ${read.problem}`, place };
+}
+
+function rawBlobOf(row: Row): { key: number; blob: RawBlob } {
+  const { key, id, owner_id, media_type, size, refs, created_at, bytes } = blobShape.parse(row);
+  const intact = bytes.byteLength === size && blobIdOf(bytes) === id;
+  const blob = {
+    owner: owner_id,
+    id,
+    mediaType: media_type,
+    size,
+    refs,
+    createdAt: created_at,
+    intact,
+  };
+  return { key, blob };
+}
+
+function purgeRowOf(row: Row): PurgeRow {
+  const { session_id, owner_id, at, events } = purgeShape.parse(row);
+  return { session: session_id, owner: owner_id, at, events };
+}
+
+/** What a purged session may leave behind: rows of its log that a branch reads, and deltas that wait for their deletion. */
+const keptAfterPurge: Readonly<Record<string, string>> = {
+  requests: "AND r.session_key IS NOT NULL",
+  events: `
+    AND NOT EXISTS (
+      SELECT 1 FROM purges p JOIN branches b ON b.log_id = p.session_id
+       WHERE p.session_key = r.session_key AND r.seq <= b.upto)`,
+  deltas: "AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.session_key = r.session_key)",
+  settled_chains: "AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.session_key = r.session_key)",
+};
+
+function orphansOf(connection: Connection, table: string, name: string): Orphan[] {
+  return connection
+    .sql(
+      `SELECT ${name} AS name FROM ${table} r
+        WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = r.session_key)
+          ${keptAfterPurge[table] ?? ""}
+        LIMIT 1000`,
+    )
+    .all()
+    .map((row) => ({ table, key: String(row["name"]) }));
 }

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { connect } from "../connection.ts";
 import { openSqliteStore } from "../store.ts";
-import { outboxQueries } from "./read-outbox.ts";
+import { outboxQueries } from "./derived-rows.ts";
 
 const session = ids.make("session");
 const delivery = ids.make("delivery");

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { type FileState, type WriteOrigin, ForeignWriteDetector } from "./whose-writes.ts";
+import { type FileState, type WriteOrigin, ForeignWriteDetector } from "./watch.ts";
 
 /** A file with a process that writes to it and is told by its own transactions of others, and others who write too. */
 class World {

@@ -7,7 +7,7 @@ import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/op
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openSqliteStore, type SqliteStore } from "../store.ts";
-import { InlineReader } from "./near-reader.ts";
+import { InlineReader } from "./inline-reader.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-near-"));
 const file = join(folder, "store.db");

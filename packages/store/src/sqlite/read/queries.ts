@@ -26,15 +26,26 @@ import { z } from "zod";
 
 import { bytes, text } from "../rows/columns.ts";
 import type { Cells, Connection } from "../connection.ts";
-import { decodeInput, decodeLease, decodeRun } from "../rows/tables.ts";
+import {
+  decodeInput,
+  decodeLease,
+  decodeRun,
+  decodeRequest,
+  requestByKey,
+} from "../rows/tables.ts";
 import { type ChainPart, eventColumns } from "../rows/events.ts";
-import { decodeRequest, requestByKey } from "../rows/request-row.ts";
 import { readSession, type StoredSession } from "../rows/sessions.ts";
-import { type AuditQueries, auditQueries } from "./audit-queries.ts";
-import { type ApprovalQueries, approvalQueries } from "./derived-rows.ts";
-import { type MemoryQueries, memoryQueries } from "./read-memory.ts";
-import { type OutboxQueries, outboxQueries } from "./read-outbox.ts";
-import { type WorkQueries, workQueries } from "./work-queries.ts";
+import { type AuditQueries, auditQueries } from "./audit.ts";
+import {
+  type ApprovalQueries,
+  approvalQueries,
+  type MemoryQueries,
+  memoryQueries,
+  type OutboxQueries,
+  outboxQueries,
+  type WorkQueries,
+  workQueries,
+} from "./derived-rows.ts";
 import {
   type JournalPart,
   noDeltas,
@@ -44,7 +55,7 @@ import {
   readEntries,
   readEvents,
   readJournal,
-} from "./read-events.ts";
+} from "./events.ts";
 import { readList, readListJson } from "./list.ts";
 
 /** A snapshot whose events are still rows. */

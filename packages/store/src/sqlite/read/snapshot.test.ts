@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { openSqliteStore } from "../store.ts";
-import { readSnapshot } from "./whole-snapshot.ts";
+import { readSnapshot } from "./reads.ts";
 
 test("deltas that are cleared away while they are read make it read another instant", async () => {
   const session = await (await openTestSession(createReferenceStore())).row();

@@ -1,4 +1,18 @@
-import type { ApprovalRow, InputRow, LaneRow, LeaseRow, RunRow, UsageRow } from "@holdfast/engine";
+import { z } from "zod";
+import type {
+  ApprovalRow,
+  InputRow,
+  LaneRow,
+  LeaseRow,
+  RunRow,
+  UsageRow,
+  MarkRow,
+  MemoryChange,
+  MemoryTryRow,
+  OutboxRow,
+  RegisterRow,
+  RequestRow,
+} from "@holdfast/engine";
 import {
   approvalDecision,
   approvalDetails,
@@ -15,12 +29,13 @@ import {
   runState,
   type Seq,
   type SessionId,
+  type DeliveryId,
+  deliveryKind,
+  outboxState,
 } from "@holdfast/protocol";
-import { z } from "zod";
-
 import { holderSchema } from "../../identity.ts";
 import { bool, int, intOrNull, defineTable, text, textOrNull } from "./columns.ts";
-import type { Row } from "../connection.ts";
+import type { Row, Connection } from "../connection.ts";
 
 /** Rows name their session by its key and are read together with its id, as `session_id`. */
 export const runsTable = defineTable<RunRow>("runs", ["id"], {
@@ -196,5 +211,140 @@ export function decodeLease(row: Row): LeaseRow {
     fence: int(row, "fence") as Fence,
     holder: holderSchema.parse(JSON.parse(text(row, "holder"))),
     expiresAt: int(row, "expires_at"),
+  };
+}
+
+export const marksTable = defineTable<MarkRow>("marks", ["session_key", "seq"], {
+  session_key: (_, key) => key,
+  seq: (mark) => mark.seq,
+  run_id: (mark) => mark.runId,
+  provider: (mark) => mark.provider,
+  configuration: (mark) => mark.configuration,
+  at: (mark) => mark.at,
+});
+
+export function decodeMark(row: Row): MarkRow {
+  return {
+    session: text<SessionId>(row, "session_id"),
+    seq: int(row, "seq") as Seq,
+    runId: text<RunId>(row, "run_id"),
+    provider: text(row, "provider"),
+    configuration: text(row, "configuration"),
+    at: int(row, "at"),
+  };
+}
+
+export const memoryTriesTable = defineTable<MemoryTryRow>("memory_tries", ["session_key"], {
+  session_key: (_, key) => key,
+  key: (row) => row.key,
+  up_to: (row) => row.upTo,
+  tries: (row) => row.tries,
+  retry_at: (row) => row.retryAt,
+  code: (row) => row.code,
+  message: (row) => row.message,
+});
+
+export function decodeMemoryTry(row: Row): MemoryTryRow {
+  return {
+    session: text<SessionId>(row, "session_id"),
+    key: text(row, "key"),
+    upTo: int(row, "up_to") as Seq,
+    tries: int(row, "tries"),
+    retryAt: intOrNull(row, "retry_at"),
+    code: textOrNull(row, "code"),
+    message: textOrNull(row, "message"),
+  };
+}
+
+export function applyMemoryChange(connection: Connection, change: MemoryChange, key: number): void {
+  switch (change.do) {
+    case "mark":
+      return marksTable.put(connection, change.mark, key);
+    case "try":
+      return memoryTriesTable.put(connection, change.trying, key);
+    case "forget":
+      connection.sql("DELETE FROM marks WHERE session_key = ? AND seq <= ?").run(key, change.upTo);
+      connection.sql("DELETE FROM memory_tries WHERE session_key = ?").run(key);
+  }
+}
+
+export const outboxTable = defineTable<OutboxRow>(
+  "outbox",
+  ["session_key", "delivery", "chunk"],
+  {
+    session_key: (_, key) => key,
+    delivery: (row) => row.delivery,
+    chunk: (row) => row.chunk,
+    kind: (row) => row.kind,
+    lane: (row) => row.lane,
+    run_id: (row) => row.runId,
+    approval_id: (row) => row.approvalId,
+    inbound: (row) => row.inbound,
+    reply_to: (row) => row.replyTo,
+    text: (row) => row.text,
+    begun: (row) => row.begun,
+    state: (row) => row.state,
+    sent_from: (row) => row.from,
+    sent_to: (row) => row.to,
+    platform_id: (row) => row.platformId,
+    attempts: (row) => row.attempts,
+    retry_at: (row) => row.retryAt,
+    code: (row) => row.code,
+    message: (row) => row.message,
+    at: (row) => row.at,
+  },
+  ["inbound"],
+);
+
+export function decodeOutbox(row: Row): OutboxRow {
+  return {
+    session: text<SessionId>(row, "session_id"),
+    delivery: text<DeliveryId>(row, "delivery"),
+    chunk: int(row, "chunk"),
+    kind: deliveryKind.parse(row["kind"]),
+    lane: text<LaneKey>(row, "lane"),
+    runId: textOrNull<RunId>(row, "run_id"),
+    approvalId: textOrNull<ApprovalId>(row, "approval_id"),
+    inbound: textOrNull(row, "inbound"),
+    replyTo: textOrNull(row, "reply_to"),
+    text: textOrNull(row, "text"),
+    begun: int(row, "begun") as Seq,
+    state: outboxState.parse(row["state"]),
+    from: int(row, "sent_from"),
+    to: int(row, "sent_to"),
+    platformId: textOrNull(row, "platform_id"),
+    attempts: int(row, "attempts"),
+    retryAt: intOrNull(row, "retry_at"),
+    code: textOrNull(row, "code"),
+    message: textOrNull(row, "message"),
+    at: int(row, "at"),
+  };
+}
+
+export const registerByKey = "SELECT * FROM register WHERE owner_id = ? AND key = ?";
+
+export function decodeRegister(row: Row): RegisterRow {
+  return {
+    owner: text<OwnerId>(row, "owner_id"),
+    key: text(row, "key"),
+    value: text(row, "value"),
+    revision: int(row, "revision"),
+    at: int(row, "at"),
+  };
+}
+
+export const requestByKey = `
+  SELECT r.owner_id, r.key, r.hash, s.id AS session_id, r.answer, r.at
+    FROM requests r LEFT JOIN sessions s ON s.key = r.session_key
+   WHERE r.owner_id = ? AND r.key = ? AND r.at > ?`;
+
+export function decodeRequest(row: Row): RequestRow {
+  return {
+    owner: text<OwnerId>(row, "owner_id"),
+    key: text(row, "key"),
+    hash: text(row, "hash"),
+    session: textOrNull<SessionId>(row, "session_id"),
+    answer: text(row, "answer"),
+    at: int(row, "at"),
   };
 }

@@ -2,16 +2,13 @@ import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import { type OwnerId, seq } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { findSnippet } from "../../shared/search-text/search-text-snippet.ts";
+import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
-import { parseTerms, type Term } from "../../shared/search-text/search-text-terms.ts";
 import type { Connection, Row } from "../connection.ts";
-import { knownEvent, searchableTextOf } from "./documents.ts";
-import type { TokenFrequencies } from "./match-plan.ts";
-import { planMatch } from "./plan-match.ts";
-import { readProgress } from "./progress.ts";
+import { knownEvent, searchableTextOf, type DocRange, docsWithin } from "./documents.ts";
+import { type TokenFrequencies, planMatch } from "./match-plan.ts";
+import { readProgress } from "./indexer.ts";
 import type { StoreReader } from "./store-reader.ts";
-import { type DocRange, docsWithin } from "./stretches.ts";
 import { type VisibleSession, VisibleSessions } from "./visible-sessions.ts";
 
 export interface SearchPage {

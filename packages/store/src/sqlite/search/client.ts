@@ -6,7 +6,7 @@ import {
 } from "@holdfast/engine/ports";
 
 import { ThreadClient } from "../threads/thread-client.ts";
-import type { StepResult } from "./mender.ts";
+import type { StepResult } from "./service.ts";
 import type { SearchRequest } from "../threads/search.ts";
 
 export interface SqliteSearch extends Search {

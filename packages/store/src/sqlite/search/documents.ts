@@ -1,4 +1,6 @@
+import { crc32 } from "node:zlib";
 import type { SearchRole } from "@holdfast/engine";
+import { type Token, tokensOf } from "../../shared/search-text/tokens.ts";
 import { emptySession, foldSessionRow } from "@holdfast/engine/log";
 import {
   decodeEvent,
@@ -8,9 +10,25 @@ import {
   textOf,
   type TitleSource,
 } from "@holdfast/protocol";
-
-import type { Row } from "../connection.ts";
+import type { Row, Connection } from "../connection.ts";
 import { decodeEventRow } from "../rows/events.ts";
+import { foldText, snippetText } from "../../shared/search-text/fold.ts";
+
+/**
+ * Tokens that say whose a document is, where it stands and who spoke, so that a filter is one more list to intersect.
+ * Hits are checked against the store anyway: two owners with one token cost time, and show nothing.
+ */
+export function ownerToken(owner: string): Token {
+  return `=o${crc32(owner).toString(36)}`;
+}
+
+export function sessionToken(key: number): Token {
+  return `=s${key.toString(36)}`;
+}
+
+export function roleToken(role: SearchRole): Token {
+  return `=r${role}`;
+}
 
 /** Types of events whose words are searched. */
 const searchableTypes = [
@@ -86,4 +104,98 @@ export function titleFrom(
   const { title, titleSource } = foldSessionRow(before, { kind: "known", event });
   if (title === null || titleSource === null || title === before.title) return undefined;
   return { title, source: titleSource };
+}
+
+export interface DocumentTimes {
+  readonly first: number;
+  readonly last: number;
+  readonly minAt: number;
+  readonly maxAt: number;
+}
+
+const stretchLength = 512;
+
+/** Adds documents to the newest stretch, or begins another when that is long enough. */
+function recordTimes(index: Connection, { first, last, minAt, maxAt }: DocumentTimes): void {
+  const newest = index
+    .sql("SELECT first_doc FROM stretches ORDER BY first_doc DESC LIMIT 1")
+    .get()?.["first_doc"];
+  if (newest === undefined || first - Number(newest) >= stretchLength) {
+    index.sql("INSERT INTO stretches VALUES (?, ?, ?, ?)").run(first, last, minAt, maxAt);
+    return;
+  }
+  index
+    .sql(
+      `UPDATE stretches SET last_doc = ?, min_at = min(min_at, ?), max_at = max(max_at, ?)
+        WHERE first_doc = ?`,
+    )
+    .run(last, minAt, maxAt, newest);
+}
+
+export interface DocRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** All documents of a time are in this range; not all in it are of that time. */
+export function docsWithin(index: Connection, since: number, until: number): DocRange | undefined {
+  const row = index
+    .sql(
+      `SELECT min(first_doc) AS "from", max(last_doc) AS "to" FROM stretches
+        WHERE max_at >= ? AND min_at <= ?`,
+    )
+    .get(since, until);
+  if (row === undefined || row["from"] === null) return undefined;
+  return { from: Number(row["from"]), to: Number(row["to"]) };
+}
+
+export interface DocumentSource {
+  readonly pos: number;
+  readonly at: number;
+  readonly key: number;
+  readonly owner: string;
+}
+
+/** Gives the documents of one step their numbers, tokens and times. */
+export class DocumentWriter {
+  readonly #index: Connection;
+  readonly #first: number;
+  next: number;
+  #minAt = Infinity;
+  #maxAt = -Infinity;
+
+  constructor(index: Connection, next: number) {
+    this.#index = index;
+    this.#first = next;
+    this.next = next;
+  }
+
+  add({ pos, at, key, owner }: DocumentSource, { role, text }: SearchableText): number {
+    const id = this.next++;
+    const tokens = tokensOf(foldText(snippetText(text)));
+    tokens.add(ownerToken(owner)).add(sessionToken(key)).add(roleToken(role));
+    const place = pos * 2 + (role === "title" ? 1 : 0);
+    this.#index.sql("INSERT INTO documents VALUES (?, ?)").run(id, place);
+    this.#index
+      .sql("INSERT INTO postings (rowid, tokens) VALUES (?, ?)")
+      .run(id, [...tokens].join(" "));
+    this.#minAt = Math.min(this.#minAt, at);
+    this.#maxAt = Math.max(this.#maxAt, at);
+    return id;
+  }
+
+  finish(): void {
+    if (this.next === this.#first) return;
+    recordTimes(this.#index, {
+      first: this.#first,
+      last: this.next - 1,
+      minAt: this.#minAt,
+      maxAt: this.#maxAt,
+    });
+  }
+}
+
+export function dropDocument(index: Connection, id: number): void {
+  index.sql("DELETE FROM postings WHERE rowid = ?").run(id);
+  index.sql("DELETE FROM documents WHERE id = ?").run(id);
 }

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 
 import { connect, type Connection } from "../connection.ts";
-import { createPrivateFile } from "../make-private.ts";
+import { createPrivateFile } from "../database-file.ts";
 
 /** "HOLS": marks the file as an index of ours. */
 const applicationId = 0x484f_4c53;

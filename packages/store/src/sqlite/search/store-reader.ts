@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import type { Connection, Row } from "../connection.ts";
 import { indexedTypes } from "./documents.ts";
-import type { StoreHead } from "./progress.ts";
+import type { StoreHead } from "./indexer.ts";
 
 /** The store itself could not be read. It says nothing about the index. */
 export class StoreUnreadable extends Error {}

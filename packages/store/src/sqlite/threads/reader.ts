@@ -5,9 +5,9 @@ import { z } from "zod";
 import { connect, type Connection } from "../connection.ts";
 import { isBusy } from "../errors.ts";
 import { createQueries, type Queries } from "../read/queries.ts";
-import { type Wake, HeadWatcher } from "../read/watchers.ts";
+import { type Wake, HeadWatcher } from "../read/watch.ts";
 import { serveThread } from "./thread-server.ts";
-import { WriteCounter } from "./write-tally.ts";
+import { WriteCounter } from "./shared-memory.ts";
 
 /** The thread that reads, so that no read ever holds the event loop up. */
 export type ReaderRequest =

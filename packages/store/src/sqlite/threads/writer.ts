@@ -2,15 +2,13 @@ import { workerData } from "node:worker_threads";
 
 import { z } from "zod";
 
-import { WakeSignal } from "./shared-memory.ts";
-import { connect } from "../connection.ts";
+import { WakeSignal, WriteCounter } from "./shared-memory.ts";
+import { connect, installedProbe } from "../connection.ts";
 import { FileIdentity } from "../database-file.ts";
 import { migrate } from "../migrate.ts";
-import { installedProbe } from "../probe.ts";
 import { serveBlockingThread } from "./thread-server.ts";
 import { GroupWriter } from "../write/group-writer.ts";
 import { type Operation } from "../write/operations.ts";
-import { WriteCounter } from "./write-tally.ts";
 
 /** The one thread of a process that writes. */
 export type WriterRequest =

@@ -36,9 +36,9 @@ import {
   lanesTable,
   runsTable as runTable,
   usageTable,
+  applyMemoryChange,
+  outboxTable,
 } from "../rows/tables.ts";
-import { applyMemoryChange } from "../rows/memory-rows.ts";
-import { outboxTable } from "../rows/outbox-rows.ts";
 import { text } from "../rows/columns.ts";
 import { appendDelta, appendEvent, decodeEventCells, readChain } from "../rows/events.ts";
 import { insertSession, updateSession, writeTags } from "../rows/sessions.ts";

@@ -14,17 +14,14 @@ import type {
   RequestRow,
 } from "@holdfast/engine";
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
-
 import type { Connection } from "../connection.ts";
-import { keepRequest } from "./keep-request.ts";
-import { pruneRows } from "./prune.ts";
 import { purgeSession } from "./purge.ts";
-import { putRegister } from "./put-register.ts";
 import type { SessionCache } from "./session-cache.ts";
-import { type NewBlob, storeBlob, writeBlobRefs } from "./write-blob.ts";
 import { writeCommit } from "./commit.ts";
 import { replaceDerived } from "./repair.ts";
 import { acquireLease, releaseLease, renewLeases } from "./leases.ts";
+import { answerRetentionMs } from "@holdfast/engine/ports";
+import { decodeRequest, requestByKey, decodeRegister, registerByKey } from "../rows/tables.ts";
 
 /** Everything that can be written, with what it answers. Each may be sent again after an unknown end. */
 export interface Operations {
@@ -90,4 +87,133 @@ export function runOperation(
       writeBlobRefs(connection, request.owner, request.refs);
       return { status: "replaced" };
   }
+}
+
+/** One whose time is over makes room for the next under its key. */
+const insertRequest = `
+  INSERT INTO requests (owner_id, key, hash, session_key, answer, at)
+  SELECT ?1, ?2, ?3, (SELECT key FROM sessions WHERE id = ?4), ?5, ?6
+   WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM sessions WHERE id = ?4)
+  ON CONFLICT (owner_id, key) DO UPDATE
+    SET hash = excluded.hash, session_key = excluded.session_key, answer = excluded.answer, at = excluded.at
+  WHERE requests.at <= excluded.at - ${answerRetentionMs}`;
+
+function keepRequest(
+  connection: Connection,
+  request: Omit<RequestRow, "at">,
+  at: number,
+): { status: "kept"; row: RequestRow } {
+  const { owner, key, hash, session, answer } = request;
+  connection.sql(insertRequest).run(owner, key, hash, session, answer, at);
+  const row = connection.sql(requestByKey).get(owner, key, at - answerRetentionMs);
+  return { status: "kept", row: row === undefined ? { ...request, at } : decodeRequest(row) };
+}
+
+function deleteExpiredRequests(connection: Connection, limit: number, now: number): number {
+  const { changes } = connection
+    .sql(
+      `DELETE FROM requests WHERE (owner_id, key) IN (
+         SELECT owner_id, key FROM requests WHERE at <= ? ORDER BY at LIMIT ? + 0)`,
+    )
+    .run(now - answerRetentionMs, limit);
+  return Number(changes);
+}
+
+const upsertRegister = `
+  INSERT INTO register (owner_id, key, value, revision, at) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (owner_id, key) DO UPDATE
+    SET value = excluded.value, revision = excluded.revision, at = excluded.at`;
+
+/** The one who has seen the last revision writes the next. */
+function putRegister(
+  connection: Connection,
+  { owner, key, value, expect }: RegisterChange,
+  at: number,
+): Exclude<RegisterResult, { status: "failed" }> {
+  const stored = connection.sql(registerByKey).get(owner, key);
+  const row = stored === undefined ? null : decodeRegister(stored);
+  if ((row?.revision ?? 0) !== expect) return { status: "moved", row };
+  const revision = expect + 1;
+  connection.sql(upsertRegister).run(owner, key, value, revision, at);
+  return { status: "put", row: { owner, key, value, revision, at } };
+}
+
+export interface NewBlob {
+  readonly owner: OwnerId;
+  readonly id: BlobId;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
+const blobGraceMs = 24 * 60 * 60 * 1000;
+
+/** Bytes that are there already stay; their grace begins anew, since someone is about to name them. */
+function storeBlob(
+  connection: Connection,
+  blob: NewBlob,
+  now: number,
+): { status: "stored"; id: BlobId; size: number } {
+  connection
+    .sql(
+      `INSERT INTO blobs (owner_id, id, media_type, size, refs, created_at, bytes) VALUES (?, ?, ?, ?, 0, ?, ?)
+       ON CONFLICT (owner_id, id) DO UPDATE SET created_at = excluded.created_at`,
+    )
+    .run(blob.owner, blob.id, blob.mediaType, blob.bytes.byteLength, now, blob.bytes);
+  return { status: "stored", id: blob.id, size: blob.bytes.byteLength };
+}
+
+function deleteUnreferencedBlobs(connection: Connection, limit: number, now: number): number {
+  const { changes } = connection
+    .sql(
+      `DELETE FROM blobs WHERE key IN (
+         SELECT key FROM blobs WHERE refs = 0 AND created_at <= ? ORDER BY created_at LIMIT ? + 0)`,
+    )
+    .run(now - blobGraceMs, limit);
+  return Number(changes);
+}
+
+function writeBlobRefs(
+  connection: Connection,
+  owner: BlobRow["owner"],
+  refs: ReadonlyMap<BlobId, number>,
+): void {
+  connection.sql("UPDATE blobs SET refs = 0 WHERE owner_id = ?").run(owner);
+  const set = connection.sql("UPDATE blobs SET refs = ? WHERE owner_id = ? AND id = ?");
+  for (const [id, count] of refs) set.run(count, owner, id);
+}
+
+const settledChainSql = `
+  WITH RECURSIVE chain (pos, prev) AS (
+    SELECT pos, prev FROM deltas WHERE pos = ?
+    UNION ALL
+    SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
+    LIMIT ? + 0
+  )
+  SELECT pos, prev FROM chain`;
+
+/** Deletes settled deltas from the end of their chains, and blobs that nobody names: never more than `limit` rows. */
+function pruneRows(connection: Connection, limit: number, now: number): number {
+  let left = limit;
+  while (left > 0) {
+    const chain = connection
+      .sql("SELECT last_delta, session_key FROM settled_chains LIMIT 1")
+      .get();
+    if (chain === undefined) break;
+    left -= pruneChain(connection, Number(chain["last_delta"]), Number(chain["session_key"]), left);
+  }
+  if (left > 0) left -= deleteUnreferencedBlobs(connection, left, now);
+  if (left > 0) left -= deleteExpiredRequests(connection, left, now);
+  return limit - left;
+}
+
+function pruneChain(connection: Connection, last: number, session: number, limit: number): number {
+  const rows = connection.sql(settledChainSql).all(last, limit);
+  const drop = connection.sql("DELETE FROM deltas WHERE pos = ?");
+  for (const row of rows) drop.run(Number(row["pos"]));
+  const rest = rows.at(-1)?.["prev"] ?? null;
+  connection.sql("DELETE FROM settled_chains WHERE last_delta = ?").run(last);
+  if (rest !== null)
+    connection.sql("INSERT INTO settled_chains VALUES (?, ?)").run(Number(rest), session);
+  return rows.length;
 }

@@ -1,9 +1,16 @@
 import type { Derived } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { approvalsTable, inputsTable, lanesTable, runsTable, usageTable } from "../rows/tables.ts";
-import { marksTable, memoryTriesTable } from "../rows/memory-rows.ts";
-import { outboxTable } from "../rows/outbox-rows.ts";
+import {
+  approvalsTable,
+  inputsTable,
+  lanesTable,
+  runsTable,
+  usageTable,
+  marksTable,
+  memoryTriesTable,
+  outboxTable,
+} from "../rows/tables.ts";
 import { readSession, updateSession, writeTags } from "../rows/sessions.ts";
 import type { SessionCache } from "./session-cache.ts";
 

@@ -1,5 +1,4 @@
 import { strict as assert } from "node:assert";
-
 import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import {
   aCut,
@@ -15,7 +14,6 @@ import {
   anInput,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { expectedFinds, hostileQueries, searchLines } from "./indexed-search-texts.ts";
 import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
 /** Everything that a query finds, page by page, once the index is up to date. */
@@ -293,4 +291,58 @@ export const indexedSearchCases: readonly StoreCase[] = [
       assertSameJson(await searchAll(branch, { text: "conch" }), []);
     },
   },
+];
+
+/** What is said, one message each. */
+export const searchLines = [
+  "The tide rises at noon, the tide falls.",
+  "Interfaces are printed by the printer",
+  "今日は東京タワーへ行きました",
+  "Crème BRÛLÉE for two",
+  'He said "high tide" and left; 100% sure, a_b and C++',
+  "done 🎉 at last",
+];
+/** A query, and which of the lines it finds, newest first. */
+export const expectedFinds: readonly (readonly [string, readonly number[]])[] = [
+  ["tide", [4, 0]],
+  ["TIDE", [4, 0]],
+  ["terfac", [1]],
+  ["print", [1]],
+  ["prin*", [1]],
+  ["rinte*", []],
+  ['"tide rises"', [0]],
+  ['"tide rise"', []],
+  ['"rises tide"', []],
+  ['"high tide"', [4]],
+  ["high tide", [4]],
+  ["noon printer", []],
+  ["at", [5, 0]],
+  ["東京", [2]],
+  ["タワー", [2]],
+  ["京都", []],
+  ["creme brulee", [3]],
+  ["crème", [3]],
+  ["100%", [4]],
+  ["a_b", [4]],
+  ["c++", [4]],
+  ["🎉", [5]],
+  ["last 🎉", [5]],
+];
+/** Texts that a query language, a database or a regular expression could stumble over. */
+export const hostileQueries = [
+  ...'" "" \' * tide*rises ^tide text:tide - ((( \\ % _ {a} $1 ?'.split(" "),
+  "tide AND",
+  "NEAR(tide noon)",
+  "a OR b",
+  "{a b}: c",
+  "tide\0",
+  "\ud800",
+  "\u202e",
+  "",
+  "   ",
+  "'; DROP TABLE events; --",
+  "🎉".repeat(200),
+  "a".repeat(100_000),
+  "a ".repeat(5_000),
+  '"'.repeat(999),
 ];

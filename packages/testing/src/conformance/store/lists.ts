@@ -12,8 +12,12 @@ import {
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase, StoreHarness } from "../harness.ts";
-import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
-import { readListPage } from "../../fixtures/read-page.ts";
+import {
+  type TestSession,
+  openTestSession,
+  assertSameJson,
+  readListPage,
+} from "../../fixtures/open-session.ts";
 
 type Settings = EventData<"session.created">;
 

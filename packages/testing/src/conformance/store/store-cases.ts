@@ -1,6 +1,5 @@
 import type { StoreCase } from "../harness.ts";
-import { answerCases } from "./answers.ts";
-import { approvalCases } from "./approvals.ts";
+import { answerCases, approvalCases } from "./approvals.ts";
 import { auditCases } from "./audits.ts";
 import { blobCases } from "./blobs.ts";
 import { branchCases } from "./branches.ts";
@@ -14,9 +13,8 @@ import { memoryCases } from "./memory.ts";
 import { outboxCases } from "./outbox.ts";
 import { ownerCases } from "./owners.ts";
 import { readCases } from "./reads.ts";
-import { registerCases } from "./key-values.ts";
+import { registerCases, requestCases } from "./key-values.ts";
 import { refusalCases } from "./refusals.ts";
-import { requestCases } from "./requests.ts";
 import { textCases } from "./texts.ts";
 import { timeCases } from "./times.ts";
 import { trashCases } from "./trash.ts";

@@ -17,8 +17,8 @@ import {
   assertPresent,
   assertSameJson,
   textsOf,
+  readListPage,
 } from "../../fixtures/open-session.ts";
-import { readListPage } from "../../fixtures/read-page.ts";
 
 const awkward = [
   "NUL \0 inside",

@@ -7,9 +7,8 @@ import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
 import { LaneList, OutboxList } from "./traffic.tsx";
 import { platformName } from "./lane-name.ts";
-import { FactList, SettingsGroup } from "../part.tsx";
+import { FactList, SettingsGroup, useInterval, useHostQuery } from "../settings-group.tsx";
 import { Webhooks } from "./webhooks.tsx";
-import { useInterval, useHostQuery } from "../settings-group.tsx";
 
 /** Does what was asked for, says what became of it, and looks again. */
 export type RunRequest = <T>(

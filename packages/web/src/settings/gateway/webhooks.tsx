@@ -1,7 +1,7 @@
 import type { GatewayView, WebhookView } from "@holdfast/protocol";
 import { type FormEvent, useState } from "react";
 import { problemText, useApp } from "../../app-context.ts";
-import { CopyButton } from "../../ui/copy-button.tsx";
+import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";

@@ -1,14 +1,14 @@
 import type { ScheduleView, SessionId } from "@holdfast/protocol";
 import { useState } from "react";
 import { useApp } from "../../app-context.ts";
-import { linkProps } from "../../router/link-to.ts";
+import { linkProps } from "../../router/router.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
 import { type KnownNames, laneName } from "../gateway/lane-name.ts";
-import { FactList } from "../part.tsx";
+import { FactList } from "../settings-group.tsx";
 import {
   isFailedOutcome,
   describeNext,

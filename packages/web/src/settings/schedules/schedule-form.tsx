@@ -10,8 +10,7 @@ import {
   type ScheduleDraft,
   parseTarget,
 } from "./schedule-draft.ts";
-import { ScheduleTimeFields } from "./schedule-fields.tsx";
-import { ScheduleTargetField } from "./schedule-where.tsx";
+import { ScheduleTimeFields, ScheduleTargetField } from "./schedule-fields.tsx";
 import { localTimeZone, describeRefusal } from "./format-schedule.ts";
 
 interface ScheduleFormProps {

@@ -5,10 +5,9 @@ import { problemText, useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
 import type { KnownNames } from "../gateway/lane-name.ts";
-import { SettingsGroup } from "../part.tsx";
+import { SettingsGroup, useInterval, useHostQuery } from "../settings-group.tsx";
 import { ScheduleCard } from "./schedule-card.tsx";
 import { ScheduleForm } from "./schedule-form.tsx";
-import { useInterval, useHostQuery } from "../settings-group.tsx";
 import { useSessionTitles } from "../use-titles.ts";
 
 const texts = strings.schedules;

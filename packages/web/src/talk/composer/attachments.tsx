@@ -1,6 +1,9 @@
-import { type Attachment } from "@holdfast/protocol";
-import { createClient, type Fetch } from "@holdfast/client";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { type Attachment, type BlobId } from "@holdfast/protocol";
+import { createClient, type Fetch } from "@holdfast/client";
+import { Icon } from "../../ui/icons.tsx";
+import { strings } from "../../strings/strings.ts";
+import { blobHref } from "../transcript/attachment-view.tsx";
 
 const maxFileBytes = 25 * 1024 * 1024;
 
@@ -96,4 +99,59 @@ function fetchWithProgress(onProgress: (sent: number) => void): Fetch {
       init.signal?.addEventListener("abort", () => request.abort());
       request.send(init.body as Blob);
     });
+}
+
+interface AttachmentChipsProps {
+  readonly attachments: readonly Attachment[];
+  readonly uploads: readonly Upload[];
+  readonly onRemove: (blobId: BlobId) => void;
+  readonly onStop: (key: number) => void;
+}
+
+/** What will go with the message, and what is still on its way. */
+export function AttachmentChips({ attachments, uploads, onRemove, onStop }: AttachmentChipsProps) {
+  if (attachments.length === 0 && uploads.length === 0) return null;
+  return (
+    <ul className="chips">
+      {attachments.map((each) => {
+        const name = each.name ?? strings.talk.label;
+        return (
+          <li key={each.blobId} className="chip">
+            {each.type === "image" ? (
+              <img src={blobHref(each.blobId)} alt="" />
+            ) : (
+              <Icon name="file" />
+            )}
+            <span>{name}</span>
+            <RemoveButton name={name} onRemove={() => onRemove(each.blobId)} />
+          </li>
+        );
+      })}
+      {uploads.map(({ key, name, sent }) => (
+        <li key={key} className="chip">
+          <progress
+            value={sent}
+            aria-label={strings.composer.uploading(name, Math.round(sent * 100))}
+          />
+          <span>{name}</span>
+          <RemoveButton name={name} onRemove={() => onStop(key)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function RemoveButton({ name, onRemove }: { name: string; onRemove: () => void }) {
+  const label = strings.composer.detach(name);
+  return (
+    <button
+      type="button"
+      className="icon-button small"
+      aria-label={label}
+      title={label}
+      onClick={onRemove}
+    >
+      <Icon name="close" />
+    </button>
+  );
 }

@@ -15,11 +15,10 @@ import { Icon } from "../../ui/icons.tsx";
 import { Listbox, optionId } from "../../ui/listbox.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { strings } from "../../strings/strings.ts";
-import { AttachmentChips } from "./chips.tsx";
+import { AttachmentChips, useUploads } from "./attachments.tsx";
 import { emptyDraft, useDraft } from "./draft.ts";
 import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
 import type { MessageContent } from "../store/unsent-messages.ts";
-import { useUploads } from "./attachments.tsx";
 
 interface ComposerProps {
   readonly draftName: string;

@@ -9,9 +9,15 @@ import {
 } from "@holdfast/client";
 import { type RunId, type Seq, type SessionId, type StreamStatus } from "@holdfast/protocol";
 
-import { firstOrderedSeq } from "./entry-ranges.ts";
-import { type DetachedRange, loadRangeAround, joinToTail, loadNewer } from "./island.ts";
-import { trimEntries, type VisibleRange } from "./stretch.ts";
+import {
+  firstOrderedSeq,
+  type DetachedRange,
+  loadRangeAround,
+  joinToTail,
+  loadNewer,
+  trimEntries,
+  type VisibleRange,
+} from "./entry-ranges.ts";
 
 /** What the page knows of one conversation: what the reducer says, and which stretch of it is looked at. */
 export interface ConversationView {

@@ -2,7 +2,7 @@ import { emptySessionRead, type Client, createClient, startState } from "@holdfa
 import { type EntryView, ids, type OwnerId, type Seq } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type DetachedRange, loadRangeAround, joinToTail, loadNewer } from "./island.ts";
+import { type DetachedRange, loadRangeAround, joinToTail, loadNewer } from "./entry-ranges.ts";
 
 const id = ids.make("session");
 

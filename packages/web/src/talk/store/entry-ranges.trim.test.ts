@@ -2,8 +2,7 @@ import { emptySessionRead, prependEntries, type SessionState, startState } from 
 import { type EntryView, ids, type OwnerId, type Seq } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type DetachedRange, joinToTail } from "./island.ts";
-import { type LoadedEntries, trimEntries } from "./stretch.ts";
+import { type DetachedRange, joinToTail, type LoadedEntries, trimEntries } from "./entry-ranges.ts";
 
 const id = ids.make("session");
 const page = 100;

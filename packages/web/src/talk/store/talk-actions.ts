@@ -10,7 +10,7 @@ import type {
 import { createContext, use } from "react";
 import { type AppDeps, problemText } from "../../app-context.ts";
 import { hrefOf } from "../../router/routes.ts";
-import { copyText } from "../../ui/copy-button.tsx";
+import { copyText } from "../../ui/copy-and-save.tsx";
 import { strings } from "../../strings/strings.ts";
 
 /** What a person can do to a conversation. Each is an intention that the host decides; the page shows what became of it. */

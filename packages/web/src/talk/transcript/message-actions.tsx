@@ -1,6 +1,6 @@
 import { type MessageEntry, textOf } from "@holdfast/protocol";
 import { useState } from "react";
-import { CopyButton } from "../../ui/copy-button.tsx";
+import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../../ui/menu.tsx";
 import { strings } from "../../strings/strings.ts";

@@ -4,7 +4,7 @@ import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
 import { formatDay } from "../../ui/format-time.ts";
 import { strings } from "../../strings/strings.ts";
-import { Message } from "./talk-message.tsx";
+import { Message } from "./message.tsx";
 import { PendingView } from "../composer/queue.tsx";
 import { sameRow, type Row } from "./rows.ts";
 import type { UnsentStore } from "../store/unsent-messages.ts";

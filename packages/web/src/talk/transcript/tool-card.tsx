@@ -4,10 +4,15 @@ import { SessionLink } from "../../sessions/session-link.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
-import { ApprovalCard } from "./talk-approval-card.tsx";
+import { ApprovalCard } from "./approval-card.tsx";
 import { blobHref } from "./attachment-view.tsx";
-import { ToolArguments, ToolDuration, ToolOutput } from "./tool-parts.tsx";
-import { toolHeadline, toolIcon } from "./tool-details.tsx";
+import {
+  ToolArguments,
+  ToolDuration,
+  ToolOutput,
+  toolHeadline,
+  toolIcon,
+} from "./tool-details.tsx";
 
 interface ToolCardProps {
   readonly name: string;

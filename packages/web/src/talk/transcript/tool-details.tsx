@@ -1,6 +1,9 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { strings } from "../../strings/strings.ts";
-import type { Json } from "@holdfast/protocol";
+import type { Json, LiveTool } from "@holdfast/protocol";
 import type { IconName } from "../../ui/icons.tsx";
+import { CopyButton } from "../../ui/copy-and-save.tsx";
+import { stripAnsi, revealInvisible } from "../../ui/markdown/safe-text.ts";
 
 /** What a call is about, in one line. Tools name their main argument in one of these ways. */
 const mainArguments = ["command", "path", "file", "url", "query", "pattern", "text", "name"];
@@ -27,7 +30,7 @@ export function toolIcon(name: string): IconName {
 export type DiffLine = { readonly kind: "added" | "removed" | "same"; readonly text: string };
 
 /** What a call changes, as far as its own arguments say it: nothing is read from anywhere. */
-export function diffOf(input: Json): readonly DiffLine[] | null {
+function diffOf(input: Json): readonly DiffLine[] | null {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
   const patch = textAt(input, ["patch", "diff"]);
   if (patch !== null) return patch.split("\n").map(patchLine);
@@ -78,4 +81,79 @@ export function withWorkspaceName(shown: string, place: string | undefined): str
   if (at === -1 || (end !== -1 && at > end)) return shown;
   const rest = shown.slice(at + ` in ${place}`.length);
   return `${shown.slice(0, at)} in ${strings.approval.ownWorkspace}${rest}`;
+}
+
+/** What exactly is run. An edit is shown as what it changes. */
+export function ToolArguments({ input }: { input: Json }) {
+  const changes = diffOf(input);
+  if (changes !== null)
+    return (
+      <LabelledBlock label={strings.tool.changes}>
+        <pre className="diff" dir="ltr">
+          {changes.map((line, index) => (
+            <span key={index} className={line.kind}>
+              {revealInvisible(line.text)}
+              {"\n"}
+            </span>
+          ))}
+        </pre>
+      </LabelledBlock>
+    );
+  const text = JSON.stringify(input, null, 2);
+  if (text === "{}" || text === "null") return null;
+  return (
+    <LabelledBlock label={strings.tool.arguments} copy={text}>
+      <pre dir="ltr">{revealInvisible(text)}</pre>
+    </LabelledBlock>
+  );
+}
+
+const maxShownLength = 40_000;
+
+/** Stays at its end while it grows, until somebody scrolls up in it. */
+export function ToolOutput({ text, isGrowing }: { text: string; isGrowing: boolean }) {
+  const place = useRef<HTMLPreElement>(null);
+  const shown = stripAnsi(text.length > maxShownLength ? text.slice(-maxShownLength) : text);
+  useEffect(() => {
+    const pre = place.current;
+    if (pre === null || !isGrowing) return;
+    if (pre.scrollHeight - pre.scrollTop - pre.clientHeight < 120) pre.scrollTop = pre.scrollHeight;
+  });
+  return (
+    <LabelledBlock label={strings.tool.output} copy={text}>
+      <pre ref={place} dir="ltr">
+        {shown === "" && !isGrowing ? strings.tool.noOutput : shown}
+      </pre>
+    </LabelledBlock>
+  );
+}
+
+interface LabelledBlockProps {
+  readonly label: string;
+  readonly copy?: string;
+  readonly children: ReactNode;
+}
+
+export function LabelledBlock({ label, copy, children }: LabelledBlockProps) {
+  return (
+    <div className="tool-part">
+      <div className="tool-label">
+        <span>{label}</span>
+        {copy !== undefined && <CopyButton text={copy} label={strings.common.copy} />}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export function ToolDuration({ tool }: { tool: LiveTool }) {
+  const [now, setNow] = useState(() => Date.now());
+  const isRunning = tool.endedAt === null;
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const ms = Math.max(0, (tool.endedAt ?? now) - tool.startedAt);
+  return <span className="tool-time">{strings.tool.seconds(ms)}</span>;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { strings } from "../../strings/strings.ts";
-import { CopyButton } from "../copy-button.tsx";
+import { CopyButton } from "../copy-and-save.tsx";
 import { revealInvisible } from "./safe-text.ts";
 import { type SafeHtml, sanitiseCode } from "./sanitise.ts";
 

@@ -1,7 +1,7 @@
 import { memo, useState } from "react";
 import { useDrawing } from "../../drawing/use-drawing.ts";
 import { strings } from "../../strings/strings.ts";
-import { CopyButton } from "../copy-button.tsx";
+import { CopyButton } from "../copy-and-save.tsx";
 import { useShade } from "../theme.ts";
 import { CodeBlock } from "./code-block.tsx";
 

@@ -1,10 +1,53 @@
-import { memo, useEffect } from "react";
+import { createElement, type CSSProperties, type ReactNode, memo, useEffect } from "react";
+import type { TreeNode } from "../../drawing/jobs.ts";
 import { useDrawing } from "../../drawing/use-drawing.ts";
 import { strings } from "../../strings/strings.ts";
-import { CopyButton } from "../copy-button.tsx";
+import { CopyButton } from "../copy-and-save.tsx";
 import { CodeBlock } from "./code-block.tsx";
-import { renderTree } from "./formula-tree.tsx";
 import { revealInvisible } from "./safe-text.ts";
+
+const allowedTags = new Set(
+  "span svg path line math semantics annotation mrow mi mo mn ms mtext mspace mfrac msup msub msubsup mover munder munderover msqrt mroot mtable mtr mtd mstyle mpadded mphantom menclose".split(
+    " ",
+  ),
+);
+const allowedAttributes = new Set(
+  "class d x1 x2 y1 y2 width height viewBox preserveAspectRatio stroke-width xmlns encoding display mathvariant stretchy fence separator accent accentunder displaystyle scriptlevel linethickness columnalign columnspacing rowspacing columnlines rowlines lspace rspace minsize maxsize depth voffset notation aria-hidden".split(
+    " ",
+  ),
+);
+const allowedStyles = new Set(
+  "height width min-width max-width top bottom left margin-left margin-right margin-top margin-bottom padding-left padding-right vertical-align border-bottom-width border-top-width border-right-width border-left-width border-width border-style border-color border-right-style border-top-style border-bottom-style color background-color text-shadow position".split(
+    " ",
+  ),
+);
+const attributeNames: Readonly<Record<string, string>> = {
+  class: "className",
+  "stroke-width": "strokeWidth",
+};
+
+/** Elements of a formula, and nothing else that a frame might answer with: no link, no picture, no handler, no place outside. */
+function renderTree(node: TreeNode | string, key = 0): ReactNode {
+  if (typeof node === "string") return node;
+  if (!allowedTags.has(node.tag)) return null;
+  const given: Record<string, unknown> = { key, style: styleOf(node) };
+  for (const [name, value] of Object.entries(node.attributes))
+    if (allowedAttributes.has(name)) given[attributeNames[name] ?? name] = value;
+  return createElement(node.tag, given, ...node.children.map((child, at) => renderTree(child, at)));
+}
+
+function styleOf({ style }: TreeNode): CSSProperties | undefined {
+  const kept = Object.entries(style).flatMap(([name, value]) => {
+    const isPlain = /^[-+\d.a-z%#,() ]{1,80}$/i.test(value) && !/url|var|fixed|sticky/i.test(value);
+    return allowedStyles.has(name) && isPlain ? [[toCamelCase(name), value] as const] : [];
+  });
+  const plain: Record<string, string> = Object.fromEntries(kept);
+  return kept.length === 0 ? undefined : plain;
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 interface FormulaProps {
   readonly source: string;

@@ -1,7 +1,7 @@
 import type { MemoryAnswer, MemoryBatch } from "@holdfast/engine";
 import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { until } from "@holdfast/testing/rigs/run-words";
+import { until } from "@holdfast/testing/rigs/run-rig";
 import { ids, type OwnerId } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 

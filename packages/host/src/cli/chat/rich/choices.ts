@@ -1,9 +1,10 @@
-import { cleanLine } from "../../screen/text.ts";
-import { fitTo } from "../../screen/width.ts";
+import { cleanLine, fitTo, padTo } from "../../screen/text.ts";
 import { type Key } from "../../screen/line-editor.ts";
 import { type RenderStyle } from "../../screen/markdown.ts";
-import { describeCall } from "../../transcript/describe.ts";
+import { describeCall, sessionRow } from "../../transcript/describe.ts";
 import { type ApprovalReply, type OpenApproval, questionOf } from "../approval.ts";
+import { type SessionView, findCommand, commandUsage } from "@holdfast/protocol";
+import { completeInput } from "@holdfast/client";
 
 /** What a person may say to what asks, or `whole` to see all of it first. */
 export interface ApprovalOption {
@@ -85,4 +86,75 @@ export class ApprovalChoice {
     this.#of = approvalId;
     this.#index = null;
   }
+}
+
+const maxSessionsShown = 10;
+
+/** A session out of several, by arrows and Enter. */
+export class SessionPicker {
+  readonly #sessions: readonly SessionView[];
+  #index = 0;
+
+  constructor(sessions: readonly SessionView[]) {
+    this.#sessions = sessions;
+  }
+
+  /** The session that was chosen, `closed`, `moved`, or nothing when the key is not for it. */
+  press(key: Key): SessionView | "closed" | "moved" | undefined {
+    const last = this.#sessions.length - 1;
+    if (key.name === "escape" || (key.ctrl === true && key.name === "c")) return "closed";
+    if (key.ctrl === true || key.meta === true) return undefined;
+    switch (key.name) {
+      case "up":
+        return this.#mark(this.#index === 0 ? last : this.#index - 1);
+      case "down":
+        return this.#mark(this.#index === last ? 0 : this.#index + 1);
+      case "pageup":
+        return this.#mark(Math.max(0, this.#index - maxSessionsShown));
+      case "pagedown":
+        return this.#mark(Math.min(last, this.#index + maxSessionsShown));
+      case "home":
+        return this.#mark(0);
+      case "end":
+        return this.#mark(last);
+      case "return":
+        return this.#sessions[this.#index] ?? "closed";
+      default:
+        return undefined;
+    }
+  }
+
+  rows({ width, paint }: RenderStyle): string[] {
+    const from = Math.max(0, Math.min(this.#index - 4, this.#sessions.length - maxSessionsShown));
+    const shown = this.#sessions.slice(from, from + maxSessionsShown).map((session, at) => {
+      const isMarked = from + at === this.#index;
+      return sessionRow(session, { width, paint, mark: isMarked ? "❯" : " " });
+    });
+    const place = `${this.#index + 1} of ${this.#sessions.length}`;
+    return [...shown, paint("dim", `  ↑↓ and Enter go there · Esc stays · ${place}`)];
+  }
+
+  #mark(index: number): "moved" {
+    this.#index = index;
+    return "moved";
+  }
+}
+
+const maxCommandsShown = 6;
+
+/** The commands that a line may become, while it is typed. */
+export function commandHintRows(text: string, { width, paint }: RenderStyle): string[] {
+  const names = completeInput(text).values.filter((value) => !value.includes(" "));
+  const [, typed] = /^\/(\w+)\s/.exec(text) ?? [];
+  const fitting = (typed === undefined ? names.map((name) => name.slice(1)) : [typed]).flatMap(
+    (name) => findCommand(name) ?? [],
+  );
+  const widest = Math.max(0, ...fitting.map((command) => commandUsage(command).length));
+  const rows = fitting
+    .slice(0, maxCommandsShown)
+    .map((command) => fitTo(`  ${padTo(commandUsage(command), widest)}  ${command.help}`, width));
+  const hidden = fitting.length - rows.length;
+  return [...rows, ...(hidden > 0 ? [`  … ${hidden} more, Tab completes`] : [])].map((row) =>
+    paint("dim", row),
+  );
 }

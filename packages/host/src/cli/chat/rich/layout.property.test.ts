@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { layoutScreen } from "./frame.ts";
+import { layoutScreen } from "./layout.ts";
 
 test("a frame is always lower than its window, and shows the row with the cursor", () => {
   const rows = fc.array(fc.string(), { maxLength: 40 });

@@ -13,7 +13,7 @@ let served: Awaited<ReturnType<typeof serveHere>>;
 const home = mkdtempSync(join(tmpdir(), "holdfast-rich-"));
 beforeAll(async () => {
   // Loaded before anybody waits for it.
-  await import("./index.ts");
+  await import("./rich-chat.ts");
   served = await serveHere(home);
 });
 afterAll(async () => {

@@ -1,30 +1,102 @@
+import { Box, Static, Text, useCursor, type Instance, render } from "ink";
+import { createElement as h, Fragment, type ReactElement } from "react";
 import type { Writable } from "node:stream";
-import { type LiveTool, type SessionView } from "@holdfast/protocol";
-import { liveRun, type SessionState } from "@holdfast/client";
-import { type Instance, render } from "ink";
-import { createElement as h } from "react";
+import { type Client, liveRun, type SessionState } from "@holdfast/client";
+import {
+  type SessionId,
+  type UsageTotalsView,
+  type LiveTool,
+  type SessionView,
+} from "@holdfast/protocol";
+import { type ScreenLayout, eraseReflowed, footerRow, layoutScreen } from "./layout.ts";
 import type { Terminal } from "../../command.ts";
 import type { HostConnection } from "../../connection/connect.ts";
 import { bracketedPaste, columnsOf, type TerminalOutput } from "../../screen/screen.ts";
-import { drawPrompt } from "../../screen/prompt.ts";
-import { fitTo } from "../../screen/width.ts";
-import { type Key } from "../../screen/line-editor.ts";
+import { drawPrompt, type Key } from "../../screen/line-editor.ts";
+import { fitTo } from "../../screen/text.ts";
 import { type RenderStyle } from "../../screen/markdown.ts";
 import { wrapBlock } from "../../transcript/rows.ts";
 import { questionRows, type OpenApproval, fullCallRows } from "../approval.ts";
 import type { ChatSession } from "../chat-session.ts";
 import { type ChatView, InteractiveChat } from "../interactive-chat.ts";
 import { statusRow, queuedRows } from "../status-rows.ts";
-import { ChatScreen, type ChatScreenProps } from "./app.ts";
-import { CardRows, type FoldedText } from "./cards.ts";
-import { ApprovalChoice } from "./choices.ts";
-import { eraseReflowed } from "./erase-reflowed.ts";
-import { FooterData } from "./facts.ts";
-import { footerRow } from "./layout.ts";
-import { type ScreenLayout, layoutScreen } from "./frame.ts";
-import { hasRunningTool, liveRows } from "./live-rows.ts";
-import { commandHintRows } from "./palette.ts";
-import { SessionPicker } from "./picker.ts";
+import { CardRows, type FoldedText, hasRunningTool, liveRows } from "./cards.ts";
+import { ApprovalChoice, commandHintRows, SessionPicker } from "./choices.ts";
+
+/** What the line of status knows beyond the session itself. It is asked for when it may have changed, and never waited for. */
+export class FooterData {
+  readonly #client: Pick<Client, "readUsage" | "listModels">;
+  readonly #onNews: () => void;
+  #usual: string;
+  #asked = 0;
+  #usage: { readonly of: SessionId; readonly totals: UsageTotalsView } | undefined;
+
+  constructor(
+    client: Pick<Client, "readUsage" | "listModels">,
+    model: string | undefined,
+    onNews: () => void,
+  ) {
+    this.#client = client;
+    this.#usual = model ?? "";
+    this.#onNews = onNews;
+  }
+
+  /** Who answers in a session that names nobody; empty while that is not known. */
+  get defaultModel(): string {
+    return this.#usual;
+  }
+
+  usageOf(id: SessionId | undefined): UsageTotalsView | undefined {
+    return this.#usage?.of === id ? this.#usage?.totals : undefined;
+  }
+
+  async loadDefaultModel(): Promise<void> {
+    const listed = await this.#client.listModels();
+    if (!listed.ok || this.#usual !== "") return;
+    this.#usual = listed.value.usual;
+    this.#onNews();
+  }
+
+  async loadUsage(id: SessionId): Promise<void> {
+    this.#asked += 1;
+    const asked = this.#asked;
+    const read = await this.#client.readUsage({ query: { sessionId: id } });
+    // An answer may be overtaken by that to a later question.
+    if (!read.ok || asked !== this.#asked) return;
+    this.#usage = { of: id, totals: read.value.usage };
+    this.#onNews();
+  }
+}
+
+export interface ChatScreenProps {
+  /** Rows that stand for good, in the order in which they came; each time only what is new is written. */
+  readonly settled: string[];
+  /** What may still change; nothing once the person has left. */
+  readonly layout: ScreenLayout | null;
+}
+
+/** What stands goes above, into the terminal's own scroll-back; what may change is drawn anew below it. */
+function ChatScreen({ settled, layout: frame }: ChatScreenProps): ReactElement {
+  return h(
+    Fragment,
+    null,
+    h(Static<string>, {
+      items: settled,
+      children: (rows: string, index: number) => h(Text, { key: index, wrap: "hard" }, rows),
+    }),
+    frame === null ? null : h(LiveRows, { frame }),
+  );
+}
+
+function LiveRows({ frame: { rows, cursor } }: { readonly frame: ScreenLayout }): ReactElement {
+  useCursor().setCursorPosition({ x: cursor.column, y: cursor.row });
+  return h(
+    Box,
+    { flexDirection: "column" },
+    // A row that is empty would have no height.
+    rows.map((row, index) => h(Text, { key: index, wrap: "truncate-end" }, row === "" ? " " : row)),
+  );
+}
 
 const framesPerSecond = 30;
 const tickMs = 1_000;

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { type AdapterRig, adapterCases } from "../../../../test/support/gateway/adapter-cases.ts";
 import { createTelegramAdapter } from "./adapter.ts";
 

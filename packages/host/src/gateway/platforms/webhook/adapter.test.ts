@@ -10,8 +10,8 @@ import {
   type ReceiverAnswer,
   isSigned,
   openWebhookReceiver,
-} from "@holdfast/testing/host/gateway/webhook-receiver";
-import { webhookChat } from "./names.ts";
+} from "@holdfast/testing/host/webhook-receiver";
+import { webhookChat } from "./webhook.ts";
 
 const troubles = {
   "rate limit": 429,

@@ -10,7 +10,7 @@ import type {
   ChatAddress,
   OutgoingText,
 } from "../../adapter.ts";
-import { webhookChat, parseWebhookChat } from "./names.ts";
+import { webhookChat, parseWebhookChat } from "./webhook.ts";
 
 /** What a hook was sent, when its signature has been seen to be right. */
 export const pushedMessage = z.object({

@@ -1,4 +1,4 @@
-import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -11,7 +11,7 @@ import {
   type ReceiverAnswer,
   isSigned,
   openWebhookReceiver,
-} from "@holdfast/testing/host/gateway/webhook-receiver";
+} from "@holdfast/testing/host/webhook-receiver";
 import { signedHeaders } from "../../../util/webhook-signature.ts";
 
 type Options = Parameters<typeof openWebhookRig>[2];

@@ -12,13 +12,12 @@ import {
   webhookMessage,
 } from "@holdfast/protocol";
 
-import { type SignedRequest, verifySigned } from "../../../util/verify.ts";
-import { parseButtonAnswer } from "../../approval-words.ts";
+import { type SignedRequest, verifySigned } from "../../../util/webhook-signature.ts";
+import { parseButtonAnswer } from "../../approval-message.ts";
 import type { UpdateHandler } from "../../inbound/handle-update.ts";
 import { RetryLater } from "../../inbound/admit-message.ts";
-import type { WebhookLookup } from "./webhook.ts";
+import { type WebhookLookup, webhookInboundKey } from "./webhook.ts";
 import { toIncoming } from "./message.ts";
-import { webhookInboundKey } from "./names.ts";
 
 export interface ReceivePostDeps {
   readonly hooks: WebhookLookup;

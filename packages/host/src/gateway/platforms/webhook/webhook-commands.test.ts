@@ -3,7 +3,7 @@ import { shortId } from "@holdfast/client";
 import { expect, onTestFinished, test } from "vitest";
 
 import { testWebhook, openWebhookRig } from "../../../../test/support/gateway/webhook-rig.ts";
-import { openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
 import { valueOf } from "../../../../test/support/api-helpers.ts";
 import type { Webhook } from "./webhook.ts";
 

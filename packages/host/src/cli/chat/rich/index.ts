@@ -1,1 +1,0 @@
-export { RichChat } from "./rich-chat.ts";

@@ -1,1 +1,0 @@
-export { strings } from "./strings/strings.ts";
