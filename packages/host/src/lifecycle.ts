@@ -1,25 +1,24 @@
 import {
   type Clock,
-  type Store,
+  type ConversationReviewer,
   type MemoryCommitter,
   type Runner,
+  type Store,
   systemClock,
+  type TitleGenerator,
 } from "@holdfast/engine";
-import type { Role } from "./ops/config/operation-settings.ts";
-import type { Gateways } from "./gateway/gateways.ts";
 import type { Mcp } from "./agent/mcp/mcp.ts";
-import type { Notifier } from "./automation/notify/notifier.ts";
+import type { BackgroundWorker } from "./automation/workers.ts";
+import type { Gateways } from "./gateway/gateways.ts";
+import type { Role } from "./ops/config/operation-settings.ts";
 import type { Logger } from "./ops/telemetry/logger.ts";
 
 const pruneBatchSize = 500;
 const pruneIntervalMs = 60_000;
-/** Between two batches, so that nobody waits long behind them. */
+/** Between two batches, so that no commit waits long behind them. */
 const pruneBatchPauseMs = 50;
 
-/**
- * Deletes what nothing needs any more, little by little. Where there is nothing, nothing is written: a look costs a few
- * index reads.
- */
+/** Deletes rows that nothing reads any more, in small batches. With nothing to delete it costs a few index reads. */
 export async function pruneRegularly(
   store: Store,
   clock: Clock,
@@ -43,26 +42,20 @@ async function pruneRemaining(store: Store, clock: Clock, signal: AbortSignal): 
   }
 }
 
-/** A run that does not let go in time is taken over by the next host that looks. */
+/** The next host that looks takes over a run that has not stopped by then. */
 const runnerStopTimeoutMs = 3_000;
 
-/** What is on its way to a chat by then may be marked as unknown by the next host. */
+/** The next host may have to mark a message that is still being sent as unknown. */
 const gatewayStopTimeoutMs = 5_000;
 
-/** What is not committed by then stands in the store for the next host. */
+/** What is not committed by then waits in the store for the next host. */
 const memoryDrainTimeoutMs = 10_000;
 
-/** How a host takes up its work, and lets go of it. */
 export interface Lifecycle {
-  /** Takes up work. Before that nothing of the store is touched. `address`: where people find the page. */
+  /** Starts the work. Nothing is written before. `address` is where people find the page. */
   readonly start: (address?: string) => void;
-  /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
-  readonly stop: (closeDoor?: () => Promise<void>) => Promise<void>;
-}
-
-interface BackgroundWorker {
-  start(): void;
-  stop(): Promise<unknown>;
+  /** Takes nothing new, stops the runs, lets followers see that, then closes the server and the store. */
+  readonly stop: (closeServer?: () => Promise<void>) => Promise<void>;
 }
 
 export interface LifecycleDeps {
@@ -71,69 +64,55 @@ export interface LifecycleDeps {
   readonly gateways: Pick<Gateways, "stop">;
   readonly mcp: Mcp;
   readonly runner: Runner;
-  readonly titles: BackgroundWorker;
-  /** Who says prompts at their times. */
-  readonly scheduler: BackgroundWorker;
-  /** Who ends children whose parents have ended. */
-  readonly children: BackgroundWorker;
-  /** Who looks after background processes. They go on when the host stops. */
-  readonly processes: BackgroundWorker;
+  readonly titles: Pick<TitleGenerator, "start" | "stop">;
   readonly memory: MemoryCommitter;
-  readonly reviews: Pick<BackgroundWorker, "stop">;
-  readonly notifier: Notifier | undefined;
+  readonly reviews: Pick<ConversationReviewer, "stop">;
+  readonly workers: readonly BackgroundWorker[];
   readonly telemetry: { close(): Promise<void> } | undefined;
   readonly logger: Logger;
   readonly stopping: AbortController;
   readonly closing: AbortController;
 }
 
-export function createLifecycle(parts: LifecycleDeps): Lifecycle {
-  const { store, mcp, runner, titles, memory, reviews, stopping, closing } = parts;
-  let hasBegun = false;
+export function createLifecycle(deps: LifecycleDeps): Lifecycle {
+  const { store, mcp, runner, titles, memory, reviews, workers, stopping, closing } = deps;
+  let hasStarted = false;
 
-  function begin(address?: string): void {
-    hasBegun = true;
-    if (!parts.roles.has("runner")) return;
-    // Before the runs that wait: the first of them are given a moment for the servers.
+  function start(address?: string): void {
+    hasStarted = true;
+    if (!deps.roles.has("runner")) return;
+    // Before the queued runs: the first of them are given a moment for the servers.
     mcp.start();
     runner.start();
     titles.start();
     memory.start();
-    parts.notifier?.start(address ?? null);
-    parts.scheduler.start();
-    parts.children.start();
-    parts.processes.start();
+    for (const worker of workers) worker.start(address ?? null);
     void pruneRegularly(store, systemClock, stopping.signal);
   }
 
-  async function letGo(): Promise<void> {
-    const notified = Promise.all([
-      parts.notifier?.stop(),
-      parts.scheduler.stop(),
-      parts.children.stop(),
-      parts.processes.stop(),
-    ]);
+  async function stopWork(): Promise<void> {
+    const workersStopped = Promise.all(workers.map((worker) => worker.stop()));
     await waitAtMost(
       runnerStopTimeoutMs,
       Promise.all([runner.stop(), titles.stop(), reviews.stop()]),
     );
     await mcp.stop();
     await memory.drain(memoryDrainTimeoutMs);
-    await waitAtMost(runnerStopTimeoutMs, Promise.all([memory.stop(), notified]));
+    await waitAtMost(runnerStopTimeoutMs, Promise.all([memory.stop(), workersStopped]));
   }
 
-  async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {
+  async function stop(closeServer: () => Promise<void> = async () => {}): Promise<void> {
     stopping.abort();
-    await waitAtMost(gatewayStopTimeoutMs, parts.gateways.stop());
-    if (hasBegun) await letGo();
+    await waitAtMost(gatewayStopTimeoutMs, deps.gateways.stop());
+    if (hasStarted) await stopWork();
     closing.abort();
-    await closeDoor();
+    await closeServer();
     await store.close();
-    await parts.telemetry?.close();
-    await parts.logger.flush();
+    await deps.telemetry?.close();
+    await deps.logger.flush();
   }
 
-  return { start: begin, stop };
+  return { start, stop };
 }
 
 async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {

@@ -7,7 +7,9 @@ import {
   type FailureCode,
 } from "@holdfast/engine";
 import { type SessionId, type StreamStatus, ownerId } from "@holdfast/protocol";
+import type { Health } from "../../server/http/http-app.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import { createHealthCheck } from "./health.ts";
 
 /** Where the output of the runs of this process goes, for those who watch. Nothing of it is durable. */
 export interface StorageStatus {
@@ -227,4 +229,31 @@ export function createOutageReporter({
     );
     void untilBack();
   };
+}
+
+export interface MonitoredStore {
+  /** Everybody writes through this one. */
+  readonly store: Store;
+  readonly report: (bug: Error) => void;
+  readonly health: () => Promise<Health>;
+}
+
+export interface MonitorDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly stopping: AbortSignal;
+  readonly roles: readonly string[];
+}
+
+/** Watches how a store's writes end, reports outages, and says how the host is. */
+export function monitorStore(
+  opened: Store,
+  { clock, logger, stopping, roles }: MonitorDeps,
+): MonitoredStore {
+  const isHealthy = async (): Promise<boolean> => (await health()).store.ready;
+  const report = createOutageReporter({ isHealthy, clock, logger, stopping });
+  const writes = monitorWrites(opened, { clock, onFailure: report });
+  const { store } = writes;
+  const health = createHealthCheck({ store, writes, clock, stopping, roles });
+  return { store, report, health };
 }

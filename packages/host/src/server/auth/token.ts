@@ -49,8 +49,6 @@ function createToken(path: string): string {
 }
 
 const minPublicTokenLength = 16;
-/** Those who try tokens of this length have not got anywhere by the end of time. */
-export const strongTokenLength = 32;
 
 /** The operator's token, or one that was made once and is kept in the home. */
 export function chooseToken(config: Config): Outcome<string> {

@@ -1,0 +1,53 @@
+import { type Log, type Runner, type Store, systemClock } from "@holdfast/engine";
+import { ids, ownerId } from "@holdfast/protocol";
+import type { Config } from "../ops/config/settings.ts";
+import type { Redact } from "../ops/secrets/redact.ts";
+import type { Logger } from "../ops/telemetry/logger.ts";
+import { createOrphanReaper } from "./delegate/orphan-reaper.ts";
+import { openConfiguredNotifier } from "./notify/open-notifier.ts";
+import type { ProcessManager } from "./processes/process-manager.ts";
+import { createProcessWatcher } from "./processes/process-watcher.ts";
+import { openScheduler } from "./schedules/scheduler.ts";
+
+export interface BackgroundWorker {
+  /** `address` is where people find the page; null where there is none. */
+  start(address: string | null): void;
+  stop(): Promise<unknown>;
+}
+
+export interface WorkerDeps {
+  readonly config: Config;
+  readonly store: Store;
+  readonly log: Log;
+  readonly runner: Runner;
+  readonly processes: ProcessManager;
+  readonly redact: Redact;
+  readonly logger: Logger;
+  readonly report: (bug: Error) => void;
+}
+
+/** What a host does without being asked: notices, schedules, ending orphans, watching background commands. */
+export async function createWorkers({
+  config,
+  store,
+  log,
+  runner,
+  processes,
+  redact,
+  logger,
+  report,
+}: WorkerDeps): Promise<readonly BackgroundWorker[]> {
+  const shared = { log, ids, clock: systemClock, owner: ownerId.parse("owner"), runner, report };
+  const notifier = await openConfiguredNotifier(config, store, redact, logger);
+  return [
+    ...(notifier === undefined ? [] : [notifier]),
+    openScheduler(log, runner, report),
+    createOrphanReaper(shared),
+    createProcessWatcher({
+      ...shared,
+      manager: processes,
+      reports: config.processReports.value,
+      turnsInARow: config.processTurns.value,
+    }),
+  ];
+}
