@@ -11,7 +11,7 @@ const usage = `npm run mutants [-- --planted] [--only S0,S1.3,protocol] [--recor
 
   --planted  only the planted faults
   --only     only planted faults of these contracts or lines; protocol: those of the protocol's property tests
-  --record   updates the table of a document (docs/hole-tests.md): which test noticed which planted fault
+  --record   updates the list in a document (docs/hole-tests.md): which test noticed which planted fault
   --stryker  only Stryker, on these groups: ${Object.keys(groups).join(", ")}, or all`;
 
 async function main(args: readonly string[]): Promise<number> {
