@@ -12,24 +12,24 @@ import { createSharedFetch, type SharedFetch } from "../src/shared-stream/shared
 export const base = "http://host/";
 export const at = (seq: number): Seq => seq as Seq;
 
-/** A host with logs that grow, and streams as it serves them: from a cursor on, in order, until they are cut. */
+/** A host with growing logs that streams as the real one does: from a cursor on, in order, until the stream is cut. */
 export function createEventHost() {
   const logs = new Map<SessionId, StoredEvent[]>();
-  const streams = new Set<{ tell(): void; hint(text: string): void; cut(): void }>();
-  const asked: string[] = [];
-  let answered = 0;
-  let refuses = false;
-  let held: Promise<void> = Promise.resolve();
+  const streams = new Set<{ flush(): void; sendHint(text: string): void; cut(): void }>();
+  const requests: string[] = [];
+  let responseCount = 0;
+  let isDown = false;
+  let gate: Promise<void> = Promise.resolve();
 
   function serve(cursors: Map<SessionId, Seq>, signal: AbortSignal | null | undefined): Response {
-    answered += 1;
+    responseCount += 1;
     const encoder = new TextEncoder();
-    let left: () => unknown;
+    let onCancel: () => unknown;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         const push = (text: string): void => controller.enqueue(encoder.encode(text));
         const stream = {
-          tell() {
+          flush() {
             for (const [id, after] of cursors)
               for (const event of logs.get(id) ?? []) {
                 if (event.seq <= after) continue;
@@ -37,26 +37,26 @@ export function createEventHost() {
                 push(encodeWatchedSseFrame(id, event, cursors));
               }
           },
-          hint: push,
+          sendHint: push,
           cut() {
             if (streams.delete(stream)) controller.close();
           },
         };
         streams.add(stream);
         signal?.addEventListener("abort", () => stream.cut());
-        left = () => streams.delete(stream);
-        stream.tell();
+        onCancel = () => streams.delete(stream);
+        stream.flush();
       },
-      cancel: () => void left(),
+      cancel: () => void onCancel(),
     });
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   }
 
   return {
-    asked,
-    open: () => streams.size,
-    answered: () => answered,
-    add(id: SessionId) {
+    requests,
+    openStreams: () => streams.size,
+    responseCount: () => responseCount,
+    append(id: SessionId) {
       const log = logs.get(id) ?? [];
       logs.set(id, log);
       const seq = at(log.length + 1);
@@ -68,25 +68,25 @@ export function createEventHost() {
         at: 1,
         data: {},
       });
-      for (const stream of streams) stream.tell();
+      for (const stream of streams) stream.flush();
     },
-    hint: (text: string) => streams.forEach((stream) => stream.hint(text)),
+    sendHint: (text: string) => streams.forEach((stream) => stream.sendHint(text)),
     cut: () => streams.forEach((stream) => stream.cut()),
-    refuse: (does: boolean) => void (refuses = does),
-    /** What is asked from here on is answered later. */
+    setDown: (down: boolean) => void (isDown = down),
+    /** Delays the answers to later requests. */
     hold(until: Promise<void>) {
-      held = until;
+      gate = until;
     },
     async fetch(url: string, init: RequestInit): Promise<Response> {
-      asked.push(url);
-      await held;
-      if (refuses) throw new TypeError("no host");
+      requests.push(url);
+      await gate;
+      if (isDown) throw new TypeError("no host");
       const { pathname, searchParams } = new URL(url);
-      const own = /sessions\/([^/]+)\/events/.exec(pathname)?.[1] as SessionId | undefined;
+      const sessionId = /sessions\/([^/]+)\/events/.exec(pathname)?.[1] as SessionId | undefined;
       const cursors =
-        own === undefined
+        sessionId === undefined
           ? decodeCursors(searchParams.get("watch") ?? "")
-          : new Map([[own, at(Number(searchParams.get("after")))]]);
+          : new Map([[sessionId, at(Number(searchParams.get("after")))]]);
       if (cursors === null || [...cursors.keys()].some((id) => !logs.has(id)))
         return Response.json({}, { status: 404 });
       return serve(new Map(cursors), init.signal);
@@ -94,55 +94,57 @@ export function createEventHost() {
   };
 }
 
-/** Where a test keeps what is to be done when it is over. */
-type OnCleanup = (end: () => void) => void;
+/** Registers what to do when the test ends. */
+type OnCleanup = (cleanup: () => void) => void;
 
 export type EventHost = ReturnType<typeof createEventHost>;
 
 let browserCount = 0;
 
-/** A browser with tabs. A tab that sleeps neither hears nor says anything, and keeps what it holds. */
-export function createTestBrowser(host: EventHost, whenOver: OnCleanup, patienceMs = 60) {
+/** A browser with tabs. A suspended tab sends and receives nothing, and keeps the locks that it holds. */
+export function createTestBrowser(host: EventHost, onCleanup: OnCleanup, leaderTimeoutMs = 60) {
   const name = `test ${++browserCount}`;
-  let names = 0;
-  const open = (): { line: SharedFetch; sleep(): void; close(): void } => {
+  let idCount = 0;
+  const open = (): { shared: SharedFetch; suspend(): void; close(): void } => {
     const channel = new BroadcastChannel(name);
-    let isAsleep = false;
-    const gone = Promise.withResolvers<void>();
+    let isSuspended = false;
+    const closed = Promise.withResolvers<void>();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
-    const post = (word: unknown): void => channel.postMessage(word);
-    const deaf = {
-      postMessage: (word: unknown) => void (isAsleep || post(word)),
+    const post = (message: unknown): void => channel.postMessage(message);
+    const suspendableChannel = {
+      postMessage: (message: unknown) => void (isSuspended || post(message)),
       addEventListener: (_: string, listener: (event: MessageEvent) => void) =>
-        channel.addEventListener("message", (event) => void (isAsleep || listener(event))),
+        channel.addEventListener("message", (event) => void (isSuspended || listener(event))),
     } as unknown as BroadcastChannel;
-    const line = createSharedFetch({
+    const shared = createSharedFetch({
       fetch: (url, init) => host.fetch(url, init),
-      base: `${base}${name}/`,
+      baseUrl: `${base}${name}/`,
       locks: {
         query: () => navigator.locks.query(),
-        // It asks for nothing while it sleeps, and holds what it is given.
+        // A suspended tab requests no lock, and keeps one that it is granted until it closes.
         request: (async (lock: string, options: LockOptions, hold: () => Promise<void>) => {
-          if (isAsleep) return gone.promise;
-          return navigator.locks.request(lock, options, () => (isAsleep ? gone.promise : hold()));
+          if (isSuspended) return closed.promise;
+          return navigator.locks.request(lock, options, () =>
+            isSuspended ? closed.promise : hold(),
+          );
         }) as LockManager["request"],
       },
-      channel: deaf,
-      newName: () => `${name} ${++names}`,
-      leaderTimeoutMs: patienceMs,
+      channel: suspendableChannel,
+      newId: () => `${name} ${++idCount}`,
+      leaderTimeoutMs,
     });
     const close = (): void => {
-      gone.resolve();
-      line.close();
+      closed.resolve();
+      shared.close();
       channel.close();
     };
-    whenOver(close);
-    return { line, sleep: () => void (isAsleep = true), close };
+    onCleanup(close);
+    return { shared, suspend: () => void (isSuspended = true), close };
   };
   return { open };
 }
 
-/** A pause between two tries is short here; the silence after which a host counts as gone is as long as it is. */
+/** Shortens the pauses between retries, but not the silence after which the client gives up on a host. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms > 20_000 ? ms : 2);
@@ -152,11 +154,11 @@ export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     });
   });
 
-/** What the protocol's own client makes of a stream, over however many connections. */
-export function follow(line: SharedFetch, id: SessionId, after: number, whenOver: OnCleanup) {
+/** Follows a session with the real client, over however many connections. */
+export function follow(shared: SharedFetch, id: SessionId, after: number, onCleanup: OnCleanup) {
   const leaving = new AbortController();
-  whenOver(() => leaving.abort());
-  const client = createClient({ baseUrl: base, fetch: line.fetch, sleep: pause });
+  onCleanup(() => leaving.abort());
+  const client = createClient({ baseUrl: base, fetch: shared.fetch, sleep: pause });
   const seen: number[] = [];
   const kinds: string[] = [];
   void (async () => {

@@ -12,66 +12,67 @@ import {
 import { type Fetch } from "@holdfast/client";
 import type { LeaderMessage, RoutedFrame, TabMessage, StreamRequest } from "./messages.ts";
 
-/** Further behind than this, somebody would hold up those who are there already. */
+/** A stream further behind than this would delay the streams that are already caught up. */
 const maxEventsBehind = 1_000;
 
 interface LedStream {
   readonly tab: string;
-  readonly wanted: StreamRequest;
+  readonly request: StreamRequest;
 }
 
 interface Connection {
   readonly abort: () => void;
-  /** How far it has said each session. */
+  /** The last event received of each session. */
   readonly positions: Map<SessionId, Seq>;
 }
 
 export interface LeaderDeps {
   readonly name: string;
   readonly fetch: Fetch;
-  readonly broadcast: (word: LeaderMessage) => void;
-  /** The tabs that are still open; the others cannot say that they have left. */
+  readonly broadcast: (message: LeaderMessage) => void;
+  /** The tabs that are still open. A closed tab cannot announce that it left. */
   readonly openTabs: () => Promise<ReadonlySet<string>>;
-  /** Where the host tells of sessions and of the list. */
-  readonly address: string;
+  /** The endpoint that streams session events and list hints. */
+  readonly eventsUrl: string;
 }
 
 export interface Leader {
-  readonly receive: (word: TabMessage) => void;
+  readonly receive: (message: TabMessage) => void;
   readonly stop: () => void;
 }
 
 /**
- * Holds the one connection of a browser. Whoever wants more than it carries makes it be opened anew, from where each session
- * stands, before the old one is let go: nothing is missed, and what comes twice the tabs drop by its number.
+ * Holds the browser's one connection to the host. When a stream needs more than it carries, the leader opens a new
+ * connection from each session's current position before it closes the old one: no event is missed, and tabs drop
+ * duplicates by sequence number.
  */
 export function createLeader({
   name,
-  fetch: ask,
-  broadcast: say,
-  openTabs: tabs,
-  address,
+  fetch: fetchStream,
+  broadcast,
+  openTabs,
+  eventsUrl,
 }: LeaderDeps): Leader {
   const streams = new Map<string, LedStream>();
-  /** Those that get what the connection says. */
+  /** The streams that the current connection feeds. */
   const served = new Set<string>();
-  const over = new AbortController();
+  const stopping = new AbortController();
   let connection: Connection | null = null;
   let isOpening = false;
   let isStale = false;
 
-  const tell = (kind: "opened" | "lost" | "alone", named: readonly string[]): void => {
-    if (named.length > 0) say({ by: name, kind, streams: named });
+  const notify = (kind: "opened" | "lost" | "alone", streamIds: readonly string[]): void => {
+    if (streamIds.length > 0) broadcast({ by: name, kind, streams: streamIds });
   };
 
-  function forget(named: Iterable<string>): void {
-    for (const stream of named) {
-      streams.delete(stream);
-      served.delete(stream);
+  function forget(streamIds: Iterable<string>): void {
+    for (const id of streamIds) {
+      streams.delete(id);
+      served.delete(id);
     }
   }
 
-  /** Whether the connection has yet to say everything that is wanted, and stays: one that is being opened takes its place. */
+  /** Whether the connection will deliver everything after these cursors. One that is about to be replaced does not count. */
   function carries({ cursors }: StreamRequest): boolean {
     if (isOpening) return false;
     return [...cursors].every(([id, after]) => {
@@ -80,16 +81,16 @@ export function createLeader({
     });
   }
 
-  function want(stream: string, tab: string, wanted: StreamRequest): void {
-    streams.set(stream, { tab, wanted });
-    served.delete(stream);
-    if (isTooFarBehind(wanted)) {
-      forget([stream]);
-      tell("alone", [stream]);
-    } else if (connection !== null && carries(wanted)) {
-      served.add(stream);
-      tell("opened", [stream]);
-    } else void open();
+  function addStream(id: string, tab: string, request: StreamRequest): void {
+    streams.set(id, { tab, request });
+    served.delete(id);
+    if (isTooFarBehind(request)) {
+      forget([id]);
+      notify("alone", [id]);
+    } else if (connection !== null && carries(request)) {
+      served.add(id);
+      notify("opened", [id]);
+    } else void reconnect();
   }
 
   function isTooFarBehind({ cursors }: StreamRequest): boolean {
@@ -99,66 +100,65 @@ export function createLeader({
     });
   }
 
-  async function open(): Promise<void> {
+  async function reconnect(): Promise<void> {
     isStale = true;
     if (isOpening) return;
     isOpening = true;
-    while (isStale && !over.signal.aborted) {
+    while (isStale && !stopping.signal.aborted) {
       isStale = false;
-      await openOnce();
+      await reconnectOnce();
     }
     isOpening = false;
   }
 
-  async function openOnce(): Promise<void> {
-    const alive = await tabs();
-    forget([...streams].filter(([, { tab }]) => !alive.has(tab)).map(([stream]) => stream));
-    const named = [...streams.keys()];
-    const fresh = named.filter((stream) => !served.has(stream));
-    if (fresh.length === 0) return;
-    const positions = cursorsOf(fresh);
-    if (positions.size > maxWatchedSessions) return sendAway("alone", fresh);
-    const leaving = new AbortController();
-    const signal = AbortSignal.any([over.signal, leaving.signal]);
-    const next: Connection = { abort: () => leaving.abort(), positions };
+  async function reconnectOnce(): Promise<void> {
+    const open = await openTabs();
+    forget([...streams].filter(([, { tab }]) => !open.has(tab)).map(([id]) => id));
+    const streamIds = [...streams.keys()];
+    const unserved = streamIds.filter((id) => !served.has(id));
+    if (unserved.length === 0) return;
+    const positions = startCursors(unserved);
+    if (positions.size > maxWatchedSessions) return release("alone", unserved);
+    const closing = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, closing.signal]);
+    const next: Connection = { abort: () => closing.abort(), positions };
     const response = await Promise.resolve(
-      ask(`${address}?${new URLSearchParams({ watch: encodeCursors(positions) })}`, {
+      fetchStream(`${eventsUrl}?${new URLSearchParams({ watch: encodeCursors(positions) })}`, {
         headers: { accept: "text/event-stream" },
         signal,
       }),
     ).catch(() => null);
-    // Everybody may have left meanwhile.
-    if (over.signal.aborted || streams.size === 0) return next.abort();
-    if (response === null) return sendAway("lost", fresh);
-    // What the host has to say to it, it says to each of them by itself.
+    // All streams may have left in the meantime.
+    if (stopping.signal.aborted || streams.size === 0) return next.abort();
+    if (response === null) return release("lost", unserved);
+    // The host's refusal may concern only one of them: each tab asks by itself and gets its own answer.
     if (!response.ok || response.body === null) {
       next.abort();
-      return sendAway("alone", fresh);
+      return release("alone", unserved);
     }
     connection?.abort();
     connection = next;
-    // Who has left meanwhile is not told of it.
-    const opened = named.filter((stream) => streams.has(stream));
-    for (const stream of opened) served.add(stream);
-    tell("opened", opened);
+    const opened = streamIds.filter((id) => streams.has(id));
+    for (const id of opened) served.add(id);
+    notify("opened", opened);
     void read(next, response.body);
   }
 
-  function sendAway(how: "lost" | "alone", named: readonly string[]): void {
-    forget(named);
-    tell(how, named);
+  function release(reason: "lost" | "alone", streamIds: readonly string[]): void {
+    forget(streamIds);
+    notify(reason, streamIds);
   }
 
-  /** Where the host has to begin so that everybody gets what they lack. */
-  function cursorsOf(fresh: readonly string[]): Map<SessionId, Seq> {
+  /** Where the host has to start so that every stream gets what it lacks. */
+  function startCursors(unserved: readonly string[]): Map<SessionId, Seq> {
     const cursors = new Map<SessionId, Seq>();
     const include = (id: SessionId, after: Seq): void => {
       const known = cursors.get(id);
       if (known === undefined || after < known) cursors.set(id, after);
     };
-    for (const [stream, { wanted }] of streams)
-      for (const [id, after] of wanted.cursors)
-        include(id, fresh.includes(stream) ? after : (connection?.positions.get(id) ?? after));
+    for (const [streamId, { request }] of streams)
+      for (const [id, after] of request.cursors)
+        include(id, unserved.includes(streamId) ? after : (connection?.positions.get(id) ?? after));
     return cursors;
   }
 
@@ -166,64 +166,64 @@ export function createLeader({
     const decoder = createSseDecoder();
     const reader = body.getReader();
     for (;;) {
-      const piece = await reader.read().catch(() => null);
+      const chunk = await reader.read().catch(() => null);
       if (connection !== own) break;
-      if (piece === null || piece.done) return lose();
-      const pieces = decoder.push(piece.value).flatMap(routedFramesOf);
-      for (const { to, seq } of pieces)
+      if (chunk === null || chunk.done) return loseConnection();
+      const frames = decoder.push(chunk.value).flatMap(routedFramesOf);
+      for (const { to, seq } of frames)
         if (seq !== null && to !== "list" && to !== "all") own.positions.set(to, seq);
-      if (pieces.length > 0) say({ by: name, kind: "said", pieces });
+      if (frames.length > 0) broadcast({ by: name, kind: "said", pieces: frames });
     }
     void reader.cancel().catch(() => undefined);
   }
 
-  function lose(): void {
+  function loseConnection(): void {
     connection = null;
-    sendAway("lost", [...served]);
+    release("lost", [...served]);
   }
 
-  function leave(stream: string): void {
-    forget([stream]);
+  function removeStream(id: string): void {
+    forget([id]);
     if (streams.size > 0) return;
     connection?.abort();
     connection = null;
   }
 
   return {
-    receive(word) {
-      if (over.signal.aborted) return;
-      say({ by: name, kind: "here" });
-      if (word.kind === "want") want(word.stream, word.tab, word.wanted);
-      if (word.kind === "leave") leave(word.stream);
+    receive(message) {
+      if (stopping.signal.aborted) return;
+      broadcast({ by: name, kind: "here" });
+      if (message.kind === "want") addStream(message.stream, message.tab, message.wanted);
+      if (message.kind === "leave") removeStream(message.stream);
     },
     stop() {
-      over.abort();
+      stopping.abort();
       connection?.abort();
       connection = null;
     },
   };
 }
 
-/** Nothing for what this version does not understand, and for how long to wait: a tab has its own way with that. */
+/** Drops frames that this version does not know, and `retry`: each tab has its own backoff. */
 function routedFramesOf(item: SseItem): readonly RoutedFrame[] {
   if (item.kind === "comment") return [{ to: "all", seq: null, text: encodeSseComment(item.text) }];
   if (item.kind === "retry") return [];
-  const said = decodeSseFrame(item.frame);
+  const decoded = decodeSseFrame(item.frame);
   const text = encodeSseFrame(item.frame);
-  switch (said?.kind) {
+  switch (decoded?.kind) {
     case "event": {
-      const { sessionId, event } = said;
+      const { sessionId, event } = decoded;
       if (sessionId === undefined) return [];
-      // Its own number: where the other sessions stand is nothing to who follows this one.
+      // The shared stream's id holds the cursors of all sessions; a tab that follows one session needs its seq alone.
       const own = encodeSseFrame({ ...item.frame, id: String(event.seq) });
       return [{ to: sessionId, seq: event.seq, text: own }];
     }
     case "resync": {
-      const { sessionId, seq } = said.resync;
+      const { sessionId, seq } = decoded.resync;
       return sessionId === undefined ? [] : [{ to: sessionId, seq, rewinds: true, text }];
     }
     case "status":
-      return [{ to: said.status.sessionId ?? "all", seq: null, text }];
+      return [{ to: decoded.status.sessionId ?? "all", seq: null, text }];
     case "list":
       return [{ to: "list", seq: null, text }];
     case undefined:

@@ -1,22 +1,25 @@
 import { type Seq, type SessionId, decodeCursors, seq, sessionId } from "@holdfast/protocol";
 
-/** A stream that a tab wants: the sessions with how far each was read, and the list where `list` says so. */
+/** A stream that a tab asks for: sessions with the last event read of each, and list hints if `list` is set. */
 export interface StreamRequest {
   readonly cursors: ReadonlyMap<SessionId, Seq>;
   readonly list: boolean;
 }
 
-/** A piece of what the host said, and whom it is for. */
+// The messages below are a wire format: tabs of an older page may listen on the same channel. A change that they could
+// not follow needs another number in the channel's name.
+
+/** One SSE frame from the host, and which streams it is for. */
 export interface RoutedFrame {
   readonly to: SessionId | "list" | "all";
-  /** Where a session stands behind it; `null` where it moves nothing. */
+  /** The session's position after this frame; `null` if it moves none. */
   readonly seq: Seq | null;
-  /** Whoever stands further on goes back to it. */
+  /** A cursor beyond `seq` moves back to it. */
   readonly rewinds?: true;
   readonly text: string;
 }
 
-/** What tabs say to whoever leads. */
+/** From a tab to the leader. */
 export type TabMessage =
   | {
       readonly kind: "want";
@@ -25,28 +28,31 @@ export type TabMessage =
       readonly wanted: StreamRequest;
     }
   | { readonly kind: "leave"; readonly stream: string }
-  /** Is anybody there? */
+  /** Asks whether the leader is alive. */
   | { readonly kind: "ask" };
 
-/** What the one who leads says to all tabs. `by` names it: what an earlier one still says is not listened to. */
-export type LeaderMessage = { readonly by: string } & (
-  | { readonly kind: "here" }
-  /** Another one leads from here on: say again what you want. */
-  | { readonly kind: "lead" }
-  /** From here on these get everything behind the cursors that they named. */
-  | { readonly kind: "opened"; readonly streams: readonly string[] }
-  | { readonly kind: "said"; readonly pieces: readonly RoutedFrame[] }
-  /** The connection is over, or could not be made. */
-  | { readonly kind: "lost"; readonly streams: readonly string[] }
-  /** These cannot share one: the host would refuse it, or one is too far behind the others. */
-  | { readonly kind: "alone"; readonly streams: readonly string[] }
-);
+/** From the leader to all tabs. `by` names the leader: messages of an earlier one are ignored. */
+export type LeaderMessage = { readonly by: string } &
+  /** The leader is alive. */
+  (
+    | { readonly kind: "here" }
+    /** A new leader took over: each tab requests its streams again. */
+    | { readonly kind: "lead" }
+    /** From now on these streams get every event after their cursors. */
+    | { readonly kind: "opened"; readonly streams: readonly string[] }
+    | { readonly kind: "said"; readonly pieces: readonly RoutedFrame[] }
+    /** The connection ended, or could not be made. */
+    | { readonly kind: "lost"; readonly streams: readonly string[] }
+    /** These cannot share a connection: the host would refuse it, or they are too far behind the others. */
+    | { readonly kind: "alone"; readonly streams: readonly string[] }
+  );
 
 export type ChannelMessage = TabMessage | LeaderMessage;
 
-export const isLeaderMessage = (word: ChannelMessage): word is LeaderMessage => "by" in word;
+export const isLeaderMessage = (message: ChannelMessage): message is LeaderMessage =>
+  "by" in message;
 
-/** What a request for a stream asks for; `null` for anything else, and for what the host will refuse. */
+/** `null` for a request that is no event stream, and for one that the host will refuse. */
 export function parseStreamRequest(
   url: string,
   { method = "GET", headers }: RequestInit,

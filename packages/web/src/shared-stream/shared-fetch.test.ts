@@ -6,238 +6,246 @@ import type { SharedFetch } from "./shared-fetch.ts";
 import * as rig from "../../test/shared-stream-rig.ts";
 import { at, base, createEventHost, type EventHost, pause } from "../../test/shared-stream-rig.ts";
 
-const createBrowser = (host: EventHost, patienceMs?: number) =>
-  rig.createTestBrowser(host, onTestFinished, patienceMs);
-const follow = (line: SharedFetch, id: SessionId, after = 0) =>
-  rig.follow(line, id, after, onTestFinished);
+const createBrowser = (host: EventHost, leaderTimeoutMs?: number) =>
+  rig.createTestBrowser(host, onTestFinished, leaderTimeoutMs);
+const follow = (shared: SharedFetch, id: SessionId, after = 0) =>
+  rig.follow(shared, id, after, onTestFinished);
 
-const numbers = (from: number, to: number): number[] =>
+const seqs = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index + 1);
 
-function begin(host: EventHost, count: number): SessionId {
+function createSession(host: EventHost, count: number): SessionId {
   const id = ids.make("session");
-  for (let index = 0; index < count; index++) host.add(id);
+  for (let index = 0; index < count; index++) host.append(id);
   return id;
 }
 
-test("eight tabs with eight conversations hold one connection, and each gets its own events", async () => {
+test("eight tabs with eight conversations share one connection, and each gets its own events", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
   const tabs = Array.from({ length: 8 }, () => {
-    const id = begin(host, 3);
-    return { id, ...follow(browser.open().line, id, 1) };
+    const id = createSession(host, 3);
+    return { id, ...follow(browser.open().shared, id, 1) };
   });
   await expect.poll(() => tabs.map(({ seen }) => seen)).toEqual(tabs.map(() => [2, 3]));
-  for (const { id } of tabs) host.add(id);
+  for (const { id } of tabs) host.append(id);
   await expect.poll(() => tabs.map(({ seen }) => seen)).toEqual(tabs.map(() => [2, 3, 4]));
-  expect(host.open()).toBe(1);
+  expect(host.openStreams()).toBe(1);
   for (const { leave } of tabs) leave();
-  await expect.poll(() => host.open()).toBe(0);
+  await expect.poll(() => host.openStreams()).toBe(0);
 });
 
-test("[P5] what is said while somebody joins waits for what they lack, and reaches the others at once", async () => {
+test("[P5] a joining tab gets what it lacks before new events, and the other tabs get those at once", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
-  const id = begin(host, 5);
-  const there = follow(browser.open().line, id);
-  await expect.poll(() => there.seen).toEqual(numbers(0, 5));
+  const id = createSession(host, 5);
+  const current = follow(browser.open().shared, id);
+  await expect.poll(() => current.seen).toEqual(seqs(0, 5));
   const gate = Promise.withResolvers<void>();
   host.hold(gate.promise);
-  const joins = follow(browser.open().line, id, 2);
-  await expect.poll(() => host.asked.length).toBe(2);
-  host.add(id);
-  await expect.poll(() => there.seen).toEqual(numbers(0, 6));
+  const joining = follow(browser.open().shared, id, 2);
+  await expect.poll(() => host.requests.length).toBe(2);
+  host.append(id);
+  await expect.poll(() => current.seen).toEqual(seqs(0, 6));
   gate.resolve();
-  await expect.poll(() => joins.seen).toEqual(numbers(2, 6));
-  host.add(id);
-  await expect.poll(() => [there.seen, joins.seen]).toEqual([numbers(0, 7), numbers(2, 7)]);
+  await expect.poll(() => joining.seen).toEqual(seqs(2, 6));
+  host.append(id);
+  await expect.poll(() => [current.seen, joining.seen]).toEqual([seqs(0, 7), seqs(2, 7)]);
 });
 
-test("[P5] who comes back to a conversation while another one is being opened goes on hearing it", async () => {
+test("[P5] a tab that returns to a conversation while another one is being opened keeps getting its events", async () => {
   const host = createEventHost();
-  const { line } = createBrowser(host).open();
-  const [id, other] = [begin(host, 2), begin(host, 1)];
-  // Keeps the connection, as the list of sessions does.
-  const stays = follow(line, begin(host, 1));
-  const first = follow(line, id);
-  await expect.poll(() => [stays.seen, first.seen]).toEqual([[1], [1, 2]]);
+  const { shared } = createBrowser(host).open();
+  const [id, other] = [createSession(host, 2), createSession(host, 1)];
+  // Keeps the connection open, as the session list does.
+  const staying = follow(shared, createSession(host, 1));
+  const first = follow(shared, id);
+  await expect.poll(() => [staying.seen, first.seen]).toEqual([[1], [1, 2]]);
   first.leave();
   const gate = Promise.withResolvers<void>();
-  const before = host.asked.length;
+  const earlierRequests = host.requests.length;
   host.hold(gate.promise);
-  const between = follow(line, other);
-  await expect.poll(() => host.asked.length).toBe(before + 1);
+  const between = follow(shared, other);
+  await expect.poll(() => host.requests.length).toBe(earlierRequests + 1);
   between.leave();
-  const again = follow(line, id, 2);
-  host.add(id);
+  const again = follow(shared, id, 2);
+  host.append(id);
   gate.resolve();
   await expect.poll(() => again.seen).toEqual([3]);
-  host.add(id);
+  host.append(id);
   await expect.poll(() => again.seen).toEqual([3, 4]);
 });
 
-test("a connection that nobody wants any more when it opens is let go", async () => {
+test("a connection whose streams have all left by the time it opens is closed", async () => {
   const host = createEventHost();
-  const { line } = createBrowser(host).open();
-  const id = begin(host, 1);
+  const { shared } = createBrowser(host).open();
+  const id = createSession(host, 1);
   const gate = Promise.withResolvers<void>();
   host.hold(gate.promise);
-  const leaves = follow(line, id);
-  await expect.poll(() => host.asked.length).toBe(1);
-  leaves.leave();
+  const leaving = follow(shared, id);
+  await expect.poll(() => host.requests.length).toBe(1);
+  leaving.leave();
   gate.resolve();
-  await expect.poll(() => host.answered()).toBe(1);
-  await expect.poll(() => host.open()).toBe(0);
+  await expect.poll(() => host.responseCount()).toBe(1);
+  await expect.poll(() => host.openStreams()).toBe(0);
 });
 
-test("the tab that leads closes: another one goes on where each stood", async () => {
+test("another tab takes over when the leader closes, and every stream continues from its position", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
-  const id = begin(host, 2);
-  const [leads, other] = [browser.open(), browser.open()];
-  const first = follow(leads.line, id);
-  const second = follow(other.line, id);
+  const id = createSession(host, 2);
+  const [leader, other] = [browser.open(), browser.open()];
+  const first = follow(leader.shared, id);
+  const second = follow(other.shared, id);
   await expect
     .poll(() => [first.seen, second.seen])
     .toEqual([
       [1, 2],
       [1, 2],
     ]);
-  leads.close();
-  host.add(id);
+  leader.close();
+  host.append(id);
   await expect.poll(() => second.seen).toEqual([1, 2, 3]);
-  expect(host.open()).toBe(1);
+  expect(host.openStreams()).toBe(1);
 });
 
-test("the tab that leads was put to sleep: one that needs it takes over, and what the sleeper says later counts no more", async () => {
+test("a tab takes over from a suspended leader, and ignores what that one sends later", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
-  const id = begin(host, 2);
-  const [leads, other] = [browser.open(), browser.open()];
-  follow(leads.line, id);
-  await expect.poll(() => host.open()).toBe(1);
-  leads.sleep();
-  const second = follow(other.line, id);
+  const id = createSession(host, 2);
+  const [leader, other] = [browser.open(), browser.open()];
+  follow(leader.shared, id);
+  await expect.poll(() => host.openStreams()).toBe(1);
+  leader.suspend();
+  const second = follow(other.shared, id);
   await expect.poll(() => second.seen).toEqual([1, 2]);
-  host.add(id);
+  host.append(id);
   await expect.poll(() => second.seen).toEqual([1, 2, 3]);
 });
 
-test("what nobody numbers reaches everybody who watches the list, and a take-over tells them to look again", async () => {
+test("list hints reach every tab that watches the list, and a takeover makes them reconnect", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
   const tabs = [browser.open(), browser.open()];
-  const heard = tabs.map(({ line }) => {
-    const client = createClient({ baseUrl: base, fetch: line.fetch, sleep: pause });
-    const leaving = new AbortController();
-    onTestFinished(() => leaving.abort());
-    const told: string[] = [];
-    const onConnection = (state: string): void => void told.push(state);
+  const received = tabs.map(({ shared }) => {
+    const client = createClient({ baseUrl: base, fetch: shared.fetch, sleep: pause });
+    const closing = new AbortController();
+    onTestFinished(() => closing.abort());
+    const seen: string[] = [];
+    const onConnection = (state: string): void => void seen.push(state);
     void (async () => {
-      for await (const item of client.watch(new Map(), { signal: leaving.signal, onConnection }))
-        told.push(item.kind);
+      for await (const item of client.watch(new Map(), { signal: closing.signal, onConnection }))
+        seen.push(item.kind);
     })();
-    return told;
+    return seen;
   });
-  await expect.poll(() => heard).toEqual([["live"], ["live"]]);
-  host.hint(encodeListSseFrame({ sessionId: ids.make("session"), session: null }));
+  await expect.poll(() => received).toEqual([["live"], ["live"]]);
+  host.sendHint(encodeListSseFrame({ sessionId: ids.make("session"), session: null }));
   await expect
-    .poll(() => heard)
+    .poll(() => received)
     .toEqual([
       ["live", "list"],
       ["live", "list"],
     ]);
   tabs[0]?.close();
-  await expect.poll(() => heard[1]?.slice(2)).toEqual(["reconnecting", "live"]);
+  await expect.poll(() => received[1]?.slice(2)).toEqual(["reconnecting", "live"]);
 });
 
-test("a session that the host refuses is refused to who wants it, and to nobody else", async () => {
+test("a session that the host refuses fails the stream that asked for it, and no other", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
-  const id = begin(host, 1);
-  const good = follow(browser.open().line, id);
+  const id = createSession(host, 1);
+  const good = follow(browser.open().shared, id);
   await expect.poll(() => good.seen).toEqual([1]);
-  const bad = follow(browser.open().line, ids.make("session"));
+  const bad = follow(browser.open().shared, ids.make("session"));
   await expect.poll(() => bad.kinds).toEqual(["ended"]);
-  host.add(id);
+  host.append(id);
   await expect.poll(() => good.seen).toEqual([1, 2]);
 });
 
-test("who is very far behind goes alone, and holds up nobody", async () => {
+test("a stream that is far behind gets its own connection and delays no other", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
-  const id = begin(host, 1500);
-  const near = follow(browser.open().line, id, 1499);
+  const id = createSession(host, 1500);
+  const near = follow(browser.open().shared, id, 1499);
   await expect.poll(() => near.seen).toEqual([1500]);
-  const far = follow(browser.open().line, id, 0);
+  const far = follow(browser.open().shared, id, 0);
   await expect.poll(() => far.seen.length).toBe(1500);
-  expect(host.asked.filter((url) => url.includes("/sessions/")).length).toBe(1);
-  host.hint(encodeResyncSseFrame({ reason: "ahead", seq: at(7), sessionId: id }));
+  expect(host.requests.filter((url) => url.includes("/sessions/")).length).toBe(1);
+  host.sendHint(encodeResyncSseFrame({ reason: "ahead", seq: at(7), sessionId: id }));
   await expect.poll(() => near.kinds.at(-1)).toBe("resync");
 });
 
 /** What may happen to the tabs of a browser, in any order. */
-type Act = "open" | "close first" | "close last" | "sleep first" | "say" | "cut" | "away" | "back";
-const acts = fc.array(
-  fc.constantFrom<Act>(
+type Step =
+  | "open"
+  | "close first"
+  | "close last"
+  | "suspend first"
+  | "append"
+  | "cut"
+  | "host down"
+  | "host up";
+const steps = fc.array(
+  fc.constantFrom<Step>(
     "open",
     "open",
-    "say",
-    "say",
-    "say",
+    "append",
+    "append",
+    "append",
     "close first",
     "close last",
-    "sleep first",
+    "suspend first",
     "cut",
-    "away",
-    "back",
+    "host down",
+    "host up",
   ),
   { minLength: 4, maxLength: 24 },
 );
 
-test("[P5] whatever happens to tabs and connections, each tab gets every event behind its cursor, once and in order", async () => {
+test("[P5] whatever happens to tabs and connections, each tab gets every event after its cursor, once and in order", async () => {
   await fc.assert(
-    fc.asyncProperty(acts, fc.infiniteStream(fc.nat(2)), async (happens, choose) => {
+    fc.asyncProperty(steps, fc.infiniteStream(fc.nat(2)), async (run, choose) => {
       const host = createEventHost();
       const browser = createBrowser(host, 20);
-      const sessions = [1, 2, 3].map((count) => begin(host, count));
-      const said = new Map(sessions.map((id, index) => [id, index + 1]));
+      const sessions = [1, 2, 3].map((count) => createSession(host, count));
+      const eventCounts = new Map(sessions.map((id, index) => [id, index + 1]));
       let tabs: {
-        line: SharedFetch;
+        shared: SharedFetch;
         id: SessionId;
         after: number;
         seen: number[];
-        sleep(): void;
+        suspend(): void;
         close(): void;
       }[] = [];
-      for (const act of happens) {
+      for (const step of run) {
         const id = sessions[choose.next().value ?? 0] as SessionId;
-        const count = said.get(id) ?? 0;
-        if (act === "open") {
+        const count = eventCounts.get(id) ?? 0;
+        if (step === "open") {
           const after = Math.max(0, count - (choose.next().value ?? 0));
           const tab = browser.open();
-          tabs.push({ ...tab, id, after, seen: follow(tab.line, id, after).seen });
+          tabs.push({ ...tab, id, after, seen: follow(tab.shared, id, after).seen });
         }
-        if (act === "say") {
-          said.set(id, count + 1);
-          host.add(id);
+        if (step === "append") {
+          eventCounts.set(id, count + 1);
+          host.append(id);
         }
-        if (act === "close first") tabs.shift()?.close();
-        if (act === "close last") tabs.pop()?.close();
-        if (act === "sleep first") tabs.shift()?.sleep();
-        if (act === "cut") host.cut();
-        if (act === "away" || act === "back") host.refuse(act === "away");
+        if (step === "close first") tabs.shift()?.close();
+        if (step === "close last") tabs.pop()?.close();
+        if (step === "suspend first") tabs.shift()?.suspend();
+        if (step === "cut") host.cut();
+        if (step === "host down" || step === "host up") host.setDown(step === "host down");
         for (const tab of tabs) {
           const { seen, after } = tab;
-          expect(seen).toEqual(numbers(after, after + seen.length));
+          expect(seen).toEqual(seqs(after, after + seen.length));
         }
         await new Promise((resolve) => setImmediate(resolve));
       }
-      host.refuse(false);
-      // Whoever comes back to a tab finds out whether the one that leads sleeps.
-      for (const { line } of tabs) line.checkLeader();
-      const whole = () => tabs.map(({ id, after }) => numbers(after, said.get(id) ?? 0));
-      await expect.poll(() => tabs.map(({ seen }) => seen), { interval: 5 }).toEqual(whole());
+      host.setDown(false);
+      // A tab that becomes visible checks whether its leader is suspended.
+      for (const { shared } of tabs) shared.checkLeader();
+      const expected = () => tabs.map(({ id, after }) => seqs(after, eventCounts.get(id) ?? 0));
+      await expect.poll(() => tabs.map(({ seen }) => seen), { interval: 5 }).toEqual(expected());
       tabs.forEach((tab) => tab.close());
       tabs = [];
     }),

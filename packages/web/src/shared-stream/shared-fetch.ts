@@ -11,167 +11,188 @@ import {
 
 export interface SharedFetchDeps {
   readonly fetch: Fetch;
-  /** Where the host is, with the slash. */
-  readonly base: string;
+  /** With a trailing slash. */
+  readonly baseUrl: string;
   readonly locks: Pick<LockManager, "request" | "query">;
   readonly channel: BroadcastChannel;
-  readonly newName: () => string;
-  /** So long after a word to whoever leads the tab believes that they sleep. */
+  readonly newId: () => string;
+  /** A leader that has not replied for this long counts as suspended. */
   readonly leaderTimeoutMs?: number;
 }
 
 export interface SharedFetch {
   readonly fetch: Fetch;
-  /** Makes sure that somebody leads who is awake. */
+  /** Takes over if the leader does not reply. */
   readonly checkLeader: () => void;
   readonly close: () => void;
 }
 
+/** How the page reaches its host: on one connection with the other tabs where the browser has locks, else directly. */
+export function openSharedFetch(baseUrl: string): Fetch {
+  const fetchDirectly: Fetch = (url, init) => fetch(url, init);
+  // Over plain HTTP from another machine there are no locks.
+  if (!("locks" in navigator)) return fetchDirectly;
+  const shared = createSharedFetch({
+    fetch: fetchDirectly,
+    baseUrl,
+    locks: navigator.locks,
+    // Raise the number when tabs of an older page could not follow the messages.
+    channel: new BroadcastChannel(`holdfast:line:1:${baseUrl}`),
+    newId: () => crypto.randomUUID(),
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") shared.checkLeader();
+  });
+  return shared.fetch;
+}
+
 /**
- * `fetch`, with the streams of all tabs of a browser on one connection. A browser gives a host six of them over HTTP/1.1, and
- * a stream keeps the one that it has. One tab leads and holds the connection; when it closes another one does. What a stream
- * says is what the host would have said to it: every event behind its cursor, each once and in order (P5).
+ * `fetch` that carries the event streams of all tabs over one connection. Over HTTP/1.1 a browser opens six connections
+ * to a host, and every stream holds one for good. One tab is the leader and owns the connection; when it closes, another
+ * takes over. P5: a shared stream delivers what the host would have sent, every event after its cursor, once and in order.
  */
-export function createSharedFetch(parts: SharedFetchDeps): SharedFetch {
-  const { fetch: ask, base, locks, channel, newName, leaderTimeoutMs: patienceMs = 3_000 } = parts;
-  const names = { lead: `holdfast:line:${base}`, tab: `holdfast:tab:${base}:` };
-  const tab = newName();
+export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
+  const { fetch: fetchDirectly, baseUrl, locks, channel, newId, leaderTimeoutMs = 3_000 } = deps;
+  const lockNames = { leader: `holdfast:line:${baseUrl}`, tabPrefix: `holdfast:tab:${baseUrl}:` };
+  const tab = newId();
   const streams = new Map<string, TabStream>();
   const closing = new AbortController();
   let leader: Leader | null = null;
-  let doubt: ReturnType<typeof setTimeout> | null = null;
+  let leaderTimer: ReturnType<typeof setTimeout> | null = null;
 
-  const post = (word: ChannelMessage): void => {
+  const post = (message: ChannelMessage): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
-    if (!closing.signal.aborted) channel.postMessage(word);
+    if (!closing.signal.aborted) channel.postMessage(message);
   };
 
-  function sayToLeader(word: TabMessage): void {
-    if (leader !== null) return leader.receive(word);
-    post(word);
-    doubt ??= setTimeout(takeOver, patienceMs);
+  function sendToLeader(message: TabMessage): void {
+    if (leader !== null) return leader.receive(message);
+    post(message);
+    leaderTimer ??= setTimeout(takeOver, leaderTimeoutMs);
   }
 
-  function believe(): void {
-    if (doubt !== null) clearTimeout(doubt);
-    doubt = null;
+  function clearLeaderTimer(): void {
+    if (leaderTimer !== null) clearTimeout(leaderTimer);
+    leaderTimer = null;
   }
 
-  function want(name: string, { cursors, list }: TabStream): void {
-    // A copy: what is said is how far it has come at this moment.
-    sayToLeader({ kind: "want", tab, stream: name, wanted: { cursors: new Map(cursors), list } });
+  function requestStream(id: string, { cursors, list }: TabStream): void {
+    // Copied: the stream's own cursors go on moving.
+    sendToLeader({ kind: "want", tab, stream: id, wanted: { cursors: new Map(cursors), list } });
   }
 
-  function drop(name: string, end: (stream: TabStream) => void): void {
-    const stream = streams.get(name);
-    streams.delete(name);
+  function drop(id: string, end: (stream: TabStream) => void): void {
+    const stream = streams.get(id);
+    streams.delete(id);
     if (stream !== undefined) end(stream);
   }
 
-  function hearLeader(word: LeaderMessage): void {
-    believe();
-    switch (word.kind) {
+  function handleLeaderMessage(message: LeaderMessage): void {
+    clearLeaderTimer();
+    switch (message.kind) {
       case "here":
         return;
       case "lead":
-        return streams.forEach((stream, name) => renew(name, stream));
+        return streams.forEach((stream, id) => renew(id, stream));
       case "said":
-        return streams.forEach((stream) => stream.receive(word.by, word.pieces));
+        return streams.forEach((stream) => stream.receive(message.by, message.pieces));
       case "opened":
-        return word.streams.forEach((name) => streams.get(name)?.open(word.by));
+        return message.streams.forEach((id) => streams.get(id)?.open(message.by));
       case "lost":
-        return word.streams.forEach((name) => drop(name, (stream) => stream.fail(connectionLost)));
+        return message.streams.forEach((id) => drop(id, (stream) => stream.fail(connectionLost)));
       case "alone":
-        return word.streams.forEach((name) => drop(name, (stream) => stream.goDirect()));
+        return message.streams.forEach((id) => drop(id, (stream) => stream.goDirect()));
     }
   }
 
-  /** Goes on by its cursors. Of the list nothing has a number: who watches it has to look again. */
-  function renew(name: string, stream: TabStream): void {
-    if (stream.list && stream.isOpen()) return drop(name, () => stream.fail(connectionLost));
+  /** Continues from the cursors. List hints have no number, so a list stream fails instead and its reader refreshes. */
+  function renew(id: string, stream: TabStream): void {
+    if (stream.list && stream.isOpen()) return drop(id, () => stream.fail(connectionLost));
     stream.detachLeader();
-    want(name, stream);
+    requestStream(id, stream);
   }
 
   /** Leads until the tab closes or another one takes over. */
-  async function serve(): Promise<void> {
+  async function lead(): Promise<void> {
     if (closing.signal.aborted) return;
-    believe();
-    const name = newName();
-    const say = (word: LeaderMessage): void => {
-      post(word);
-      hearLeader(word);
+    clearLeaderTimer();
+    const name = newId();
+    const broadcast = (message: LeaderMessage): void => {
+      post(message);
+      handleLeaderMessage(message);
     };
-    const address = new URL("api/events", base).href;
-    leader = createLeader({ name, fetch: ask, broadcast: say, address, openTabs: tabs });
-    say({ by: name, kind: "lead" });
+    const eventsUrl = new URL("api/events", baseUrl).href;
+    leader = createLeader({ name, fetch: fetchDirectly, broadcast, eventsUrl, openTabs });
+    broadcast({ by: name, kind: "lead" });
     await untilAborted(closing.signal);
-    rest();
+    stopLeading();
   }
 
-  function rest(): void {
+  function stopLeading(): void {
     leader?.stop();
     leader = null;
   }
 
   function waitToLead(): void {
-    void locks.request(names.lead, { signal: closing.signal }, serve).catch(() => {
-      // Somebody took over, believing that this tab sleeps.
-      rest();
+    void locks.request(lockNames.leader, { signal: closing.signal }, lead).catch(() => {
+      // Another tab stole the lock because this one did not reply in time.
+      stopLeading();
       if (!closing.signal.aborted) waitToLead();
     });
   }
 
   function takeOver(): void {
-    doubt = null;
-    void locks.request(names.lead, { steal: true }, serve).catch(rest);
+    leaderTimer = null;
+    void locks.request(lockNames.leader, { steal: true }, lead).catch(stopLeading);
   }
 
-  async function tabs(): Promise<ReadonlySet<string>> {
+  async function openTabs(): Promise<ReadonlySet<string>> {
     const { held = [] } = await locks.query();
-    const own = held.flatMap(({ name = "" }) => (name.startsWith(names.tab) ? [name] : []));
-    return new Set(own.map((name) => name.slice(names.tab.length)));
+    const tabLocks = held.filter(({ name = "" }) => name.startsWith(lockNames.tabPrefix));
+    return new Set(tabLocks.map(({ name = "" }) => name.slice(lockNames.tabPrefix.length)));
   }
 
   channel.addEventListener("message", ({ data }: MessageEvent<ChannelMessage>) => {
-    if (isLeaderMessage(data)) hearLeader(data);
+    if (isLeaderMessage(data)) handleLeaderMessage(data);
     else leader?.receive(data);
   });
-  // Held for as long as the tab is there: whoever leads sees by it who is gone.
-  const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
-  const stay = (): Promise<void> => {
-    enter();
+  // The tab holds this lock while it is open: by the held locks the leader sees which tabs are gone.
+  const { promise: tabLocked, resolve: onTabLocked } = Promise.withResolvers<void>();
+  const holdTabLock = (): Promise<void> => {
+    onTabLocked();
     return untilAborted(closing.signal);
   };
-  void locks.request(`${names.tab}${tab}`, { signal: closing.signal }, stay).catch(() => undefined);
+  void locks
+    .request(`${lockNames.tabPrefix}${tab}`, { signal: closing.signal }, holdTabLock)
+    .catch(() => undefined);
   waitToLead();
 
   return {
     fetch(url, init) {
-      const wanted = parseStreamRequest(url, init);
-      if (wanted === null || init.signal?.aborted === true) return ask(url, init);
-      const name = newName();
+      const request = parseStreamRequest(url, init);
+      if (request === null || init.signal?.aborted === true) return fetchDirectly(url, init);
+      const id = newId();
       const onLeave = (): void => {
-        if (streams.delete(name)) sayToLeader({ kind: "leave", stream: name });
+        if (streams.delete(id)) sendToLeader({ kind: "leave", stream: id });
       };
       const stream = createTabStream({
-        request: wanted,
-        fetchDirectly: () => ask(url, init),
+        request,
+        fetchDirectly: () => fetchDirectly(url, init),
         onLeave,
       });
-      streams.set(name, stream);
-      const leave = (): void => {
+      streams.set(id, stream);
+      const abort = (): void => {
         onLeave();
-        stream.fail(new DOMException("The stream was left.", "AbortError"));
+        stream.fail(new DOMException("The stream was aborted.", "AbortError"));
       };
-      init.signal?.addEventListener("abort", leave, { once: true });
-      void entered.then(() => (streams.has(name) ? want(name, stream) : undefined));
+      init.signal?.addEventListener("abort", abort, { once: true });
+      void tabLocked.then(() => (streams.has(id) ? requestStream(id, stream) : undefined));
       return stream.response;
     },
-    checkLeader: () => sayToLeader({ kind: "ask" }),
+    checkLeader: () => sendToLeader({ kind: "ask" }),
     close() {
       closing.abort();
-      believe();
+      clearLeaderTimer();
     },
   };
 }
@@ -183,23 +204,4 @@ function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-/** How this page reaches its host: with the other tabs where the browser lets them share, else by itself. */
-export function openSharedFetch(base: string): Fetch {
-  const alone: Fetch = (url, init) => fetch(url, init);
-  // Over plain HTTP from another machine there are no locks.
-  if (!("locks" in navigator)) return alone;
-  const line = createSharedFetch({
-    fetch: alone,
-    base,
-    locks: navigator.locks,
-    // The number goes up when tabs of an older page could not follow what is said.
-    channel: new BroadcastChannel(`holdfast:line:1:${base}`),
-    newName: () => crypto.randomUUID(),
-  });
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") line.checkLeader();
-  });
-  return line.fetch;
 }

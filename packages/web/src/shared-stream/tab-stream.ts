@@ -1,17 +1,17 @@
 import type { Seq, SessionId } from "@holdfast/protocol";
 import type { RoutedFrame, StreamRequest } from "./messages.ts";
 
-/** One answer that goes on, as the tab that asked for it sees it. */
+/** One event stream as the tab that requested it sees it. */
 export interface TabStream extends StreamRequest {
   readonly cursors: Map<SessionId, Seq>;
   readonly response: Promise<Response>;
   readonly isOpen: () => boolean;
-  /** `by` leads, and says from here on what is missing. */
-  readonly open: (by: string) => void;
-  /** What another one said before counts no longer. */
+  /** From now on this leader's frames complete the stream. */
+  readonly open: (leader: string) => void;
+  /** Ignores frames until a leader opens the stream again. */
   readonly detachLeader: () => void;
-  readonly receive: (by: string, pieces: readonly RoutedFrame[]) => void;
-  readonly fail: (why: Error) => void;
+  readonly receive: (leader: string, frames: readonly RoutedFrame[]) => void;
+  readonly fail: (reason: Error) => void;
   readonly goDirect: () => void;
 }
 
@@ -23,28 +23,24 @@ interface TabStreamDeps {
 
 const headers = { "content-type": "text/event-stream" };
 
-export function createTabStream({
-  request: wanted,
-  fetchDirectly: alone,
-  onLeave,
-}: TabStreamDeps): TabStream {
-  const { list } = wanted;
-  const cursors = new Map(wanted.cursors);
+export function createTabStream({ request, fetchDirectly, onLeave }: TabStreamDeps): TabStream {
+  const { list } = request;
+  const cursors = new Map(request.cursors);
   const { promise: response, resolve, reject } = Promise.withResolvers<Response>();
   const encoder = new TextEncoder();
   let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   let isOpen = false;
-  let server: string | null = null;
+  let currentLeader: string | null = null;
   const body = new ReadableStream<Uint8Array>({
-    start: (given) => void (controller = given),
+    start: (ownController) => void (controller = ownController),
     cancel() {
       controller = null;
       onLeave();
     },
   });
 
-  /** P5: what was said is not said again, whoever repeats it. */
-  function isNew({ to, seq, rewinds }: RoutedFrame): boolean {
+  /** P5: an event is delivered once, whichever leader repeats it. */
+  function accepts({ to, seq, rewinds }: RoutedFrame): boolean {
     if (to === "all") return true;
     if (to === "list") return list;
     const cursor = cursors.get(to);
@@ -55,10 +51,10 @@ export function createTabStream({
     return true;
   }
 
-  function lose(why: Error): void {
+  function fail(reason: Error): void {
     controller?.close();
     controller = null;
-    reject(why);
+    reject(reason);
   }
 
   return {
@@ -66,23 +62,23 @@ export function createTabStream({
     list,
     response,
     isOpen: () => isOpen,
-    open(by) {
-      server = by;
+    open(leader) {
+      currentLeader = leader;
       if (isOpen) return;
       isOpen = true;
       resolve(new Response(body, { headers }));
     },
-    detachLeader: () => void (server = null),
-    receive(by, pieces) {
-      if (by !== server) return;
-      const text = pieces.reduce((all, piece) => (isNew(piece) ? all + piece.text : all), "");
+    detachLeader: () => void (currentLeader = null),
+    receive(leader, frames) {
+      if (leader !== currentLeader) return;
+      const text = frames.reduce((all, frame) => (accepts(frame) ? all + frame.text : all), "");
       if (text !== "") controller?.enqueue(encoder.encode(text));
     },
-    fail: lose,
+    fail,
     goDirect() {
-      // Who has begun already comes back by its cursor, and then goes alone.
-      if (isOpen) lose(new TypeError("The connection cannot be shared."));
-      else resolve(alone());
+      // An open stream fails; its reader reconnects from its cursor and then gets a connection of its own.
+      if (isOpen) fail(new TypeError("The connection cannot be shared."));
+      else resolve(fetchDirectly());
     },
   };
 }
