@@ -43,7 +43,7 @@ export const scrollMessages: WorkloadDefinition<Bench> = {
         history.pushState(null, "", address);
         dispatchEvent(new PopStateEvent("popstate"));
       }, `?session=${session}&at=${middle}`);
-      await page.locator(".named").waitFor();
+      await page.locator(".linked").waitFor();
     });
     await page.context().close();
     const params = { messages: sizes.manyMessages };

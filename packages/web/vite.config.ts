@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const resolvePath = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Every browser that can run the page reads WOFF2; the older forms of each font would only lie about. */
-const newestFontsOnly: Plugin = {
-  name: "newest-fonts-only",
+/** Drops WOFF and TrueType: every browser that can run the page reads WOFF2. */
+const woff2Only: Plugin = {
+  name: "woff2-only",
   enforce: "pre",
   transform: {
     filter: { id: /katex.*\.css$/ },
@@ -14,7 +14,7 @@ const newestFontsOnly: Plugin = {
   },
 };
 
-/** The largest of Mermaid's layouts, larger than all else together. The frame lets no diagram ask for it. */
+/** Drops Mermaid's ELK layout, which is larger than everything else together. The frame forbids diagrams to choose it. */
 const withoutElk: Plugin = {
   name: "without-elk",
   enforce: "pre",
@@ -29,18 +29,20 @@ const withoutElk: Plugin = {
 };
 
 export default defineConfig({
-  // Relative links: one build serves under any base path.
+  // Relative, so that one build works under any base path.
   base: "./",
-  plugins: [react(), newestFontsOnly, withoutElk],
-  // Mermaid brings an older one along.
+  plugins: [react(), woff2Only, withoutElk],
+  // Mermaid depends on an older version.
   resolve: { dedupe: ["katex"] },
   build: {
     target: "es2024",
-    // Inlined files would need a looser content security policy than the host's.
+    // The host's content security policy allows no inlined files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
-    // The frame that draws formulas and diagrams is a document of its own, with a policy of its own.
-    rolldownOptions: { input: { index: here("index.html"), frame: here("frame.html") } },
+    // The frame for formulas and diagrams is a separate document with its own policy.
+    rolldownOptions: {
+      input: { index: resolvePath("index.html"), frame: resolvePath("frame.html") },
+    },
   },
 });

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 
 import { replaceAnswers } from "../e2e/page/page-rig.ts";
-import { createPageRig, messageField, say, untilDone } from "../e2e/page/page-rig.ts";
+import { createPageRig, messageField, send, untilDone } from "../e2e/page/page-rig.ts";
 import { valueOf } from "../e2e/served-host.ts";
 import { fieldFacts, withoutIds } from "./facts.ts";
 import { type NotedName, noteStorage } from "./note-storage.ts";
@@ -24,7 +24,7 @@ let seen: Promise<SeenPage> | undefined;
 const visit = (): Promise<SeenPage> => (seen ??= usePage());
 
 async function usePage(): Promise<SeenPage> {
-  const { tab: first, another } = await rig.openTab();
+  const { tab: first, openAnother } = await rig.openTab();
   const context = first.context();
   const names: NotedName[] = [];
   const addresses = new Set<string>();
@@ -32,7 +32,7 @@ async function usePage(): Promise<SeenPage> {
   await context.exposeFunction("noteName", (name: NotedName) => void names.push(name));
   await context.addInitScript(noteStorage);
   context.on("request", (request) => void files.add(new URL(request.url()).pathname));
-  const tab = await another();
+  const tab = await openAnother();
   tab.on("framenavigated", (frame) => {
     if (frame === tab.mainFrame()) addresses.add(new URL(frame.url()).search);
   });
@@ -41,7 +41,7 @@ async function usePage(): Promise<SeenPage> {
   await tab.keyboard.press("Control+k");
   await tab.getByRole("combobox", { name: "Search and commands" }).fill("theme dark");
   await tab.keyboard.press("Enter");
-  await say(tab, "herons {words:4}");
+  await send(tab, "herons {words:4}");
   await untilDone(tab);
   await messageField(tab).fill("a draft");
   // The index is written in the background, and the page asks once.

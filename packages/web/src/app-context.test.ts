@@ -2,26 +2,26 @@ import { makeProblem, type ProblemCode, type ProblemDetails } from "@holdfast/pr
 import { expect, test } from "vitest";
 import { problemText } from "./app-context.ts";
 
-function said(code: ProblemCode, details?: ProblemDetails): string {
+function textFor(code: ProblemCode, details?: ProblemDetails): string {
   const problem = makeProblem(code, details);
   return problemText({ kind: "problem", code, problem });
 }
 
-test("where a person has to do something, the page says what, and leaves out what a platform answered", () => {
-  expect(said("store_full")).toBe("The store is full. Free space on the host's disk.");
-  expect(said("bot_refused", { detail: "Unauthorized" })).toBe(
+test("a problem that needs a person says what to do, and leaves out the answer of the platform", () => {
+  expect(textFor("store_full")).toBe("The store is full. Free space on the host's disk.");
+  expect(textFor("bot_refused", { detail: "Unauthorized" })).toBe(
     "The platform does not know this token. Copy it again, whole, from @BotFather.",
   );
 });
 
-test("a field that was not taken is named with what it may be", () => {
+test("a refused field is named with what was expected", () => {
   const errors = [{ path: "token", message: "expected a token like 123456:ABC…" }];
-  expect(said("invalid_request", { errors })).toBe(
+  expect(textFor("invalid_request", { errors })).toBe(
     "This was not taken: token: expected a token like 123456:ABC….",
   );
 });
 
-test("what is a program's matter stays with the host's own words", () => {
-  expect(said("run_live")).toBe("A run is going on.");
-  expect(said("model_unusable", { detail: "Set GEMINI_API_KEY." })).toBe("Set GEMINI_API_KEY.");
+test("any other problem keeps the host's own text", () => {
+  expect(textFor("run_live")).toBe("A run is going on.");
+  expect(textFor("model_unusable", { detail: "Set GEMINI_API_KEY." })).toBe("Set GEMINI_API_KEY.");
 });

@@ -11,14 +11,14 @@ import type { UnsentStore } from "./talk/store/unsent-messages.ts";
 import type { Toasts } from "./ui/toasts.tsx";
 import { strings } from "./strings/strings.ts";
 
-/** What every part of the page may need. Made once, in `main.tsx`. */
+/** Dependencies of every component, created once in `main.tsx`. */
 export interface AppDeps {
   readonly client: Client;
   readonly host: HostStore;
   readonly router: Router;
   readonly toasts: Toasts;
   readonly list: SessionListStore;
-  readonly seen: ReadMarks;
+  readonly readMarks: ReadMarks;
   readonly selection: Selection;
   readonly unsent: UnsentStore;
   readonly models: ModelsStore;
@@ -28,9 +28,9 @@ const context = createContext<AppDeps | null>(null);
 export const AppProvider = context.Provider;
 
 export function useApp(): AppDeps {
-  const parts = use(context);
-  if (parts === null) throw new Error("The page is drawn outside of its provider.");
-  return parts;
+  const deps = use(context);
+  if (deps === null) throw new Error("useApp needs an AppProvider above it.");
+  return deps;
 }
 
 interface ReadableStore<T> {
@@ -42,7 +42,7 @@ export function useStore<T>(store: ReadableStore<T>): T {
   return useSyncExternalStore(store.subscribe, store.read);
 }
 
-/** Problems whose next step is taken by a person and not by a program: it is told with them. */
+/** Problems whose next step is up to a person, so the page shows it. */
 const operatorProblems: ReadonlySet<string> = new Set<ProblemCode>([
   "backup_unsupported",
   "bot_configured",
@@ -54,14 +54,14 @@ const operatorProblems: ReadonlySet<string> = new Set<ProblemCode>([
   "store_unwritable",
 ]);
 
-/** Why something was not done, in the host's own words where it gave some, and what to do about it. */
+/** Why a request failed, in the host's own words where it gave some, and what to do about it. */
 export function problemText(error: ApiError): string {
   switch (error.kind) {
     case "problem": {
       const { code, title, detail, next, errors } = error.problem;
       if (operatorProblems.has(code) && next !== undefined) return `${title} ${next}`;
       if (errors !== undefined && errors.length > 0)
-        return strings.problems.fields(errors.map((each) => `${each.path}: ${each.message}`));
+        return strings.problems.fields(errors.map(({ path, message }) => `${path}: ${message}`));
       return detail ?? title;
     }
     case "network":

@@ -4,9 +4,9 @@ import { type HostState, type HostStore, pollMs } from "./host/host-store.ts";
 import { UnreachableScreen, ConnectingScreen, SignInScreen } from "./shell/connection-screens.tsx";
 import { Shell } from "./shell/shell.tsx";
 
-/** What the host says of itself decides what there is to see. */
-export function App({ parts }: { parts: AppDeps }) {
-  const { host } = parts;
+/** Chooses the screen by the state of the host. */
+export function App({ deps }: { deps: AppDeps }) {
+  const { host } = deps;
   const state = useStore(host);
   useHostPolling(host, state);
   switch (state.kind) {
@@ -18,26 +18,30 @@ export function App({ parts }: { parts: AppDeps }) {
       return <SignInScreen trouble={state.trouble} onToken={host.signInWithToken} />;
     case "signed-in":
       return (
-        <AppProvider value={parts}>
+        <AppProvider value={deps}>
           <Shell />
         </AppProvider>
       );
   }
 }
 
-/** Asks again after a while, and at once when the person comes back to the tab. */
+/** Checks the host at intervals, and at once when the tab becomes visible. */
 function useHostPolling(store: HostStore, state: HostState): void {
   useEffect(() => {
     if (state.kind === "loading") return;
-    const look = (): void => {
+    const checkIfVisible = (): void => {
       if (document.visibilityState === "visible") void store.check();
     };
-    const unwell = state.kind === "signed-in" && (!state.answering || state.trouble !== undefined);
-    const timer = setInterval(look, unwell ? pollMs.unreachable : pollMs[state.kind]);
-    document.addEventListener("visibilitychange", look);
+    const isUnhealthy =
+      state.kind === "signed-in" && (!state.answering || state.trouble !== undefined);
+    const timer = setInterval(
+      checkIfVisible,
+      isUnhealthy ? pollMs.unreachable : pollMs[state.kind],
+    );
+    document.addEventListener("visibilitychange", checkIfVisible);
     return () => {
       clearInterval(timer);
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", checkIfVisible);
     };
   }, [store, state]);
 }

@@ -21,14 +21,14 @@ applyTheme(readTheme());
 const retrySleep = createWakeableSleep();
 const baseUrl = new URL(".", document.baseURI).href;
 const client = createClient({ baseUrl, sleep: retrySleep.sleep, fetch: openSharedFetch(baseUrl) });
-const host = createHostStore(createHostClient(document.baseURI, (...ask) => fetch(...ask)));
+const host = createHostStore(createHostClient(document.baseURI, (...args) => fetch(...args)));
 
 function signInOrCheck(): void {
   const code = consumeSignInCode(location, history);
   void (code === undefined ? host.check() : host.signInWithCode(code));
 }
 
-// A host that answers again is asked at once for what was missed.
+// When the host answers again, retry at once instead of waiting for the backoff.
 host.subscribe(() => {
   const state = host.read();
   if (state.kind === "signed-in" && state.answering) retrySleep.wake();
@@ -36,7 +36,7 @@ host.subscribe(() => {
 addEventListener("online", retrySleep.wake);
 
 signInOrCheck();
-// A link that is pasted into a tab of the page changes the fragment and loads nothing.
+// Pasting a sign-in link into an open tab changes only the fragment and loads nothing.
 addEventListener("hashchange", signInOrCheck);
 
 const deps = {
@@ -45,16 +45,16 @@ const deps = {
   router: createRouter(),
   toasts: createToasts(),
   list: createSessionListStore(client),
-  seen: createReadMarks(Date.now()),
+  readMarks: createReadMarks(Date.now()),
   selection: createSelection(),
   unsent: createUnsentStore(client),
   models: createModelsStore(client),
 };
 
 const container = document.getElementById("page");
-if (container === null) throw new Error("index.html has no place for the page");
+if (container === null) throw new Error("index.html has no element with the id page");
 createRoot(container).render(
   <StrictMode>
-    <App parts={deps} />
+    <App deps={deps} />
   </StrictMode>,
 );

@@ -6,11 +6,11 @@ import {
   createPageRig,
   expectShownIsStored,
   messageField,
-  say,
+  send,
   sessionOf,
-  shown,
+  shownMessages,
   stopButton,
-  stored,
+  storedMessages,
   untilDone,
 } from "./page-rig.ts";
 import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
@@ -18,14 +18,13 @@ import { readLog, valueOf } from "../served-host.ts";
 
 const rig = createPageRig();
 
-/** Longer than any of these tests: somebody has to stop it. */
+/** Streams longer than any of these tests, so it has to be stopped. */
 const longAnswer = "{words:9000} {rate:150}";
 
 async function untilAnswering(tab: Page): Promise<void> {
   await answers(tab).getByText("holdfast").first().waitFor();
 }
 
-/** The one that goes on, whatever was broken off above it. */
 async function stopAnswer(tab: Page): Promise<void> {
   await stopButton(tab).click();
   await tab.getByText("Stopped here.").waitFor();
@@ -37,25 +36,25 @@ async function logOf(id: SessionId) {
   return readLog(rig.client(), id, read.value.seq);
 }
 
-test("[P5] the host is killed while it answers: what was seen stays, the page says how the line is, and catches up by itself", async () => {
-  const { tab, complaints } = await rig.openTab();
-  await say(tab, longAnswer);
+test("[P5] the page keeps what it shows when the host is killed, says so, and catches up by itself", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  await send(tab, longAnswer);
   await untilAnswering(tab);
-  const seen = (await shown(tab))[1] ?? "";
+  const seen = (await shownMessages(tab))[1] ?? "";
   await rig.kill();
   await tab.getByText(/^(Reconnecting|Offline)$/).waitFor();
-  expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
-  await rig.serveAgain();
+  expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
+  await rig.restart();
   await tab.getByText("Live", { exact: true }).waitFor();
-  // The run goes on after a notice that says why it broke off; the first attempt stays above it.
+  // The run resumes below a notice that says why it broke off; the first attempt stays above it.
   await tab.getByRole("note").waitFor();
   await stopAnswer(tab);
-  expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
+  expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(tab, rig.client());
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("a host that answers and takes no writes is not called well, and the page says what to do", async () => {
+test("a host that answers but cannot write is shown in trouble, with what to do", async () => {
   const { tab } = await rig.openTab();
   await tab.getByText("The host is well").waitFor({ state: "attached" });
   const reason = "The store's disk is full: make room.";
@@ -65,38 +64,38 @@ test("a host that answers and takes no writes is not called well, and the page s
   await tab.getByText(reason).waitFor();
   expect(await tab.getByText("The host is well").count()).toBe(0);
   await tab.unroute("**/health");
-  // It is looked after sooner than a well host is.
+  // A host in trouble is checked more often than a healthy one.
   await tab.getByText("The host is well").waitFor({ state: "attached" });
 });
 
-test("[P6] the only tab is closed while it is answered: the answer goes on, and another tab finds all of it and can stop it", async () => {
-  const { tab, another } = await rig.openTab();
-  await say(tab, longAnswer);
+test("[P6] an answer goes on after the only tab is closed, and a new tab shows all of it and can stop it", async () => {
+  const { tab, openAnother } = await rig.openTab();
+  await send(tab, longAnswer);
   await untilAnswering(tab);
   const [id, address] = [sessionOf(tab), tab.url()];
-  const seen = (await shown(tab))[1] ?? "";
+  const seen = (await shownMessages(tab))[1] ?? "";
   await tab.close();
-  const said = async (): Promise<string> => {
+  const liveText = async (): Promise<string> => {
     const { live, run } = valueOf(await rig.client().readSession({ params: { id } }));
     expect(run?.state).toBe("running");
     return live?.messages[0]?.parts.map(({ text }) => text).join("") ?? "";
   };
-  const goesOn = async (): Promise<number> => (await said()).length;
-  await expect.poll(goesOn).toBeGreaterThan(2 * seen.length);
-  const later = await another(address);
+  const liveLength = async (): Promise<number> => (await liveText()).length;
+  await expect.poll(liveLength).toBeGreaterThan(2 * seen.length);
+  const later = await openAnother(address);
   await untilAnswering(later);
-  expect((await shown(later))[1]?.startsWith(seen)).toBe(true);
+  expect((await shownMessages(later))[1]?.startsWith(seen)).toBe(true);
   await stopAnswer(later);
   await expectShownIsStored(later, rig.client());
 });
 
-test("the host is killed while a tool waits for a word: the question is still there, and the answer counts", async () => {
+test("an approval survives a host that is killed, and the call runs once when it is allowed", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, '{tool:terminal {"command":"echo once"}} {words:4}');
+  await send(tab, '{tool:terminal {"command":"echo once"}} {words:4}');
   const allow = tab.getByRole("button", { name: "Allow once" });
   await allow.waitFor();
   await rig.kill();
-  await rig.serveAgain();
+  await rig.restart();
   await tab.getByText("Live", { exact: true }).waitFor();
   await allow.click();
   await untilDone(tab, 2);
@@ -104,65 +103,65 @@ test("the host is killed while a tool waits for a word: the question is still th
   expect(started.length).toBe(1);
 });
 
-test("a message that the host cannot take is kept in sight, goes out when it can, and is there once", async () => {
+test("a message that cannot reach the host stays visible, is sent when the host is back, and is stored once", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "first {words:3}");
+  await send(tab, "first {words:3}");
   await untilDone(tab);
   await rig.kill();
-  await say(tab, "said into the dark {words:3}");
+  await send(tab, "said into the dark {words:3}");
   await tab.getByText("said into the dark").waitFor();
   await tab.getByText("Not accepted yet").waitFor();
-  await rig.serveAgain();
+  await rig.restart();
   await untilDone(tab, 2);
   await expectShownIsStored(tab, rig.client());
-  const said = await stored(rig.client(), sessionOf(tab));
-  expect(said.filter((text) => text.startsWith("said into")).length).toBe(1);
+  const messages = await storedMessages(rig.client(), sessionOf(tab));
+  expect(messages.filter((text) => text.startsWith("said into")).length).toBe(1);
 });
 
-test("an acknowledgement that is lost, and a reload before it, make one message and not two", async () => {
+test("a lost acknowledgement and a reload leave one message, not two", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "begin {words:3}");
+  await send(tab, "begin {words:3}");
   await untilDone(tab);
-  // It reaches the host; the answer never reaches the page.
+  // The request reaches the host; the response never reaches the page.
   await tab.route("**/messages", async (route) => {
     await route.fetch();
     await route.abort();
   });
-  await say(tab, "twice over the wire {words:3}");
+  await send(tab, "twice over the wire {words:3}");
   await untilDone(tab, 2);
   await tab.unrouteAll({ behavior: "wait" });
   await tab.reload();
   await untilDone(tab, 2);
-  const said = await stored(rig.client(), sessionOf(tab));
-  expect(said.filter((text) => text.startsWith("twice")).length).toBe(1);
+  const messages = await storedMessages(rig.client(), sessionOf(tab));
+  expect(messages.filter((text) => text.startsWith("twice")).length).toBe(1);
   await tab.getByText("Sending…").waitFor({ state: "detached" });
   await expectShownIsStored(tab, rig.client());
 });
 
-test("a line that is cut while text streams is told as it is, and the missing suffix comes when it is back", async () => {
-  const line = await startPostgresProxy(rig.address());
-  onTestFinished(() => line[Symbol.asyncDispose]());
-  const { tab, complaints } = await rig.openTab({ through: line.url });
-  await say(tab, longAnswer);
+test("the page reports a connection that is cut while text streams, and gets the missing text when it is back", async () => {
+  const proxy = await startPostgresProxy(rig.address());
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  const { tab, consoleErrors } = await rig.openTab({ through: proxy.url });
+  await send(tab, longAnswer);
   await untilAnswering(tab);
-  line.set("refuse");
+  proxy.set("refuse");
   await tab.getByText(/^(Reconnecting|Offline)$/).waitFor();
-  const seen = (await shown(tab))[1] ?? "";
-  line.set("pass");
+  const seen = (await shownMessages(tab))[1] ?? "";
+  proxy.set("pass");
   await tab.getByText("Live", { exact: true }).waitFor();
   await stopAnswer(tab);
-  expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
+  expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(tab, rig.client());
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("two tabs agree: what one says, stops, renames and takes back the other shows", async () => {
-  const { tab, another } = await rig.openTab();
-  await say(tab, "shared {words:3000} {rate:150}");
+test("two tabs agree: each shows what the other sends, stops, renames and takes back", async () => {
+  const { tab, openAnother } = await rig.openTab();
+  await send(tab, "shared {words:3000} {rate:150}");
   await untilAnswering(tab);
-  const other = await another(tab.url());
+  const other = await openAnother(tab.url());
   await untilAnswering(other);
-  await say(other, "queued from the other");
+  await send(other, "queued from the other");
   await tab.getByRole("list", { name: "Waiting" }).getByText("queued from the other").waitFor();
   await tab.getByRole("button", { name: "Take back" }).click();
   await other.getByText("queued from the other").waitFor({ state: "detached" });
@@ -173,36 +172,36 @@ test("two tabs agree: what one says, stops, renames and takes back the other sho
   await tab.keyboard.press("Enter");
   await other.locator(".talk-title").getByText("A shared title").waitFor();
   await other.getByRole("link", { name: /A shared title/ }).waitFor();
-  expect(await shown(other)).toEqual(await shown(tab));
+  expect(await shownMessages(other)).toEqual(await shownMessages(tab));
 });
 
-test("[S2.9] a new conversation names the one that it leaves, and that one's work is committed", async () => {
+test("[S2.9] a new conversation records the previous one, whose memory is then committed", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "My name is Ada and I live in Turin. {words:5}");
+  await send(tab, "My name is Ada and I live in Turin. {words:5}");
   await untilDone(tab);
-  const left = sessionOf(tab);
-  const kinds = async () => (await logOf(left)).map(({ type }) => type);
-  expect(await kinds()).toContain("memory.marked");
-  expect(await kinds()).not.toContain("memory.committed");
+  const previousId = sessionOf(tab);
+  const eventTypes = async () => (await logOf(previousId)).map(({ type }) => type);
+  expect(await eventTypes()).toContain("memory.marked");
+  expect(await eventTypes()).not.toContain("memory.committed");
   await tab.getByRole("button", { name: "New conversation" }).click();
   await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
   await messageField(tab).fill("something else {words:3}");
   await tab.keyboard.press("Enter");
   await untilDone(tab);
-  expect(sessionOf(tab)).not.toBe(left);
-  await expect.poll(kinds).toContain("memory.committed");
+  expect(sessionOf(tab)).not.toBe(previousId);
+  await expect.poll(eventTypes).toContain("memory.committed");
 });
 
-test("a host that asks before it goes on: the page shows what survived and resumes on a word", async () => {
+test("with resume set to ask, the page shows what survived a crash and resumes on request", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, longAnswer);
+  await send(tab, longAnswer);
   await untilAnswering(tab);
-  const seen = (await shown(tab))[1] ?? "";
+  const seen = (await shownMessages(tab))[1] ?? "";
   await rig.kill();
-  await rig.serveAgain({ HOLDFAST_RESUME: "ask" });
+  await rig.restart({ HOLDFAST_RESUME: "ask" });
   const card = tab.getByRole("region", { name: "The run was interrupted, and waits for you" });
   await card.waitFor();
-  expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
+  expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
   await card.getByRole("button", { name: "Resume" }).click();
   await answers(tab).nth(1).waitFor();
   await stopAnswer(tab);

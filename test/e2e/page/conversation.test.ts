@@ -4,55 +4,55 @@ import {
   createPageRig,
   expectShownIsStored,
   messageField,
-  say,
+  send,
   sessionOf,
-  shown,
+  shownMessages,
   stopButton,
   untilDone,
 } from "./page-rig.ts";
 
 const rig = createPageRig();
-const bubbles = (tab: Parameters<typeof say>[0]) => tab.getByRole("article", { name: "You" });
+const userMessages = (tab: Parameters<typeof send>[0]) => tab.getByRole("article", { name: "You" });
 
-test("a first conversation: begun, answered, listed, and there again after a reload", async () => {
-  const { tab, complaints } = await rig.openTab();
+test("a first conversation is answered, listed, and still there after a reload", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
   await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
-  await say(tab, "Tell me something {words:40} {rate:400}");
+  await send(tab, "Tell me something {words:40} {rate:400}");
   await untilDone(tab);
-  const before = await shown(tab);
-  expect(before[1]?.split(" ").length).toBeGreaterThanOrEqual(40);
+  const messages = await shownMessages(tab);
+  expect(messages[1]?.split(" ").length).toBeGreaterThanOrEqual(40);
   await tab.getByRole("link", { name: /Tell me something/ }).waitFor();
   await tab.reload();
   await answers(tab).waitFor();
-  expect(await shown(tab)).toEqual(before);
+  expect(await shownMessages(tab)).toEqual(messages);
   await expectShownIsStored(tab, rig.client());
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("[P6] a tab that is closed stops nothing, and stopping keeps what was said", async () => {
+test("[P6] closing a tab stops nothing, and stopping a run keeps its text", async () => {
   const first = await rig.openTab();
-  await say(first.tab, "{words:2000} {rate:100}");
+  await send(first.tab, "{words:2000} {rate:100}");
   await answers(first.tab).getByText("holdfast").waitFor();
-  const seen = (await shown(first.tab))[1] ?? "";
+  const seen = (await shownMessages(first.tab))[1] ?? "";
   const address = first.tab.url();
-  const second = await first.another(address);
+  const second = await first.openAnother(address);
   await first.tab.close();
   await answers(second).getByText("holdfast").first().waitFor();
-  expect((await shown(second))[1]?.startsWith(seen)).toBe(true);
+  expect((await shownMessages(second))[1]?.startsWith(seen)).toBe(true);
   await stopButton(second).click();
   await second.getByText("Stopped here.").waitFor();
-  expect((await shown(second))[1]?.startsWith(seen)).toBe(true);
+  expect((await shownMessages(second))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(second, rig.client());
 
   await second.getByRole("button", { name: "Resume" }).click();
   await answers(second).nth(1).waitFor();
   await stopButton(second).click();
-  expect(first.complaints).toEqual([]);
+  expect(first.consoleErrors).toEqual([]);
 });
 
-test("a tool asks with exactly what it would run, runs when allowed, and says no when denied", async () => {
+test("an approval shows exactly what would run; the call runs when allowed and not when denied", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, 'Look {tool:terminal {"command":"echo seen-by-the-tool"}} {words:5}');
+  await send(tab, 'Look {tool:terminal {"command":"echo seen-by-the-tool"}} {words:5}');
   const card = tab.getByRole("region", { name: "Allow terminal?" });
   await card.getByText(/^Gives this line to a shell[\s\S]*echo seen-by-the-tool/).waitFor();
   await tab.reload();
@@ -61,19 +61,19 @@ test("a tool asks with exactly what it would run, runs when allowed, and says no
   await done.getByRole("button", { expanded: false }).click();
   await done.getByText("seen-by-the-tool", { exact: true }).waitFor();
   await untilDone(tab, 2);
-  await say(tab, 'Again {tool:terminal {"command":"echo never"}} {words:5}');
+  await send(tab, 'Again {tool:terminal {"command":"echo never"}} {words:5}');
   await card.getByRole("button", { name: "Deny" }).click();
   await tab.getByRole("region", { name: "terminal: Denied" }).waitFor();
   await untilDone(tab, 4);
   await expectShownIsStored(tab, rig.client());
 });
 
-test("what is said during a run waits in sight, can be rewritten and taken back, and steers or interrupts when told", async () => {
+test("messages sent during a run are queued visibly, can be edited and taken back, and can interrupt the run", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "{words:5000} {rate:200}");
+  await send(tab, "{words:5000} {rate:200}");
   await answers(tab).getByText("holdfast").waitFor();
-  await say(tab, "to be rewritten");
-  await say(tab, "to be taken back");
+  await send(tab, "to be rewritten");
+  await send(tab, "to be taken back");
   const queue = tab.getByRole("list", { name: "Waiting" });
   await queue.getByRole("listitem").nth(1).waitFor();
   await queue.getByRole("listitem").nth(1).getByRole("button", { name: "Take back" }).click();
@@ -86,26 +86,26 @@ test("what is said during a run waits in sight, can be rewritten and taken back,
 
   await tab.getByRole("button", { name: "What a message does while a run goes on" }).click();
   await tab.getByRole("menuitemradio", { name: /Interrupt/ }).click();
-  await say(tab, "goes first {words:6}");
-  await bubbles(tab).nth(2).waitFor();
+  await send(tab, "goes first {words:6}");
+  await userMessages(tab).nth(2).waitFor();
   await untilDone(tab, 3);
-  const said = await shown(tab);
-  expect([said[2], said[4]]).toEqual(["goes first {words:6}", "rewritten {words:7}"]);
+  const messages = await shownMessages(tab);
+  expect([messages[2], messages[4]]).toEqual(["goes first {words:6}", "rewritten {words:7}"]);
   await expectShownIsStored(tab, rig.client());
 });
 
-test("edit, ask again, undo, redo and branch: each shows what the host then has", async () => {
+test("edit, retry, undo, redo and branch each show what the host has stored", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "one {words:8}");
+  await send(tab, "one {words:8}");
   await untilDone(tab);
-  await say(tab, "two {words:9}");
+  await send(tab, "two {words:9}");
   await untilDone(tab, 2);
-  await bubbles(tab).first().hover();
-  await bubbles(tab).first().getByRole("button", { name: "Edit and ask again" }).click();
+  await userMessages(tab).first().hover();
+  await userMessages(tab).first().getByRole("button", { name: "Edit and ask again" }).click();
   const dialog = tab.getByRole("dialog");
   await dialog.getByRole("textbox").fill("edited {words:12}");
   await dialog.getByRole("button", { name: "Ask again" }).click();
-  await bubbles(tab).getByText("edited").waitFor();
+  await userMessages(tab).getByText("edited").waitFor();
   await tab.getByText("two {words:9}").waitFor({ state: "detached" });
   await untilDone(tab);
   await expectShownIsStored(tab, rig.client());
@@ -113,21 +113,21 @@ test("edit, ask again, undo, redo and branch: each shows what the host then has"
   const menu = tab.locator(".talk-bar").getByRole("button", { name: /^Actions for/ });
   await menu.click();
   await tab.getByRole("menuitem", { name: "Undo the last turn" }).click();
-  await bubbles(tab).getByText("edited").waitFor({ state: "detached" });
+  await userMessages(tab).getByText("edited").waitFor({ state: "detached" });
   await tab.getByRole("status").getByRole("button", { name: "Redo" }).click();
-  await bubbles(tab).getByText("edited").waitFor();
+  await userMessages(tab).getByText("edited").waitFor();
 
-  const from = sessionOf(tab);
+  const originId = sessionOf(tab);
   await answers(tab).hover();
   await answers(tab).getByRole("button", { name: "Actions for this message" }).click();
   await tab.getByRole("menuitem", { name: "Branch from here" }).click();
   await tab.getByRole("button", { name: /A branch of another conversation/ }).waitFor();
-  expect(sessionOf(tab)).not.toBe(from);
-  await bubbles(tab).getByText("edited").waitFor();
+  expect(sessionOf(tab)).not.toBe(originId);
+  await userMessages(tab).getByText("edited").waitFor();
   await expectShownIsStored(tab, rig.client());
 });
 
-test("files are attached by picking, pasting and dropping; drafts outlive a reload", async () => {
+test("files are attached by picking, pasting and dropping, and drafts survive a reload", async () => {
   const { tab } = await rig.openTab();
   const picker = tab.waitForEvent("filechooser");
   await tab.getByRole("button", { name: "Attach files" }).click();
@@ -145,7 +145,7 @@ test("files are attached by picking, pasting and dropping; drafts outlive a relo
   });
   await tab.getByRole("button", { name: "Remove dropped.txt" }).waitFor();
   await tab.getByRole("button", { name: "Remove pasted.txt" }).waitFor();
-  // A file that is still on its way is no part of the draft yet.
+  // A file that is still uploading is not part of the draft yet.
   await expect.poll(() => tab.locator(".chips progress").count()).toBe(0);
   await messageField(tab).fill("with files");
   await tab.reload();

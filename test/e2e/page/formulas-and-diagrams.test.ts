@@ -1,33 +1,33 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { replaceAnswers, answers, createPageRig, say, untilDone } from "./page-rig.ts";
+import { replaceAnswers, answers, createPageRig, send, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
 const fence = (language: string, ...lines: string[]) =>
   ["```" + language, ...lines, "```"].join("\n");
 
-/** A tab with an answer, and every file that was asked for. */
-async function openAnswer(text: string, before?: (tab: Page) => Promise<void>) {
-  const { tab, complaints } = await rig.openTab({ colorScheme: "light" });
-  const asked: string[] = [];
-  tab.on("request", (request) => asked.push(request.url()));
-  // What a policy keeps back never comes so far.
-  const sentAway: string[] = [];
+/** Opens a tab with this answer, and records its requests. */
+async function openAnswer(text: string, prepare?: (tab: Page) => Promise<void>) {
+  const { tab, consoleErrors } = await rig.openTab({ colorScheme: "light" });
+  const requests: string[] = [];
+  tab.on("request", (request) => requests.push(request.url()));
+  // Requests that the content security policy blocks never get this far.
+  const externalRequests: string[] = [];
   await tab.route("https://**", (route) => {
-    sentAway.push(route.request().url());
+    externalRequests.push(route.request().url());
     return route.fulfill({ body: "" });
   });
-  await say(tab, "hello {words:3}");
+  await send(tab, "hello {words:3}");
   await untilDone(tab);
-  const plain = [...asked];
-  await before?.(tab);
+  const requestsBefore = [...requests];
+  await prepare?.(tab);
   await replaceAnswers(tab, text);
-  return { tab, complaints, sentAway, plain };
+  return { tab, consoleErrors, externalRequests, requestsBefore };
 }
 
 const frameOf = (tab: Page) => tab.frames().find((frame) => frame.url().endsWith("frame.html"));
 
-test("formulas and diagrams are drawn when an answer has some, can be read aloud and copied, and follow the theme", async () => {
+test("formulas and diagrams load on demand, are accessible, show their source, and follow the theme", async () => {
   const text = [
     "The energy $E = mc^2$ costs $5 or $10.",
     "$$\n\\int_0^1 x\\,dx = \\frac12\n$$",
@@ -35,13 +35,15 @@ test("formulas and diagrams are drawn when an answer has some, can be read aloud
     fence("mermaid", "this is no diagram"),
     fence("math", "\\notacommand{"),
   ].join("\n\n");
-  const { tab, complaints, sentAway, plain } = await openAnswer(text);
+  const { tab, consoleErrors, externalRequests, requestsBefore } = await openAnswer(text);
   const answer = answers(tab);
   const picture = answer.getByRole("img", { name: "How it travels" });
   await picture.waitFor();
-  // Nothing of it was loaded for those who write no formulas.
-  expect(plain.filter((url) => /frame|katex|formula|mermaid|drawing/i.test(url))).toEqual([]);
-  expect(sentAway).toEqual([]);
+  // Before the first formula no renderer was loaded.
+  expect(requestsBefore.filter((url) => /frame|katex|formula|mermaid|drawing/i.test(url))).toEqual(
+    [],
+  );
+  expect(externalRequests).toEqual([]);
   await answer.locator("math").first().waitFor({ state: "attached" });
   expect(await answer.locator("math annotation").allTextContents()).toEqual([
     "E = mc^2",
@@ -50,7 +52,7 @@ test("formulas and diagrams are drawn when an answer has some, can be read aloud
   expect(await answer.locator("p").first().innerText()).toContain("costs $5 or $10.");
   const light = await picture.getAttribute("src");
   expect(light).toMatch(/^data:image\/svg\+xml/);
-  // What cannot be drawn stands as it was written.
+  // What cannot be drawn is shown as source.
   await answer.getByText("this is no diagram").waitFor();
   await answer.getByText("\\notacommand{").waitFor();
   await answer.getByText("It could not be drawn").first().waitFor();
@@ -59,7 +61,7 @@ test("formulas and diagrams are drawn when an answer has some, can be read aloud
 
   await tab.emulateMedia({ colorScheme: "dark" });
   await expect.poll(() => picture.getAttribute("src")).not.toBe(light);
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
 const hostile = [
@@ -67,7 +69,7 @@ const hostile = [
     "math",
     "\\href{javascript:parent.owned=1}{x} \\includegraphics{https://tracker.example/a.png}",
   ),
-  "$\\htmlStyle{position:fixed}{\\class{veil}{y}}$ $\\rule{9999em}{9999em}$",
+  "$\\htmlStyle{position:fixed}{\\class{backdrop}{y}}$ $\\rule{9999em}{9999em}$",
   "$$\\def\\a{\\b\\b}\\def\\b{\\a\\a}\\a$$",
   fence(
     "mermaid",
@@ -92,33 +94,33 @@ const hostile = [
   fence(
     "mermaid",
     "flowchart LR",
-    ...Array.from({ length: 2_000 }, (_, each) => `N${each} --> N${each + 1}`),
+    ...Array.from({ length: 2_000 }, (_, index) => `N${index} --> N${index + 1}`),
   ),
 ].join("\n\n");
 
-test("[safety] a hostile formula or diagram reaches neither the page nor the host nor anybody else", async () => {
-  const { tab, sentAway } = await openAnswer(hostile);
+test("[safety] a hostile formula or diagram reaches neither the page nor the host nor the network", async () => {
+  const { tab, externalRequests } = await openAnswer(hostile);
   const answer = answers(tab);
   await answer.getByRole("img", { name: "First" }).waitFor();
-  // The last one, which is too large, is given up; so all before it have been through.
+  // The last diagram is too large and refused, so all before it have been drawn by now.
   await answer.getByText("It could not be drawn").last().waitFor();
   expect(await tab.evaluate(() => "owned" in window)).toBe(false);
-  expect(sentAway).toEqual([]);
+  expect(externalRequests).toEqual([]);
   const found = await answer.evaluate((root) => ({
     elements: [...root.querySelectorAll("a, script, iframe, object, foreignObject, style, image")]
       .length,
     handlers: [...root.querySelectorAll("*")]
-      .flatMap((each) => each.getAttributeNames())
+      .flatMap((element) => element.getAttributeNames())
       .filter((name) => name.startsWith("on") || name === "href"),
     wide: root.getBoundingClientRect().width > innerWidth,
   }));
   expect(found).toEqual({ elements: 0, handlers: [], wide: false });
 
-  // The frame itself: no origin, no cookie, no network, no way to the page or out of its place.
-  const tried = await frameOf(tab)?.evaluate(async () => {
-    const attempt = async (what: () => unknown): Promise<string> => {
+  // The frame itself has no origin, cookies or network, and no access to the page or to navigation.
+  const outcomes = await frameOf(tab)?.evaluate(async () => {
+    const attempt = async (action: () => unknown): Promise<string> => {
       try {
-        await what();
+        await action();
         return "done";
       } catch (error) {
         return error instanceof Error ? error.name : "refused";
@@ -136,26 +138,26 @@ test("[safety] a hostile formula or diagram reaches neither the page nor the hos
         let ran = false;
         addEventListener("error", () => (ran = true));
         document.body.append(script);
-        if (!ran) throw new TypeError("It was not run.");
+        if (!ran) throw new TypeError("The script did not run.");
       }),
       await attempt(() => (top ?? window).location.assign("https://tracker.example")),
     ];
   });
-  const no = "SecurityError";
-  expect(tried).toEqual(["null", no, no, no, "TypeError", "TypeError", no]);
+  const denied = "SecurityError";
+  expect(outcomes).toEqual(["null", denied, denied, denied, "TypeError", "TypeError", denied]);
 });
 
-test("[safety] a drawing that never ends holds nobody up: its frame is ended and its source stands", async () => {
+test("[safety] a drawing that never ends blocks nothing: its frame is closed and its source is shown", async () => {
   const { tab } = await openAnswer("before $x^2$ after", async (page) => {
-    // The time that a drawing has is over when the test says so.
+    // The test fires the timeout of a drawing itself.
     await page.addInitScript(() => {
-      const wait = setTimeout;
-      const held = (act: () => void, ms = 0) => {
-        if (ms !== 10_000) return wait(act, ms);
-        Reflect.set(window, "letTimePass", act);
+      const realSetTimeout = setTimeout;
+      const controlledSetTimeout = (callback: () => void, ms = 0) => {
+        if (ms !== 10_000) return realSetTimeout(callback, ms);
+        Reflect.set(window, "fireDrawTimeout", callback);
         return 0;
       };
-      Reflect.set(window, "setTimeout", held);
+      Reflect.set(window, "setTimeout", controlledSetTimeout);
     });
     await page.route("**/assets/frame-*.js", (route) =>
       route.fulfill({
@@ -166,11 +168,11 @@ test("[safety] a drawing that never ends holds nobody up: its frame is ended and
     );
   });
   await tab.locator("iframe.drawing-frame").waitFor({ state: "attached" });
-  // The page answers while the frame turns in its circle.
+  // The page stays responsive while the frame loops.
   await tab.getByRole("textbox", { name: "Message" }).fill("still here");
   await tab.evaluate(() => {
-    const { letTimePass } = window as unknown as { letTimePass: () => void };
-    letTimePass();
+    const { fireDrawTimeout } = window as unknown as { fireDrawTimeout: () => void };
+    fireDrawTimeout();
   });
   await tab.locator("iframe.drawing-frame").waitFor({ state: "detached" });
   expect(await answers(tab).locator("code").allInnerTexts()).toEqual(["x^2"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { replaceAnswers, answers, createPageRig, say, sessionOf, untilDone } from "./page-rig.ts";
+import { replaceAnswers, answers, createPageRig, send, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
 
@@ -16,7 +16,7 @@ const hostile = [
   "<iframe src='https://tracker.example'></iframe>",
   "<form action='https://tracker.example'><input name=token></form>",
   "<style>body { display: none }</style>",
-  "<div style='position:fixed;inset:0' id=page class=veil>covers</div>",
+  "<div style='position:fixed;inset:0' id=page class=backdrop>covers</div>",
   "<details open ontoggle='window.owned = 9'><summary>fold</summary>inside</details>",
   "`inline <b>code</b>`",
   "<math><mtext><table><mglyph><style><img src=x onerror='window.owned=10'></table></math>",
@@ -24,11 +24,11 @@ const hostile = [
   "```js\n// \u202e } ;hidden\u2066\nlet a = 1;\n```",
 ].join("\n\n");
 
-test("[safety] hostile content is shown as what it is: no script, no handler, no bad link, nothing from elsewhere", async () => {
-  const { tab, complaints } = await rig.openTab();
-  const asked: string[] = [];
-  tab.on("request", (request) => asked.push(request.url()));
-  await say(tab, "<b>not bold</b> <script>window.owned = 12</script> {words:3}");
+test("[safety] hostile content is shown as text: no script, handler, unsafe link or external request", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  const requests: string[] = [];
+  tab.on("request", (request) => requests.push(request.url()));
+  await send(tab, "<b>not bold</b> <script>window.owned = 12</script> {words:3}");
   await untilDone(tab);
   await replaceAnswers(tab, hostile);
   await answers(tab).getByText("raw link").waitFor();
@@ -39,32 +39,32 @@ test("[safety] hostile content is shown as what it is: no script, no handler, no
     const all = [...root.querySelectorAll("*")];
     return {
       elements: all
-        .map((each) => each.localName)
+        .map((element) => element.localName)
         .filter((name) => /^(script|iframe|form|style|object|embed|link|base|math)$/.test(name)),
       attributes: all
-        .flatMap((each) => each.getAttributeNames())
+        .flatMap((element) => element.getAttributeNames())
         .filter((name) => name.startsWith("on") || name === "style" || name === "id"),
-      links: [...root.querySelectorAll("a")].map((each) => each.protocol),
-      pictures: [...root.querySelectorAll("img")].map((each) => each.src),
+      links: [...root.querySelectorAll("a")].map((link) => link.protocol),
+      images: [...root.querySelectorAll("img")].map((image) => image.src),
     };
   });
   expect(found.elements).toEqual([]);
   expect(found.attributes.filter((name) => name !== "id")).toEqual([]);
-  expect(found.pictures).toEqual([]);
+  expect(found.images).toEqual([]);
   expect(new Set(found.links)).toEqual(new Set(["https:"]));
-  expect(asked.filter((url) => !url.startsWith(rig.address()) && !url.startsWith("data:"))).toEqual(
-    [],
-  );
-  // A character that reorders what is read is shown instead.
+  expect(
+    requests.filter((url) => !url.startsWith(rig.address()) && !url.startsWith("data:")),
+  ).toEqual([]);
+  // Characters that reorder text are shown by their code point.
   await answers(tab).getByText("U+202E").waitFor();
   await tab.getByRole("article", { name: "You" }).getByText("<b>not bold</b>").waitFor();
-  // The browser tells of each style that the policy of the page has kept out, and of nothing else.
-  expect(complaints.filter((text) => !text.startsWith("Applying inline style"))).toEqual([]);
+  // The browser logs each inline style that the policy blocked, and nothing else.
+  expect(consoleErrors.filter((text) => !text.startsWith("Applying inline style"))).toEqual([]);
 });
 
-test("a title, a tool's words and a giant line break nothing", async () => {
+test("a hostile title, a giant line and a wide table do not break the layout", async () => {
   const { tab } = await rig.openTab({ viewport: { width: 360, height: 640 } });
-  await say(tab, `${"x".repeat(4000)} {words:3}`);
+  await send(tab, `${"x".repeat(4000)} {words:3}`);
   await untilDone(tab);
   const title = "<img src=x onerror='window.owned=1'>\u202egnp.exe";
   const id = sessionOf(tab);
@@ -78,12 +78,12 @@ test("a title, a tool's words and a giant line break nothing", async () => {
   expect(await tab.evaluate(() => "owned" in window)).toBe(false);
 });
 
-test("[safety] no text becomes markup or code, whoever tries it: Trusted Types and the policy of the page refuse", async () => {
+test("[safety] Trusted Types and the content security policy refuse to turn text into markup or code", async () => {
   const { tab } = await rig.openTab();
-  const tried = await tab.evaluate(() => {
-    const attempt = (what: () => unknown): string => {
+  const outcomes = await tab.evaluate(() => {
+    const attempt = (action: () => unknown): string => {
       try {
-        what();
+        action();
         return "done";
       } catch (error) {
         return error instanceof Error ? error.name : "refused";
@@ -95,5 +95,5 @@ test("[safety] no text becomes markup or code, whoever tries it: Trusted Types a
       attempt(() => Reflect.get(window, "trustedTypes").createPolicy("another", {})),
     ];
   });
-  expect(tried).toEqual(["TypeError", "TypeError", "TypeError"]);
+  expect(outcomes).toEqual(["TypeError", "TypeError", "TypeError"]);
 });

@@ -17,30 +17,31 @@ import { findFreePort } from "@holdfast/testing/process/free-port";
 import { requirePage } from "./require-page.ts";
 import { type StartedProcess, startHost } from "@holdfast/testing/process/start-process";
 
-/** One browser and one host for a file of tests; each test has tabs of its own. */
+/** One browser and one host per test file; each test opens its own tabs. */
 export interface PageRig {
   readonly address: () => string;
   readonly home: () => string;
   readonly client: () => Client;
-  /** A tab of somebody who is signed in, and what its console had to complain about. */
+  /** Opens a signed-in tab, and records its console errors. */
   readonly openTab: (options?: TabOptions) => Promise<Tab>;
   /** `kill -9`. */
   readonly kill: () => Promise<void>;
   /** Serves the same home on the same port again. */
-  readonly serveAgain: (settings?: Record<string, string>) => Promise<void>;
+  readonly restart: (settings?: Record<string, string>) => Promise<void>;
 }
 
 interface TabOptions extends BrowserContextOptions {
+  /** Relative to the address of the host. */
   readonly at?: string;
-  /** Another address of the same host. */
+  /** Another address of the same host, such as a proxy. */
   readonly through?: string;
 }
 
 export interface Tab {
   readonly tab: Page;
-  readonly complaints: string[];
+  readonly consoleErrors: string[];
   /** A second tab in the same browser, signed in like the first. */
-  readonly another: (at?: string) => Promise<Page>;
+  readonly openAnother: (at?: string) => Promise<Page>;
 }
 
 export function createPageRig(settings: Record<string, string> = {}): PageRig {
@@ -49,25 +50,25 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
   let address = "";
   let home = "";
   let token = "";
-  const ends: (() => void | Promise<void>)[] = [];
-  const whenOver = (end: () => void | Promise<void>): void => void ends.unshift(end);
+  const cleanups: (() => void | Promise<void>)[] = [];
+  const onCleanup = (cleanup: () => void | Promise<void>): void => void cleanups.unshift(cleanup);
 
-  async function serve(more: Record<string, string>): Promise<void> {
-    const env = settingsFor({ HOLDFAST_HOME: home, ...settings, ...more });
-    host = startHost(["serve"], { env, onCleanup: whenOver });
+  async function serve(overrides: Record<string, string>): Promise<void> {
+    const env = settingsFor({ HOLDFAST_HOME: home, ...settings, ...overrides });
+    host = startHost(["serve"], { env, onCleanup });
     const line = await host.line((text) => text.startsWith("Holdfast is at "));
     address = /^Holdfast is at ([^\s#]+)/.exec(line)?.[1] ?? "";
     token = readFileSync(join(home, "token"), "utf8").trim();
   }
 
   beforeAll(async () => {
-    home = join(makeFolder(whenOver), "home");
+    home = join(makeFolder(onCleanup), "home");
     const port = String(await findFreePort());
     [browser] = await Promise.all([launchBrowser(), serve({ HOLDFAST_PORT: port })]);
   });
   afterAll(async () => {
     await browser.close();
-    for (const end of ends) await end();
+    for (const cleanup of cleanups) await cleanup();
   });
   beforeEach(requirePage);
 
@@ -78,28 +79,28 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
     async openTab({ at = "", through = address, ...options } = {}) {
       const context = await browser.newContext(options);
       onTestFinished(() => context.close());
-      // Below the limit of a test, so that a failure names what was waited for.
+      // Below the timeout of a test, so that a failure names the locator.
       context.setDefaultTimeout(25_000);
       await context.request.post(new URL("api/login", through).href, {
         data: { token },
         headers: { origin: new URL(through).origin },
       });
-      const complaints: string[] = [];
-      const another = async (place = ""): Promise<Page> => {
+      const consoleErrors: string[] = [];
+      const openAnother = async (path = ""): Promise<Page> => {
         const tab = await context.newPage();
-        tab.on("pageerror", (error) => complaints.push(error.message));
+        tab.on("pageerror", (error) => consoleErrors.push(error.message));
         tab.on("console", (message) => {
-          // Chromium itself writes down each refused connection.
+          // Chromium logs each refused connection.
           const expected = message.text().startsWith("Failed to load resource");
-          if (message.type() === "error" && !expected) complaints.push(message.text());
+          if (message.type() === "error" && !expected) consoleErrors.push(message.text());
         });
-        await tab.goto(new URL(place, through).href);
+        await tab.goto(new URL(path, through).href);
         return tab;
       };
-      return { tab: await another(at), complaints, another };
+      return { tab: await openAnother(at), consoleErrors, openAnother };
     },
     kill: async () => void (await host.kill()),
-    serveAgain: (more = {}) => serve({ HOLDFAST_PORT: new URL(address).port, ...more }),
+    restart: (overrides = {}) => serve({ HOLDFAST_PORT: new URL(address).port, ...overrides }),
   };
 }
 
@@ -108,12 +109,12 @@ export const stopButton = (tab: Page): Locator =>
   tab.getByRole("button", { name: "Stop", exact: true });
 export const answers = (tab: Page): Locator => tab.getByRole("article", { name: "Assistant" });
 
-export async function say(tab: Page, text: string): Promise<void> {
+export async function send(tab: Page, text: string): Promise<void> {
   await messageField(tab).fill(text);
   await tab.getByRole("button", { name: "Send", exact: true }).click();
 }
 
-/** Waits until the run that the page shows is over. */
+/** Waits for this many answers and for the end of the run. */
 export async function untilDone(tab: Page, count = 1): Promise<void> {
   await answers(tab)
     .nth(count - 1)
@@ -125,38 +126,38 @@ export function sessionOf(tab: Page): SessionId {
   return new URL(tab.url()).searchParams.get("session") as SessionId;
 }
 
-/** What stands on the screen, message by message, without regard to blanks. */
-export function shown(tab: Page): Promise<string[]> {
+/** The text of each message on the page, with whitespace collapsed. */
+export function shownMessages(tab: Page): Promise<string[]> {
   return tab
     .locator(".message .message-body")
     .evaluateAll((bodies) =>
       bodies.map((body) => (body instanceof HTMLElement ? body.innerText : "")),
     )
-    .then((texts) => texts.map(squeeze));
+    .then((texts) => texts.map(collapseWhitespace));
 }
 
-/** What is stored, in the same form. */
-export async function stored(client: Client, id: SessionId): Promise<string[]> {
+/** The text of each stored message, in the same form. */
+export async function storedMessages(client: Client, id: SessionId): Promise<string[]> {
   const read = await client.readSession({ params: { id } });
   if (!read.ok) throw new Error(JSON.stringify(read.error));
   return (
     read.value.entries
       .filter((entry): entry is MessageEntry => entry.type === "message")
-      // A tool's results stand with the calls that asked for them.
+      // Tool results are shown with their calls.
       .filter(({ role }) => role !== "tool")
-      .map(({ parts }) => squeeze(textOf(parts.filter((part) => part.type === "text"))))
+      .map(({ parts }) => collapseWhitespace(textOf(parts.filter((part) => part.type === "text"))))
   );
 }
 
-function squeeze(text: string): string {
+function collapseWhitespace(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
 
-/** P5: what is shown is what is stored, each message and in order. */
+/** P5: the page shows every stored message, in order. */
 export async function expectShownIsStored(tab: Page, client: Client): Promise<void> {
   const id = sessionOf(tab);
   await expect
-    .poll(async () => [await shown(tab), await stored(client, id)])
+    .poll(async () => [await shownMessages(tab), await storedMessages(client, id)])
     .toSatisfy(
       ([onScreen, inStore]: [string[], string[]]) =>
         onScreen.length === inStore.length &&
@@ -164,17 +165,17 @@ export async function expectShownIsStored(tab: Page, client: Client): Promise<vo
     );
 }
 
-/** The conversation as the host answers it, with what another model would have said in place of what was said. */
+/** Reloads the conversation with this text as every answer, as if another model had written it. */
 export async function replaceAnswers(tab: Page, text: string): Promise<void> {
   await tab.route(/\/api\/sessions\/ses_[^/?]+(\?.*)?$/, async (route) => {
-    const answer = await route.fetch();
-    const read: SessionRead = sessionRead.parse(await answer.json());
+    const response = await route.fetch();
+    const read: SessionRead = sessionRead.parse(await response.json());
     const entries = read.entries.map((entry): EntryView =>
       entry.type === "message" && entry.role === "assistant"
         ? { ...entry, parts: [{ type: "text", text }] }
         : entry,
     );
-    await route.fulfill({ response: answer, json: { ...read, entries } });
+    await route.fulfill({ response, json: { ...read, entries } });
   });
   await tab.reload();
   await answers(tab).waitFor();

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { answers, createPageRig, messageField, say, untilDone } from "./page-rig.ts";
+import { answers, createPageRig, messageField, send, untilDone } from "./page-rig.ts";
 import { valueOf } from "../served-host.ts";
 
 const rig = createPageRig({ HOLDFAST_TOOL_RULES: "allow terminal" });
 
-/** What a program does that was given a secret. */
-function post(address: string, secret: string): Promise<Response> {
+/** Posts a signed message, as a program with this secret does. */
+function postSigned(address: string, secret: string): Promise<Response> {
   const body = '{"text":"The build has failed. {words:3}"}';
   const [id, at] = ["build-1", String(Math.floor(Date.now() / 1_000))];
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
@@ -19,8 +19,8 @@ function post(address: string, secret: string): Promise<Response> {
   return fetch(address, { method: "POST", body, headers });
 }
 
-test("a program is let in on the page, its secret is shown once and counts, and it is removed again", async () => {
-  const { tab, complaints } = await rig.openTab({ at: "?settings=gateway" });
+test("a webhook is added on the page, its secret is shown once and works, and it is removed again", async () => {
+  const { tab, consoleErrors } = await rig.openTab({ at: "?settings=gateway" });
   const webhooks = async () => valueOf(await rig.client().readGateway()).webhooks;
   const form = tab.getByRole("form", { name: "Let it in" });
   await form.getByLabel("Name of the program").fill("Not a name");
@@ -29,13 +29,13 @@ test("a program is let in on the page, its secret is shown once and counts, and 
   await form.getByLabel("Name of the program").fill("build-server");
   await form.getByLabel("Where answers go").fill("https://build.example.org/holdfast");
   await form.getByRole("button", { name: "Let it in" }).click();
-  const shown = tab.getByRole("region", { name: "The secret of build-server" });
-  await shown.waitFor();
-  const [secret = "", address = ""] = await shown.locator("code").allTextContents();
-  expect((await post(address, secret)).status).toBe(202);
+  const secretPanel = tab.getByRole("region", { name: "The secret of build-server" });
+  await secretPanel.waitFor();
+  const [secret = "", address = ""] = await secretPanel.locator("code").allTextContents();
+  expect((await postSigned(address, secret)).status).toBe(202);
   await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
-  await shown.getByRole("button", { name: "I have kept it" }).click();
-  await shown.waitFor({ state: "detached" });
+  await secretPanel.getByRole("button", { name: "I have kept it" }).click();
+  await secretPanel.waitFor({ state: "detached" });
   expect(await tab.content()).not.toContain(secret);
 
   await form.getByLabel("Name of the program").fill("build-server");
@@ -44,8 +44,8 @@ test("a program is let in on the page, its secret is shown once and counts, and 
   await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
 
   await tab.getByRole("button", { name: "New secret for build-server" }).click();
-  await shown.waitFor();
-  const [next] = await shown.locator("code").allTextContents();
+  await secretPanel.waitFor();
+  const [next] = await secretPanel.locator("code").allTextContents();
   expect(next).not.toBe(secret);
   expect(await webhooks()).toMatchObject([{ name: "build-server", rotating: true }]);
   await tab.getByRole("button", { name: "Remove build-server" }).click();
@@ -55,30 +55,30 @@ test("a program is let in on the page, its secret is shown once and counts, and 
     .click();
   await tab.getByText("build-server is gone, with its secrets.").waitFor();
   expect(await webhooks()).toEqual([]);
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("what goes on in the background is shown beside its conversation, and is stopped there", async () => {
-  const { tab, complaints } = await rig.openTab();
+test("background processes are listed in their conversation and can be stopped there", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
   const input = { command: "sleep 600", background: true };
-  await say(tab, `{tool:terminal ${JSON.stringify(input)}}`);
+  await send(tab, `{tool:terminal ${JSON.stringify(input)}}`);
   await untilDone(tab);
   await tab
     .locator(".talk-bar")
     .getByRole("button", { name: /^Actions for/ })
     .click();
   await tab.getByRole("menuitem", { name: "In the background" }).click();
-  const shown = tab.getByRole("dialog", { name: "In the background" });
-  await shown.getByText("runs", { exact: true }).waitFor();
-  await shown.getByRole("button", { name: "Stop sleep 600" }).click();
-  await shown.getByText("was stopped", { exact: true }).waitFor();
-  expect(await shown.getByRole("button", { name: /^Stop / }).count()).toBe(0);
-  expect(complaints).toEqual([]);
+  const dialog = tab.getByRole("dialog", { name: "In the background" });
+  await dialog.getByText("runs", { exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Stop sleep 600" }).click();
+  await dialog.getByText("was stopped", { exact: true }).waitFor();
+  expect(await dialog.getByRole("button", { name: /^Stop / }).count()).toBe(0);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("the result of a task that was handed on leads to the conversation in which it was done, and back", async () => {
+test("the result of a delegated task links to its conversation, and back", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, `{tool:delegate ${JSON.stringify({ task: "Count the boats {words:5}" })}}`);
+  await send(tab, `{tool:delegate ${JSON.stringify({ task: "Count the boats {words:5}" })}}`);
   await untilDone(tab);
   await tab.getByRole("link", { name: "Open the task's conversation" }).click();
   await answers(tab).first().waitFor();

@@ -6,8 +6,8 @@ declare module "vitest" {
   }
 }
 
-/** For the start of each test of the page: it must not pass on what an older build left behind. */
+/** Fails a test if the build of the page failed, so that it does not run on an older build. */
 export function requirePage(): void {
   if (inject("page") !== "built")
-    throw new Error("The page was not built; the reason stands above.");
+    throw new Error("The page was not built; see the build error above.");
 }

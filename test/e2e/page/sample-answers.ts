@@ -1,4 +1,4 @@
-/** An answer with everything that Markdown is used for, for looking at. */
+/** An answer with most of what Markdown offers, for screenshots. */
 export const markdownAnswer = `Let the machine's own supervisor do it. Three things matter:
 
 1. **It starts again by itself**, after a crash and after a reboot.
@@ -24,7 +24,7 @@ Then \`docker compose up -d\`, and watch it for a day. What to expect when somet
 
 > Ropes are inspected on the day when nothing has gone wrong.`;
 
-/** And one with formulas and a diagram. */
+/** An answer with formulas and a diagram, for screenshots. */
 export const diagramAnswer = `Because the moon does not only pull: it pulls **harder on the near side** than on the far one. At a distance $d$ from the moon, across a radius $r$, what is left of its pull is
 
 $$

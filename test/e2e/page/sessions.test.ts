@@ -2,17 +2,17 @@ import { ids, type SessionId } from "@holdfast/protocol";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answers, createPageRig, say, sessionOf, shown, stopButton } from "./page-rig.ts";
+import { answers, createPageRig, send, sessionOf, shownMessages, stopButton } from "./page-rig.ts";
 
 const rig = createPageRig();
 const list = (tab: Page) => tab.getByRole("navigation", { name: "Conversations" });
 const row = (tab: Page, name: string | RegExp) => list(tab).getByRole("link", { name });
 
-/** A session with a title and, if told, one message that nobody answers for long. */
-async function begin(title: string, text?: string): Promise<SessionId> {
-  const made = await rig.client().createSession({ body: { title } });
-  if (!made.ok) throw new Error(JSON.stringify(made.error));
-  const { id } = made.value.session;
+/** Creates a session with a title and, if given, a first message. */
+async function createSession(title: string, text?: string): Promise<SessionId> {
+  const created = await rig.client().createSession({ body: { title } });
+  if (!created.ok) throw new Error(JSON.stringify(created.error));
+  const { id } = created.value.session;
   if (text !== undefined)
     await rig
       .client()
@@ -20,7 +20,7 @@ async function begin(title: string, text?: string): Promise<SessionId> {
   return id;
 }
 
-async function choose(tab: Page, title: string, item: string): Promise<void> {
+async function chooseAction(tab: Page, title: string, item: string): Promise<void> {
   await row(tab, title).hover();
   await list(tab)
     .getByRole("button", { name: `Actions for ${title}` })
@@ -28,52 +28,52 @@ async function choose(tab: Page, title: string, item: string): Promise<void> {
   await tab.getByRole("menuitem", { name: item, exact: true }).click();
 }
 
-async function shelf(tab: Page, name: string): Promise<void> {
+async function openShelf(tab: Page, name: string): Promise<void> {
   await tab.getByRole("button", { name: "Which conversations are listed" }).click();
   await tab.getByRole("menuitemradio", { name }).click();
 }
 
-test("the list is kept in order: rename, pin, project and tags, archive, trash and back", async () => {
-  await begin("Alpha");
-  await begin("Beta");
-  const { tab, complaints } = await rig.openTab();
-  await choose(tab, "Alpha", "Rename");
+test("sessions can be renamed, pinned, organised, archived, trashed and restored", async () => {
+  await createSession("Alpha");
+  await createSession("Beta");
+  const { tab, consoleErrors } = await rig.openTab();
+  await chooseAction(tab, "Alpha", "Rename");
   await tab.getByRole("textbox", { name: "Title" }).fill("Alpha renamed");
   await tab.keyboard.press("Enter");
   await row(tab, /Alpha renamed/).waitFor();
 
-  await choose(tab, "Beta", "Pin");
+  await chooseAction(tab, "Beta", "Pin");
   await tab.getByRole("heading", { name: "Pinned" }).waitFor();
-  await choose(tab, "Beta", "Project and tags…");
+  await chooseAction(tab, "Beta", "Project and tags…");
   await tab.getByRole("textbox", { name: "Project" }).fill("Harbour");
   await tab.getByRole("textbox", { name: /^Tags/ }).fill("one, two, one");
   await tab.getByRole("button", { name: "Save" }).click();
-  await shelf(tab, "Harbour");
+  await openShelf(tab, "Harbour");
   await row(tab, /Alpha/).waitFor({ state: "detached" });
   await row(tab, /Beta/).waitFor();
-  await shelf(tab, "two");
+  await openShelf(tab, "two");
   await row(tab, /Beta/).waitFor();
 
-  await shelf(tab, "Recent");
-  await choose(tab, "Alpha renamed", "Archive");
+  await openShelf(tab, "Recent");
+  await chooseAction(tab, "Alpha renamed", "Archive");
   await row(tab, /Alpha/).waitFor({ state: "detached" });
-  await shelf(tab, "Archived");
-  await choose(tab, "Alpha renamed", "Bring back from the archive");
-  await shelf(tab, "Recent");
-  await choose(tab, "Alpha renamed", "Move to trash");
+  await openShelf(tab, "Archived");
+  await chooseAction(tab, "Alpha renamed", "Bring back from the archive");
+  await openShelf(tab, "Recent");
+  await chooseAction(tab, "Alpha renamed", "Move to trash");
   await row(tab, /Alpha/).waitFor({ state: "detached" });
-  await shelf(tab, "Trash");
+  await openShelf(tab, "Trash");
   await row(tab, /Alpha renamed/).click();
   await tab.getByText("This conversation is in the trash").waitFor();
   await tab.getByRole("main").getByRole("button", { name: "Restore" }).click();
   await tab.getByRole("textbox", { name: "Message" }).waitFor();
-  await shelf(tab, "Recent");
+  await openShelf(tab, "Recent");
   await row(tab, /Alpha renamed/).waitFor();
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("words are found as they are typed, and a hit opens at its message, however far up", async () => {
-  const id = await begin("The long one", "a needle-in-the-stack {words:3}");
+test("search finds text as it is typed, and a hit opens at its message, however far up", async () => {
+  const id = await createSession("The long one", "a needle-in-the-stack {words:3}");
   const client = rig.client();
   for (let turn = 0; turn < 60; turn++)
     await client.sendMessage({
@@ -94,47 +94,47 @@ test("words are found as they are typed, and a hit opens at its message, however
   const hit = list(tab).getByRole("link", { name: /needle-in-the-stack/ });
   await hit.waitFor();
   expect(await hit.locator("mark").allInnerTexts()).not.toEqual([]);
-  const [beside] = await Promise.all([
+  const [otherTab] = await Promise.all([
     tab.context().waitForEvent("page"),
     hit.click({ modifiers: ["Control"] }),
   ]);
-  await beside.locator(".named").getByText("needle-in-the-stack").waitFor();
-  await beside.close();
+  await otherTab.locator(".linked").getByText("needle-in-the-stack").waitFor();
+  await otherTab.close();
   await hit.click();
-  await tab.locator(".named").getByText("needle-in-the-stack").waitFor();
+  await tab.locator(".linked").getByText("needle-in-the-stack").waitFor();
   await tab.reload();
-  await tab.locator(".named").getByText("needle-in-the-stack").waitFor();
+  await tab.locator(".linked").getByText("needle-in-the-stack").waitFor();
   await tab.getByRole("button", { name: "Go to the newest message" }).click();
   await tab.getByText("hay 59", { exact: false }).first().waitFor();
 
-  // Downwards from the hit the conversation goes on without a hole, until it has met its end.
+  // Scrolling down from the hit shows every message up to the end.
   await tab.reload();
-  await tab.locator(".named").getByText("needle-in-the-stack").waitFor();
-  const met = new Set<string>();
+  await tab.locator(".linked").getByText("needle-in-the-stack").waitFor();
+  const found = new Set<string>();
   await expect
     .poll(
       async () => {
-        for (const text of await shown(tab)) met.add(text.split(" {")[0] ?? "");
+        for (const text of await shownMessages(tab)) found.add(text.split(" {")[0] ?? "");
         await tab.locator(".entries").evaluate((box) => box.scrollBy(0, box.clientHeight));
-        return met.has("hay 59");
+        return found.has("hay 59");
       },
       { interval: 20 },
     )
     .toBe(true);
   const hay = Array.from({ length: 60 }, (_, turn) => `hay ${turn}`);
-  expect(hay.filter((text) => !met.has(text))).toEqual([]);
+  expect(hay.filter((text) => !found.has(text))).toEqual([]);
 });
 
-test("the list tells what runs, what needs a person and what is new, and the keyboard walks through it", async () => {
+test("the list marks running, waiting and unread sessions, and arrow keys move through it", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "open one {words:2}");
+  await send(tab, "open one {words:2}");
   await answers(tab).waitFor();
-  await begin("Runs", "{words:900} {rate:30}");
-  const asks = await begin("Asks", '{tool:terminal {"command":"true"}}');
+  await createSession("Runs", "{words:900} {rate:30}");
+  const asks = await createSession("Asks", '{tool:terminal {"command":"true"}}');
   await row(tab, /Answering Runs/).waitFor();
   await row(tab, /Waits for your word Asks/).waitFor();
-  // Behind the question, so that it stands above it.
-  await begin("News", "{words:3}");
+  // Sent after the question, so that it is listed above it.
+  await createSession("News", "{words:3}");
   await row(tab, /Unread News/).waitFor();
   await row(tab, /News/).focus();
   await tab.keyboard.press("ArrowDown");
@@ -142,7 +142,7 @@ test("the list tells what runs, what needs a person and what is new, and the key
   await tab.keyboard.press("Enter");
   await tab.getByRole("button", { name: "Allow once" }).waitFor();
   await tab.getByRole("button", { name: "Deny" }).click();
-  // What is said of it after it was left would be unread.
+  // Events after the conversation is left would make it unread.
   const hasEnded = async () => {
     const read = await rig.client().readSession({ params: { id: asks } });
     return read.ok && typeof read.value.run?.endedAt === "number";
@@ -155,12 +155,12 @@ test("the list tells what runs, what needs a person and what is new, and the key
   expect(await row(tab, /Unread (News|Asks|Runs)/).count()).toBe(1);
 });
 
-test("a copy and an export hold the same words", async () => {
+test("a duplicate and an export contain the same text", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "exported {words:4}");
+  await send(tab, "exported {words:4}");
   await answers(tab).waitFor();
   await tab.locator(".strip .dot").waitFor({ state: "detached" });
-  const from = sessionOf(tab);
+  const originalId = sessionOf(tab);
   const download = tab.waitForEvent("download");
   await tab
     .locator(".talk-bar")
@@ -176,40 +176,40 @@ test("a copy and an export hold the same words", async () => {
     .click();
   await tab.getByRole("menuitem", { name: "Duplicate" }).click();
   await tab.getByText("A copy was made.").waitFor();
-  expect(sessionOf(tab)).not.toBe(from);
+  expect(sessionOf(tab)).not.toBe(originalId);
   await tab.getByRole("article", { name: "You" }).getByText("exported {words:4}").waitFor();
 });
 
-test("several at once are tagged, exported, archived and trashed, and brought back by one word", async () => {
-  for (const name of ["Heap one", "Heap two", "Heap three"]) await begin(name);
-  const { tab, complaints } = await rig.openTab();
+test("selected sessions are tagged, exported, archived, trashed and restored together", async () => {
+  for (const name of ["Heap one", "Heap two", "Heap three"]) await createSession(name);
+  const { tab, consoleErrors } = await rig.openTab();
   const check = (name: string) => list(tab).getByRole("checkbox", { name: `Select ${name}` });
-  const act = (name: string) => list(tab).getByRole("button", { name, exact: true });
+  const actionButton = (name: string) => list(tab).getByRole("button", { name, exact: true });
   async function selectTwo(): Promise<void> {
-    await choose(tab, "Heap one", "Select several…");
+    await chooseAction(tab, "Heap one", "Select several…");
     await check("Heap two").check();
     await list(tab).getByText("2 selected").waitFor();
   }
-  const before = await row(tab, "Heap three").boundingBox();
+  const originalBox = await row(tab, "Heap three").boundingBox();
   await selectTwo();
-  // Rows stay where they are, and a row under the pointer keeps its time.
+  // Selecting moves no row, and a hovered row keeps showing its time.
   const third = list(tab).getByTitle("Heap three", { exact: true });
-  expect(await third.boundingBox()).toEqual(before);
+  expect(await third.boundingBox()).toEqual(originalBox);
   await third.hover();
   await third.locator(".session-time").waitFor({ state: "visible" });
-  await act("Add a tag…").click();
+  await actionButton("Add a tag…").click();
   await tab.getByRole("textbox", { name: "Tag" }).fill("heap");
   await tab.getByRole("button", { name: "Save" }).click();
   await tab.getByText("2 conversations are tagged “heap”.").waitFor();
   await selectTwo();
   const download = tab.waitForEvent("download");
-  await act("As Markdown").click();
+  await actionButton("As Markdown").click();
   const text = readFileSync(await (await download).path(), "utf8");
   expect(text).toContain("Heap one");
   expect(text).toContain("Heap two");
   expect(text).not.toContain("Heap three");
   await selectTwo();
-  await act("Archive").click();
+  await actionButton("Archive").click();
   await tab.getByText("2 conversations are archived.").waitFor();
   await row(tab, /Heap (one|two)/)
     .first()
@@ -217,16 +217,16 @@ test("several at once are tagged, exported, archived and trashed, and brought ba
   await tab.getByRole("button", { name: "Undo" }).click();
   await row(tab, /Heap two/).waitFor();
   await selectTwo();
-  await act("Move to trash").click();
+  await actionButton("Move to trash").click();
   await tab.getByText("2 conversations are in the trash.").waitFor();
-  await shelf(tab, "Trash");
+  await openShelf(tab, "Trash");
   await selectTwo();
-  await act("Restore").click();
+  await actionButton("Restore").click();
   await tab.getByText("2 conversations are back.").waitFor();
-  await shelf(tab, "Recent");
+  await openShelf(tab, "Recent");
   await row(tab, /Heap two/).waitFor();
-  await shelf(tab, "heap");
+  await openShelf(tab, "heap");
   await expect.poll(() => row(tab, /Heap/).allInnerTexts()).toHaveLength(2);
   expect(await row(tab, /Heap three/).count()).toBe(0);
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });

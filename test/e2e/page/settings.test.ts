@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { answers, createPageRig, messageField, say, sessionOf, untilDone } from "./page-rig.ts";
+import { answers, createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
 import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { valueOf } from "../served-host.ts";
 
@@ -18,45 +18,45 @@ const rig = createPageRig({
   HOLDFAST_MCP: JSON.stringify({ everything: { command: process.execPath, args: [everything] } }),
 });
 
-test("what asks stands in the settings with what it would do; what is allowed for good stands there with who said so, and can be taken back", async () => {
-  const { tab, complaints } = await rig.openTab();
-  await say(tab, 'look {tool:terminal {"command":"echo ahoy"}}');
+test("the settings list open approvals and lasting rules with their author, and rules can be removed", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  await send(tab, 'look {tool:terminal {"command":"echo ahoy"}}');
   await tab.getByRole("button", { name: "Always allow" }).waitFor();
-  const asked = await rig.openTab({ at: "?settings=tools" });
-  await asked.tab.locator("code").getByText("echo ahoy").waitFor();
+  const settings = await rig.openTab({ at: "?settings=tools" });
+  await settings.tab.locator("code").getByText("echo ahoy").waitFor();
   await tab.getByRole("button", { name: "Always allow" }).click();
   await answers(tab).getByText("The tool terminal answered “ahoy”.").waitFor();
   await tab.goto(new URL("?settings=tools", rig.address()).href);
-  const take = tab.getByRole("button", { name: /^Take back: / });
-  await take.waitFor();
+  const takeBack = tab.getByRole("button", { name: /^Take back: / });
+  await takeBack.waitFor();
   await tab.getByText("Allowed for good, by", { exact: false }).waitFor();
-  await take.click();
+  await takeBack.click();
   await tab.getByText("Nothing is allowed for good.").waitFor();
   expect(valueOf(await rig.client().listRules()).rules).toEqual([]);
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("an MCP server shows its state and tools, and is connected anew on request", async () => {
+test("an MCP server shows its state and tools, and restarts on request", async () => {
   const { tab } = await rig.openTab({ at: "?settings=mcp" });
   await tab.getByText("Ready, a program").waitFor();
   await tab.getByText(/^\d+ tools$/).click();
   await tab.getByText("everything__echo").waitFor();
-  // Nothing is read anew for now: what is shown is what the host said to the request itself.
-  const held = Promise.withResolvers<void>();
+  // Polling is held back, so the page shows the response to the restart itself.
+  const gate = Promise.withResolvers<void>();
   await tab.route("**/api/mcp", async (route) => {
-    await held.promise;
+    await gate.promise;
     await route.continue();
   });
   await tab.getByRole("button", { name: "Restart everything" }).click();
   await tab.getByText("everything is being connected anew.").waitFor();
   await tab.getByText("Starting, a program").waitFor();
-  held.resolve();
+  gate.resolve();
   await tab.getByText("Ready, a program").waitFor();
   const { servers } = valueOf(await rig.client().listMcpServers());
   expect(servers).toMatchObject([{ name: "everything", state: "ready" }]);
 });
 
-test("a bot is connected by its token, somebody who writes to it waits for the owner's word, and both can be let go again", async () => {
+test("a bot is connected by its token, a person who writes to it waits for approval, and both can be removed", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
   const token = tab.getByLabel("The bot's token");
   await token.fill("not a token");
@@ -87,7 +87,7 @@ test("a bot is connected by its token, somebody who writes to it waits for the o
   expect(valueOf(await rig.client().readGateway())).toMatchObject({ state: "off", people: [] });
 });
 
-test("what may or may not have arrived in a chat is sent again or given up by a person's word alone", async () => {
+test("a chunk of unknown delivery is resent or dropped only by a person", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
   await tab.getByLabel("The bot's token").fill(botToken);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();
@@ -95,31 +95,31 @@ test("what may or may not have arrived in a chat is sent again or given up by a 
   platform.say(56, "hello");
   await tab.getByRole("button", { name: "Allow Person 56" }).click();
   await tab.getByText("Person 56 is answered from now on.").waitFor();
-  const owed = async () => valueOf(await rig.client().readGateway()).outbox;
-  const arrived = () => platform.shownIn(56).filter(({ from }) => from === "bot").length;
+  const outbox = async () => valueOf(await rig.client().readGateway()).outbox;
+  const arrivedCount = () => platform.shownIn(56).filter(({ from }) => from === "bot").length;
   for (const [decision, more] of [
     ["Send again", 1],
     ["Give it up", 0],
   ] as const) {
-    // It reaches the platform; its answer never reaches the host.
+    // The message reaches the platform; its response never reaches the host.
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     platform.say(56, `${decision} {words:3}`);
     await tab.getByText("Nobody knows whether it arrived", { exact: true }).waitFor();
-    expect(await owed()).toMatchObject([{ state: "unknown" }]);
-    const before = arrived();
+    expect(await outbox()).toMatchObject([{ state: "unknown" }]);
+    const earlierCount = arrivedCount();
     await tab.getByRole("button", { name: decision, exact: true }).click();
     await tab.getByText("Everything has arrived.").waitFor();
-    expect(await owed()).toEqual([]);
-    expect(arrived()).toBe(before + more);
+    expect(await outbox()).toEqual([]);
+    expect(arrivedCount()).toBe(earlierCount + more);
   }
 });
 
-test("a prompt is scheduled on the page, said at once on request, paused, changed and deleted, and a refusal is told in plain words", async () => {
-  const { tab, complaints } = await rig.openTab({
+test("a schedule is created, run at once, paused, changed and deleted, and a refusal is explained", async () => {
+  const { tab, consoleErrors } = await rig.openTab({
     at: "?settings=models",
     timezoneId: "Asia/Tokyo",
   });
-  const all = async () => valueOf(await rig.client().listSchedules()).schedules;
+  const schedules = async () => valueOf(await rig.client().listSchedules()).schedules;
   await tab.getByRole("button", { name: "Schedules" }).click();
   await tab.getByRole("button", { name: "New schedule" }).click();
   const form = tab.getByRole("form", { name: "New schedule" });
@@ -135,8 +135,8 @@ test("a prompt is scheduled on the page, said at once on request, paused, change
   await form.getByRole("button", { name: "Schedule it" }).click();
   await tab.getByText("Every Mon, Tue, Wed, Thu, Fri, Sat at 06:30, Europe/Berlin time").waitFor();
   await tab.getByText(/ here, .* in Europe\/Berlin$/).waitFor();
-  const [made] = await all();
-  expect(made).toMatchObject({
+  const [created] = await schedules();
+  expect(created).toMatchObject({
     title: "Ring the bell {words:3}",
     times: { days: ["mon", "tue", "wed", "thu", "fri", "sat"], at: ["06:30"] },
     timeZone: "Europe/Berlin",
@@ -156,17 +156,17 @@ test("a prompt is scheduled on the page, said at once on request, paused, change
   await edit.getByLabel("Said once, as soon as a host runs again").check();
   await edit.getByRole("button", { name: "Save" }).click();
   await tab.getByText("Bell", { exact: true }).waitFor();
-  expect(await all()).toMatchObject([
+  expect(await schedules()).toMatchObject([
     {
       title: "Bell",
       state: "off",
       missed: "once",
-      target: made?.target,
+      target: created?.target,
       recent: [{ occurrence: "now" }],
     },
   ]);
 
-  // Where it was said, it was answered.
+  // The answer is in the conversation of the schedule.
   await tab.getByRole("link", { name: "Ring the bell {words:3}", exact: true }).last().click();
   await untilDone(tab);
   await tab.goBack();
@@ -174,11 +174,11 @@ test("a prompt is scheduled on the page, said at once on request, paused, change
   await tab.getByRole("menuitem", { name: "Delete" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await tab.getByText("Nothing is scheduled yet.", { exact: false }).waitFor();
-  expect(await all()).toEqual([]);
-  expect(complaints).toEqual([]);
+  expect(await schedules()).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test("what a workspace says to agents is asked about once, and told only when it is trusted", async () => {
+test("workspace instructions are asked about once and used only when trusted", async () => {
   const { session } = valueOf(await rig.client().createSession({ body: {} }));
   const folder = join(rig.home(), "workspaces", session.id);
   mkdirSync(folder, { recursive: true });
@@ -198,9 +198,9 @@ test("what a workspace says to agents is asked about once, and told only when it
   await tab.getByText("You refused it", { exact: false }).waitFor();
 });
 
-test("a run is shown stretch by stretch, and replayed by its stored times", async () => {
-  const { tab, complaints } = await rig.openTab();
-  await say(tab, "tell me {think:5} {words:40} {rate:60}");
+test("the flight recorder shows the spans of a run and replays it by its stored times", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  await send(tab, "tell me {think:5} {words:40} {rate:60}");
   await untilDone(tab);
   const id = sessionOf(tab);
   await answers(tab).hover();
@@ -208,24 +208,24 @@ test("a run is shown stretch by stretch, and replayed by its stored times", asyn
   await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
   const panel = tab.getByRole("complementary", { name: "Flight recorder" });
   await panel.getByText("Model rehearsal").waitFor();
-  const seen = panel.getByRole("region", { name: "What was there at this moment" });
-  const whole = await seen.locator("p").innerText();
+  const playback = panel.getByRole("region", { name: "What was there at this moment" });
+  const fullText = await playback.locator("p").innerText();
   const { entries } = valueOf(await rig.client().readSession({ params: { id } }));
   const answer = entries.at(-1);
   const parts = answer?.type === "message" ? answer.parts : [];
-  expect(squeeze(whole)).toBe(
-    squeeze(parts.map((part) => ("text" in part ? part.text : "")).join("")),
+  expect(collapseWhitespace(fullText)).toBe(
+    collapseWhitespace(parts.map((part) => ("text" in part ? part.text : "")).join("")),
   );
 
   await panel.getByRole("slider", { name: "Place in the run" }).fill("0");
-  await expect.poll(async () => (await seen.innerText()).includes(whole)).toBe(false);
+  await expect.poll(async () => (await playback.innerText()).includes(fullText)).toBe(false);
   await panel.getByRole("radio", { name: "16×" }).check();
   await panel.getByRole("button", { name: "Replay" }).click();
-  await seen.getByText(whole).waitFor();
+  await playback.getByText(fullText).waitFor();
   await panel.getByRole("button", { name: "Replay" }).waitFor();
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-function squeeze(text: string): string {
+function collapseWhitespace(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }

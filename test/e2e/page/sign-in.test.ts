@@ -15,38 +15,38 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 beforeEach(requirePage);
 
-/** A tab with no past, and what its console had to complain about. */
+/** Opens a fresh tab and records its console errors. */
 async function openTab(options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
   onTestFinished(() => context.close());
   const tab = await context.newPage();
-  const complaints: string[] = [];
-  tab.on("pageerror", (error) => complaints.push(error.message));
+  const consoleErrors: string[] = [];
+  tab.on("pageerror", (error) => consoleErrors.push(error.message));
   tab.on("console", (message) => {
-    // Chromium itself writes down each 401 and each refused connection.
+    // Chromium logs each 401 and each refused connection.
     const expected = message.text().startsWith("Failed to load resource");
-    if (message.type() === "error" && !expected) complaints.push(message.text());
+    if (message.type() === "error" && !expected) consoleErrors.push(message.text());
   });
-  return { tab, complaints, context };
+  return { tab, consoleErrors, context };
 }
 
-const title = (tab: Page, name: string) => tab.getByRole("heading", { name });
-const empty = "Conversations that hold";
-const signIn = "Sign in to Holdfast";
+const heading = (tab: Page, name: string) => tab.getByRole("heading", { name });
+const startTitle = "Conversations that hold";
+const signInTitle = "Sign in to Holdfast";
 
 test("the printed link signs in, leaves no code in the address, and works once", async () => {
   const { link, address } = await serveFreshHome();
-  const { tab, complaints, context } = await openTab();
+  const { tab, consoleErrors, context } = await openTab();
   await tab.goto(link);
-  await title(tab, empty).waitFor();
+  await heading(tab, startTitle).waitFor();
   expect(tab.url()).toBe(address);
   expect(await tab.evaluate(() => document.cookie)).toBe("");
   expect(await context.cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict" }]);
 
   await tab.reload();
-  await title(tab, empty).waitFor();
+  await heading(tab, startTitle).waitFor();
   expect(await tab.getByText("The host is well").count()).toBe(1);
-  expect(complaints).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 
   const later = await openTab();
   await later.tab.goto(link);
@@ -54,21 +54,21 @@ test("the printed link signs in, leaves no code in the address, and works once",
   expect(later.tab.url()).toBe(address);
 });
 
-test("a link that is pasted into an open tab signs it in", async () => {
+test("a link pasted into an open tab signs it in", async () => {
   const { link, address } = await serveFreshHome();
   const { tab } = await openTab();
   await tab.goto(address);
-  await title(tab, signIn).waitFor();
+  await heading(tab, signInTitle).waitFor();
   await tab.goto(link);
-  await title(tab, empty).waitFor();
+  await heading(tab, startTitle).waitFor();
   expect(tab.url()).toBe(address);
 });
 
-test("the token signs in by keyboard alone, after a wrong one was refused", async () => {
+test("the token signs in by keyboard alone, after a wrong token was refused", async () => {
   const { home, address } = await serveFreshHome();
-  const { tab, complaints } = await openTab();
+  const { tab, consoleErrors } = await openTab();
   await tab.goto(address);
-  await title(tab, signIn).waitFor();
+  await heading(tab, signInTitle).waitFor();
 
   await tab.keyboard.press("Tab");
   await tab.keyboard.type("not-the-token");
@@ -78,44 +78,44 @@ test("the token signs in by keyboard alone, after a wrong one was refused", asyn
   await tab.getByLabel("Or paste the token").selectText();
   await tab.keyboard.insertText(readFileSync(join(home, "token"), "utf8"));
   await tab.keyboard.press("Enter");
-  await title(tab, empty).waitFor();
+  await heading(tab, startTitle).waitFor();
 
   await tab.getByRole("button", { name: "Settings" }).click();
   await tab.getByRole("link", { name: "System" }).click();
   await tab.getByText("Holdfast 0.1.0").waitFor();
   await tab.getByRole("button", { name: "Sign out" }).click();
-  await title(tab, signIn).waitFor();
+  await heading(tab, signInTitle).waitFor();
   await tab.reload();
-  await title(tab, signIn).waitFor();
-  expect(complaints).toEqual([]);
+  await heading(tab, signInTitle).waitFor();
+  expect(consoleErrors).toEqual([]);
 });
 
-test("a host that goes away is told, and the page comes back with it", async () => {
+test("the page says that the host is gone, and recovers with it", async () => {
   const { host, home, link, address } = await serveFreshHome();
   const { tab } = await openTab();
   await tab.goto(address);
-  await title(tab, signIn).waitFor();
+  await heading(tab, signInTitle).waitFor();
   await host.kill();
   await tab.getByLabel("Or paste the token").fill("any");
   await tab.keyboard.press("Enter");
-  await title(tab, "The host does not answer").waitFor();
+  await heading(tab, "The host does not answer").waitFor();
 
   const port = new URL(link).port;
-  const again = startHost(["serve", "--port", port], {
+  const restarted = startHost(["serve", "--port", port], {
     env: settingsFor({ HOLDFAST_HOME: home }),
   });
-  await again.line((line) => line.startsWith("Holdfast is at "));
-  await title(tab, signIn).waitFor();
-  expect(await title(tab, "The host does not answer").count()).toBe(0);
+  await restarted.line((line) => line.startsWith("Holdfast is at "));
+  await heading(tab, signInTitle).waitFor();
+  expect(await heading(tab, "The host does not answer").count()).toBe(0);
 });
 
-test("under a base path the page finds its host", async () => {
+test("the page finds its host under a base path", async () => {
   const { link, address } = await serveFreshHome({ HOLDFAST_BASE_PATH: "/hold/fast" });
   expect(new URL(address).pathname).toBe("/hold/fast/");
-  const { tab, complaints } = await openTab();
+  const { tab, consoleErrors } = await openTab();
   await tab.goto(link);
-  await title(tab, empty).waitFor();
+  await heading(tab, startTitle).waitFor();
   await tab.goto(address.slice(0, -1));
-  await title(tab, empty).waitFor();
-  expect(complaints).toEqual([]);
+  await heading(tab, startTitle).waitFor();
+  expect(consoleErrors).toEqual([]);
 });

@@ -10,14 +10,14 @@ import { diagramAnswer, markdownAnswer } from "./sample-answers.ts";
 import { followUntil, hasEnded } from "../served-host.ts";
 
 const rig = createPageRig();
-/** Where the pictures of the states go, when somebody wants them: `docs/images`. */
-const pictures = process.env["HOLDFAST_TEST_PICTURES"];
+/** Where to save screenshots of the states, such as `docs/images`; unset, none are taken. */
+const screenshotFolder = process.env["HOLDFAST_TEST_PICTURES"];
 const sessions = new Map<string, SessionId>();
 
-async function begin(name: string, title: string, ...texts: string[]): Promise<void> {
-  const made = await rig.client().createSession({ body: { title } });
-  if (!made.ok) throw new Error(JSON.stringify(made.error));
-  const { id } = made.value.session;
+async function createSession(name: string, title: string, ...texts: string[]): Promise<void> {
+  const created = await rig.client().createSession({ body: { title } });
+  if (!created.ok) throw new Error(JSON.stringify(created.error));
+  const { id } = created.value.session;
   sessions.set(name, id);
   for (const text of texts)
     await rig
@@ -26,15 +26,19 @@ async function begin(name: string, title: string, ...texts: string[]): Promise<v
 }
 
 beforeAll(async () => {
-  await begin("stopped", "Tide tables", "Write the whole table {words:4000} {rate:80}");
-  await begin("asking", "Tidy the workspace", 'Look around {tool:terminal {"command":"ls -la"}}');
-  await begin(
+  await createSession("stopped", "Tide tables", "Write the whole table {words:4000} {rate:80}");
+  await createSession(
+    "asking",
+    "Tidy the workspace",
+    'Look around {tool:terminal {"command":"ls -la"}}',
+  );
+  await createSession(
     "story",
     "Keep a service running",
     "How do I keep a small service running? {words:9}",
   );
-  await begin("drawn", "Why tides come twice", "Why do tides come twice a day? {words:9}");
-  await begin(
+  await createSession("drawn", "Why tides come twice", "Why do tides come twice a day? {words:9}");
+  await createSession(
     "running",
     "A letter from the harbour",
     "Write a long letter {think:30} {words:9000} {rate:40}",
@@ -68,18 +72,23 @@ function sessionNamed(name: string): SessionId {
   return id;
 }
 
-/** A conversation as a larger model would have led it: the rehearsal model knows no tables and no code. */
-async function tellStory(tab: Page, name: string, question: string, told: string): Promise<void> {
+/** Replaces the messages of a session, because the rehearsal model writes no tables or code. */
+async function replaceConversation(
+  tab: Page,
+  name: string,
+  question: string,
+  answer: string,
+): Promise<void> {
   const id = sessionNamed(name);
   await tab.route(`**/api/sessions/${id}`, async (route) => {
-    const answer = await route.fetch();
-    const read = sessionRead.parse(await answer.json());
+    const response = await route.fetch();
+    const read = sessionRead.parse(await response.json());
     const entries = read.entries.map((entry): EntryView => {
       if (entry.type !== "message") return entry;
-      const text = entry.role === "user" ? question : told;
+      const text = entry.role === "user" ? question : answer;
       return { ...entry, parts: [{ type: "text", text }] };
     });
-    await route.fulfill({ response: answer, json: { ...read, entries } });
+    await route.fulfill({ response, json: { ...read, entries } });
   });
 }
 
@@ -87,7 +96,7 @@ interface State {
   readonly name: string;
   readonly at: () => string;
   readonly show: (tab: Page) => Promise<void>;
-  /** Where there is no such thing on the other. */
+  /** Set if the other size has no such state. */
   readonly only?: "desk" | "phone";
 }
 
@@ -202,23 +211,24 @@ const states: readonly State[] = [
   },
 ];
 
-/** What the rules of accessibility (WCAG 2.2 A and AA) find fault with. */
-async function faults(tab: Page): Promise<string[]> {
+/** Violations of WCAG 2.2 A and AA. */
+async function accessibilityViolations(tab: Page): Promise<string[]> {
   await tab.evaluate(axe.source);
-  const found = await tab.evaluate(async () => {
-    // What was evaluated a line above.
-    const { axe: here } = window as unknown as { axe: typeof axe };
+  return tab.evaluate(async () => {
+    // Loaded by the line above.
+    const { axe: loadedAxe } = window as unknown as { axe: typeof axe };
     const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-    const { violations } = await here.run(document, { runOnly: { type: "tag", values: tags } });
+    const { violations } = await loadedAxe.run(document, {
+      runOnly: { type: "tag", values: tags },
+    });
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
   });
-  return found;
 }
 
-async function keepPicture(tab: Page, name: string): Promise<void> {
-  if (pictures === undefined) return;
-  mkdirSync(pictures, { recursive: true });
-  await tab.screenshot({ path: join(pictures, `${name}.png`) });
+async function saveScreenshot(tab: Page, name: string): Promise<void> {
+  if (screenshotFolder === undefined) return;
+  mkdirSync(screenshotFolder, { recursive: true });
+  await tab.screenshot({ path: join(screenshotFolder, `${name}.png`) });
 }
 
 const desk = { width: 1280, height: 800 };
@@ -231,40 +241,46 @@ const variants = [
   ["light", "phone"],
 ] as const;
 
-// The first two have each colour and each size once; the others are for the pictures.
-const looks = (pictures === undefined ? variants.slice(0, 2) : variants).flatMap(
+// The first two cover both colour schemes and both sizes; the others are for screenshots.
+const batches = (screenshotFolder === undefined ? variants.slice(0, 2) : variants).flatMap(
   ([colorScheme, size]) => {
-    const own = states.filter(({ only = size }) => only === size);
-    const third = Math.ceil(own.length / 3);
-    return [0, 1, 2].map((part) => {
-      const some = own.slice(part * third, (part + 1) * third);
-      const names = some.map(({ name }) => name).join(", ");
-      return { colorScheme, size, some, names };
+    const applicable = states.filter(({ only = size }) => only === size);
+    const batchSize = Math.ceil(applicable.length / 3);
+    return [0, 1, 2].map((batch) => {
+      const batchStates = applicable.slice(batch * batchSize, (batch + 1) * batchSize);
+      const names = batchStates.map(({ name }) => name).join(", ");
+      return { colorScheme, size, batchStates, names };
     });
   },
 );
 
-test.each(looks)(
-  "these states fit and can be read by everybody: $colorScheme, $size, $names",
-  async ({ colorScheme, size, some }) => {
+test.each(batches)(
+  "these states fit the screen and are accessible: $colorScheme, $size, $names",
+  async ({ colorScheme, size, batchStates }) => {
     const viewport = size === "desk" ? desk : phone;
-    const { tab, complaints } = await rig.openTab({
+    const { tab, consoleErrors } = await rig.openTab({
       colorScheme,
       viewport,
       reducedMotion: "reduce",
       ...(size === "phone" && { hasTouch: true, isMobile: true }),
     });
-    await tellStory(tab, "story", "How do I keep a small service running?", markdownAnswer);
-    await tellStory(tab, "drawn", "Why do tides come twice a day?", diagramAnswer);
-    const found: string[] = [];
-    for (const state of some) {
+    await replaceConversation(
+      tab,
+      "story",
+      "How do I keep a small service running?",
+      markdownAnswer,
+    );
+    await replaceConversation(tab, "drawn", "Why do tides come twice a day?", diagramAnswer);
+    const violations: string[] = [];
+    for (const state of batchStates) {
       await tab.goto(new URL(state.at(), rig.address()).href);
       await state.show(tab);
       const width = await tab.evaluate(() => document.documentElement.scrollWidth);
       expect([state.name, width]).toEqual([state.name, viewport.width]);
-      await keepPicture(tab, `${state.name}-${colorScheme}-${size}`);
-      for (const fault of await faults(tab)) found.push(`${state.name}: ${fault}`);
+      await saveScreenshot(tab, `${state.name}-${colorScheme}-${size}`);
+      for (const violation of await accessibilityViolations(tab))
+        violations.push(`${state.name}: ${violation}`);
     }
-    expect([...found, ...complaints]).toEqual([]);
+    expect([...violations, ...consoleErrors]).toEqual([]);
   },
 );

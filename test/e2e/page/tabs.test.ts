@@ -5,30 +5,31 @@ import {
   answers,
   createPageRig,
   expectShownIsStored,
-  say,
+  send,
   sessionOf,
-  shown,
+  shownMessages,
   untilDone,
 } from "./page-rig.ts";
 import { valueOf } from "../served-host.ts";
 
 const rig = createPageRig();
 
-/** Over HTTP/1.1 a browser gives a host six connections. */
-const count = 8;
+/** More than the six connections that a browser opens to a host over HTTP/1.1. */
+const tabCount = 8;
 
-test("[P5] eight tabs of one browser: each speaks and shows its own, and goes on when the one that held the line is closed", async () => {
-  const { tab: first, complaints, another } = await rig.openTab();
+test("[P5] eight tabs of one browser each show their own conversation, and go on when the leader is closed", async () => {
+  const { tab: first, consoleErrors, openAnother } = await rig.openTab();
   const tabs: Page[] = [first];
-  while (tabs.length < count) tabs.push(await another());
-  for (const [index, tab] of tabs.entries()) await say(tab, `tab ${index} {words:4}`);
+  while (tabs.length < tabCount) tabs.push(await openAnother());
+  for (const [index, tab] of tabs.entries()) await send(tab, `tab ${index} {words:4}`);
   for (const tab of tabs) await untilDone(tab);
   for (const tab of tabs) await expectShownIsStored(tab, rig.client());
-  // The same conversation in two of them.
-  const [leads, second, twin, ...others] = tabs;
-  if (leads === undefined || second === undefined || twin === undefined) throw new Error("no tabs");
+  // Two of them show the same conversation.
+  const [leader, second, twin, ...others] = tabs;
+  if (leader === undefined || second === undefined || twin === undefined)
+    throw new Error("no tabs");
   await twin.goto(second.url());
-  await leads.close();
+  await leader.close();
   for (const tab of [second, ...others])
     valueOf(
       await rig.client().sendMessage({
@@ -41,6 +42,6 @@ test("[P5] eight tabs of one browser: each speaks and shows its own, and goes on
     await expectShownIsStored(tab, rig.client());
   }
   expect(await answers(second).count()).toBe(2);
-  expect(await shown(twin)).toEqual(await shown(second));
-  expect(complaints).toEqual([]);
+  expect(await shownMessages(twin)).toEqual(await shownMessages(second));
+  expect(consoleErrors).toEqual([]);
 });

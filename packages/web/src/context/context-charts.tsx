@@ -9,32 +9,33 @@ interface WindowChartProps {
   readonly windowTokens: number | null;
 }
 
-/** The model's window and what fills it, to scale. */
+/** The model's context window and what fills it, to scale. */
 export function WindowChart({ tokens, windowTokens }: WindowChartProps) {
-  const w = strings.context;
-  const whole = Math.max(windowTokens ?? tokens.total, tokens.total, 1);
+  const t = strings.context;
+  const totalTokens = Math.max(windowTokens ?? tokens.total, tokens.total, 1);
   const filled = kinds.filter((kind) => tokens[kind] > 0);
-  const widths = filled.map((kind) => Math.max(2, (tokens[kind] / whole) * 1000));
+  const widths = filled.map((kind) => Math.max(2, (tokens[kind] / totalTokens) * 1000));
   return (
-    <figure className="window">
+    <figure className="context-window">
       <figcaption>
         {windowTokens === null
-          ? w.filled(tokens.total)
-          : w.filledOf(tokens.total, windowTokens, tokens.total / whole)}
+          ? t.filled(tokens.total)
+          : t.filledOf(tokens.total, windowTokens, tokens.total / totalTokens)}
       </figcaption>
-      <svg viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label={w.picture}>
-        <rect className="free" width="1000" height="28" />
+      <svg viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label={t.picture}>
+        <rect className="track" width="1000" height="28" />
         {filled.map((kind, index) => {
-          const x = widths.slice(0, index).reduce((sum, each) => sum + each, 0);
-          const width = widths[index];
-          return <rect key={kind} className={`kind-${kind}`} x={x} width={width} height="28" />;
+          const x = widths.slice(0, index).reduce((sum, width) => sum + width, 0);
+          return (
+            <rect key={kind} className={`kind-${kind}`} x={x} width={widths[index]} height="28" />
+          );
         })}
       </svg>
       <ul>
         {filled.map((kind) => (
           <li key={kind}>
             <span className={`swatch kind-${kind}`} />
-            <span>{w.kinds[kind]}</span>
+            <span>{t.kinds[kind]}</span>
             <span className="quiet">{tokens[kind].toLocaleString()}</span>
           </li>
         ))}
@@ -49,12 +50,12 @@ const barWidth = 12;
 const height = 64;
 const maxBars = 40;
 
-/** For each turn how much of what was sent its provider had kept, and where the beginning of it changed. */
+/** The cache hit share of each turn, and where the start of the prompt changed. */
 export function CacheChart({ turns }: { turns: readonly Turn[] }) {
-  const w = strings.context;
+  const t = strings.context;
   const shown = turns.slice(0, maxBars).toReversed();
-  if (shown.length === 0) return <p className="quiet">{w.noTurns}</p>;
-  const changed = shown.flatMap(({ changes, at }) => changes.map((change) => ({ change, at })));
+  if (shown.length === 0) return <p className="quiet">{t.noTurns}</p>;
+  const allChanges = shown.flatMap(({ changes, at }) => changes.map((change) => ({ change, at })));
   const width = Math.max(shown.length * barWidth, 10 * barWidth);
   return (
     <>
@@ -62,16 +63,16 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
         className="plot"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-label={w.plot(shown.length)}
+        aria-label={t.plot(shown.length)}
       >
         {shown.map((turn, index) => {
           const share = turn.usage.hitShare ?? 0;
-          const tall = Math.max(1, share * (height - 8));
+          const barHeight = Math.max(1, share * (height - 8));
           return (
             <g key={turn.runId}>
-              <title>{`${formatMoment(turn.at)}: ${w.percent(share)}`}</title>
+              <title>{`${formatMoment(turn.at)}: ${t.percent(share)}`}</title>
               <rect
-                className="plot-ground"
+                className="plot-background"
                 x={index * barWidth + 1}
                 width={barWidth - 3}
                 y={8}
@@ -82,8 +83,8 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
                 className="plot-bar"
                 x={index * barWidth + 1}
                 width={barWidth - 3}
-                y={height - tall}
-                height={tall}
+                y={height - barHeight}
+                height={barHeight}
                 rx="2"
               />
               {turn.changes.length > 0 && (
@@ -98,16 +99,16 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
           );
         })}
       </svg>
-      {changed.length > 0 && (
-        <ul className="changes">
-          {changed.slice(-6).map(({ change, at }) => (
+      {allChanges.length > 0 && (
+        <ul className="cache-changes">
+          {allChanges.slice(-6).map(({ change, at }) => (
             <li key={change.seq}>
               <span className="quiet">{formatMoment(at)}</span>{" "}
-              {w.changed(change.block, change.part)}{" "}
+              {t.changed(change.block, change.part)}{" "}
               <span className="quiet">
                 {change.explainedBy === null
-                  ? w.unexplained
-                  : w.explained(change.explainedBy.cause ?? change.explainedBy.type)}
+                  ? t.unexplained
+                  : t.explained(change.explainedBy.cause ?? change.explainedBy.type)}
               </span>
             </li>
           ))}

@@ -8,14 +8,16 @@ import { strings } from "../strings/strings.ts";
 import { CacheChart, WindowChart } from "./context-charts.tsx";
 import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
 
+const debounceMs = 150;
+
 interface ContextPanelProps {
   readonly id: SessionId;
-  /** Grows with each entry: then what the model gets has changed. */
+  /** Grows with each entry, which changes the context of the model. */
   readonly version: number;
   readonly onClose: () => void;
 }
 
-/** What the model gets, what it cost, and what of it its provider had kept. */
+/** The context of the model, its cost, and how much of it the provider had cached. */
 export function ContextPanel({ id, version, onClose }: ContextPanelProps) {
   const { client } = useApp();
   const { view, trouble } = useContextView(client, id, version);
@@ -29,25 +31,25 @@ export function ContextPanel({ id, version, onClose }: ContextPanelProps) {
 
 function ContextDetails({ id, view }: { id: SessionId; view: ContextView }) {
   const { totals } = view;
-  const w = strings.context;
+  const t = strings.context;
   return (
     <>
       <WindowChart tokens={view.tokens} windowTokens={view.windowTokens} />
       <dl className="facts">
-        <dt>{w.model}</dt>
+        <dt>{t.model}</dt>
         <dd>{view.model ?? strings.composer.defaultModel}</dd>
-        <dt>{w.calls}</dt>
+        <dt>{t.calls}</dt>
         <dd>{totals.calls.toLocaleString()}</dd>
-        <dt>{w.tokens}</dt>
+        <dt>{t.tokens}</dt>
         <dd>{strings.command.tokens(totals.input, totals.output, totals.costMicros)}</dd>
         {totals.hitShare !== null && (
           <>
-            <dt>{w.hitShare}</dt>
-            <dd>{w.percent(totals.hitShare)}</dd>
+            <dt>{t.hitShare}</dt>
+            <dd>{t.percent(totals.hitShare)}</dd>
           </>
         )}
       </dl>
-      <PanelSection title={w.cache} hint={w.cacheHint}>
+      <PanelSection title={t.cache} hint={t.cacheHint}>
         <CacheChart turns={view.turns} />
       </PanelSection>
       <Epochs id={id} view={view} />
@@ -58,39 +60,39 @@ function ContextDetails({ id, view }: { id: SessionId; view: ContextView }) {
 
 function Epochs({ id, view }: { id: SessionId; view: ContextView }) {
   const { client, toasts } = useApp();
-  const w = strings.context;
+  const t = strings.context;
   async function restore(n: number): Promise<void> {
     const result = await client.restoreEpoch({ params: { id, n }, body: {} });
-    toasts.show(result.ok ? w.restored : problemText(result.error));
+    toasts.show(result.ok ? t.restored : problemText(result.error));
   }
   if (view.epochs.length === 0) return null;
   return (
-    <PanelSection title={w.epochs} hint={w.epochsHint}>
+    <PanelSection title={t.epochs} hint={t.epochsHint}>
       <ul className="facts-list">
         {view.epochs.map(({ epoch, at, covers, restores }) => (
           <li key={epoch}>
             <span>
-              <strong>{w.epoch(epoch)}</strong>{" "}
+              <strong>{t.epoch(epoch)}</strong>{" "}
               <span className="quiet">
-                {covers === null ? w.whole(restores ?? 0) : w.covers(covers.from, covers.to)}
+                {covers === null ? t.whole(restores ?? 0) : t.covers(covers.from, covers.to)}
                 {", "}
                 {formatMoment(at)}
               </span>
             </span>
             {epoch === view.epoch ? (
-              <span className="quiet">{w.current}</span>
+              <span className="quiet">{t.current}</span>
             ) : (
               <button type="button" className="button" onClick={() => void restore(epoch)}>
-                {w.restore}
+                {t.restore}
               </button>
             )}
           </li>
         ))}
         {view.epoch !== 0 && (
           <li>
-            <span>{w.conversation}</span>
+            <span>{t.conversation}</span>
             <button type="button" className="button" onClick={() => void restore(0)}>
-              {w.restore}
+              {t.restore}
             </button>
           </li>
         )}
@@ -107,7 +109,7 @@ interface PanelSectionProps {
 
 function PanelSection({ title, hint, children }: PanelSectionProps) {
   return (
-    <section className="settings-part">
+    <section className="settings-section">
       <h3>{title}</h3>
       <p className="quiet">{hint}</p>
       {children}
@@ -120,7 +122,7 @@ function useContextView(client: Client, id: SessionId, version: number) {
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
     const leaving = new AbortController();
-    // Many entries come at once while a run goes on; the last of them is worth a read.
+    // Entries come in bursts during a run; only the last of them is worth a request.
     const timer = setTimeout(() => {
       const { signal } = leaving;
       void client.readContext({ params: { id } }, { signal }).then((result) => {
@@ -128,12 +130,12 @@ function useContextView(client: Client, id: SessionId, version: number) {
         else if (!signal.aborted) setTrouble(problemText(result.error));
         return undefined;
       });
-    }, 150);
+    }, debounceMs);
     return () => {
       clearTimeout(timer);
       leaving.abort();
     };
-    // A new version is another context.
+    // A new version has another context.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [client, id, version]);
   return { view, trouble };

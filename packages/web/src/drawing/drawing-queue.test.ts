@@ -15,25 +15,28 @@ const picture = (id: number): DrawingAnswer => ({
   title: "",
 });
 
-/** Frames that answer when the test says so. */
-function openRig() {
-  const frames: { asked: DrawingRequest[]; isOpen: boolean; answer: (what: unknown) => void }[] =
-    [];
-  const drawings = createDrawingQueue((answer): DrawingFrame => {
-    const own = { asked: [] as DrawingRequest[], isOpen: true, answer };
-    frames.push(own);
+/** Frames that answer when the test tells them to. */
+function createRig() {
+  const frames: {
+    requests: DrawingRequest[];
+    isOpen: boolean;
+    answer: (message: unknown) => void;
+  }[] = [];
+  const queue = createDrawingQueue((answer): DrawingFrame => {
+    const frame = { requests: [] as DrawingRequest[], isOpen: true, answer };
+    frames.push(frame);
     return {
-      post: (asked) => void own.asked.push(asked),
-      close: () => void (own.isOpen = false),
+      post: (request) => void frame.requests.push(request),
+      close: () => void (frame.isOpen = false),
     };
   });
-  return { frames, drawings };
+  return { frames, queue };
 }
 
-test("no frame is opened before something is drawn, and it goes when nothing has been drawn for a while", async () => {
-  const { frames, drawings } = openRig();
+test("the frame opens with the first drawing and closes when idle", async () => {
+  const { frames, queue } = createRig();
   expect(frames).toHaveLength(0);
-  const drawing = drawings.draw(job("a"));
+  const drawing = queue.draw(job("a"));
   frames[0]?.answer(picture(1));
   expect(await drawing).toMatchObject({ svg: '<svg id="1"/>' });
   expect(frames[0]?.isOpen).toBe(true);
@@ -41,44 +44,44 @@ test("no frame is opened before something is drawn, and it goes when nothing has
   expect(frames[0]?.isOpen).toBe(false);
 });
 
-test("what was drawn is known at once, and the same twice at a time is drawn once", async () => {
-  const { frames, drawings } = openRig();
-  const both = [drawings.draw(job("a")), drawings.draw(job("a"))];
+test("drawings are cached, and two identical jobs at once are drawn once", async () => {
+  const { frames, queue } = createRig();
+  const both = [queue.draw(job("a")), queue.draw(job("a"))];
   frames[0]?.answer(picture(1));
   await Promise.all(both);
-  expect(frames[0]?.asked).toHaveLength(1);
-  expect(drawings.cached(job("a"))).toMatchObject({ kind: "diagram" });
-  expect(drawings.cached({ kind: "diagram", source: "a", theme: "dark" })).toBeUndefined();
+  expect(frames[0]?.requests).toHaveLength(1);
+  expect(queue.cached(job("a"))).toMatchObject({ kind: "diagram" });
+  expect(queue.cached({ kind: "diagram", source: "a", theme: "dark" })).toBeUndefined();
 });
 
-test("one that never ends costs its frame and itself; the next is drawn by another", async () => {
-  const { frames, drawings } = openRig();
-  const endless = drawings.draw(job("endless"));
-  const other = drawings.draw(job("other"));
+test("a drawing that never ends is refused, and the next one gets a new frame", async () => {
+  const { frames, queue } = createRig();
+  const endless = queue.draw(job("endless"));
+  const other = queue.draw(job("other"));
   vi.advanceTimersByTime(10_000);
   expect(await endless).toMatchObject({ kind: "refused" });
   expect(frames.map(({ isOpen }) => isOpen)).toEqual([false, true]);
-  expect(frames[1]?.asked).toMatchObject([{ source: "other" }]);
+  expect(frames[1]?.requests).toMatchObject([{ source: "other" }]);
   frames[1]?.answer(picture(2));
   expect(await other).toMatchObject({ kind: "diagram" });
 });
 
-test("an answer that is none, or is for something else, is not taken for one", async () => {
-  const { frames, drawings } = openRig();
-  const drawing = drawings.draw(job("a"));
+test("an invalid answer, or one for another job, is ignored", async () => {
+  const { frames, queue } = createRig();
+  const drawing = queue.draw(job("a"));
   const wrong = [null, { kind: "diagram", id: 1 }, { ...picture(1), onload: "x" }, picture(7)];
   for (const answer of wrong) frames[0]?.answer(answer);
   frames[0]?.answer({ kind: "refused", id: 1, message: "no" });
   expect(await drawing).toMatchObject({ kind: "refused", message: "no" });
 });
 
-test("however much is drawn, what is kept of it stays bounded", async () => {
-  const { frames, drawings } = openRig();
-  for (let each = 1; each <= 400; each += 1) {
-    const drawing = drawings.draw(job(String(each)));
-    frames[0]?.answer(picture(each));
+test("the cache stays bounded however much is drawn", async () => {
+  const { frames, queue } = createRig();
+  for (let id = 1; id <= 400; id += 1) {
+    const drawing = queue.draw(job(String(id)));
+    frames[0]?.answer(picture(id));
     await drawing;
   }
-  expect(drawings.cached(job("100"))).toBeUndefined();
-  expect(drawings.cached(job("101"))).toBeDefined();
+  expect(queue.cached(job("100"))).toBeUndefined();
+  expect(queue.cached(job("101"))).toBeDefined();
 });

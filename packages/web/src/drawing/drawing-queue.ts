@@ -4,10 +4,17 @@ export type Drawing = Exclude<DrawingAnswer, { kind: "refused" }>;
 export type DrawingOutcome = Drawing | { readonly kind: "refused"; readonly message: string };
 
 export interface DrawingQueue {
-  /** What was drawn before, at once: what scrolls back into sight does not flicker. */
+  /** Synchronous, so that a drawing that scrolls back into view does not flicker. */
   readonly cached: (job: DrawingJob) => DrawingOutcome | undefined;
   readonly draw: (job: DrawingJob) => Promise<DrawingOutcome>;
 }
+
+export interface DrawingFrame {
+  readonly post: (request: DrawingRequest) => void;
+  readonly close: () => void;
+}
+
+export type OpenDrawingFrame = (onAnswer: (answer: unknown) => void) => DrawingFrame;
 
 interface QueuedJob {
   readonly id: number;
@@ -15,41 +22,41 @@ interface QueuedJob {
   readonly settle: (outcome: DrawingOutcome) => void;
 }
 
-/** Longer than any drawing takes that a person would wait for, with a renderer that is yet to be fetched. */
+/** Longer than anyone would wait for a drawing, including the time to load the renderer. */
 const drawTimeoutMs = 10_000;
-/** Without work for so long, the frame goes and takes its memory along. */
-const idleMs = 30_000;
+/** Closing an idle frame frees its memory. */
+const idleTimeoutMs = 30_000;
 const maxCached = 300;
 const maxCachedCharacters = 4_000_000;
 
 /**
- * Formulas and diagrams, drawn one after the other by a frame that can reach neither the page nor the host. One that is not
- * done in time ends the frame; those behind it get another.
+ * Draws formulas and diagrams one by one in a frame that can reach neither the page nor the host. A job that exceeds its
+ * time closes the frame, and the jobs after it get a new one.
  */
 export function createDrawingQueue(openFrame: OpenDrawingFrame): DrawingQueue {
-  const kept = new Map<string, DrawingOutcome>();
-  const underWay = new Map<string, Promise<DrawingOutcome>>();
+  const cache = new Map<string, DrawingOutcome>();
+  const inFlight = new Map<string, Promise<DrawingOutcome>>();
   const queue: QueuedJob[] = [];
   let frame: DrawingFrame | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastId = 0;
-  let keptCharacters = 0;
+  let cachedCharacters = 0;
 
-  function end(): void {
+  function closeFrame(): void {
     clearTimeout(timer);
     frame?.close();
     frame = null;
   }
 
-  function next(): void {
+  function drawNext(): void {
     clearTimeout(timer);
     const [first] = queue;
     if (first === undefined) {
-      timer = setTimeout(end, idleMs);
+      timer = setTimeout(closeFrame, idleTimeoutMs);
       return;
     }
     timer = setTimeout(() => {
-      end();
+      closeFrame();
       settle(first.id, { kind: "refused", message: "timeout" });
     }, drawTimeoutMs);
     frame ??= openFrame((answer) => {
@@ -62,50 +69,42 @@ export function createDrawingQueue(openFrame: OpenDrawingFrame): DrawingQueue {
   function settle(id: number, outcome: DrawingOutcome): void {
     if (queue[0]?.id !== id) return;
     queue.shift()?.settle(outcome);
-    next();
+    drawNext();
   }
 
-  function keep(key: string, outcome: DrawingOutcome): void {
-    kept.set(key, outcome);
-    keptCharacters += weightOf(key, outcome);
-    for (const [oldest, old] of kept) {
-      if (kept.size <= maxCached && keptCharacters <= maxCachedCharacters) return;
-      kept.delete(oldest);
-      keptCharacters -= weightOf(oldest, old);
+  function addToCache(key: string, outcome: DrawingOutcome): void {
+    cache.set(key, outcome);
+    cachedCharacters += sizeOf(key, outcome);
+    for (const [oldestKey, oldest] of cache) {
+      if (cache.size <= maxCached && cachedCharacters <= maxCachedCharacters) return;
+      cache.delete(oldestKey);
+      cachedCharacters -= sizeOf(oldestKey, oldest);
     }
   }
 
   return {
-    cached: (job) => kept.get(JSON.stringify(job)),
+    cached: (job) => cache.get(JSON.stringify(job)),
     draw(job) {
       const key = JSON.stringify(job);
-      const again = underWay.get(key);
-      if (again !== undefined) return again;
+      const running = inFlight.get(key);
+      if (running !== undefined) return running;
       const { promise, resolve } = Promise.withResolvers<DrawingOutcome>();
-      underWay.set(key, promise);
+      inFlight.set(key, promise);
       queue.push({
         id: ++lastId,
         job,
         settle(outcome) {
-          underWay.delete(key);
-          keep(key, outcome);
+          inFlight.delete(key);
+          addToCache(key, outcome);
           resolve(outcome);
         },
       });
-      if (queue.length === 1) next();
+      if (queue.length === 1) drawNext();
       return promise;
     },
   };
 }
 
-function weightOf(key: string, outcome: DrawingOutcome): number {
+function sizeOf(key: string, outcome: DrawingOutcome): number {
   return key.length + (outcome.kind === "diagram" ? outcome.svg.length : key.length * 60);
 }
-
-/** Where drawing happens. */
-export interface DrawingFrame {
-  readonly post: (asked: DrawingRequest) => void;
-  readonly close: () => void;
-}
-
-export type OpenDrawingFrame = (onAnswer: (answer: unknown) => void) => DrawingFrame;

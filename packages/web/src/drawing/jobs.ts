@@ -1,15 +1,15 @@
-// oxlint-disable-next-line import/no-unassigned-import -- schemas ask for it when they are made
+// oxlint-disable-next-line import/no-unassigned-import -- zod reads it when a schema is created
 import "../disable-zod-jit.ts";
 import { z } from "zod";
 
-/** What the frame is asked to draw. Everything in it may be a model's words. */
+/** A job for the frame. `source` is untrusted: a model may have written it. */
 export type DrawingJob =
   | { readonly kind: "formula"; readonly source: string; readonly layout: "line" | "display" }
   | { readonly kind: "diagram"; readonly source: string; readonly theme: "light" | "dark" };
 
 export type DrawingRequest = DrawingJob & { readonly id: number };
 
-/** An element as data. What of it may stand in the page is the page's to decide: see `FormulaTree`. */
+/** An element as data. The page decides which of it to render: see `renderTree` in `formula.tsx`. */
 export interface TreeNode {
   readonly tag: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -17,28 +17,28 @@ export interface TreeNode {
   readonly children: readonly (TreeNode | string)[];
 }
 
-const text = z.record(z.string(), z.string());
+const textRecord = z.record(z.string(), z.string());
 const treeNode: z.ZodType<TreeNode> = z.lazy(() =>
   z.strictObject({
     tag: z.string(),
-    attributes: text,
-    style: text,
+    attributes: textRecord,
+    style: textRecord,
     children: z.array(z.union([z.string(), treeNode])),
   }),
 );
 
-const side = z.number().positive().max(100_000);
+const sidePixels = z.number().positive().max(100_000);
 
-/** The frame runs what nobody has vouched for: its answers are decoded like anybody's. */
+/** The frame runs untrusted input, so its answers are validated like any input from outside. */
 export const drawingAnswer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("formula"), id: z.int(), tree: treeNode }),
   z.strictObject({
     kind: z.literal("diagram"),
     id: z.int(),
     svg: z.string().max(2_000_000),
-    width: side,
-    height: side,
-    /** What it is about, where its source says so. */
+    width: sidePixels,
+    height: sidePixels,
+    /** From `accTitle` and `accDescr`; empty if the source has none. */
     title: z.string().max(1_000),
   }),
   z.strictObject({ kind: z.literal("refused"), id: z.int(), message: z.string() }),

@@ -8,8 +8,8 @@ import {
 import type { DrawingJob } from "./jobs.ts";
 
 /**
- * A frame without an origin: no cookie, no storage and no document of ours is within its reach, and its own policy gives it no
- * network. It is laid out, since a diagram measures its words, and never seen.
+ * A frame without an origin: it cannot reach our cookies, storage or document, and its own policy gives it no network.
+ * It is hidden but still laid out, because diagrams measure their text.
  */
 const openDrawingFrame: OpenDrawingFrame = (onAnswer): DrawingFrame => {
   const element = document.createElement("iframe");
@@ -19,11 +19,15 @@ const openDrawingFrame: OpenDrawingFrame = (onAnswer): DrawingFrame => {
   element.tabIndex = -1;
   element.setAttribute("aria-hidden", "true");
   element.src = new URL("frame.html", document.baseURI).href;
-  const { port1: port, port2: theirs } = new MessageChannel();
-  // It has no origin that could be named here; all that it is told are words to draw.
-  element.addEventListener("load", () => element.contentWindow?.postMessage(null, "*", [theirs]), {
-    once: true,
-  });
+  const { port1: port, port2: framePort } = new MessageChannel();
+  // The frame has no origin to name here; the page only ever sends it text to draw.
+  element.addEventListener(
+    "load",
+    () => element.contentWindow?.postMessage(null, "*", [framePort]),
+    {
+      once: true,
+    },
+  );
   port.addEventListener("message", ({ data }) => onAnswer(data));
   port.start();
   document.body.append(element);
@@ -36,26 +40,26 @@ const openDrawingFrame: OpenDrawingFrame = (onAnswer): DrawingFrame => {
   };
 };
 
-/** One for the page: nothing is loaded until somebody draws. */
+/** One for the page. It loads nothing before the first job. */
 const drawingQueue = createDrawingQueue(openDrawingFrame);
 
-/** What became of it; `null` while it is drawn, and where there is nothing to draw. */
+/** The drawing of a job; `null` while it is drawn, and without a job. */
 export function useDrawing(job: DrawingJob | null): DrawingOutcome | null {
   const key = job === null ? "" : JSON.stringify(job);
   const [latest, setLatest] = useState<{ key: string; outcome: DrawingOutcome } | null>(null);
-  const known = job === null ? undefined : drawingQueue.cached(job);
+  const cached = job === null ? undefined : drawingQueue.cached(job);
   useEffect(() => {
-    if (key === "" || known !== undefined) return;
-    let left = false;
-    // It is the very text that was made of it above.
+    if (key === "" || cached !== undefined) return;
+    let isUnmounted = false;
+    // `key` was made by JSON.stringify above.
     void drawingQueue.draw(JSON.parse(key) as DrawingJob).then((outcome) => {
-      if (!left) setLatest({ key, outcome });
+      if (!isUnmounted) setLatest({ key, outcome });
       return undefined;
     });
     return () => {
-      left = true;
+      isUnmounted = true;
     };
-  }, [key, known]);
+  }, [key, cached]);
   if (job === null) return null;
-  return known ?? (latest?.key === key ? latest.outcome : null);
+  return cached ?? (latest?.key === key ? latest.outcome : null);
 }

@@ -6,18 +6,18 @@ import {
   createHostStore,
 } from "./host-store.ts";
 
-/** A host whose answers the test decides, one moment at a time. */
-function pretendHost() {
+/** A host whose answers the test controls. */
+function createFakeHost() {
   const host = {
     reachable: true,
     signedIn: false,
     trouble: undefined as string | undefined,
     answer: "signed-in" as SignInAnswer,
-    hold: Promise.resolve(),
+    gate: Promise.resolve(),
   };
   const client: HostClient = {
     async health() {
-      await host.hold;
+      await host.gate;
       if (!host.reachable) return { kind: "unreachable" };
       return {
         kind: "answers",
@@ -43,15 +43,15 @@ function pretendHost() {
 const signedIn = { kind: "signed-in", version: "1.2.3", answering: true };
 const signedOut = { kind: "signed-out", version: "1.2.3" };
 
-test("the page begins by loading and then shows who is asked to sign in", async () => {
-  const { store } = pretendHost();
+test("the store starts as loading and then asks to sign in", async () => {
+  const { store } = createFakeHost();
   expect(store.read()).toEqual({ kind: "loading" });
   await store.check();
   expect(store.read()).toEqual(signedOut);
 });
 
-test("a code or a token signs in, and signing out asks again", async () => {
-  const { store } = pretendHost();
+test("a code or a token signs in, and signing out asks to sign in again", async () => {
+  const { store } = createFakeHost();
   await store.signInWithCode("code");
   expect(store.read()).toEqual(signedIn);
   await store.signOut();
@@ -60,8 +60,8 @@ test("a code or a token signs in, and signing out asks again", async () => {
   expect(store.read()).toEqual(signedIn);
 });
 
-test("a refusal says which of the two was refused, and stays until the next try", async () => {
-  const { host, store } = pretendHost();
+test("a refusal says whether the link or the token was refused, and stays until the next attempt", async () => {
+  const { host, store } = createFakeHost();
   host.answer = "refused";
   await store.signInWithCode("used");
   expect(store.read()).toEqual({ ...signedOut, trouble: "link-refused" });
@@ -71,16 +71,16 @@ test("a refusal says which of the two was refused, and stays until the next try"
   expect(store.read()).toEqual({ ...signedOut, trouble: "token-refused" });
 });
 
-test("a used link in a browser that is signed in changes nothing", async () => {
-  const { host, store } = pretendHost();
+test("a used link in a signed-in browser changes nothing", async () => {
+  const { host, store } = createFakeHost();
   host.signedIn = true;
   host.answer = "refused";
   await store.signInWithCode("used");
   expect(store.read()).toEqual(signedIn);
 });
 
-test("a silent host keeps the page of who is signed in, and is told to who is not", async () => {
-  const { host, store } = pretendHost();
+test("an unreachable host keeps a signed-in page open and is reported otherwise", async () => {
+  const { host, store } = createFakeHost();
   host.reachable = false;
   await store.check();
   expect(store.read()).toEqual({ kind: "unreachable" });
@@ -94,8 +94,8 @@ test("a silent host keeps the page of who is signed in, and is told to who is no
   expect(store.read()).toEqual(signedIn);
 });
 
-test("a host that answers and lacks something says what, until it has it again", async () => {
-  const { host, store } = pretendHost();
+test("a host in trouble reports the reason until it recovers", async () => {
+  const { host, store } = createFakeHost();
   await store.signInWithToken("token");
   host.trouble = "The disk is full.";
   await store.check();
@@ -105,7 +105,7 @@ test("a host that answers and lacks something says what, until it has it again",
   expect(store.read()).toEqual(signedIn);
 });
 
-test("what a host says of its health is read whole, and of an older one as far as it goes", async () => {
+test("the health of a current host is read with its first reason, and that of an older host without", async () => {
   const healthOf = (body: unknown) =>
     createHostClient("http://host/", async () => Response.json(body)).health();
   const version = "1.2.3";
@@ -119,15 +119,15 @@ test("what a host says of its health is read whole, and of an older one as far a
   expect(await healthOf({ name: "another program" })).toEqual({ kind: "unreachable" });
 });
 
-test("the late answer to an earlier check does not undo a sign-in", async () => {
-  const { host, store } = pretendHost();
+test("the late result of an earlier check does not undo a sign-in", async () => {
+  const { host, store } = createFakeHost();
   const gate = Promise.withResolvers<void>();
-  host.hold = gate.promise;
-  const late = store.check();
-  host.hold = Promise.resolve();
+  host.gate = gate.promise;
+  const staleCheck = store.check();
+  host.gate = Promise.resolve();
   await store.signInWithToken("token");
   host.signedIn = false;
   gate.resolve();
-  await late;
+  await staleCheck;
   expect(store.read()).toEqual(signedIn);
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the page asks of its host. Nothing here throws: an answer is always one of these. */
+/** The requests of the page before and around sign-in. Failures are values: nothing here throws. */
 export interface HostClient {
   health(): Promise<HealthAnswer>;
   principal(): Promise<"signed-in" | "signed-out" | "unreachable">;
@@ -8,7 +8,7 @@ export interface HostClient {
   signOut(): Promise<void>;
 }
 
-/** A host that answers may still lack something: `trouble` says what, in its own words. */
+/** A host that answers may still be in trouble: `trouble` is its own sentence about that. */
 export type HealthAnswer =
   | { readonly kind: "answers"; readonly version: string; readonly trouble?: string }
   | { readonly kind: "unreachable" };
@@ -16,44 +16,44 @@ export type HealthAnswer =
 export type SignInAnswer = "signed-in" | "refused" | "unreachable";
 
 const requestTimeoutMs = 10_000;
-/** Loose: an older host tells no reasons, a newer one may tell more. */
+/** Loose: an older host sends no reasons, and a newer one may send more fields. */
 const healthBody = z.looseObject({ version: z.string(), reasons: z.array(z.string()).default([]) });
 
-/** Addresses are relative to the page's own, so a base path needs no setting here. */
-export function createHostClient(base: string, fetchIt: typeof fetch): HostClient {
-  async function ask(path: string, init?: RequestInit): Promise<Response | undefined> {
+/** Paths are relative to the page's own URL, so a base path needs no setting here. */
+export function createHostClient(baseUrl: string, fetchFromHost: typeof fetch): HostClient {
+  async function request(path: string, init?: RequestInit): Promise<Response | undefined> {
     try {
       const signal = AbortSignal.timeout(requestTimeoutMs);
-      return await fetchIt(new URL(path, base), { ...init, signal });
+      return await fetchFromHost(new URL(path, baseUrl), { ...init, signal });
     } catch {
       return undefined;
     }
   }
 
   function post(path: string, body?: unknown): Promise<Response | undefined> {
-    if (body === undefined) return ask(path, { method: "POST" });
+    if (body === undefined) return request(path, { method: "POST" });
     const headers = { "content-type": "application/json" };
-    return ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return request(path, { method: "POST", headers, body: JSON.stringify(body) });
   }
 
   return {
     async health() {
-      const body: unknown = await (await ask("health"))?.json().catch(() => undefined);
-      const read = healthBody.safeParse(body);
-      if (!read.success) return { kind: "unreachable" };
-      const { version, reasons } = read.data;
+      const body: unknown = await (await request("health"))?.json().catch(() => undefined);
+      const parsed = healthBody.safeParse(body);
+      if (!parsed.success) return { kind: "unreachable" };
+      const { version, reasons } = parsed.data;
       const [trouble] = reasons;
       return { kind: "answers", version, ...(trouble !== undefined && { trouble }) };
     },
     async principal() {
-      const answer = await ask("api/principal");
-      if (answer?.status === 401) return "signed-out";
-      return answer?.ok ? "signed-in" : "unreachable";
+      const response = await request("api/principal");
+      if (response?.status === 401) return "signed-out";
+      return response?.ok ? "signed-in" : "unreachable";
     },
     async signIn(proof) {
-      const answer = await post("api/login", proof);
-      if (answer?.ok) return "signed-in";
-      return answer !== undefined && answer.status < 500 ? "refused" : "unreachable";
+      const response = await post("api/login", proof);
+      if (response?.ok) return "signed-in";
+      return response !== undefined && response.status < 500 ? "refused" : "unreachable";
     },
     async signOut() {
       await post("api/logout");
@@ -61,20 +61,16 @@ export function createHostClient(base: string, fetchIt: typeof fetch): HostClien
   };
 }
 
-/**
- * Takes the one-time code out of the address, at once: what stays there ends up in the history, in
- * bookmarks and on shared screens.
- */
-export function consumeSignInCode(place: Location, history: History): string | undefined {
-  const code = new URLSearchParams(place.hash.slice(1)).get("signin");
+/** Removes the one-time code from the URL at once: otherwise it ends up in history, bookmarks and shared screens. */
+export function consumeSignInCode(location: Location, history: History): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get("signin");
   if (code === null || code === "") return undefined;
-  history.replaceState(null, "", place.pathname + place.search);
+  history.replaceState(null, "", location.pathname + location.search);
   return code;
 }
 
 export type SignInProblem = "link-refused" | "token-refused" | "unreachable";
 
-/** What the page shows. */
 export type HostState =
   | { readonly kind: "loading" }
   | { readonly kind: "unreachable" }
@@ -85,11 +81,11 @@ interface SignedIn {
   readonly kind: "signed-in";
   readonly version: string;
   readonly answering: boolean;
-  /** What an answering host lacks, in its own words. */
+  /** The sentence of a host that answers but is in trouble. */
   readonly trouble?: string;
 }
 
-/** How long until the host is asked again. */
+/** How long the page waits between two checks, by state. */
 export const pollMs: Readonly<Record<HostState["kind"], number>> = {
   loading: 0,
   unreachable: 2_000,
@@ -109,46 +105,46 @@ export interface HostStore {
 export function createHostStore(client: HostClient): HostStore {
   let state: HostState = { kind: "loading" };
   const listeners = new Set<() => void>();
-  /** Grows with every act of the person: the answer to a check that began before it is stale. */
-  let acts = 0;
+  /** Grows with each sign-in and sign-out: the result of a check that started before one is stale. */
+  let revision = 0;
 
-  function show(next: HostState): void {
+  function setState(next: HostState): void {
     state = next;
     listeners.forEach((listener) => listener());
   }
 
-  async function look(): Promise<HostState> {
+  async function queryHost(): Promise<HostState> {
     const health = await client.health();
     const principal = health.kind === "answers" ? await client.principal() : "unreachable";
     if (health.kind === "unreachable" || principal === "unreachable") return afterNoAnswer(state);
-    const { version, trouble: lack } = health;
+    const { version, trouble: hostTrouble } = health;
     if (principal === "signed-in")
       return {
         kind: "signed-in",
         version,
         answering: true,
-        ...(lack !== undefined && { trouble: lack }),
+        ...(hostTrouble !== undefined && { trouble: hostTrouble }),
       };
     const trouble = state.kind === "signed-out" ? state.trouble : undefined;
     return { kind: "signed-out", version, ...(trouble === undefined ? {} : { trouble }) };
   }
 
   async function check(): Promise<void> {
-    const began = acts;
-    const next = await look();
-    if (began === acts) show(next);
+    const startedAt = revision;
+    const next = await queryHost();
+    if (startedAt === revision) setState(next);
   }
 
   async function signIn(
     proof: { code: string } | { token: string },
     refusal: SignInProblem,
   ): Promise<void> {
-    acts += 1;
+    revision += 1;
     const answer = await client.signIn(proof);
-    const next = await look();
+    const next = await queryHost();
     const failed = answer !== "signed-in" && next.kind === "signed-out";
     const trouble = answer === "refused" ? refusal : "unreachable";
-    show(failed ? { ...next, trouble } : next);
+    setState(failed ? { ...next, trouble } : next);
   }
 
   return {
@@ -161,14 +157,14 @@ export function createHostStore(client: HostClient): HostStore {
     signInWithCode: (code) => signIn({ code }, "link-refused"),
     signInWithToken: (token) => signIn({ token }, "token-refused"),
     async signOut() {
-      acts += 1;
+      revision += 1;
       await client.signOut();
-      show(await look());
+      setState(await queryHost());
     },
   };
 }
 
-/** Who is signed in keeps the page as it stands; the status says that the host is silent. */
+/** A signed-in page stays as it is; its status says that the host does not answer. */
 function afterNoAnswer(state: HostState): HostState {
   return state.kind === "signed-in" ? { ...state, answering: false } : { kind: "unreachable" };
 }

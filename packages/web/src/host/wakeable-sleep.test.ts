@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWakeableSleep } from "./wakeable-sleep.ts";
 
-test("a wake ends the pauses between tries, and leaves alone the wait for a silent host", async () => {
+test("waking ends the pauses between retries, but not the timeout for a silent host", async () => {
   const { sleep, wake } = createWakeableSleep();
   const { signal } = new AbortController();
   const leaving = new AbortController();

@@ -4,24 +4,23 @@ import { Menu } from "../ui/menu.tsx";
 import { strings } from "../strings/strings.ts";
 
 interface ModelMenuProps {
-  /** The one that was chosen here; `null` for the usual one. */
+  /** The model of this session; `null` for the default. */
   readonly model: string | null;
   readonly onChoose: (model: string | null) => void;
 }
 
-/** Who answers here, and who else could. */
 export function ModelMenu({ model, onChoose }: ModelMenuProps) {
   const { models, router } = useApp();
   const list = useStore(models);
   if (list === null) return null;
-  const usable = list.models.filter((each) => each.usable);
+  const usableModels = list.models.filter(({ usable }) => usable);
   return (
     <Menu
       label={strings.composer.model}
-      shown={model ?? list.usual}
+      visibleLabel={model ?? list.usual}
       className="button plain model-menu"
       items={[
-        ...usable.map(({ name, window }) => ({
+        ...usableModels.map(({ name, window }) => ({
           label: name,
           hint: strings.models.window(window),
           checked: name === (model ?? list.usual),

@@ -10,7 +10,7 @@ export interface ModelsStore {
   readonly refresh: () => Promise<void>;
 }
 
-/** Who can answer. Read when somebody needs to know, and again when a key was set. */
+/** The model list, loaded with the first subscriber and again after a key was set. */
 export function createModelsStore(client: Client): ModelsStore {
   let list: ModelList | null = null;
   const listeners = new Set<() => void>();
@@ -31,7 +31,7 @@ export function createModelsStore(client: Client): ModelsStore {
   };
 }
 
-/** Whether nobody but the small program inside Holdfast answers there. */
+/** The rehearsal model is a small program inside Holdfast, for trying it without a key. */
 export function isRehearsal(name: string | null | undefined): boolean {
   return name === "rehearsal";
 }

@@ -9,26 +9,55 @@ import { formatMoment } from "../ui/format-time.ts";
 import { Panel } from "../ui/panel.tsx";
 import { useRecording } from "./use-recording.ts";
 
+interface RecorderPanelProps {
+  readonly id: SessionId;
+  readonly runId: RunId;
+  /** An event before the run's first one. */
+  readonly after: Seq;
+  readonly onClose: () => void;
+}
+
+/** The flight recorder: the spans of one run, and its replay. */
+export function RecorderPanel({ id, runId, after, onClose }: RecorderPanelProps) {
+  const { client } = useApp();
+  const { timeline, trouble } = useRecording(client, id, runId, after);
+  const t = strings.recorder;
+  return (
+    <Panel title={t.title} onClose={onClose}>
+      {trouble !== null && <p className="quiet">{trouble}</p>}
+      {timeline === null && trouble === null && <p className="quiet fade-in-late">{t.reading}</p>}
+      {timeline !== null && (
+        <>
+          <p className="quiet">
+            {t.lead(formatMoment(timeline.startedAt), timeline.state ?? "running")}
+          </p>
+          <Player timeline={timeline} />
+        </>
+      )}
+    </Panel>
+  );
+}
+
 const speeds = [1, 4, 16] as const;
 
-/** The run again, as it was: by its stored times, from any of them on. */
-export function Player({ timeline }: { timeline: Timeline }) {
+/** Replays a run by its stored times, from any point. */
+function Player({ timeline }: { timeline: Timeline }) {
   const { startedAt, endedAt } = timeline;
-  const [stopped, setStopped] = useState<number | null>(null);
+  const [position, setPosition] = useState<number | null>(null);
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState<number>(1);
-  const w = strings.recorder;
-  // Until somebody moves it, it stands at the end, which of a run that goes on is now.
-  const at = Math.min(stopped ?? endedAt, endedAt);
+  const t = strings.recorder;
+  // Until somebody moves it, it is at the end, which is now for a run that is still going.
+  const at = Math.min(position ?? endedAt, endedAt);
   const isPlaying = playing && at < endedAt;
   useClock(isPlaying, (ms) =>
-    setStopped((held) => {
-      const next = skipWaits(timeline, (held ?? startedAt) + ms * speed);
+    setPosition((old) => {
+      const next = skipWaits(timeline, (old ?? startedAt) + ms * speed);
       return next < endedAt ? next : null;
     }),
   );
   function playOrPause(): void {
-    if (!isPlaying && at >= endedAt) setStopped(startedAt);
+    if (!isPlaying && at >= endedAt) setPosition(startedAt);
     setPlaying(!isPlaying);
   }
   return (
@@ -36,32 +65,32 @@ export function Player({ timeline }: { timeline: Timeline }) {
       <div className="row player">
         <button type="button" className="button primary" onClick={playOrPause}>
           <Icon name={isPlaying ? "stop" : "play"} />
-          {isPlaying ? w.pause : w.replay}
+          {isPlaying ? t.pause : t.replay}
         </button>
         <fieldset className="row speeds">
-          <legend className="hidden-text">{w.speed}</legend>
-          {speeds.map((each) => (
-            <label key={each} className="choice">
+          <legend className="hidden-text">{t.speed}</legend>
+          {speeds.map((option) => (
+            <label key={option} className="choice">
               <input
                 type="radio"
                 name="speed"
-                checked={each === speed}
-                onChange={() => setSpeed(each)}
+                checked={option === speed}
+                onChange={() => setSpeed(option)}
               />
-              <span>{w.times(each)}</span>
+              <span>{t.times(option)}</span>
             </label>
           ))}
         </fieldset>
-        <output className="quiet clock">{w.clock(at - startedAt, endedAt - startedAt)}</output>
+        <output className="quiet clock">{t.clock(at - startedAt, endedAt - startedAt)}</output>
       </div>
       <input
         className="scrub"
         type="range"
-        aria-label={w.place}
+        aria-label={t.position}
         min={0}
         max={Math.max(1, endedAt - startedAt)}
         value={at - startedAt}
-        onChange={(event) => setStopped(startedAt + Number(event.target.value))}
+        onChange={(event) => setPosition(startedAt + Number(event.target.value))}
       />
       <TimelineChart timeline={timeline} at={at} />
       <PlaybackView timeline={timeline} at={at} />
@@ -69,30 +98,30 @@ export function Player({ timeline }: { timeline: Timeline }) {
   );
 }
 
-/** Counts while it plays, as often as the screen is drawn. */
-function useClock(isRunning: boolean, pass: (ms: number) => void): void {
-  const onFrame = useEffectEvent(pass);
+/** Calls `onTick` once per animation frame with the time since the last one. */
+function useClock(isRunning: boolean, onTick: (ms: number) => void): void {
+  const onFrame = useEffectEvent(onTick);
   useEffect(() => {
     if (!isRunning) return;
     let last: number | null = null;
-    let request = requestAnimationFrame(count);
-    function count(now: number): void {
+    let request = requestAnimationFrame(tick);
+    function tick(now: number): void {
       if (last !== null) onFrame(now - last);
       last = now;
-      request = requestAnimationFrame(count);
+      request = requestAnimationFrame(tick);
     }
     return () => cancelAnimationFrame(request);
   }, [isRunning]);
 }
 
 function PlaybackView({ timeline, at }: { timeline: Timeline; at: number }) {
-  const w = strings.recorder;
+  const t = strings.recorder;
   return (
-    <section className="settings-part" aria-label={w.seen}>
-      <h3>{w.seen}</h3>
-      <div className="seen">
+    <section className="settings-section" aria-label={t.playback}>
+      <h3>{t.playback}</h3>
+      <div className="playback">
         {playbackAt(timeline, at).map((moment) =>
-          moment.kind === "said" ? (
+          moment.kind === "text" ? (
             <p key={moment.id} className="as-written" dir="auto">
               {moment.text}
             </p>
@@ -105,34 +134,5 @@ function PlaybackView({ timeline, at }: { timeline: Timeline; at: number }) {
         )}
       </div>
     </section>
-  );
-}
-
-interface RecorderPanelProps {
-  readonly id: SessionId;
-  readonly runId: RunId;
-  /** The run's events come after this one. */
-  readonly after: Seq;
-  readonly onClose: () => void;
-}
-
-/** The flight recorder: one run, stretch by stretch, and again. */
-export function RecorderPanel({ id, runId, after, onClose }: RecorderPanelProps) {
-  const { client } = useApp();
-  const { timeline, trouble } = useRecording(client, id, runId, after);
-  const w = strings.recorder;
-  return (
-    <Panel title={w.title} onClose={onClose}>
-      {trouble !== null && <p className="quiet">{trouble}</p>}
-      {timeline === null && trouble === null && <p className="quiet late">{w.reading}</p>}
-      {timeline !== null && (
-        <>
-          <p className="quiet">
-            {w.lead(formatMoment(timeline.startedAt), timeline.state ?? "running")}
-          </p>
-          <Player timeline={timeline} />
-        </>
-      )}
-    </Panel>
   );
 }

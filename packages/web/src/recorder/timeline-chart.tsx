@@ -10,13 +10,13 @@ interface TimelineChartProps {
   readonly at: number;
 }
 
-/** Every stretch of the run to scale, one below the other, and how much had been said by then. */
+/** The spans of the run to scale, one per line, and the length of the text over time. */
 export function TimelineChart({ timeline, at }: TimelineChartProps) {
   const { startedAt, endedAt, spans } = timeline;
-  const whole = Math.max(1, endedAt - startedAt);
+  const durationMs = Math.max(1, endedAt - startedAt);
   const xOf = (instant: number): number =>
-    (Math.min(Math.max(instant - startedAt, 0), whole) / whole) * width;
-  const w = strings.recorder;
+    (Math.min(Math.max(instant - startedAt, 0), durationMs) / durationMs) * width;
+  const t = strings.recorder;
   return (
     <figure className="recording">
       <ol>
@@ -28,21 +28,21 @@ export function TimelineChart({ timeline, at }: TimelineChartProps) {
               <span className="span-name">
                 <span className={`swatch span-${span.kind}`} />
                 <span className="span-label">{labelOf(span)}</span>
-                <span className="quiet">{w.lasted((span.to ?? endedAt) - span.from)}</span>
+                <span className="quiet">{t.lasted((span.to ?? endedAt) - span.from)}</span>
               </span>
               <svg
                 viewBox={`0 0 ${width} ${rowHeight}`}
                 preserveAspectRatio="none"
                 aria-hidden="true"
               >
-                <rect className="free" width={width} height={rowHeight} />
+                <rect className="track" width={width} height={rowHeight} />
                 <rect
                   className={`span-${span.kind}`}
                   x={Math.min(from, width - 4)}
                   width={Math.max(4, to - from)}
                   height={rowHeight}
                 />
-                <rect className="now" x={xOf(at) - 1} width="3" height={rowHeight} />
+                <rect className="playhead" x={xOf(at) - 1} width="3" height={rowHeight} />
               </svg>
             </li>
           );
@@ -54,11 +54,11 @@ export function TimelineChart({ timeline, at }: TimelineChartProps) {
 }
 
 export function labelOf({ kind, name, outcome }: Span): string {
-  const w = strings.recorder;
-  if (kind === "model") return w.model(name);
+  const t = strings.recorder;
+  if (kind === "model") return t.model(name);
   if (kind === "tool")
-    return outcome === undefined || outcome === "ok" ? name : w.ended(name, outcome);
-  return name === "queued" || name === "paused" ? w.waits[name] : w.asked(name);
+    return outcome === undefined || outcome === "ok" ? name : t.ended(name, outcome);
+  return name === "queued" || name === "paused" ? t.waits[name] : t.asked(name);
 }
 
 interface TextPlotProps {
@@ -67,47 +67,45 @@ interface TextPlotProps {
   readonly at: number;
 }
 
-/** Characters over time, with a dot where a request was paid for. */
-function TextPlot({
-  timeline: { texts: said, tokens, endedAt, startedAt },
-  xOf,
-  at,
-}: TextPlotProps) {
-  const w = strings.recorder;
-  const total = said.reduce((sum, { text }) => sum + text.length, 0);
+/** Characters over time, with a mark where token usage was recorded. */
+function TextPlot({ timeline: { texts, tokens, endedAt, startedAt }, xOf, at }: TextPlotProps) {
+  const t = strings.recorder;
+  const total = texts.reduce((sum, { text }) => sum + text.length, 0);
   if (total === 0) return null;
   const yOf = (length: number): number => plotHeight - 3 - (length / total) * (plotHeight - 8);
-  const line = [[startedAt, 0] as const, ...textOverTime(said), [endedAt, total] as const]
+  const line = [[startedAt, 0] as const, ...textOverTime(texts), [endedAt, total] as const]
     .map(([since, length]) => `${xOf(since).toFixed(1)},${yOf(length).toFixed(1)}`)
     .join(" ");
-  const sum = tokens.reduce(
+  const totalTokens = tokens.reduce(
     (all, { input, output }) => ({ input: all.input + input, output: all.output + output }),
     { input: 0, output: 0 },
   );
   return (
     <>
-      <figcaption className="quiet">{w.said(total, sum.input, sum.output)}</figcaption>
+      <figcaption className="quiet">
+        {t.textAndTokens(total, totalTokens.input, totalTokens.output)}
+      </figcaption>
       <svg
-        className="words-plot"
+        className="text-plot"
         viewBox={`0 0 ${width} ${plotHeight}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={w.plot}
+        aria-label={t.plot}
       >
-        <rect className="free" width={width} height={plotHeight} />
-        <polyline className="words-line" points={line} />
-        {tokens.map((each, index) => (
+        <rect className="track" width={width} height={plotHeight} />
+        <polyline className="text-line" points={line} />
+        {tokens.map((usage, index) => (
           <rect
             key={index}
             className="tokens-mark"
-            x={Math.min(xOf(each.at), width - 3)}
+            x={Math.min(xOf(usage.at), width - 3)}
             width="3"
             height={plotHeight}
           >
-            <title>{w.tokens(each.input, each.output)}</title>
+            <title>{t.tokens(usage.input, usage.output)}</title>
           </rect>
         ))}
-        <rect className="now" x={xOf(at) - 1} width="3" height={plotHeight} />
+        <rect className="playhead" x={xOf(at) - 1} width="3" height={plotHeight} />
       </svg>
     </>
   );

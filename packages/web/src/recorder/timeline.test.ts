@@ -8,7 +8,7 @@ const approvalId = ids.make("approval");
 const callId = ids.make("call");
 const resultId = ids.make("message");
 
-function record() {
+function createRecorder() {
   let seq = 0;
   return <T extends EventType>(at: number, type: T, data: EventData<T>, of = run) => {
     seq += 1;
@@ -16,8 +16,8 @@ function record() {
   };
 }
 
-function askedAndRan() {
-  const at = record();
+function approvedToolRun() {
+  const at = createRecorder();
   const call = { callId, name: "terminal", input: {} };
   return [
     at(1_000, "run.state", { state: "running" }),
@@ -40,8 +40,8 @@ function askedAndRan() {
   ];
 }
 
-test("a run is told by its own events alone: its models, waits and tools to the millisecond", () => {
-  const timeline = readTimeline(run, askedAndRan());
+test("a timeline has the models, waits and tools of one run, to the millisecond", () => {
+  const timeline = readTimeline(run, approvedToolRun());
   expect(timeline).toMatchObject({ startedAt: 1_000, endedAt: 10_100, state: "completed" });
   expect(timeline?.spans.map(({ kind, name, from, to }) => [kind, name, from, to])).toEqual([
     ["model", "small", 1_000, 2_000],
@@ -52,11 +52,11 @@ test("a run is told by its own events alone: its models, waits and tools to the 
   expect(timeline !== null && hasEnded(timeline)).toBe(true);
 });
 
-test("a replay says what was said when it was said, and passes over a wait", () => {
-  const timeline = readTimeline(run, askedAndRan());
+test("playback shows text at its stored times and skips waits", () => {
+  const timeline = readTimeline(run, approvedToolRun());
   if (timeline === null) throw new Error("nothing was read");
   const textAt = (at: number) =>
-    playbackAt(timeline, at).flatMap((each) => (each.kind === "said" ? [each.text] : []));
+    playbackAt(timeline, at).flatMap((moment) => (moment.kind === "text" ? [moment.text] : []));
   expect([1_399, 1_400, 1_999, 2_000].map(textAt)).toEqual([
     [],
     ["Let "],
@@ -69,8 +69,8 @@ test("a replay says what was said when it was said, and passes over a wait", () 
   ]);
 });
 
-test("a run that goes on shows what it has said so far, and another's events show nothing", () => {
-  const at = record();
+test("a run that is still going has its text so far, and the events of another run give no timeline", () => {
+  const at = createRecorder();
   const events = [
     at(0, "step.started", { step: 1, model: "small" }),
     at(10, "message.delta", { messageId: message, text: "On " }),

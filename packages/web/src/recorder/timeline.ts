@@ -7,7 +7,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-/** `wait` is for a person, a turn in the queue or a host that was gone: nothing of the run happens in it. */
+/** `wait`: the run waits for a person, for its turn in the queue, or for a host. */
 export type SpanKind = "model" | "tool" | "wait";
 
 export interface Span {
@@ -15,12 +15,12 @@ export interface Span {
   readonly kind: SpanKind;
   readonly name: string;
   readonly from: number;
-  /** `null` while it goes on. */
+  /** `null` while it is open. */
   to: number | null;
   outcome?: string;
 }
 
-/** What was said, and when how much of it was there. */
+/** A text of the run, and how long it was at which time. */
 export interface TimelineText {
   readonly id: string;
   readonly text: string;
@@ -42,17 +42,17 @@ export interface Timeline {
   }[];
 }
 
-/** A run as its own events tell it. P4: what is shown here was stored, and when. */
+/** Builds the timeline of a run from its stored events alone (P4). */
 export function readTimeline(runId: RunId, events: readonly StoredEvent[]): Timeline | null {
-  const own = events.filter((event) => event.runId === runId);
-  const [first] = own;
+  const runEvents = events.filter((event) => event.runId === runId);
+  const [first] = runEvents;
   if (first === undefined) return null;
-  const reading = new TimelineBuilder();
-  for (const event of own) {
+  const builder = new TimelineBuilder();
+  for (const event of runEvents) {
     const decoded = decodeEvent(event);
-    if (decoded.kind === "known") reading.take(decoded.event);
+    if (decoded.kind === "known") builder.add(decoded.event);
   }
-  return reading.timeline(first.at, own.at(-1)?.at ?? first.at);
+  return builder.build(first.at, runEvents.at(-1)?.at ?? first.at);
 }
 
 export function hasEnded({ state }: Timeline): boolean {
@@ -61,22 +61,22 @@ export function hasEnded({ state }: Timeline): boolean {
 
 class TimelineBuilder {
   readonly #spans: Span[] = [];
-  readonly #said: TimelineText[] = [];
+  readonly #texts: TimelineText[] = [];
   readonly #tokens: { at: number; input: number; output: number }[] = [];
   #state: RunState | null = null;
-  /** Deltas of the message that is being written. */
-  #growing: { id: string; text: string; growth: [number, number][] } | null = null;
+  /** The message that is being streamed. */
+  #streaming: { id: string; text: string; growth: [number, number][] } | null = null;
 
-  take(event: KnownEvent): void {
+  add(event: KnownEvent): void {
     const { at } = event;
     switch (event.type) {
       case "run.state":
-        return this.#enter(event.data.state, at);
+        return this.#setState(event.data.state, at);
       case "step.started":
         this.#closeAll(["model", "wait"], at);
         return this.#open("model", event.data.model, `step ${event.data.step} ${event.seq}`, at);
       case "message.delta":
-        return this.#grow(event.data.messageId, event.data.text, at);
+        return this.#appendText(event.data.messageId, event.data.text, at);
       case "approval.asked":
         this.#closeAll(["model"], at);
         return this.#open("wait", event.data.name, event.data.approvalId, at);
@@ -96,19 +96,19 @@ class TimelineBuilder {
     }
   }
 
-  timeline(startedAt: number, endedAt: number): Timeline {
-    const said = this.#growing === null ? this.#said : [...this.#said, this.#growing];
+  build(startedAt: number, endedAt: number): Timeline {
+    const texts = this.#streaming === null ? this.#texts : [...this.#texts, this.#streaming];
     return {
       startedAt,
       endedAt,
       state: this.#state,
       spans: this.#spans,
-      texts: said,
+      texts,
       tokens: this.#tokens,
     };
   }
 
-  #enter(state: RunState, at: number): void {
+  #setState(state: RunState, at: number): void {
     this.#state = state;
     if (state === "queued" || state === "paused") this.#open("wait", state, `${state} ${at}`, at);
     else if (terminalStates.has(state)) this.#closeAll(["model", "tool", "wait"], at);
@@ -119,7 +119,7 @@ class TimelineBuilder {
   }
 
   #close(id: string, at: number, outcome: string): void {
-    const span = this.#spans.findLast((each) => each.id === id);
+    const span = this.#spans.findLast((open) => open.id === id);
     if (span !== undefined) Object.assign(span, { to: at, outcome });
   }
 
@@ -127,50 +127,52 @@ class TimelineBuilder {
     for (const span of this.#spans) if (span.to === null && kinds.includes(span.kind)) span.to = at;
   }
 
-  #grow(id: string, text: string, at: number): void {
-    if (this.#growing?.id !== id) this.#growing = { id, text: "", growth: [] };
-    this.#growing.text += text;
-    this.#growing.growth.push([at, this.#growing.text.length]);
+  #appendText(id: string, text: string, at: number): void {
+    if (this.#streaming?.id !== id) this.#streaming = { id, text: "", growth: [] };
+    this.#streaming.text += text;
+    this.#streaming.growth.push([at, this.#streaming.text.length]);
   }
 
-  /** The stored times begin with the message's first word; that was so long before its model was done. */
+  /** Stored times count from the first character, so its instant is the end of the model's span minus the last of them. */
   #settle({ messageId: id, parts, timing = [] }: SettledMessage, at: number): void {
     this.#closeAll(["model"], at);
     const model = this.#spans.findLast(({ kind }) => kind === "model");
     const doneAt = model?.to ?? at;
-    const begunAt = Math.max(model?.from ?? 0, doneAt - (timing.at(-1)?.[0] ?? 0));
+    const textStartedAt = Math.max(model?.from ?? 0, doneAt - (timing.at(-1)?.[0] ?? 0));
     const text = parts.map((part) => ("text" in part ? part.text : "")).join("");
     let length = 0;
     const growth = timing.map(([ms, characters]) => {
       length += characters;
-      return [begunAt + ms, length] as const;
+      return [textStartedAt + ms, length] as const;
     });
-    const watched = this.#growing?.id === id ? this.#growing.growth : [];
-    this.#growing = null;
+    const observed = this.#streaming?.id === id ? this.#streaming.growth : [];
+    this.#streaming = null;
     if (text === "") return;
-    const known = growth.length > 0 ? growth : watched;
-    this.#said.push({ id, text, growth: [...known, [Math.max(doneAt, begunAt), text.length]] });
+    const times = growth.length > 0 ? growth : observed;
+    this.#texts.push({
+      id,
+      text,
+      growth: [...times, [Math.max(doneAt, textStartedAt), text.length]],
+    });
   }
 }
 
 type SettledMessage = Extract<KnownEvent, { type: "message.assistant" }>["data"];
 
-/** What a person saw of the run at an instant, in the order in which it began. */
+/** Something that was visible at an instant. */
 export type PlaybackMoment =
-  | { readonly kind: "said"; readonly id: string; readonly text: string }
+  | { readonly kind: "text"; readonly id: string; readonly text: string }
   | { readonly kind: "span"; readonly id: string; readonly span: Span; readonly isOver: boolean };
 
-export function playbackAt(
-  { texts: said, spans }: Timeline,
-  at: number,
-): readonly PlaybackMoment[] {
-  const begun = [
-    ...said.map((each) => ({ from: each.growth[0]?.[0] ?? 0, moment: textAt(each, at) })),
+/** What was visible at an instant, in the order in which it started. */
+export function playbackAt({ texts, spans }: Timeline, at: number): readonly PlaybackMoment[] {
+  const moments = [
+    ...texts.map((text) => ({ from: text.growth[0]?.[0] ?? 0, moment: textAt(text, at) })),
     ...spans
       .filter(({ kind }) => kind !== "model")
       .map((span) => ({ from: span.from, moment: spanAt(span, at) })),
   ];
-  return begun
+  return moments
     .filter(({ from }) => from <= at)
     .toSorted((a, b) => a.from - b.from)
     .map(({ moment }) => moment);
@@ -178,30 +180,32 @@ export function playbackAt(
 
 /** `[instant, characters]` over all messages of the run. */
 export function textOverTime(
-  said: readonly TimelineText[],
+  texts: readonly TimelineText[],
 ): readonly (readonly [number, number])[] {
-  let before = 0;
-  return said.flatMap(({ text, growth }) => {
-    const base = before;
-    before += text.length;
+  let total = 0;
+  return texts.flatMap(({ text, growth }) => {
+    const base = total;
+    total += text.length;
     return growth.map(([since, length]) => [since, base + length] as const);
   });
 }
 
-/** Where the clock goes on from: a wait has nothing to show, so it is passed over. */
+/** The end of the wait at this instant, if nothing else is happening: a wait has nothing to show. */
 export function skipWaits({ spans }: Timeline, at: number): number {
-  const busy = spans.some((span) => span.kind !== "wait" && holds(span, at));
-  const wait = busy ? undefined : spans.find((span) => span.kind === "wait" && holds(span, at));
+  const isBusy = spans.some((span) => span.kind !== "wait" && contains(span, at));
+  const wait = isBusy
+    ? undefined
+    : spans.find((span) => span.kind === "wait" && contains(span, at));
   return wait?.to ?? at;
 }
 
-function holds({ from, to }: Span, at: number): boolean {
+function contains({ from, to }: Span, at: number): boolean {
   return from <= at && (to === null || at < to);
 }
 
 function textAt({ id, text, growth }: TimelineText, at: number): PlaybackMoment {
   const length = growth.findLast(([since]) => since <= at)?.[1] ?? 0;
-  return { kind: "said", id, text: text.slice(0, length) };
+  return { kind: "text", id, text: text.slice(0, length) };
 }
 
 function spanAt(span: Span, at: number): PlaybackMoment {

@@ -10,7 +10,7 @@ export interface Recording {
   readonly trouble: string | null;
 }
 
-/** A run's events from the log, up to its end; of a run that goes on, as they come. */
+/** The timeline of a run from its stored events, updated while the run is going. */
 export function useRecording(client: Client, id: SessionId, runId: RunId, after: Seq): Recording {
   const [recording, setRecording] = useState<Recording>({ timeline: null, trouble: null });
   useEffect(() => {
@@ -27,7 +27,7 @@ interface RecordingRequest {
   readonly after: Seq;
 }
 
-/** Many events come at once; they are looked at together. */
+/** Events come in bursts; the timeline is rebuilt once per batch. */
 const batchMs = 100;
 
 async function follow(
@@ -38,7 +38,7 @@ async function follow(
 ): Promise<void> {
   const events: StoredEvent[] = [];
   let timer: ReturnType<typeof setTimeout> | null = null;
-  const draw = (): void => {
+  const render = (): void => {
     timer = null;
     if (!signal.aborted) show({ timeline: readTimeline(runId, events), trouble: null });
   };
@@ -48,11 +48,11 @@ async function follow(
     if (item.kind === "resync") return show({ timeline: null, trouble: strings.recorder.tooFar });
     if (item.kind !== "event" || item.event.runId !== runId) continue;
     events.push(item.event);
-    timer ??= setTimeout(draw, batchMs);
+    timer ??= setTimeout(render, batchMs);
     if (item.event.type !== "run.state") continue;
     const timeline = readTimeline(runId, events);
     if (timeline === null || !hasEnded(timeline)) continue;
     clearTimeout(timer);
-    return draw();
+    return render();
   }
 }

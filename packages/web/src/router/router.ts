@@ -4,21 +4,21 @@ import { hrefOf, type Route, parseRoute } from "./routes.ts";
 export interface Router {
   readonly read: () => Route;
   readonly subscribe: (listener: () => void) => () => void;
-  readonly go: (place: Route) => void;
-  /** Goes without leaving the old place in the browser's history. */
-  readonly replace: (place: Route) => void;
+  readonly go: (route: Route) => void;
+  /** Navigates without adding an entry to the browser's history. */
+  readonly replace: (route: Route) => void;
 }
 
 export function createRouter(): Router {
-  let place = parseRoute(location.search);
+  let route = parseRoute(location.search);
   const listeners = new Set<() => void>();
   function show(next: Route): void {
-    place = next;
+    route = next;
     listeners.forEach((listener) => listener());
   }
   addEventListener("popstate", () => show(parseRoute(location.search)));
   return {
-    read: () => place,
+    read: () => route,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -34,20 +34,20 @@ export function createRouter(): Router {
   };
 }
 
-function pathOfRoute(place: Route): string {
-  const address = hrefOf(place);
-  return address === "?" ? location.pathname : address;
+function pathOfRoute(route: Route): string {
+  const href = hrefOf(route);
+  return href === "?" ? location.pathname : href;
 }
 
-/** What makes an `a` lead to a place of this page. With a key held the click is the browser's business: another tab or window. */
-export function linkProps(router: Router, place: Route, afterwards?: () => void) {
+/** Props for an `a` to a route. The browser handles a click with a modifier key: it opens another tab or window. */
+export function linkProps(router: Router, route: Route, onNavigate?: () => void) {
   return {
-    href: hrefOf(place),
+    href: hrefOf(route),
     onClick(event: MouseEvent): void {
       if (event.metaKey || event.ctrlKey || event.shiftKey) return;
       event.preventDefault();
-      router.go(place);
-      afterwards?.();
+      router.go(route);
+      onNavigate?.();
     },
   };
 }

@@ -10,11 +10,11 @@ test.each<Route>([
   { kind: "session", id, at: null },
   { kind: "session", id, at: 12 as Seq },
   { kind: "settings", section: "system" },
-])("the address of a place leads back to it: %j", (place) => {
-  expect(parseRoute(hrefOf(place))).toEqual(place);
+])("a route round-trips through its address: %j", (route) => {
+  expect(parseRoute(hrefOf(route))).toEqual(route);
 });
 
-test("an address that names nothing rightly is the beginning", () => {
+test("an invalid address falls back to a new session", () => {
   for (const address of ["", "?session=nonsense", "?settings=nothing", "?from=x", "?at=3"])
     expect(parseRoute(address)).toEqual({ kind: "new", from: null });
   expect(parseRoute(`?session=${id}&at=1e9x`)).toEqual({ kind: "session", id, at: null });

@@ -12,26 +12,26 @@ export const settingsSections = [
 ] as const;
 export type SettingsSection = (typeof settingsSections)[number];
 
-/** Where a person is. Each place has one address, and a reload or a link comes back to it. */
+/** What the page shows. Each route has one address, so reloads and links lead back to it. */
 export type Route =
-  /** `from` is the session that a new one leaves. */
+  /** `from` is the session that was open before. */
   | { readonly kind: "new"; readonly from: SessionId | null }
   | { readonly kind: "session"; readonly id: SessionId; readonly at: Seq | null }
   | { readonly kind: "settings"; readonly section: SettingsSection };
 
-/** In the query alone: the host serves one page, under whatever base path. */
-export function hrefOf(place: Route): string {
-  switch (place.kind) {
+/** Only a query: the host serves one page, under any base path. */
+export function hrefOf(route: Route): string {
+  switch (route.kind) {
     case "new":
-      return place.from === null ? "?" : `?from=${place.from}`;
+      return route.from === null ? "?" : `?from=${route.from}`;
     case "session":
-      return `?session=${place.id}${place.at === null ? "" : `&at=${place.at}`}`;
+      return `?session=${route.id}${route.at === null ? "" : `&at=${route.at}`}`;
     case "settings":
-      return `?settings=${place.section}`;
+      return `?settings=${route.section}`;
   }
 }
 
-/** Any address is some place: what it does not name rightly it does not name. */
+/** Ignores what is invalid, so every address is a route. */
 export function parseRoute(search: string): Route {
   const query = new URLSearchParams(search);
   const session = sessionId.safeParse(query.get("session"));
@@ -39,8 +39,8 @@ export function parseRoute(search: string): Route {
     const at = seq.safeParse(Number(query.get("at") ?? Number.NaN));
     return { kind: "session", id: session.data, at: at.success ? at.data : null };
   }
-  const named = query.get("settings");
-  const section = settingsSections.find((each) => each === named);
+  const sectionName = query.get("settings");
+  const section = settingsSections.find((name) => name === sectionName);
   if (section !== undefined) return { kind: "settings", section };
   const from = sessionId.safeParse(query.get("from"));
   return { kind: "new", from: from.success ? from.data : null };

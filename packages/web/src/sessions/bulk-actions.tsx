@@ -8,55 +8,55 @@ import { sessionTitle } from "./session-actions.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icons.tsx";
 
-/** Which rows of the list something is to be done to, all at once. */
+/** The rows of the list that are selected for a bulk action. */
 export interface Selection {
-  /** `null` while nobody selects. */
+  /** `null` while the list is not in selection mode. */
   readonly read: () => ReadonlySet<SessionId> | null;
   readonly subscribe: (listener: () => void) => () => void;
-  readonly begin: (id: SessionId) => void;
+  readonly start: (id: SessionId) => void;
   readonly toggle: (id: SessionId) => void;
   readonly end: () => void;
 }
 
 export function createSelection(): Selection {
-  let chosen: ReadonlySet<SessionId> | null = null;
+  let selected: ReadonlySet<SessionId> | null = null;
   const listeners = new Set<() => void>();
-  function show(next: ReadonlySet<SessionId> | null): void {
-    chosen = next;
+  function setSelected(next: ReadonlySet<SessionId> | null): void {
+    selected = next;
     listeners.forEach((listener) => listener());
   }
   return {
-    read: () => chosen,
+    read: () => selected,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    begin: (id) => show(new Set([id])),
+    start: (id) => setSelected(new Set([id])),
     toggle(id) {
-      const next = new Set(chosen);
+      const next = new Set(selected);
       if (!next.delete(id)) next.add(id);
-      show(next);
+      setSelected(next);
     },
-    end: () => show(null),
+    end: () => setSelected(null),
   };
 }
 
 type ChangeResult = Result<{ readonly session: SessionView }>;
 
-/** What a person can do to several sessions. Each is asked for by itself: one that is refused stops no other. */
+/** Actions on several sessions. Each session is one request, so that one refusal stops no other. */
 function bulkActions(
   { client, toasts, list, selection }: AppDeps,
   sessions: readonly SessionView[],
 ) {
-  const w = strings.sessions;
+  const t = strings.sessions;
 
-  async function each(
-    some: readonly SessionView[],
-    ask: (session: SessionView) => Promise<ChangeResult>,
+  async function forEach(
+    targets: readonly SessionView[],
+    request: (session: SessionView) => Promise<ChangeResult>,
   ): Promise<readonly SessionView[]> {
     const done: SessionView[] = [];
-    for (const session of some) {
-      const result = await ask(session);
+    for (const session of targets) {
+      const result = await request(session);
       if (result.ok) done.push(result.value.session);
       else toasts.show(`${sessionTitle(session)}: ${problemText(result.error)}`);
     }
@@ -65,40 +65,40 @@ function bulkActions(
     return done;
   }
 
-  const change = (some: readonly SessionView[], body: { readonly archived: boolean }) =>
-    each(some, ({ id }) => client.changeSession({ params: { id }, body }));
-  const restoreAll = (some: readonly SessionView[]) =>
-    each(some, ({ id }) => client.restoreSession({ params: { id } }));
+  const change = (targets: readonly SessionView[], body: { readonly archived: boolean }) =>
+    forEach(targets, ({ id }) => client.changeSession({ params: { id }, body }));
+  const restoreAll = (targets: readonly SessionView[]) =>
+    forEach(targets, ({ id }) => client.restoreSession({ params: { id } }));
 
   return {
     async archive() {
       selection.end();
       const done = await change(sessions, { archived: true });
-      const undo = { label: w.undo, run: () => void change(done, { archived: false }) };
-      toasts.show(w.manyArchived(done.length), undo);
+      const undo = { label: t.undo, run: () => void change(done, { archived: false }) };
+      toasts.show(t.manyArchived(done.length), undo);
     },
     async unarchive() {
       selection.end();
-      toasts.show(w.manyBack((await change(sessions, { archived: false })).length));
+      toasts.show(t.manyBack((await change(sessions, { archived: false })).length));
     },
     async trash() {
       selection.end();
-      const done = await each(sessions, ({ id }) => client.trashSession({ params: { id } }));
-      const undo = { label: w.restore, run: () => void restoreAll(done) };
-      toasts.show(w.manyTrashed(done.length), undo);
+      const done = await forEach(sessions, ({ id }) => client.trashSession({ params: { id } }));
+      const undo = { label: t.restore, run: () => void restoreAll(done) };
+      toasts.show(t.manyTrashed(done.length), undo);
     },
     async restore() {
       selection.end();
-      toasts.show(w.manyBack((await restoreAll(sessions)).length));
+      toasts.show(t.manyBack((await restoreAll(sessions)).length));
     },
     async tag(name: string) {
       selection.end();
-      const done = await each(sessions, ({ id, tags }) =>
+      const done = await forEach(sessions, ({ id, tags }) =>
         client.changeSession({ params: { id }, body: { tags: [...new Set([...tags, name])] } }),
       );
-      toasts.show(w.manyTagged(done.length, name));
+      toasts.show(t.manyTagged(done.length, name));
     },
-    /** One file: a browser asks before it takes many. */
+    /** One file, because browsers ask before they save several. */
     async export() {
       const texts: string[] = [];
       for (const { id } of sessions) {
@@ -107,37 +107,37 @@ function bulkActions(
         texts.push(result.value);
       }
       selection.end();
-      saveText(texts.join("\n\n---\n\n"), w.manyFile);
+      saveText(texts.join("\n\n---\n\n"), t.manyFile);
     },
   };
 }
 
-/** What can be done to the rows that are selected; there while somebody selects. */
+/** The bulk actions, shown in selection mode. */
 export function BulkBar() {
   const app = useApp();
-  const chosen = useStore(app.selection);
+  const selected = useStore(app.selection);
   const { sessions, pinned, filter } = useStore(app.list);
   const [tagging, setTagging] = useState(false);
-  if (chosen === null) return null;
+  if (selected === null) return null;
   const listed = new Map([...pinned, ...(sessions ?? [])].map((session) => [session.id, session]));
-  const rows = [...chosen].flatMap((id) => listed.get(id) ?? []);
-  const act = bulkActions(app, rows);
-  const w = strings.sessions;
-  const acts: readonly (readonly [string, IconName, () => void])[] =
+  const rows = [...selected].flatMap((id) => listed.get(id) ?? []);
+  const actions = bulkActions(app, rows);
+  const t = strings.sessions;
+  const buttons: readonly (readonly [string, IconName, () => void])[] =
     filter.shelf === "trash"
-      ? [[w.restore, "undo", () => void act.restore()]]
+      ? [[t.restore, "undo", () => void actions.restore()]]
       : [
           filter.shelf === "archived"
-            ? [w.unarchive, "archive", () => void act.unarchive()]
-            : [w.archive, "archive", () => void act.archive()],
-          [w.addTag, "tag", () => setTagging(true)],
-          [w.exportAs.md, "download", () => void act.export()],
-          [w.trash, "trash", () => void act.trash()],
+            ? [t.unarchive, "archive", () => void actions.unarchive()]
+            : [t.archive, "archive", () => void actions.archive()],
+          [t.addTag, "tag", () => setTagging(true)],
+          [t.exportAs.md, "download", () => void actions.export()],
+          [t.trash, "trash", () => void actions.trash()],
         ];
   return (
-    <section className="bulk" aria-label={w.selected(rows.length)}>
-      <output className="bulk-count">{w.selected(rows.length)}</output>
-      {acts.map(([label, icon, run]) => (
+    <section className="bulk" aria-label={t.selected(rows.length)}>
+      <output className="bulk-count">{t.selected(rows.length)}</output>
+      {buttons.map(([label, icon, run]) => (
         <button
           key={label}
           type="button"
@@ -153,14 +153,14 @@ export function BulkBar() {
       <button
         type="button"
         className="icon-button"
-        aria-label={w.endSelecting}
-        title={w.endSelecting}
+        aria-label={t.endSelecting}
+        title={t.endSelecting}
         onClick={app.selection.end}
       >
         <Icon name="close" />
       </button>
       {tagging && (
-        <TagDialog onTag={(name) => void act.tag(name)} onClose={() => setTagging(false)} />
+        <TagDialog onTag={(name) => void actions.tag(name)} onClose={() => setTagging(false)} />
       )}
     </section>
   );

@@ -16,26 +16,26 @@ const storedMarks = z.object({
 const storageKey = "seen";
 const maxMarks = 1_000;
 
-/** Up to where somebody has looked, in this browser. What moved before the first visit counts as read. */
+/** When each session was last read in this browser. Whatever happened before the first visit counts as read. */
 export function createReadMarks(now: number): ReadMarks {
-  const kept = readStored(storageKey, storedMarks);
-  const since = kept?.since ?? now;
-  const seen = new Map(kept?.seen);
-  if (kept === null) writeStored(storageKey, { since, seen: [] });
+  const stored = readStored(storageKey, storedMarks);
+  const since = stored?.since ?? now;
+  const seen = new Map(stored?.seen);
+  if (stored === null) writeStored(storageKey, { since, seen: [] });
   const listeners = new Set<() => void>();
-  let marks = 0;
+  let revision = 0;
   return {
     markRead(id, sortAt) {
       if ((seen.get(id) ?? 0) >= sortAt) return;
-      // Set anew, it is the newest: the oldest go first.
+      // Deleted first, so that the map stays ordered by age and the oldest marks are dropped.
       seen.delete(id);
       seen.set(id, sortAt);
       writeStored(storageKey, { since, seen: [...seen].slice(-maxMarks) });
-      marks++;
+      revision++;
       listeners.forEach((listener) => listener());
     },
     isUnread: ({ id, sortAt }) => sortAt > (seen.get(id) ?? since),
-    read: () => marks,
+    read: () => revision,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

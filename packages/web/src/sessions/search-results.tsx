@@ -12,26 +12,26 @@ type Answer = { readonly found: SearchOutput } | { readonly trouble: string } | 
 
 const debounceMs = 120;
 
-/** What holds these words: each hit opens its conversation at that message. */
+/** Search hits grouped by session; each opens its conversation at that message. */
 export function SearchResults({ text, onChosen }: { text: string; onChosen: () => void }) {
   const { client, router } = useApp();
   const answer = useSearch(client, text);
   if (answer === null) return null;
-  if ("trouble" in answer) return <p className="list-words">{answer.trouble}</p>;
+  if ("trouble" in answer) return <p className="list-message">{answer.trouble}</p>;
   const { hits } = answer.found;
-  if (hits.length === 0) return <p className="list-words">{strings.sessions.noHits}</p>;
+  if (hits.length === 0) return <p className="list-message">{strings.sessions.noHits}</p>;
   const groups = [...Map.groupBy(hits, ({ sessionId }) => sessionId)];
   return (
     <div className="sessions hits">
       {answer.found["indexing"] === true && (
-        <p className="list-words">{strings.sessions.indexing}</p>
+        <p className="list-message">{strings.sessions.indexing}</p>
       )}
-      {groups.map(([id, own]) => (
+      {groups.map(([id, sessionHits]) => (
         <section key={id}>
           <h2 className="list-heading" dir="auto">
-            {sessionTitle({ title: own[0]?.title ?? null })}
+            {sessionTitle({ title: sessionHits[0]?.title ?? null })}
           </h2>
-          {own.map((hit) => {
+          {sessionHits.map((hit) => {
             const link = linkProps(router, { kind: "session", id, at: hit.seq }, onChosen);
             return (
               <a key={hit.seq} className="hit" dir="auto" {...link}>
@@ -46,17 +46,17 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
 }
 
 function highlightHit({ snippet, marks }: Hit): ReactNode[] {
-  const drawn: ReactNode[] = [];
-  let at = 0;
+  const nodes: ReactNode[] = [];
+  let end = 0;
   for (const [from, to] of marks) {
-    drawn.push(snippet.slice(at, from), <mark key={from}>{snippet.slice(from, to)}</mark>);
-    at = to;
+    nodes.push(snippet.slice(end, from), <mark key={from}>{snippet.slice(from, to)}</mark>);
+    end = to;
   }
-  drawn.push(snippet.slice(at));
-  return drawn;
+  nodes.push(snippet.slice(end));
+  return nodes;
 }
 
-/** The newest question counts: an older answer that comes late is not shown. */
+/** Debounced; the late answer to an earlier query is discarded. */
 function useSearch(client: Client, text: string): Answer {
   const [answer, setAnswer] = useState<Answer>(null);
   useEffect(() => {

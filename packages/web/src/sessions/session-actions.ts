@@ -8,12 +8,12 @@ type Patch = NonNullable<RouteInput<Routes["changeSession"]>["body"]>;
 export const sessionTitle = (session: Pick<SessionView, "title">): string =>
   session.title ?? strings.sessions.untitled;
 
-/** What a person can do to a session as a whole. */
+/** Actions on a whole session. */
 export function sessionActions({ client, toasts, router, list }: AppDeps, session: SessionView) {
   const params = { id: session.id };
   const title = sessionTitle(session);
 
-  /** Flags and names are small and the last word counts; a change meanwhile is no reason to refuse one. */
+  /** Unconditional: for flags and names the last change wins. */
   async function change(body: Patch): Promise<boolean> {
     const result = await client.changeSession({ params, body });
     if (result.ok) list.put(result.value.session);
@@ -44,8 +44,8 @@ export function sessionActions({ client, toasts, router, list }: AppDeps, sessio
       list.changed();
       const undo = { label: strings.sessions.restore, run: () => void restore() };
       toasts.show(strings.sessions.trashed(title), undo);
-      const place = router.read();
-      if (place.kind === "session" && place.id === session.id)
+      const route = router.read();
+      if (route.kind === "session" && route.id === session.id)
         router.replace({ kind: "new", from: null });
     },
     async duplicate() {

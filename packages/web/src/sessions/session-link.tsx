@@ -8,7 +8,6 @@ interface SessionLinkProps {
   readonly label?: string;
 }
 
-/** Leads to the conversation in which something happened. */
 export function SessionLink({ id, label = strings.settings.openSession }: SessionLinkProps) {
   const { router } = useApp();
   return (

@@ -12,36 +12,36 @@ function session(index: number, sortAt: number): SessionView {
   return { ...emptySessionRead(id, "own_1" as OwnerId).session, sortAt };
 }
 
-/** The list on the host, in order. */
+/** Ordered lists, as the host returns them. */
 const lists = fc
   .uniqueArray(fc.tuple(fc.nat(29), fc.nat(12)), { selector: ([index]) => index })
   .map((rows) => rows.map(([index, at]) => session(index, at)).toSorted(compareSessions));
 
-test("reading a changed list page by page ends with exactly that list, whatever was held before", () => {
+test("reading a changed list page by page yields exactly that list, whatever was loaded before", () => {
   fc.assert(
-    fc.property(lists, lists, fc.integer({ min: 1, max: 9 }), (before, now, size) => {
-      let held: readonly SessionView[] = before;
+    fc.property(lists, lists, fc.integer({ min: 1, max: 9 }), (stale, current, size) => {
+      let rows: readonly SessionView[] = stale;
       let after: SessionView | null = null;
-      for (let from = 0; from === 0 || from < now.length; from += size) {
-        const page = now.slice(from, from + size);
-        held = mergePage(held, page, after, from + size < now.length);
+      for (let from = 0; from === 0 || from < current.length; from += size) {
+        const page = current.slice(from, from + size);
+        rows = mergePage(rows, page, after, from + size < current.length);
         after = page.at(-1) ?? null;
       }
-      expect(held).toEqual(now);
+      expect(rows).toEqual(current);
     }),
   );
 });
 
-test("a page leaves alone what lies outside of it", () => {
+test("merging a page keeps the rows outside of it", () => {
   const rows = [9, 7, 5, 3, 1].map((at, index) => session(index, at));
   const [first, , third, fourth, fifth] = rows;
   if (first === undefined || third === undefined) throw new Error("no rows");
-  // The second is gone; the third was read with another title.
+  // The second row is gone, and the third has another title.
   const renamed = { ...third, title: "renamed" };
   expect(mergePage(rows, [renamed], first, true)).toEqual([first, renamed, fourth, fifth]);
 });
 
-test("a row that moved stands in its place, once", () => {
+test("a moved row is inserted in order, once", () => {
   fc.assert(
     fc.property(lists, fc.nat(29), fc.nat(12), (rows, index, at) => {
       const moved = session(index, at);
@@ -51,7 +51,7 @@ test("a row that moved stands in its place, once", () => {
   );
 });
 
-test("the list shows the pinned ones and then every other once, under the heading of its age", () => {
+test("the list shows pinned sessions, then every other session once, under a heading for its age", () => {
   const now = 1_000;
   const days = [0, 0, 1, 3, 6, 8, 400];
   const rows = days.map((age, index) => session(index, now - age)).toSorted(compareSessions);

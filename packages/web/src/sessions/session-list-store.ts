@@ -1,18 +1,18 @@
 import type { SessionView } from "@holdfast/protocol";
 import type { Client } from "@holdfast/client";
 
-/** How the list is ordered: the newest first, and ids decide between equals. */
+/** Newest first, ties broken by id. */
 export function compareSessions(a: SessionView, b: SessionView): number {
   if (a.sortAt !== b.sortAt) return b.sortAt - a.sortAt;
   return a.id < b.id ? 1 : a.id > b.id ? -1 : 0;
 }
 
 /**
- * Puts a page of the list into what is held. The page is the truth from behind `after` down to its last row, or to the end of
- * the list when it is the last page: what was held in between and is not in it has moved or gone.
+ * Merges a page into the loaded rows. The page is authoritative from after `after` to its last row, or to the end of the list
+ * if it is the last page: loaded rows in between that it lacks have moved or are gone.
  */
 export function mergePage(
-  held: readonly SessionView[],
+  loaded: readonly SessionView[],
   page: readonly SessionView[],
   after: SessionView | null,
   hasMore: boolean,
@@ -20,29 +20,29 @@ export function mergePage(
   const last = page.at(-1);
   const fresh = new Set(page.map(({ id }) => id));
   const isKept = ({ id }: SessionView): boolean => !fresh.has(id);
-  const above = after === null ? 0 : indexAfter(held, after);
-  const below = hasMore && last !== undefined ? indexAfter(held, last) : held.length;
-  return [...held.slice(0, above).filter(isKept), ...page, ...held.slice(below).filter(isKept)];
+  const above = after === null ? 0 : indexAfter(loaded, after);
+  const below = hasMore && last !== undefined ? indexAfter(loaded, last) : loaded.length;
+  return [...loaded.slice(0, above).filter(isKept), ...page, ...loaded.slice(below).filter(isKept)];
 }
 
-/** The row in its place; the list is in order before and after. */
+/** Inserts or moves a row; the list stays ordered. */
 export function insertRow(
-  held: readonly SessionView[],
+  rows: readonly SessionView[],
   session: SessionView,
 ): readonly SessionView[] {
-  const rest = held.filter(({ id }) => id !== session.id);
+  const rest = rows.filter(({ id }) => id !== session.id);
   return rest.toSpliced(indexAfter(rest, session), 0, session);
 }
 
-/** How many of the list stand before the first that comes behind this one. */
-function indexAfter(held: readonly SessionView[], session: SessionView): number {
-  return binarySearch(held.length, (at) => {
-    const row = held[at];
+/** The index at which the rows after this session start. */
+function indexAfter(rows: readonly SessionView[], session: SessionView): number {
+  return binarySearch(rows.length, (index) => {
+    const row = rows[index];
     return row !== undefined && compareSessions(row, session) > 0;
   });
 }
 
-/** The first index for which it holds; it holds for all behind that one too. */
+/** The first index for which `holds` is true, given that it is true for all later ones. */
 export function binarySearch(length: number, holds: (index: number) => boolean): number {
   let [from, to] = [0, length];
   while (from < to) {
@@ -53,10 +53,10 @@ export function binarySearch(length: number, holds: (index: number) => boolean):
   return from;
 }
 
-/** A row that is new or changed; `null` when one is gone, or when some may have been missed. */
+/** Gets a new or changed row; `null` if one is gone, or if some changes may have been missed. */
 export type OnHint = (session: SessionView | null) => void;
 
-/** What the host says of the list, until somebody leaves. */
+/** Follows list hints until the returned function is called. */
 function followListHints(client: Client, onHint: OnHint): () => void {
   const leaving = new AbortController();
   void readListHints(client, onHint, leaving.signal);
@@ -64,7 +64,7 @@ function followListHints(client: Client, onHint: OnHint): () => void {
 }
 
 async function readListHints(client: Client, onHint: OnHint, signal: AbortSignal): Promise<void> {
-  // What happened before the line was up is not told on it.
+  // Changes from before the connection was open are not sent on it.
   const onConnection = (state: string): void => {
     if (state === "live") onHint(null);
   };
@@ -76,7 +76,6 @@ async function readListHints(client: Client, onHint: OnHint, signal: AbortSignal
 
 export type ShelfName = "active" | "archived" | "trash";
 
-/** Which part of the list is looked at. */
 export interface ListFilter {
   readonly shelf: ShelfName;
   readonly project: string | null;
@@ -85,7 +84,7 @@ export interface ListFilter {
 
 export interface SessionListView {
   readonly filter: ListFilter;
-  /** `null` until they were read for the first time. */
+  /** `null` until the first page is loaded. */
   readonly sessions: readonly SessionView[] | null;
   readonly pinned: readonly SessionView[];
   readonly hasMore: boolean;
@@ -97,28 +96,28 @@ export interface SessionListStore {
   readonly choose: (filter: ListFilter) => void;
   readonly refresh: () => Promise<void>;
   readonly loadMore: () => Promise<void>;
-  /** A row as somebody has just learned it. */
+  /** Updates a row from another response. */
   readonly put: (session: SessionView) => void;
-  /** Tells the other tabs of this browser too. */
+  /** Refreshes the list, in the other tabs of this browser too. */
   readonly changed: () => void;
   readonly start: () => () => void;
 }
 
-/** The list is the truth, whatever was hinted at. */
-const refreshMs = { hinted: 20_000, alone: 3_000 };
+/** Hints may get lost, so the list is polled too: rarely with hints, often without. */
+const refreshMs = { withHints: 20_000, withoutHints: 3_000 };
 const pageSize = 60;
 const defaultFilter: ListFilter = { shelf: "active", project: null, tag: null };
 
-/** The list as far as somebody has scrolled, kept current from its top. */
+/** The list as far as it was scrolled, kept current from the top. */
 export function createSessionListStore(client: Client): SessionListStore {
   let view: SessionListView = { filter: defaultFilter, sessions: null, pinned: [], hasMore: false };
   let cursor: string | null = null;
   let isLoading = false;
   const listeners = new Set<() => void>();
-  const others = new BroadcastChannel("holdfast:list");
+  const otherTabs = new BroadcastChannel("holdfast:list");
 
-  function change(part: Partial<SessionListView>): void {
-    view = { ...view, ...part };
+  function update(patch: Partial<SessionListView>): void {
+    view = { ...view, ...patch };
     listeners.forEach((listener) => listener());
   }
 
@@ -142,13 +141,13 @@ export function createSessionListStore(client: Client): SessionListStore {
     ]);
     if (!page.ok || view.filter !== filter) return;
     const { sessions, nextCursor } = page.value;
-    const held = view.sessions ?? [];
-    const isFirst = view.sessions === null || held.length <= pageSize;
+    const loaded = view.sessions ?? [];
+    const isFirst = view.sessions === null || loaded.length <= pageSize;
     if (isFirst) cursor = nextCursor;
-    const next = mergePage(held, sessions, null, nextCursor !== null);
+    const next = mergePage(loaded, sessions, null, nextCursor !== null);
     const top = pinned?.ok ? pinned.value.sessions : [];
     if (sameRows(next, view.sessions) && sameRows(top, view.pinned)) return;
-    change({ sessions: next, pinned: top, hasMore: cursor !== null });
+    update({ sessions: next, pinned: top, hasMore: cursor !== null });
   }
 
   async function loadMore(): Promise<void> {
@@ -162,34 +161,34 @@ export function createSessionListStore(client: Client): SessionListStore {
     cursor = page.value.nextCursor;
     const after = sessions.at(-1) ?? null;
     const next = mergePage(view.sessions ?? [], page.value.sessions, after, cursor !== null);
-    change({ sessions: next, hasMore: cursor !== null });
+    update({ sessions: next, hasMore: cursor !== null });
   }
 
   function put(session: SessionView): void {
     const { sessions, pinned, filter } = view;
     if (sessions === null) return;
-    const swap = (list: readonly SessionView[], belongs: boolean): readonly SessionView[] =>
+    const withSession = (list: readonly SessionView[], belongs: boolean): readonly SessionView[] =>
       belongs ? insertRow(list, session) : list.filter(({ id }) => id !== session.id);
     const belongs = belongsInList(session, filter);
-    const held = sessions.find(({ id }) => id === session.id);
-    // An open conversation tells each of its events; few of them change its row.
-    if (belongs ? sameSessionRow(session, held) : held === undefined) return;
-    change({
-      sessions: swap(sessions, belongs),
-      pinned: swap(pinned, belongs && session.pinned && filter.shelf === "active"),
+    const known = sessions.find(({ id }) => id === session.id);
+    // An open conversation calls this for each of its events; few of them change its row.
+    if (belongs ? sameSessionRow(session, known) : known === undefined) return;
+    update({
+      sessions: withSession(sessions, belongs),
+      pinned: withSession(pinned, belongs && session.pinned && filter.shelf === "active"),
     });
   }
 
-  function takeHint(session: SessionView | null): void {
-    const held = view.sessions?.find(({ id }) => id === session?.id);
-    // The open conversation may know more already.
-    if (session !== null && session.head >= (held?.head ?? 0)) put(session);
+  function handleHint(session: SessionView | null): void {
+    const known = view.sessions?.find(({ id }) => id === session?.id);
+    // The open conversation may have put a newer version already.
+    if (session !== null && session.head >= (known?.head ?? 0)) put(session);
     else if (session === null) void refresh();
   }
 
-  function tellOthers(): void {
+  function notifyOtherTabs(): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
-    others.postMessage("changed");
+    otherTabs.postMessage("changed");
   }
 
   return {
@@ -200,47 +199,51 @@ export function createSessionListStore(client: Client): SessionListStore {
     },
     choose(filter) {
       cursor = null;
-      change({ filter, sessions: null, pinned: [], hasMore: false });
+      update({ filter, sessions: null, pinned: [], hasMore: false });
       void refresh();
     },
     refresh,
     loadMore,
     put,
     changed() {
-      tellOthers();
+      notifyOtherTabs();
       void refresh();
     },
     start() {
-      const look = (): void => {
+      const refreshIfVisible = (): void => {
         if (document.visibilityState === "visible") void refresh();
       };
-      look();
-      // Without locks each tab has its own connections, and few of them: then the list is asked for instead.
+      refreshIfVisible();
+      // Without locks tabs cannot share a connection, and each has few: then the list is polled instead of followed.
       const canShare = "locks" in navigator;
-      const stop = canShare ? followListHints(client, takeHint) : () => {};
-      const timer = setInterval(look, canShare ? refreshMs.hinted : refreshMs.alone);
-      document.addEventListener("visibilitychange", look);
-      others.addEventListener("message", look);
+      const stop = canShare ? followListHints(client, handleHint) : () => {};
+      const timer = setInterval(
+        refreshIfVisible,
+        canShare ? refreshMs.withHints : refreshMs.withoutHints,
+      );
+      document.addEventListener("visibilitychange", refreshIfVisible);
+      otherTabs.addEventListener("message", refreshIfVisible);
       return () => {
         stop();
         clearInterval(timer);
-        document.removeEventListener("visibilitychange", look);
-        others.removeEventListener("message", look);
+        document.removeEventListener("visibilitychange", refreshIfVisible);
+        otherTabs.removeEventListener("message", refreshIfVisible);
       };
     },
   };
 }
 
 function belongsInList(session: SessionView, { shelf, project, tag }: ListFilter): boolean {
-  const own = session.trashedAt !== null ? "trash" : session.archived ? "archived" : "active";
+  const sessionShelf =
+    session.trashedAt !== null ? "trash" : session.archived ? "archived" : "active";
   return (
-    own === shelf &&
+    sessionShelf === shelf &&
     (project === null || session.project === project) &&
     (tag === null || session.tags.includes(tag))
   );
 }
 
-/** Whether the rows look the same: the list is read now and then and is drawn when it changed. */
+/** Whether the rows look the same, so that polling renders the list only when it changed. */
 function sameRows(a: readonly SessionView[], b: readonly SessionView[] | null): boolean {
   return a.length === b?.length && a.every((row, index) => sameSessionRow(row, b[index]));
 }

@@ -11,7 +11,7 @@ export type ListItem =
   | { readonly kind: "heading"; readonly key: string; readonly text: string }
   | { readonly kind: "session"; readonly key: string; readonly session: SessionView };
 
-/** What stands below another in the list. Made when it is asked for: few of very many are ever in sight. */
+/** The headings and rows of the list. Created on demand, because few of very many are ever visible. */
 export interface ListItems {
   readonly count: number;
   at(index: number): ListItem | null;
@@ -20,12 +20,12 @@ export interface ListItems {
 interface Group {
   readonly heading: string;
   readonly rows: readonly SessionView[];
-  /** Which of the rows are in it. */
+  /** The range of `rows` in this group. */
   readonly from: number;
   readonly to: number;
 }
 
-/** The pinned ones, then the others by their age. */
+/** Pinned sessions first, then the others grouped by age. */
 export function listItems(
   sessions: readonly SessionView[],
   pinned: readonly SessionView[],
@@ -54,56 +54,57 @@ export function listItems(
   };
 }
 
-/** The list is in the order of age, so each group is a stretch of it. */
+/** The list is ordered by age, so each group is a contiguous range of it. */
 function groupByAge(rows: readonly SessionView[], daysAgo: (at: number) => number): Group[] {
-  const w = strings.sessions;
+  const t = strings.sessions;
   const ages = [
-    [w.today, 1],
-    [w.yesterday, 2],
-    [w.week, 7],
-    [w.older, Infinity],
+    [t.today, 1],
+    [t.yesterday, 2],
+    [t.week, 7],
+    [t.older, Infinity],
   ] as const;
   let from = 0;
   return ages.map(([heading, days]) => {
-    const begins = from;
+    const start = from;
     const to = binarySearch(rows.length, (at) => daysAgo(rows[at]?.sortAt ?? 0) >= days);
-    from = Math.max(begins, to);
-    return { heading, rows, from: begins, to: from };
+    from = Math.max(start, to);
+    return { heading, rows, from: start, to: from };
   });
 }
 
-const rowHeight = 36;
-const nearEnd = 20;
+const rowHeightPixels = 36;
+/** This close to the last loaded row, more are loaded. */
+const edgeRows = 20;
 
-/** The list, as long as it may be: only what is in sight is drawn. */
+/** The virtualised list: only visible rows are rendered. */
 export function SessionList({ open }: { open: SessionId | null }) {
-  const { list: store, seen } = useApp();
+  const { list: store, readMarks } = useApp();
   const view = useStore(store);
-  useStore(seen);
+  useStore(readMarks);
   const now = Date.now();
-  // By the day: the headings change at midnight.
+  // Rounded to the day, so that the headings are computed again only at midnight.
   const today = new Date(now).setHours(0, 0, 0, 0);
   const items = useMemo(
     () => listItems(view.sessions ?? [], view.pinned, (at) => daysBetween(at, today)),
     [view, today],
   );
-  const place = useRef<HTMLDivElement>(null);
+  const scrollBox = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: items.count,
-    getScrollElement: () => place.current,
-    estimateSize: () => rowHeight,
+    getScrollElement: () => scrollBox.current,
+    estimateSize: () => rowHeightPixels,
     getItemKey: (index) => items.at(index)?.key ?? index,
     overscan: 10,
     paddingEnd: 8,
   });
-  const drawn = list.getVirtualItems();
-  const last = drawn.at(-1)?.index ?? 0;
+  const virtualItems = list.getVirtualItems();
+  const last = virtualItems.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (view.hasMore && last > items.count - nearEnd) void store.loadMore();
+    if (view.hasMore && last > items.count - edgeRows) void store.loadMore();
   }, [store, view.hasMore, last, items.count]);
 
-  /** Up and down go through the list, past what is drawn too. */
-  function move(event: KeyboardEvent): void {
+  /** Arrow keys move through the list, also to rows that are not rendered yet. */
+  function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const target = event.target;
     if (step === undefined || !(target instanceof HTMLAnchorElement)) return;
@@ -114,25 +115,26 @@ export function SessionList({ open }: { open: SessionId | null }) {
     if (items.at(to) === null) return;
     list.scrollToIndex(to);
     requestAnimationFrame(() =>
-      place.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus(),
+      scrollBox.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus(),
     );
   }
 
-  if (view.sessions === null) return <p className="list-words late">{strings.sessions.reading}</p>;
+  if (view.sessions === null)
+    return <p className="list-message fade-in-late">{strings.sessions.reading}</p>;
   if (items.count === 0)
-    return <p className="list-words">{strings.sessions.none[view.filter.shelf]}</p>;
+    return <p className="list-message">{strings.sessions.none[view.filter.shelf]}</p>;
   return (
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
-    <div ref={place} className="sessions" onKeyDown={move}>
-      <div className="rows" style={{ height: list.getTotalSize() }}>
-        {drawn.map(({ key, index, start }) => {
+    <div ref={scrollBox} className="sessions" onKeyDown={onKeyDown}>
+      <div className="virtual-rows" style={{ height: list.getTotalSize() }}>
+        {virtualItems.map(({ key, index, start }) => {
           const item = items.at(index);
           if (item === null) return null;
           return (
             <div
               key={key}
               data-index={index}
-              className="place"
+              className="virtual-row"
               style={{ transform: `translateY(${start}px)` }}
             >
               {item.kind === "heading" ? (
@@ -141,7 +143,7 @@ export function SessionList({ open }: { open: SessionId | null }) {
                 <SessionRow
                   session={item.session}
                   isOpen={item.session.id === open}
-                  isUnread={item.session.id !== open && seen.isUnread(item.session)}
+                  isUnread={item.session.id !== open && readMarks.isUnread(item.session)}
                   now={now}
                 />
               )}

@@ -7,6 +7,70 @@ import { Icon } from "../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../ui/menu.tsx";
 import { sessionActions, sessionTitle } from "./session-actions.ts";
 
+interface SessionMenuProps {
+  readonly session: SessionView;
+  readonly onRename: () => void;
+  readonly className: string;
+  /** Items above the actions on the session itself. */
+  readonly leadingItems?: readonly MenuEntry[];
+}
+
+export function SessionMenu({ session, onRename, className, leadingItems = [] }: SessionMenuProps) {
+  const app = useApp();
+  const [organising, setOrganising] = useState(false);
+  const actions = sessionActions(app, session);
+  const t = strings.sessions;
+  const formats = ["md", "html", "json"] as const;
+  const items: MenuEntry[] =
+    session.trashedAt === null
+      ? [
+          ...leadingItems,
+          { label: t.rename, icon: "edit", onChoose: onRename },
+          {
+            label: session.pinned ? t.unpin : t.pin,
+            icon: session.pinned ? "unpin" : "pin",
+            onChoose: () => void actions.change({ pinned: !session.pinned }),
+          },
+          { label: t.organise, icon: "tag", onChoose: () => setOrganising(true) },
+          { label: t.duplicate, icon: "copy", onChoose: () => void actions.duplicate() },
+          { label: t.select, icon: "check", onChoose: () => app.selection.start(session.id) },
+          "line",
+          ...formats.map((format) => ({
+            label: t.exportAs[format],
+            icon: "download" as const,
+            onChoose: () => void actions.export(format),
+          })),
+          "line",
+          session.archived
+            ? {
+                label: t.unarchive,
+                icon: "archive",
+                onChoose: () => void actions.change({ archived: false }),
+              }
+            : { label: t.archive, icon: "archive", onChoose: () => void actions.archive() },
+          { label: t.trash, icon: "trash", tone: "warn", onChoose: () => void actions.trash() },
+        ]
+      : [
+          { label: t.restore, icon: "undo", onChoose: () => void actions.restore() },
+          { label: t.select, icon: "check", onChoose: () => app.selection.start(session.id) },
+        ];
+
+  return (
+    <>
+      <Menu label={t.menu(sessionTitle(session))} className={className} items={items}>
+        <Icon name="more" />
+      </Menu>
+      {organising && (
+        <OrganiseDialog
+          session={session}
+          onSave={(patch) => void actions.change(patch)}
+          onClose={() => setOrganising(false)}
+        />
+      )}
+    </>
+  );
+}
+
 interface OrganiseDialogProps {
   readonly session: SessionView;
   readonly onSave: (patch: { project: string | null; tags: string[] }) => void;
@@ -17,12 +81,12 @@ function OrganiseDialog({ session, onSave, onClose }: OrganiseDialogProps) {
   const [project, setProject] = useState(session.project ?? "");
   const [tags, setTags] = useState(session.tags.join(", "));
   function save(): void {
-    const named = tags
+    const names = tags
       .split(",")
       .map((tag) => tag.trim().slice(0, 60))
       .filter((tag) => tag !== "");
     const name = project.trim().slice(0, 120);
-    onSave({ project: name === "" ? null : name, tags: [...new Set(named)].slice(0, 50) });
+    onSave({ project: name === "" ? null : name, tags: [...new Set(names)].slice(0, 50) });
   }
   return (
     <Dialog
@@ -44,69 +108,5 @@ function OrganiseDialog({ session, onSave, onClose }: OrganiseDialogProps) {
         <input className="input" value={tags} onChange={(event) => setTags(event.target.value)} />
       </label>
     </Dialog>
-  );
-}
-
-interface SessionMenuProps {
-  readonly session: SessionView;
-  readonly onRename: () => void;
-  readonly className: string;
-  /** What stands above the things that can be done to a session as a whole. */
-  readonly before?: readonly MenuEntry[];
-}
-
-export function SessionMenu({ session, onRename, className, before = [] }: SessionMenuProps) {
-  const app = useApp();
-  const [organising, setOrganising] = useState(false);
-  const act = sessionActions(app, session);
-  const w = strings.sessions;
-  const formats = ["md", "html", "json"] as const;
-  const items: MenuEntry[] =
-    session.trashedAt === null
-      ? [
-          ...before,
-          { label: w.rename, icon: "edit", onChoose: onRename },
-          {
-            label: session.pinned ? w.unpin : w.pin,
-            icon: session.pinned ? "unpin" : "pin",
-            onChoose: () => void act.change({ pinned: !session.pinned }),
-          },
-          { label: w.organise, icon: "tag", onChoose: () => setOrganising(true) },
-          { label: w.duplicate, icon: "copy", onChoose: () => void act.duplicate() },
-          { label: w.select, icon: "check", onChoose: () => app.selection.begin(session.id) },
-          "line",
-          ...formats.map((format) => ({
-            label: w.exportAs[format],
-            icon: "download" as const,
-            onChoose: () => void act.export(format),
-          })),
-          "line",
-          session.archived
-            ? {
-                label: w.unarchive,
-                icon: "archive",
-                onChoose: () => void act.change({ archived: false }),
-              }
-            : { label: w.archive, icon: "archive", onChoose: () => void act.archive() },
-          { label: w.trash, icon: "trash", tone: "warn", onChoose: () => void act.trash() },
-        ]
-      : [
-          { label: w.restore, icon: "undo", onChoose: () => void act.restore() },
-          { label: w.select, icon: "check", onChoose: () => app.selection.begin(session.id) },
-        ];
-
-  return (
-    <>
-      <Menu label={w.menu(sessionTitle(session))} className={className} items={items}>
-        <Icon name="more" />
-      </Menu>
-      {organising && (
-        <OrganiseDialog
-          session={session}
-          onSave={(patch) => void act.change(patch)}
-          onClose={() => setOrganising(false)}
-        />
-      )}
-    </>
   );
 }

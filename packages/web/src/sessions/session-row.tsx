@@ -20,18 +20,18 @@ interface SessionRowProps {
 export const SessionRow = memo(
   function SessionRow({ session, isOpen, isUnread, now }: SessionRowProps) {
     const app = useApp();
-    const chosen = useStore(app.selection);
+    const selected = useStore(app.selection);
     const [renaming, setRenaming] = useState(false);
     const title = sessionTitle(session);
     const link = linkProps(app.router, { kind: "session", id: session.id, at: null });
 
-    if (chosen !== null)
+    if (selected !== null)
       return (
         <label className="session session-link" title={title}>
           <input
             type="checkbox"
             aria-label={strings.sessions.selectNamed(title)}
-            checked={chosen.has(session.id)}
+            checked={selected.has(session.id)}
             onChange={() => app.selection.toggle(session.id)}
           />
           <span className="session-title" dir="auto">
@@ -78,13 +78,13 @@ export const SessionRow = memo(
     formatShortTime(a.session.sortAt, a.now) === formatShortTime(b.session.sortAt, b.now),
 );
 
-/** What a glance has to tell: somebody is needed, something goes on, something is new. */
+/** The most urgent mark: a person is needed, a run is going, something is unread. */
 function StateMark({ session, isUnread }: { session: SessionView; isUnread: boolean }) {
   const { liveState, lastState } = session;
   const marks = strings.sessions.marks;
   if (liveState === "waiting" || liveState === "paused")
     return <Dot className="notice" label={marks[liveState]} />;
-  if (liveState !== null) return <Dot className="breathing" label={marks.running} />;
+  if (liveState !== null) return <Dot className="pulsing" label={marks.running} />;
   if (isUnread && (lastState === "failed" || lastState === "interrupted"))
     return <Dot className="warn" label={marks[lastState]} />;
   if (isUnread) return <Dot className="" label={strings.sessions.unread} />;

@@ -7,19 +7,19 @@ import type { ListFilter, ShelfName } from "./session-list-store.ts";
 const shelves: readonly ShelfName[] = ["active", "archived", "trash"];
 const icons = { active: "list", archived: "archive", trash: "trash" } as const;
 
-/** Which part of the list is shown: a shelf, a project or a tag. */
+/** Filters the list by shelf, project or tag. */
 export function ShelfMenu() {
   const { list } = useApp();
   const { filter, sessions } = useStore(list);
-  const named = sessions ?? [];
-  const projects = [...new Set(named.flatMap(({ project }) => project ?? []))].toSorted();
-  const tags = [...new Set(named.flatMap((session) => session.tags))].toSorted();
-  const all: ListFilter = { shelf: "active", project: null, tag: null };
+  const loaded = sessions ?? [];
+  const projects = [...new Set(loaded.flatMap(({ project }) => project ?? []))].toSorted();
+  const tags = [...new Set(loaded.flatMap((session) => session.tags))].toSorted();
+  const noFilter: ListFilter = { shelf: "active", project: null, tag: null };
   const items: MenuEntry[] = shelves.map((shelf) => ({
     label: strings.sessions.shelves[shelf],
     icon: icons[shelf],
     checked: filter.shelf === shelf && filter.project === null && filter.tag === null,
-    onChoose: () => list.choose({ ...all, shelf }),
+    onChoose: () => list.choose({ ...noFilter, shelf }),
   }));
   if (projects.length + tags.length > 0) items.push("line");
   for (const project of projects)
@@ -27,29 +27,29 @@ export function ShelfMenu() {
       label: project,
       icon: "window",
       checked: filter.project === project,
-      onChoose: () => list.choose({ ...all, project }),
+      onChoose: () => list.choose({ ...noFilter, project }),
     });
   for (const tag of tags)
     items.push({
       label: tag,
       icon: "tag",
       checked: filter.tag === tag,
-      onChoose: () => list.choose({ ...all, tag }),
+      onChoose: () => list.choose({ ...noFilter, tag }),
     });
   return (
     <Menu
       label={strings.sessions.shelf}
-      shown={nameOf(filter)}
+      visibleLabel={filterName(filter)}
       className="shelf-menu"
       items={items}
     >
-      <span>{nameOf(filter)}</span>
+      <span>{filterName(filter)}</span>
       <Icon name="chevron" />
     </Menu>
   );
 }
 
-function nameOf({ shelf, project, tag }: ListFilter): string {
+function filterName({ shelf, project, tag }: ListFilter): string {
   if (project !== null) return strings.sessions.project(project);
   if (tag !== null) return strings.sessions.tag(tag);
   return strings.sessions.shelves[shelf];

@@ -7,26 +7,26 @@ interface TitleFieldProps {
   readonly onClose: () => void;
 }
 
-/** A title while it is rewritten in its place. Leaving the field keeps what was written; Escape does not. */
+/** Edits a title in place. Leaving the field saves; Escape discards. */
 export function TitleField({ title, onSave, onClose }: TitleFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   const isDone = useRef(false);
   useEffect(() => field.current?.select(), []);
 
-  function leave(): void {
+  function close(): void {
     isDone.current = true;
     onClose();
   }
-  function finish(): void {
+  function save(): void {
     if (isDone.current) return;
     const next = field.current?.value.trim() ?? "";
     if (next !== "" && next !== title) onSave(next);
-    leave();
+    close();
   }
-  function key(event: KeyboardEvent): void {
+  function onKeyDown(event: KeyboardEvent): void {
     event.stopPropagation();
-    if (event.key === "Enter") finish();
-    if (event.key === "Escape") leave();
+    if (event.key === "Enter") save();
+    if (event.key === "Escape") close();
   }
 
   return (
@@ -36,8 +36,8 @@ export function TitleField({ title, onSave, onClose }: TitleFieldProps) {
       aria-label={strings.sessions.titleField}
       defaultValue={title}
       maxLength={300}
-      onKeyDown={key}
-      onBlur={finish}
+      onKeyDown={onKeyDown}
+      onBlur={save}
     />
   );
 }

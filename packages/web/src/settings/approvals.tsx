@@ -7,110 +7,6 @@ import { strings } from "../strings/strings.ts";
 import { SettingsGroup, useHostQuery, useInterval } from "./settings-group.tsx";
 import { SessionLink } from "../sessions/session-link.tsx";
 
-/** What runs without asking, and how to end that. */
-function RuleList() {
-  const { client, toasts } = useApp();
-  const [read, again] = useHostQuery(() => client.listRules());
-  const w = strings.rules;
-  async function remove({ id }: RuleView): Promise<void> {
-    const result = await client.removeRule({ params: { id } });
-    toasts.show(result.ok ? w.removed : problemText(result.error));
-    again();
-  }
-  return (
-    <SettingsGroup title={w.title} hint={w.hint} read={read}>
-      {({ rules }) =>
-        rules.length === 0 ? (
-          <p className="quiet">{w.none}</p>
-        ) : (
-          <ul className="facts-list">
-            {rules.map((each) => (
-              <li key={each.id}>
-                <span className="fact-text">
-                  <code dir="ltr">{revealInvisible(each.rule)}</code>
-                  <span className="quiet">{w.made(each.by, formatMoment(each.madeAt))}</span>
-                </span>
-                <button
-                  type="button"
-                  className="button"
-                  aria-label={w.removeNamed(each.rule)}
-                  onClick={() => void remove(each)}
-                >
-                  {w.remove}
-                </button>
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </SettingsGroup>
-  );
-}
-
-const pageSize = 20;
-
-/** Who allowed, or did not allow, what and when. */
-function Audit() {
-  const { client, toasts } = useApp();
-  const [read] = useHostQuery(() => client.listAudit({ query: { limit: pageSize } }));
-  const [earlier, setEarlier] = useState<readonly AuditEntry[]>([]);
-  const [cursor, setCursor] = useState<string | null | undefined>(undefined);
-  const w = strings.audit;
-  async function more(from: string): Promise<void> {
-    const result = await client.listAudit({ query: { limit: pageSize, cursor: from } });
-    if (!result.ok) return toasts.show(problemText(result.error));
-    const { entries, nextCursor } = result.value;
-    setEarlier((held) => [...held, ...entries]);
-    setCursor(nextCursor);
-  }
-  return (
-    <SettingsGroup title={w.title} hint={w.hint} read={read}>
-      {({ entries, nextCursor }) => {
-        const next = cursor === undefined ? nextCursor : cursor;
-        if (entries.length === 0) return <p className="quiet">{w.none}</p>;
-        return (
-          <>
-            <ol className="facts-list">
-              {[...entries, ...earlier].map((entry) => (
-                <AuditEntryRow key={`${entry.callId} ${entry.what} ${entry.at}`} entry={entry} />
-              ))}
-            </ol>
-            {next !== null && (
-              <button type="button" className="button" onClick={() => void more(next)}>
-                {w.earlier}
-              </button>
-            )}
-          </>
-        );
-      }}
-    </SettingsGroup>
-  );
-}
-
-function AuditEntryRow({
-  entry: { at, sessionId, tool, what, shown, rule, by },
-}: {
-  entry: AuditEntry;
-}) {
-  const w = strings.audit;
-  const said = [
-    w.what[what],
-    ...(by === undefined ? [] : [w.by(by)]),
-    ...(rule === undefined ? [] : [w.rule(revealInvisible(rule))]),
-    formatMoment(at),
-  ];
-  return (
-    <li>
-      <span className="fact-text">
-        <strong>{tool}</strong>
-        {shown !== undefined && <code dir="ltr">{revealInvisible(shown)}</code>}
-        <span className="quiet">{said.join(", ")}</span>
-      </span>
-      <SessionLink id={sessionId} />
-    </li>
-  );
-}
-
 export function Approvals() {
   return (
     <>
@@ -121,17 +17,17 @@ export function Approvals() {
   );
 }
 
-/** What waits for a person's word, over all conversations. It is answered where it was asked, with what led there in sight. */
+/** Open approvals of all conversations. Each is answered in its conversation, where its context is visible. */
 function OpenApprovals() {
   const { client } = useApp();
-  const [read, again] = useHostQuery(() => client.listApprovals());
-  useInterval(5_000, again);
-  const w = strings.settings;
+  const [query, refetch] = useHostQuery(() => client.listApprovals());
+  useInterval(5_000, refetch);
+  const t = strings.settings;
   return (
-    <SettingsGroup title={w.openApprovals} read={read}>
+    <SettingsGroup title={t.openApprovals} query={query}>
       {({ approvals }) =>
         approvals.length === 0 ? (
-          <p className="quiet">{w.noApprovals}</p>
+          <p className="quiet">{t.noApprovals}</p>
         ) : (
           <ul className="facts-list">
             {approvals.map((approval) => (
@@ -155,6 +51,110 @@ function OpenApproval({
         <strong>{kind === "question" ? strings.question.title : name}</strong>
         {shown !== undefined && <code dir="ltr">{revealInvisible(shown)}</code>}
         <span className="quiet">{formatMoment(askedAt)}</span>
+      </span>
+      <SessionLink id={sessionId} />
+    </li>
+  );
+}
+
+/** Rules for calls that run without asking, with a button to remove each. */
+function RuleList() {
+  const { client, toasts } = useApp();
+  const [rulesQuery, refetch] = useHostQuery(() => client.listRules());
+  const t = strings.rules;
+  async function remove({ id }: RuleView): Promise<void> {
+    const result = await client.removeRule({ params: { id } });
+    toasts.show(result.ok ? t.removed : problemText(result.error));
+    refetch();
+  }
+  return (
+    <SettingsGroup title={t.title} hint={t.hint} query={rulesQuery}>
+      {({ rules }) =>
+        rules.length === 0 ? (
+          <p className="quiet">{t.none}</p>
+        ) : (
+          <ul className="facts-list">
+            {rules.map((rule) => (
+              <li key={rule.id}>
+                <span className="fact-text">
+                  <code dir="ltr">{revealInvisible(rule.rule)}</code>
+                  <span className="quiet">{t.made(rule.by, formatMoment(rule.madeAt))}</span>
+                </span>
+                <button
+                  type="button"
+                  className="button"
+                  aria-label={t.removeNamed(rule.rule)}
+                  onClick={() => void remove(rule)}
+                >
+                  {t.remove}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </SettingsGroup>
+  );
+}
+
+const pageSize = 20;
+
+/** Who allowed or denied what, and when. */
+function Audit() {
+  const { client, toasts } = useApp();
+  const [query] = useHostQuery(() => client.listAudit({ query: { limit: pageSize } }));
+  const [earlier, setEarlier] = useState<readonly AuditEntry[]>([]);
+  const [cursor, setCursor] = useState<string | null | undefined>(undefined);
+  const t = strings.audit;
+  async function loadMore(from: string): Promise<void> {
+    const result = await client.listAudit({ query: { limit: pageSize, cursor: from } });
+    if (!result.ok) return toasts.show(problemText(result.error));
+    const { entries, nextCursor } = result.value;
+    setEarlier((old) => [...old, ...entries]);
+    setCursor(nextCursor);
+  }
+  return (
+    <SettingsGroup title={t.title} hint={t.hint} query={query}>
+      {({ entries, nextCursor }) => {
+        const next = cursor === undefined ? nextCursor : cursor;
+        if (entries.length === 0) return <p className="quiet">{t.none}</p>;
+        return (
+          <>
+            <ol className="facts-list">
+              {[...entries, ...earlier].map((entry) => (
+                <AuditEntryRow key={`${entry.callId} ${entry.what} ${entry.at}`} entry={entry} />
+              ))}
+            </ol>
+            {next !== null && (
+              <button type="button" className="button" onClick={() => void loadMore(next)}>
+                {t.earlier}
+              </button>
+            )}
+          </>
+        );
+      }}
+    </SettingsGroup>
+  );
+}
+
+function AuditEntryRow({
+  entry: { at, sessionId, tool, what, shown, rule, by },
+}: {
+  entry: AuditEntry;
+}) {
+  const t = strings.audit;
+  const details = [
+    t.what[what],
+    ...(by === undefined ? [] : [t.by(by)]),
+    ...(rule === undefined ? [] : [t.rule(revealInvisible(rule))]),
+    formatMoment(at),
+  ];
+  return (
+    <li>
+      <span className="fact-text">
+        <strong>{tool}</strong>
+        {shown !== undefined && <code dir="ltr">{revealInvisible(shown)}</code>}
+        <span className="quiet">{details.join(", ")}</span>
       </span>
       <SessionLink id={sessionId} />
     </li>

@@ -11,40 +11,40 @@ const example = `{
   }
 }`;
 
-/** The operator's servers as they are at this moment. */
+/** The current state of the operator's MCP servers. */
 export function McpSettings() {
   const { client, toasts } = useApp();
-  const [read, again, learn] = useHostQuery(() => client.listMcpServers());
+  const [query, refetch, update] = useHostQuery(() => client.listMcpServers());
   const isStarting =
-    read.kind === "read" && read.value.servers.some(({ state }) => state === "starting");
-  useInterval(isStarting ? 500 : 3_000, again);
-  const w = strings.mcp;
+    query.kind === "loaded" && query.value.servers.some(({ state }) => state === "starting");
+  useInterval(isStarting ? 500 : 3_000, refetch);
+  const t = strings.mcp;
   async function restart(name: string): Promise<void> {
     const result = await client.restartMcpServer({ params: { name } });
     if (!result.ok) return toasts.show(problemText(result.error));
-    // Its tools are gone until it is ready again, and the page says so at once.
+    // Shown at once, because its tools are gone until it is ready again.
     const { server } = result.value;
-    learn(({ servers }) => ({
-      servers: servers.map((each) => (each.name === name ? server : each)),
+    update(({ servers }) => ({
+      servers: servers.map((old) => (old.name === name ? server : old)),
     }));
-    toasts.show(w.restarting(name));
+    toasts.show(t.restarting(name));
   }
   return (
-    <SettingsGroup title={w.title} hint={w.hint} read={read}>
+    <SettingsGroup title={t.title} hint={t.hint} query={query}>
       {({ servers }) =>
         servers.length === 0 ? (
           <>
-            <p>{w.none}</p>
+            <p>{t.none}</p>
             <figure className="sample">
               <figcaption>
-                {w.example}
+                {t.example}
                 <CopyButton text={example} label={strings.code.copy} />
               </figcaption>
               <pre dir="ltr">{example}</pre>
             </figure>
           </>
         ) : (
-          <ul className="providers">
+          <ul className="settings-cards">
             {servers.map((server) => (
               <McpServerCard
                 key={server.name}
@@ -65,38 +65,41 @@ interface McpServerCardProps {
 }
 
 function McpServerCard({ server, onRestart }: McpServerCardProps) {
-  const { name, kind, state, tools, leftOut, lastError, said } = server;
-  const w = strings.mcp;
+  const { name, kind, state, tools, leftOut, lastError, said: lastOutput } = server;
+  const t = strings.mcp;
   return (
-    <li className="provider">
+    <li className="settings-card">
       <div className="row">
         <span className={state === "ready" ? "dot" : "dot off"} />
         <strong>{name}</strong>
-        <span className="quiet">{`${w.state[state]}, ${w.kind[kind]}`}</span>
-        <span className="spread" />
+        <span className="quiet">{`${t.state[state]}, ${t.kind[kind]}`}</span>
+        <span className="spacer" />
         <button
           type="button"
           className="button"
-          aria-label={w.restartNamed(name)}
+          aria-label={t.restartNamed(name)}
           onClick={onRestart}
         >
-          {w.restart}
+          {t.restart}
         </button>
       </div>
       {lastError !== null && (
         <p className={state === "ready" ? "quiet" : "trouble"}>
-          {w.lastError(revealInvisible(lastError))}
+          {t.lastError(revealInvisible(lastError))}
         </p>
       )}
       {tools.length > 0 && (
         <FoldedLines
-          label={w.tools(tools.length)}
+          label={t.tools(tools.length)}
           lines={tools.map((tool) => revealInvisible(tool.name))}
         />
       )}
-      {leftOut.length > 0 && <FoldedLines label={w.leftOut} lines={leftOut.map(revealInvisible)} />}
-      {said.length > 0 && (
-        <FoldedLines label={w.said} lines={said.map((line) => revealInvisible(stripAnsi(line)))} />
+      {leftOut.length > 0 && <FoldedLines label={t.leftOut} lines={leftOut.map(revealInvisible)} />}
+      {lastOutput.length > 0 && (
+        <FoldedLines
+          label={t.lastOutput}
+          lines={lastOutput.map((line) => revealInvisible(stripAnsi(line)))}
+        />
       )}
     </li>
   );

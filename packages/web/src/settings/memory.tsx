@@ -3,38 +3,38 @@ import { formatMoment } from "../ui/format-time.ts";
 import { strings } from "../strings/strings.ts";
 import { FactList, SettingsGroup, useHostQuery } from "./settings-group.tsx";
 
-/** What has been said and waits to be remembered, and what it all cost. */
+/** Turns that wait for the memory, and the usage of all conversations. */
 export function MemorySettings() {
   const { client } = useApp();
   const [backlog] = useHostQuery(() => client.readMemory());
   const [usage] = useHostQuery(() => client.readUsage());
-  const w = strings.settings.memory;
+  const t = strings.settings.memory;
   return (
     <>
-      <SettingsGroup title={w.title} hint={w.hint} read={backlog}>
+      <SettingsGroup title={t.title} hint={t.hint} query={backlog}>
         {({ backlog: { turns, sessions, oldestAt, failing } }) =>
           turns === 0 ? (
-            <p>{w.nothing}</p>
+            <p>{t.nothing}</p>
           ) : (
             <FactList
-              all={[
+              facts={[
                 [strings.command.turns, turns.toLocaleString()],
                 [strings.command.sessions, sessions.toLocaleString()],
-                ...(oldestAt === null ? [] : [[w.oldest, formatMoment(oldestAt)] as const]),
+                ...(oldestAt === null ? [] : [[t.oldest, formatMoment(oldestAt)] as const]),
                 ...(failing === null
                   ? []
                   : [
-                      [strings.command.failing, w.failing(failing.message, failing.tries)] as const,
+                      [strings.command.failing, t.failing(failing.message, failing.tries)] as const,
                     ]),
               ]}
             />
           )
         }
       </SettingsGroup>
-      <SettingsGroup title={w.usage} hint={w.usageHint} read={usage}>
+      <SettingsGroup title={t.usage} hint={t.usageHint} query={usage}>
         {({ usage: { calls, input, output, cacheRead, costMicros } }) => (
           <FactList
-            all={[
+            facts={[
               [strings.context.calls, calls.toLocaleString()],
               [strings.context.tokens, strings.command.tokens(input, output, costMicros)],
               [strings.context.hitShare, cacheRead.toLocaleString()],

@@ -14,37 +14,37 @@ const keyedProviders: readonly Provider[] = [
   "ollama",
 ];
 
-/** Who can answer, and the keys that it takes. A key goes to the host and is never read back. */
+/** Models and provider keys. A key is sent to the host and never read back. */
 export function ModelSettings() {
   const { models } = useApp();
   const list = useStore(models);
   useEffect(() => void models.refresh(), [models]);
   if (list === null) return null;
-  const w = strings.models;
+  const t = strings.models;
   return (
     <>
-      {isRehearsal(list.usual) && <p className="callout calm">{strings.welcome.rehearsal}</p>}
-      <section className="settings-part">
-        <h3>{w.keys}</h3>
-        <p className="quiet">{w.keysHint}</p>
-        <ul className="providers">
+      {isRehearsal(list.usual) && <p className="callout info">{strings.welcome.rehearsal}</p>}
+      <section className="settings-section">
+        <h3>{t.keys}</h3>
+        <p className="quiet">{t.keysHint}</p>
+        <ul className="settings-cards">
           {list.providers.map((provider) => (
             <ProviderRow key={provider.provider} provider={provider} />
           ))}
         </ul>
       </section>
-      <section className="settings-part">
-        <h3>{w.all}</h3>
-        <p className="quiet">{w.pricesAsOf(list.tableDate)}</p>
+      <section className="settings-section">
+        <h3>{t.all}</h3>
+        <p className="quiet">{t.pricesAsOf(list.tableDate)}</p>
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-        <section className="table" aria-label={w.all} tabIndex={0}>
+        <section className="table" aria-label={t.all} tabIndex={0}>
           <table>
             <thead>
               <tr>
                 <th>{strings.composer.model}</th>
-                <th className="align-right">{w.windowTitle}</th>
-                <th className="align-right">{w.inputPrice}</th>
-                <th className="align-right">{w.outputPrice}</th>
+                <th className="align-right">{t.windowTitle}</th>
+                <th className="align-right">{t.inputPrice}</th>
+                <th className="align-right">{t.outputPrice}</th>
                 <th>{strings.settings.status}</th>
               </tr>
             </thead>
@@ -53,9 +53,9 @@ export function ModelSettings() {
                 <tr key={name}>
                   <td>{name}</td>
                   <td className="align-right">{window.toLocaleString()}</td>
-                  <td className="align-right">{price === null ? "–" : w.dollars(price.input)}</td>
-                  <td className="align-right">{price === null ? "–" : w.dollars(price.output)}</td>
-                  <td>{name === list.usual ? w.usual : usable ? w.usable : w.notUsable}</td>
+                  <td className="align-right">{price === null ? "–" : t.dollars(price.input)}</td>
+                  <td className="align-right">{price === null ? "–" : t.dollars(price.output)}</td>
+                  <td>{name === list.usual ? t.usual : usable ? t.usable : t.notUsable}</td>
                 </tr>
               ))}
             </tbody>
@@ -66,11 +66,11 @@ export function ModelSettings() {
   );
 }
 
-/** What is wrong with a key that is there; where there is none, the field says it all but what else would do. */
+/** The problem with a key. Without a key, the other ways to set one: the field itself shows that it is missing. */
 function ProviderHint({ provider: { provider, key, problem } }: { provider: ProviderView }) {
   if (problem === undefined) return null;
-  const others: Readonly<Record<string, string>> = strings.models.orSet;
-  const hint = key.from === "none" ? (others[provider] ?? problem) : problem;
+  const alternatives: Readonly<Record<string, string>> = strings.models.orSet;
+  const hint = key.from === "none" ? (alternatives[provider] ?? problem) : problem;
   return <p className="quiet">{hint}</p>;
 }
 
@@ -78,43 +78,43 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
   const { client, models, toasts } = useApp();
   const [key, setKey] = useState("");
   const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? "");
-  const w = strings.models;
-  const name = keyedProviders.find((each) => each === provider.provider);
-  const takesAddress = name === "openai-compatible" || name === "ollama";
+  const t = strings.models;
+  const name = keyedProviders.find((id) => id === provider.provider);
+  const takesBaseUrl = name === "openai-compatible" || name === "ollama";
 
   async function save(event: FormEvent): Promise<void> {
     event.preventDefault();
     if (name === undefined || key === "") return;
     const address = baseUrl.trim();
-    const body = { key, ...(takesAddress && address !== "" && { baseUrl: address }) };
+    const body = { key, ...(takesBaseUrl && address !== "" && { baseUrl: address }) };
     const result = await client.putSecret({ params: { provider: name }, body });
     if (result.ok) setKey("");
-    toasts.show(result.ok ? w.saved : problemText(result.error));
+    toasts.show(result.ok ? t.saved : problemText(result.error));
     await models.refresh();
   }
   async function forget(): Promise<void> {
     if (name === undefined) return;
     const result = await client.deleteSecret({ params: { provider: name } });
-    toasts.show(result.ok ? w.forgotten : problemText(result.error));
+    toasts.show(result.ok ? t.forgotten : problemText(result.error));
     await models.refresh();
   }
 
   return (
-    <li className="provider">
+    <li className="settings-card">
       <div className="row">
         <span className={provider.usable ? "dot" : "dot off"} />
         <strong>{provider.title}</strong>
-        <span className="quiet">{w.from[provider.key.from](provider.key.name ?? "")}</span>
+        <span className="quiet">{t.from[provider.key.from](provider.key.name ?? "")}</span>
       </div>
       <ProviderHint provider={provider} />
       {name !== undefined && (
         <form className="row" onSubmit={(event) => void save(event)}>
-          {takesAddress && (
+          {takesBaseUrl && (
             <input
               className="input"
               type="url"
-              aria-label={w.address(provider.title)}
-              placeholder={w.addressHint}
+              aria-label={t.address(provider.title)}
+              placeholder={t.addressHint}
               value={baseUrl}
               onChange={(event) => setBaseUrl(event.target.value)}
             />
@@ -124,8 +124,8 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
             type="password"
             autoComplete="off"
             spellCheck={false}
-            aria-label={w.key(provider.title)}
-            placeholder={takesAddress ? w.keyOrWord : w.keyHint}
+            aria-label={t.key(provider.title)}
+            placeholder={takesBaseUrl ? t.keyOrAnyWord : t.keyHint}
             value={key}
             onChange={(event) => setKey(event.target.value.trim())}
           />
@@ -134,7 +134,7 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
           </button>
           {provider.key.from === "stored" && (
             <button type="button" className="button plain" onClick={() => void forget()}>
-              {w.forget}
+              {t.forget}
             </button>
           )}
         </form>

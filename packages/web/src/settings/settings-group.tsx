@@ -3,71 +3,71 @@ import type { Result } from "@holdfast/client";
 import { problemText } from "../app-context.ts";
 
 export type HostQuery<T> =
-  | { readonly kind: "reading" }
-  | { readonly kind: "read"; readonly value: T }
-  | { readonly kind: "trouble"; readonly sentence: string };
+  | { readonly kind: "loading" }
+  | { readonly kind: "loaded"; readonly value: T }
+  | { readonly kind: "failed"; readonly message: string };
 
-/** What the host answers to a question, a way to ask it again, and one to show what another answer has just told. */
+/** The result of a request, a function to send it again, and one to update the result from another response. */
 export function useHostQuery<T>(
-  ask: () => Promise<Result<T>>,
+  fetchValue: () => Promise<Result<T>>,
 ): readonly [HostQuery<T>, () => void, (change: (value: T) => T) => void] {
-  const [shown, setShown] = useState<HostQuery<T>>({ kind: "reading" });
-  const [asking] = useState(() => ask);
-  /** Grows with every question and with what is learned otherwise: an answer from before that is stale. */
-  const newest = useRef(0);
-  const again = useCallback(() => {
-    const own = ++newest.current;
-    void asking().then((result) => {
-      if (own !== newest.current) return undefined;
-      setShown(
+  const [query, setQuery] = useState<HostQuery<T>>({ kind: "loading" });
+  const [fetchOnce] = useState(() => fetchValue);
+  /** Grows with each request and update: the response to an earlier request is stale. */
+  const revision = useRef(0);
+  const refetch = useCallback(() => {
+    const requestRevision = ++revision.current;
+    void fetchOnce().then((result) => {
+      if (requestRevision !== revision.current) return undefined;
+      setQuery(
         result.ok
-          ? { kind: "read", value: result.value }
-          : { kind: "trouble", sentence: problemText(result.error) },
+          ? { kind: "loaded", value: result.value }
+          : { kind: "failed", message: problemText(result.error) },
       );
       return undefined;
     });
-  }, [asking]);
-  const learn = useCallback((change: (value: T) => T) => {
-    newest.current++;
-    setShown((old) => (old.kind === "read" ? { kind: "read", value: change(old.value) } : old));
+  }, [fetchOnce]);
+  const update = useCallback((change: (value: T) => T) => {
+    revision.current++;
+    setQuery((old) => (old.kind === "loaded" ? { kind: "loaded", value: change(old.value) } : old));
   }, []);
-  useEffect(again, [again]);
-  return [shown, again, learn];
+  useEffect(refetch, [refetch]);
+  return [query, refetch, update];
 }
 
-/** For what changes by itself: asked again now and then, while somebody looks. */
-export function useInterval(ms: number, again: () => void): void {
+/** Calls `callback` at intervals while the tab is visible. */
+export function useInterval(ms: number, callback: () => void): void {
   useEffect(() => {
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") again();
+      if (document.visibilityState === "visible") callback();
     }, ms);
     return () => clearInterval(timer);
-  }, [ms, again]);
+  }, [ms, callback]);
 }
 
 interface SettingsGroupProps<T> {
   readonly title: string;
   readonly hint?: string;
-  readonly read: HostQuery<T>;
+  readonly query: HostQuery<T>;
   readonly children: (value: T) => ReactNode;
 }
 
-/** One subject of the settings, with what the host says of it. */
-export function SettingsGroup<T>({ title, hint, read, children }: SettingsGroupProps<T>) {
+/** One section of the settings, rendered when its query has a result. */
+export function SettingsGroup<T>({ title, hint, query, children }: SettingsGroupProps<T>) {
   return (
-    <section className="settings-part">
+    <section className="settings-section">
       <h3>{title}</h3>
       {hint !== undefined && <p className="quiet">{hint}</p>}
-      {read.kind === "read" && children(read.value)}
-      {read.kind === "trouble" && <p className="quiet">{read.sentence}</p>}
+      {query.kind === "loaded" && children(query.value)}
+      {query.kind === "failed" && <p className="quiet">{query.message}</p>}
     </section>
   );
 }
 
-export function FactList({ all }: { all: readonly (readonly [string, ReactNode])[] }) {
+export function FactList({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="facts">
-      {all.map(([name, value]) => (
+      {facts.map(([name, value]) => (
         <div key={name} className="fact">
           <dt>{name}</dt>
           <dd>{value}</dd>

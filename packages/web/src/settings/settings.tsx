@@ -13,31 +13,6 @@ import { ModelSettings } from "./models.tsx";
 import { ScheduleSettings } from "./schedules/schedules.tsx";
 import { SystemSettings } from "./system.tsx";
 
-function AppearanceSettings() {
-  const [theme, setTheme] = useState(readTheme);
-  return (
-    <fieldset className="choices">
-      <legend>{strings.settings.theme}</legend>
-      {themes.map((each) => (
-        <label key={each} className="choice">
-          <input
-            type="radio"
-            name="theme"
-            value={each}
-            checked={each === theme}
-            onChange={() => {
-              chooseTheme(each);
-              setTheme(each);
-            }}
-          />
-          <span>{strings.settings.themes[each]}</span>
-        </label>
-      ))}
-      <p className="quiet">{strings.settings.themeHint}</p>
-    </fieldset>
-  );
-}
-
 const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",
   tools: "shield",
@@ -58,15 +33,15 @@ export function Settings({ section }: { section: SettingsSection }) {
       </header>
       <div className="settings-body">
         <nav className="settings-nav" aria-label={strings.settings.title}>
-          {settingsSections.map((each) => (
+          {settingsSections.map((name) => (
             <a
-              key={each}
-              ref={each === section ? scrollIntoView : null}
-              {...linkProps(router, { kind: "settings", section: each })}
-              aria-current={each === section ? "page" : undefined}
+              key={name}
+              ref={name === section ? scrollIntoView : null}
+              {...linkProps(router, { kind: "settings", section: name })}
+              aria-current={name === section ? "page" : undefined}
             >
-              <Icon name={sectionIcons[each]} />
-              {strings.settings.sections[each]}
+              <Icon name={sectionIcons[name]} />
+              {strings.settings.sections[name]}
             </a>
           ))}
         </nav>
@@ -79,9 +54,9 @@ export function Settings({ section }: { section: SettingsSection }) {
   );
 }
 
-/** On a narrow screen the names stand in one row that is wider than the screen. */
-function scrollIntoView(name: HTMLElement | null): void {
-  name?.scrollIntoView({ block: "nearest", inline: "center" });
+/** On a narrow screen the navigation is one row, wider than the screen. */
+function scrollIntoView(link: HTMLElement | null): void {
+  link?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 function SectionContent({ section }: { section: SettingsSection }) {
@@ -103,4 +78,29 @@ function SectionContent({ section }: { section: SettingsSection }) {
     case "models":
       return <ModelSettings />;
   }
+}
+
+function AppearanceSettings() {
+  const [theme, setTheme] = useState(readTheme);
+  return (
+    <fieldset className="choices">
+      <legend>{strings.settings.theme}</legend>
+      {themes.map((option) => (
+        <label key={option} className="choice">
+          <input
+            type="radio"
+            name="theme"
+            value={option}
+            checked={option === theme}
+            onChange={() => {
+              chooseTheme(option);
+              setTheme(option);
+            }}
+          />
+          <span>{strings.settings.themes[option]}</span>
+        </label>
+      ))}
+      <p className="quiet">{strings.settings.themeHint}</p>
+    </fieldset>
+  );
 }

@@ -6,53 +6,6 @@ import { strings } from "../strings/strings.ts";
 import { SettingsGroup, useHostQuery, FactList } from "./settings-group.tsx";
 import { Icon } from "../ui/icons.tsx";
 
-/** Who is signed in, where; each can be ended at once, with the streams that hang on it. */
-function SignInList() {
-  const { client, host, toasts } = useApp();
-  const [read, again] = useHostQuery(() => client.listSignIns());
-  const w = strings.settings.signIns;
-  async function end(id: string): Promise<void> {
-    const result = await client.revokeSignIn({ params: { id } });
-    if (!result.ok) toasts.show(problemText(result.error));
-    again();
-  }
-  return (
-    <>
-      <SettingsGroup title={w.title} hint={w.hint} read={read}>
-        {({ signIns }) => (
-          <ul className="facts-list">
-            {signIns.map(({ id, about, createdAt, current }) => (
-              <li key={id}>
-                <span>
-                  {about === "" ? w.unknown : about}{" "}
-                  <span className="quiet">
-                    {w.since(formatMoment(createdAt))}
-                    {current && `, ${w.current}`}
-                  </span>
-                </span>
-                {!current && (
-                  <button type="button" className="button" onClick={() => void end(id)}>
-                    {w.end}
-                  </button>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
-      </SettingsGroup>
-      <button type="button" className="button" onClick={() => void host.signOut()}>
-        <span>{strings.signIn.signOut}</span>
-      </button>
-    </>
-  );
-}
-
-const health = z.looseObject({
-  status: z.string(),
-  version: z.string(),
-  store: z.looseObject({ kind: z.string(), ready: z.boolean() }).optional(),
-});
-
 export function SystemSettings() {
   return (
     <>
@@ -64,22 +17,28 @@ export function SystemSettings() {
   );
 }
 
+const healthBody = z.looseObject({
+  status: z.string(),
+  version: z.string(),
+  store: z.looseObject({ kind: z.string(), ready: z.boolean() }).optional(),
+});
+
 function Health() {
   const { client } = useApp();
-  const [read] = useHostQuery(() => client.health());
-  const w = strings.settings;
+  const [query] = useHostQuery(() => client.health());
+  const t = strings.settings;
   return (
-    <SettingsGroup title={w.health} read={read}>
+    <SettingsGroup title={t.health} query={query}>
       {(value) => {
-        const { status, version, store } = health.parse(value);
+        const { status, version, store } = healthBody.parse(value);
         return (
           <FactList
-            all={[
-              [w.status, status],
-              [w.version, strings.host.version(version)],
+            facts={[
+              [t.status, status],
+              [t.version, strings.host.version(version)],
               ...(store === undefined
                 ? []
-                : [[w.store, w.storeReady(store.kind, store.ready)] as const]),
+                : [[t.store, t.storeReady(store.kind, store.ready)] as const]),
             ]}
           />
         );
@@ -90,33 +49,33 @@ function Health() {
 
 const pollMs = 700;
 
-/** Proves every stored row, with its progress in sight. */
+/** Checks every stored row against the log, and shows the progress. */
 function Fsck() {
   const { client, toasts } = useApp();
-  const [read, again] = useHostQuery(() => client.readFsck());
-  const w = strings.settings.fsck;
-  const isRunning = read.kind === "read" && read.value.state === "running";
+  const [query, refetch] = useHostQuery(() => client.readFsck());
+  const t = strings.settings.fsck;
+  const isRunning = query.kind === "loaded" && query.value.state === "running";
   useEffect(() => {
     if (!isRunning) return;
-    const timer = setInterval(again, pollMs);
+    const timer = setInterval(refetch, pollMs);
     return () => clearInterval(timer);
-  }, [isRunning, again]);
+  }, [isRunning, refetch]);
   async function start(): Promise<void> {
     const result = await client.startFsck({ body: {} });
     if (!result.ok) toasts.show(problemText(result.error));
-    again();
+    refetch();
   }
   return (
-    <SettingsGroup title={w.title} hint={w.hint} read={read}>
+    <SettingsGroup title={t.title} hint={t.hint} query={query}>
       {({ state, sessions, events, findings, found, clean }) => (
         <>
           {state !== "never" && (
             <output className="fsck">
               <Icon name={clean === true ? "check" : isRunning ? "clock" : "warning"} />
               <span>
-                {isRunning ? w.running(sessions, events) : w.done(clean === true, events, findings)}
+                {isRunning ? t.running(sessions, events) : t.done(clean === true, events, findings)}
               </span>
-              {isRunning && <span className="dot breathing" />}
+              {isRunning && <span className="dot pulsing" />}
             </output>
           )}
           <ul>
@@ -132,7 +91,7 @@ function Fsck() {
             disabled={isRunning}
             onClick={() => void start()}
           >
-            {w.start}
+            {t.start}
           </button>
         </>
       )}
@@ -142,20 +101,61 @@ function Fsck() {
 
 function Backup() {
   const { client, toasts } = useApp();
-  const w = strings.settings.backup;
-  async function make(): Promise<void> {
+  const t = strings.settings.backup;
+  async function createBackup(): Promise<void> {
     const result = await client.backup({});
     toasts.show(
-      result.ok ? w.made(result.value.name, result.value.bytes) : problemText(result.error),
+      result.ok ? t.made(result.value.name, result.value.bytes) : problemText(result.error),
     );
   }
   return (
-    <section className="settings-part">
-      <h3>{w.title}</h3>
-      <p className="quiet">{w.hint}</p>
-      <button type="button" className="button" onClick={() => void make()}>
-        {w.start}
+    <section className="settings-section">
+      <h3>{t.title}</h3>
+      <p className="quiet">{t.hint}</p>
+      <button type="button" className="button" onClick={() => void createBackup()}>
+        {t.start}
       </button>
     </section>
+  );
+}
+
+/** Signed-in browsers. Ending a sign-in also closes its streams at once. */
+function SignInList() {
+  const { client, host, toasts } = useApp();
+  const [query, refetch] = useHostQuery(() => client.listSignIns());
+  const t = strings.settings.signIns;
+  async function revoke(id: string): Promise<void> {
+    const result = await client.revokeSignIn({ params: { id } });
+    if (!result.ok) toasts.show(problemText(result.error));
+    refetch();
+  }
+  return (
+    <>
+      <SettingsGroup title={t.title} hint={t.hint} query={query}>
+        {({ signIns }) => (
+          <ul className="facts-list">
+            {signIns.map(({ id, about, createdAt, current }) => (
+              <li key={id}>
+                <span>
+                  {about === "" ? t.unknown : about}{" "}
+                  <span className="quiet">
+                    {t.since(formatMoment(createdAt))}
+                    {current && `, ${t.current}`}
+                  </span>
+                </span>
+                {!current && (
+                  <button type="button" className="button" onClick={() => void revoke(id)}>
+                    {t.end}
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </SettingsGroup>
+      <button type="button" className="button" onClick={() => void host.signOut()}>
+        <span>{strings.signIn.signOut}</span>
+      </button>
+    </>
   );
 }

@@ -162,16 +162,16 @@ export function createLeader({
     return cursors;
   }
 
-  async function read(own: Connection, body: ReadableStream<Uint8Array>): Promise<void> {
+  async function read(source: Connection, body: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = createSseDecoder();
     const reader = body.getReader();
     for (;;) {
       const chunk = await reader.read().catch(() => null);
-      if (connection !== own) break;
+      if (connection !== source) break;
       if (chunk === null || chunk.done) return loseConnection();
       const frames = decoder.push(chunk.value).flatMap(routedFramesOf);
       for (const { to, seq } of frames)
-        if (seq !== null && to !== "list" && to !== "all") own.positions.set(to, seq);
+        if (seq !== null && to !== "list" && to !== "all") source.positions.set(to, seq);
       if (frames.length > 0) broadcast({ by: name, kind: "said", pieces: frames });
     }
     void reader.cancel().catch(() => undefined);
@@ -215,8 +215,8 @@ function routedFramesOf(item: SseItem): readonly RoutedFrame[] {
       const { sessionId, event } = decoded;
       if (sessionId === undefined) return [];
       // The shared stream's id holds the cursors of all sessions; a tab that follows one session needs its seq alone.
-      const own = encodeSseFrame({ ...item.frame, id: String(event.seq) });
-      return [{ to: sessionId, seq: event.seq, text: own }];
+      const sessionText = encodeSseFrame({ ...item.frame, id: String(event.seq) });
+      return [{ to: sessionId, seq: event.seq, text: sessionText }];
     }
     case "resync": {
       const { sessionId, seq } = decoded.resync;

@@ -24,44 +24,46 @@ interface PaletteItem {
 
 const maxItems = 12;
 
-/** Everything that can be gone to or done from anywhere, by its name. */
+/** Finds sessions, settings and global commands by name. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const app = useApp();
   const { sessions, pinned } = useStore(app.list);
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
+  const [index, setIndex] = useState(0);
   const dialog = useRef<HTMLDialogElement>(null);
   const listId = useId();
   useEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
   }, []);
 
   const all = useMemo(() => {
-    const places = [...pinned, ...(sessions ?? [])].map((session) => ({
+    const sessionItems = [...pinned, ...(sessions ?? [])].map((session) => ({
       key: session.id,
       label: sessionTitle(session),
       icon: "list" as const,
       run: () => app.router.go({ kind: "session", id: session.id, at: null }),
     }));
-    const once = new Map<string, PaletteItem>(
-      [...paletteItems(app), ...places].map((act) => [act.key, act]),
+    // A pinned session is in both lists.
+    const byKey = new Map<string, PaletteItem>(
+      [...globalItems(app), ...sessionItems].map((item) => [item.key, item]),
     );
-    return [...once.values()];
+    return [...byKey.values()];
   }, [app, sessions, pinned]);
-  const fitting = all.filter((act) => matchesAllWords(act.label, text)).slice(0, maxItems);
-  const at = Math.min(chosen, Math.max(0, fitting.length - 1));
+  const matches = all.filter(({ label }) => matchesAllWords(label, text)).slice(0, maxItems);
+  const selected = Math.min(index, Math.max(0, matches.length - 1));
 
-  function run(act: PaletteItem | undefined): void {
-    if (act === undefined) return;
+  function run(item: PaletteItem | undefined): void {
+    if (item === undefined) return;
     onClose();
-    act.run();
+    item.run();
   }
-  function key(event: KeyboardEvent): void {
+  function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) setChosen((at + step + fitting.length) % Math.max(1, fitting.length));
-    else if (event.key === "Enter") run(fitting[at]);
+    if (step !== undefined)
+      setIndex((selected + step + matches.length) % Math.max(1, matches.length));
+    else if (event.key === "Enter") run(matches[selected]);
     else return;
     event.preventDefault();
   }
@@ -78,24 +80,24 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         role="combobox"
         aria-expanded="true"
         aria-controls={listId}
-        aria-activedescendant={optionId(listId, at)}
+        aria-activedescendant={optionId(listId, selected)}
         aria-label={strings.shell.palette}
         placeholder={strings.shell.palette}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
-          setChosen(0);
+          setIndex(0);
         }}
-        onKeyDown={key}
+        onKeyDown={onKeyDown}
       />
       <Listbox
         id={listId}
         label={strings.shell.palette}
-        all={fitting}
-        chosen={at}
+        items={matches}
+        selected={selected}
         keyOf={({ key: name }) => name}
         renderItem={renderItem}
-        onChoose={run}
+        onSelect={run}
       />
     </dialog>
   );
@@ -110,9 +112,9 @@ function renderItem({ icon, label }: PaletteItem): ReactNode {
   );
 }
 
-function paletteItems({ router, list }: AppDeps): PaletteItem[] {
-  const place = router.read();
-  const from = place.kind === "session" ? place.id : null;
+function globalItems({ router, list }: AppDeps): PaletteItem[] {
+  const route = router.read();
+  const from = route.kind === "session" ? route.id : null;
   const all = { shelf: "active", project: null, tag: null } as const;
   return [
     {
@@ -142,11 +144,10 @@ function paletteItems({ router, list }: AppDeps): PaletteItem[] {
   ];
 }
 
-/** Every word that was typed stands somewhere in it. */
 function matchesAllWords(label: string, text: string): boolean {
-  const low = label.toLowerCase();
+  const lowerLabel = label.toLowerCase();
   return text
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => low.includes(word));
+    .every((word) => lowerLabel.includes(word));
 }

@@ -5,7 +5,7 @@ import { strings } from "../strings/strings.ts";
 
 function CenteredScreen({ children, role }: { children: ReactNode; role?: "alert" }) {
   return (
-    <main className="stage">
+    <main className="centered-screen">
       <div className="column" role={role}>
         <Logo />
         {children}
@@ -16,31 +16,31 @@ function CenteredScreen({ children, role }: { children: ReactNode; role?: "alert
 
 export function ConnectingScreen() {
   return (
-    <main className="stage">
-      <output className="column late">
-        <span className="breathing">
+    <main className="centered-screen">
+      <output className="column fade-in-late">
+        <span className="pulsing">
           <Logo />
         </span>
-        <p className="quiet">{strings.reaching}</p>
+        <p className="quiet">{strings.connecting}</p>
       </output>
     </main>
   );
 }
 
 export function UnreachableScreen({ onRetry }: { onRetry: () => Promise<void> }) {
-  const [asking, setAsking] = useState(false);
+  const [isPending, setIsPending] = useState(false);
   async function retry(): Promise<void> {
-    setAsking(true);
+    setIsPending(true);
     await onRetry();
-    setAsking(false);
+    setIsPending(false);
   }
   return (
     <CenteredScreen role="alert">
-      <h1>{strings.away.title}</h1>
-      <p className="lead">{strings.away.lead}</p>
+      <h1>{strings.unreachable.title}</h1>
+      <p className="lead">{strings.unreachable.lead}</p>
       <div className="row">
-        <button type="button" className="button" disabled={asking} onClick={() => void retry()}>
-          {strings.away.retry}
+        <button type="button" className="button" disabled={isPending} onClick={() => void retry()}>
+          {strings.unreachable.retry}
         </button>
       </div>
     </CenteredScreen>
@@ -54,31 +54,31 @@ interface SignInScreenProps {
 
 export function SignInScreen({ trouble, onToken }: SignInScreenProps) {
   const [token, setToken] = useState("");
-  const [asking, setAsking] = useState(false);
+  const [isPending, setIsPending] = useState(false);
   const [field, hint, notice] = [useId(), useId(), useId()];
-  const given = token.trim();
-  const w = strings.signIn;
+  const trimmed = token.trim();
+  const t = strings.signIn;
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
-    if (given === "") return;
-    setAsking(true);
-    await onToken(given);
-    setAsking(false);
+    if (trimmed === "") return;
+    setIsPending(true);
+    await onToken(trimmed);
+    setIsPending(false);
   }
 
   return (
     <CenteredScreen>
-      <h1>{w.title}</h1>
-      <p className="lead">{w.lead}</p>
+      <h1>{t.title}</h1>
+      <p className="lead">{t.lead}</p>
       {trouble !== undefined && (
         <p className="callout" role="alert" id={notice}>
-          {w.trouble[trouble]}
+          {t.trouble[trouble]}
         </p>
       )}
-      <form className="shelf" onSubmit={(event) => void submit(event)}>
+      <form className="sign-in-form" onSubmit={(event) => void submit(event)}>
         <label className="field" htmlFor={field}>
-          {w.field}
+          {t.field}
         </label>
         <div className="row">
           <input
@@ -92,16 +92,16 @@ export function SignInScreen({ trouble, onToken }: SignInScreenProps) {
             aria-describedby={trouble === undefined ? hint : `${notice} ${hint}`}
             aria-invalid={trouble === "token-refused"}
           />
-          <button type="submit" className="button primary" disabled={asking || given === ""}>
-            {asking ? w.submitting : w.submit}
+          <button type="submit" className="button primary" disabled={isPending || trimmed === ""}>
+            {isPending ? t.submitting : t.submit}
           </button>
         </div>
         <p className="quiet" id={hint}>
-          {w.hintBefore}
+          {t.hintBefore}
           <code>token</code>
-          {w.hintBetween}
+          {t.hintBetween}
           <code>~/.holdfast</code>
-          {w.hintAfter}
+          {t.hintAfter}
         </p>
       </form>
     </CenteredScreen>

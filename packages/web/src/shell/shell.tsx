@@ -9,36 +9,36 @@ import { strings } from "../strings/strings.ts";
 import { CommandPalette } from "./command-palette.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
-/** The list at the side, and the place that the address names beside it. */
+/** The session list, and beside it what the route names. */
 export function Shell() {
   const { router, list, toasts } = useApp();
-  const place = useStore(router);
+  const route = useStore(router);
   const [isListOpen, setIsListOpen] = useState(false);
   useEffect(() => list.start(), [list]);
-  // On a narrow screen the list covers the place: whoever has chosen one wants to see it.
+  // On a narrow screen the list covers the main area, so it closes on navigation.
   useEffect(() => router.subscribe(() => setIsListOpen(false)), [router]);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
   useShortcuts(() => setIsPaletteOpen(true));
-  const open = place.kind === "session" ? place.id : null;
+  const open = route.kind === "session" ? route.id : null;
 
   return (
     <div className={`shell${isListOpen ? " list-open" : ""}`}>
-      <a className="skip" href="#place">
+      <a className="skip" href="#main">
         {strings.shell.skip}
       </a>
       <Sidebar
         open={open}
-        onLeave={() => setIsListOpen(false)}
+        onNavigate={() => setIsListOpen(false)}
         onPalette={() => setIsPaletteOpen(true)}
       />
       <button
         type="button"
-        className="veil"
+        className="backdrop"
         aria-label={strings.shell.closeList}
         tabIndex={-1}
         onClick={() => setIsListOpen(false)}
       />
-      <main id="place" className="main" tabIndex={-1}>
+      <main id="main" className="main" tabIndex={-1}>
         <button
           type="button"
           className="icon-button list-button"
@@ -48,9 +48,9 @@ export function Shell() {
         >
           <Icon name="menu" />
         </button>
-        {place.kind === "session" && <Conversation key={place.id} id={place.id} at={place.at} />}
-        {place.kind === "new" && <NewSession key={place.from ?? "new"} from={place.from} />}
-        {place.kind === "settings" && <Settings section={place.section} />}
+        {route.kind === "session" && <Conversation key={route.id} id={route.id} at={route.at} />}
+        {route.kind === "new" && <NewSession key={route.from ?? "new"} from={route.from} />}
+        {route.kind === "settings" && <Settings section={route.section} />}
       </main>
       {isPaletteOpen && <CommandPalette onClose={() => setIsPaletteOpen(false)} />}
       <ToastList toasts={toasts} />
@@ -58,21 +58,20 @@ export function Shell() {
   );
 }
 
-/** Keys that work anywhere. */
 function useShortcuts(onPalette: () => void): void {
   const { router } = useApp();
   useEffect(() => {
-    function key(event: globalThis.KeyboardEvent): void {
+    function onKeyDown(event: globalThis.KeyboardEvent): void {
       const isCommand = event.ctrlKey || event.metaKey;
       const name = event.key.toLowerCase();
       if (isCommand && !event.shiftKey && name === "k") onPalette();
       else if (isCommand && event.shiftKey && name === "o") {
-        const place = router.read();
-        router.go({ kind: "new", from: place.kind === "session" ? place.id : null });
+        const route = router.read();
+        router.go({ kind: "new", from: route.kind === "session" ? route.id : null });
       } else return;
       event.preventDefault();
     }
-    addEventListener("keydown", key);
-    return () => removeEventListener("keydown", key);
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
   }, [router, onPalette]);
 }

@@ -11,15 +11,15 @@ import { strings } from "../strings/strings.ts";
 
 interface SidebarProps {
   readonly open: SessionId | null;
-  readonly onLeave: () => void;
+  readonly onNavigate: () => void;
   readonly onPalette: () => void;
 }
 
-export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
+export function Sidebar({ open, onNavigate, onPalette }: SidebarProps) {
   const { router, host } = useApp();
   const state = useStore(host);
   const [text, setText] = useState("");
-  const field = useRef<HTMLInputElement>(null);
+  const searchField = useRef<HTMLInputElement>(null);
 
   return (
     <nav className="sidebar" aria-label={strings.sessions.label}>
@@ -28,7 +28,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           <Logo />
           {strings.product}
         </span>
-        <span className="spread" />
+        <span className="spacer" />
         <button
           type="button"
           className="icon-button"
@@ -43,7 +43,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           className="icon-button sidebar-close"
           aria-label={strings.shell.closeList}
           title={strings.shell.closeList}
-          onClick={onLeave}
+          onClick={onNavigate}
         >
           <Icon name="sidebar" />
         </button>
@@ -51,10 +51,10 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
       <div className="sidebar-top">
         <button
           type="button"
-          className="button begin"
+          className="button new-session-button"
           onClick={() => {
             router.go({ kind: "new", from: open });
-            onLeave();
+            onNavigate();
           }}
         >
           <Icon name="add" />
@@ -63,7 +63,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
         <div className="search">
           <Icon name="search" />
           <input
-            ref={field}
+            ref={searchField}
             type="search"
             className="input"
             aria-label={strings.sessions.search}
@@ -80,7 +80,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
       {text.trim() === "" ? (
         <SessionList open={open} />
       ) : (
-        <SearchResults text={text} onChosen={onLeave} />
+        <SearchResults text={text} onChosen={onNavigate} />
       )}
       <BulkBar />
       <footer className="sidebar-foot">
@@ -89,7 +89,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           className="button plain"
           onClick={() => {
             router.go({ kind: "settings", section: "models" });
-            onLeave();
+            onNavigate();
           }}
         >
           <Icon name="settings" />
@@ -100,28 +100,28 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           className="button plain"
           onClick={() => {
             router.go({ kind: "settings", section: "schedules" });
-            onLeave();
+            onNavigate();
           }}
         >
           <Icon name="clock" />
           {strings.schedules.open}
         </button>
-        <span className="spread" />
+        <span className="spacer" />
         <HostStatus state={state} />
       </footer>
     </nav>
   );
 }
 
-/** A well host is a quiet dot; what it lacks is said, for it concerns whatever is written next. */
+/** A dot while the host is healthy. Trouble is shown in words, because it affects the next message. */
 function HostStatus({ state }: { state: HostState }) {
   const trouble =
-    state.kind === "signed-in" && state.answering ? state.trouble : strings.host.silent;
-  const isWell = trouble === undefined;
+    state.kind === "signed-in" && state.answering ? state.trouble : strings.host.unreachable;
+  const isHealthy = trouble === undefined;
   return (
-    <output className="quiet host-state" title={trouble ?? strings.host.well}>
-      <span className={isWell ? "dot" : "dot warn breathing"} />
-      <span className={isWell ? "hidden-text" : ""}>{trouble ?? strings.host.well}</span>
+    <output className="quiet host-state" title={trouble ?? strings.host.healthy}>
+      <span className={isHealthy ? "dot" : "dot warn pulsing"} />
+      <span className={isHealthy ? "hidden-text" : ""}>{trouble ?? strings.host.healthy}</span>
     </output>
   );
 }

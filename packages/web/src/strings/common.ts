@@ -26,15 +26,15 @@ export const commonStrings = {
     },
     signOut: "Sign out",
   },
-  reaching: "Reaching the host…",
-  away: {
+  connecting: "Reaching the host…",
+  unreachable: {
     title: "The host does not answer",
     lead: "Nothing is lost: what was accepted is kept. Start Holdfast again, and this page comes back by itself.",
     retry: "Try now",
   },
   host: {
-    well: "The host is well",
-    silent: "The host does not answer. Trying again",
+    healthy: "The host is well",
+    unreachable: "The host does not answer. Trying again",
     version: (version: string) => `Holdfast ${version}`,
   },
   shell: {

@@ -1,4 +1,4 @@
-/** Words for what is around the conversations: tools, servers, the chat bot, the workspace, the recorder. */
+/** Texts of the features around conversations: tools, servers, the chat bot, the workspace, the recorder. */
 export const featuresStrings = {
   rules: {
     title: "Allowed for good",
@@ -34,7 +34,7 @@ export const featuresStrings = {
     state: { starting: "Starting", ready: "Ready", away: "Away", stopped: "Stopped" },
     tools: (count: number) => (count === 1 ? "1 tool" : `${count} tools`),
     leftOut: "Left out",
-    said: "What it last wrote",
+    lastOutput: "What it last wrote",
     restart: "Restart",
     restartNamed: (name: string) => `Restart ${name}`,
     restarting: (name: string) => `${name} is being connected anew.`,
@@ -74,16 +74,16 @@ export const featuresStrings = {
     allowed: (name: string) => `${name} is answered from now on.`,
     denied: (name: string) => `${name} is not answered.`,
     people: "People",
-    mayGo: { allowed: "may speak to it", denied: "is not answered" },
-    since: (standing: string, moment: string) => `${standing}, since ${moment}`,
+    access: { allowed: "may speak to it", denied: "is not answered" },
+    since: (access: string, moment: string) => `${access}, since ${moment}`,
     leadsTo: (title: string, moment: string) => `leads to “${title}”, ${moment}`,
     lanes: "Chats",
     lanesHint: "Each chat, and each topic of a group, leads to one conversation.",
     outbox: "What has not arrived",
     outboxHint:
       "Nothing of which nobody knows whether it arrived is sent again by itself: look into the chat, then decide.",
-    outboxGoesOn: "What waits goes out by itself, in its order.",
-    arrived: "Everything has arrived.",
+    outboxPending: "What waits goes out by itself, in its order.",
+    outboxEmpty: "Everything has arrived.",
     chunk: (lane: string, chunk: number) => `${lane}, part ${chunk + 1}`,
     chunkState: {
       pending: "Waits",
@@ -102,15 +102,15 @@ export const featuresStrings = {
   programs: {
     title: "Programs",
     hint: "They speak to the agent by signed webhooks: a build server, a home, a bridge to another chat. What they say is a message; only the configuration of the host lets one use commands, or be answered on this machine or in your own network.",
-    known: (name: string) =>
+    exists: (name: string) =>
       `${name} was let in already. Its secret stays: “New secret” makes another.`,
-    heardOnly: "is heard, and hears nothing back",
-    hearsAt: (address: string) => `answers go to ${address}`,
+    inboundOnly: "is heard, and hears nothing back",
+    repliesTo: (address: string) => `answers go to ${address}`,
     rotating: "the secret before counts too",
     mayUse: (commands: readonly string[]) =>
       `may use ${commands.map((name) => `/${name}`).join(", ")}`,
     fromConfiguration: "stands in the configuration of the host",
-    letIn: "Let it in",
+    add: "Let it in",
     name: "Name of the program",
     nameHint: "build-server",
     url: "Where answers go, if anywhere",
@@ -119,7 +119,7 @@ export const featuresStrings = {
     secretLead: "Give both to the program now. The secret is not shown again.",
     secret: "Secret",
     postTo: "It posts to",
-    kept: "I have kept it",
+    confirmStored: "I have kept it",
     rotate: "New secret",
     rotateNamed: (name: string) => `New secret for ${name}`,
     remove: "Remove",
@@ -154,7 +154,7 @@ export const featuresStrings = {
     asked: (name: string) => `Waited for your word on ${name}`,
     ended: (name: string, outcome: string) => `${name}: ${outcome}`,
     lasted: (ms: number) => (ms < 1_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
-    said: (characters: number, input: number, output: number) =>
+    textAndTokens: (characters: number, input: number, output: number) =>
       `${characters.toLocaleString()} characters over time; ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`,
     plot: "What was said, over time",
     tokens: (input: number, output: number) =>
@@ -163,9 +163,9 @@ export const featuresStrings = {
     pause: "Stop the replay",
     speed: "Speed",
     times: (speed: number) => `${speed}×`,
-    place: "Place in the run",
+    position: "Place in the run",
     clock: (ms: number, whole: number) =>
       `${(ms / 1000).toFixed(1)} of ${(whole / 1000).toFixed(1)} s`,
-    seen: "What was there at this moment",
+    playback: "What was there at this moment",
   },
 } as const;

@@ -1,4 +1,4 @@
-/** Words for prompts that are said by themselves. */
+/** Texts of scheduled prompts. */
 export const schedulesStrings = {
   schedules: {
     open: "Schedules",
@@ -31,8 +31,8 @@ export const schedulesStrings = {
       missed: "If missed",
       last: "Last time",
     },
-    zone: (words: string, zone: string) => `${words}, ${zone} time`,
-    nextThere: (here: string, there: string, zone: string) => `${here} here, ${there} in ${zone}`,
+    zone: (times: string, zone: string) => `${times}, ${zone} time`,
+    nextInZone: (here: string, there: string, zone: string) => `${here} here, ${there} in ${zone}`,
     paused: "Paused",
     over: "Over: its day has passed.",
     missed: {
@@ -47,9 +47,9 @@ export const schedulesStrings = {
     },
     refused: (code: string) => `not said: ${code.replaceAll("_", " ")}`,
     byHand: "asked for by hand",
-    happened: (moment: string, outcome: string) => `${moment}: ${outcome}`,
+    occurrence: (moment: string, outcome: string) => `${moment}: ${outcome}`,
     history: (count: number) => (count === 1 ? "The last time" : `The last ${count} times`),
-    look: "Open",
+    openSession: "Open",
     runNow: "Run now",
     runNamed: (title: string) => `Run now: ${title}`,
     ran: "It is said now.",
@@ -90,7 +90,7 @@ export const schedulesStrings = {
       missed: "If no host is running at that time",
       create: "Schedule it",
     },
-    /** What the host's names for fields are called here. */
+    /** The form's labels for the host's field names. */
     fields: {
       prompt: "What to say",
       title: "Name",
@@ -98,7 +98,7 @@ export const schedulesStrings = {
       timeZone: "Time zone",
       target: "Where it is said",
     },
-    wrong: (field: string, why: string) => `${field}: ${why}.`,
+    invalidField: (field: string, reason: string) => `${field}: ${reason}.`,
     missing: { prompt: "Say what is to be said.", days: "Choose a day.", times: "Give a time." },
     gone: "A conversation that is gone",
     reading: "…",

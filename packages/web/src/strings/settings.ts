@@ -19,7 +19,7 @@ export const settingsStrings = {
     },
     key: (title: string) => `Key for ${title}`,
     keyHint: "Paste a key",
-    keyOrWord: "A key, or any word",
+    keyOrAnyWord: "A key, or any word",
     address: (title: string) => `Address of ${title}`,
     addressHint: "https://…",
     saved: "The key is stored.",

@@ -5,7 +5,7 @@ import { settingsStrings } from "./settings.ts";
 import { featuresStrings } from "./features.ts";
 import { talkStrings } from "./talk.ts";
 
-/** Every word of the page. A translation replaces the files behind this one. */
+/** Every text of the page. A translation replaces the files imported here. */
 export const strings = {
   ...commonStrings,
   ...sessionsStrings,

@@ -5,7 +5,7 @@ export const talkStrings = {
     rehearsal:
       "No model is set up yet, so the rehearsal model answers: a small program inside Holdfast, not an AI. Everything else is real.",
     setUp: "Set up a model",
-    tries: [
+    examples: [
       ["See it stream", "Tell me about holdfasts {words:160}"],
       ["Watch it think", "Think first {think:60} {words:80}"],
       [
@@ -84,7 +84,7 @@ export const talkStrings = {
     changes: "Changes",
     whole: "The whole output",
     child: "Open the task's conversation",
-    waitsForLead: "Waits for its turn",
+    queued: "Waits for its turn",
     notRun: "Was not run",
     state: {
       running: "Running",
@@ -110,7 +110,7 @@ export const talkStrings = {
     late: "It was answered meanwhile.",
     shown: "What would run",
     whole: "All of its arguments",
-    place: (place: string) => `In ${place}`,
+    workspace: (path: string) => `In ${path}`,
     ownWorkspace: "this conversation's workspace",
     covers: "A lasting yes covers",
   },

@@ -13,12 +13,12 @@ import type { ConversationView } from "./store/conversation-store.ts";
 
 interface ConversationHeaderProps {
   readonly view: ConversationView;
-  readonly panelOpen: boolean;
-  readonly onPanel: () => void;
+  readonly isPanelOpen: boolean;
+  readonly onTogglePanel: () => void;
 }
 
-/** Whose conversation this is, and how true what is shown of it is. */
-export function ConversationHeader({ view, panelOpen, onPanel }: ConversationHeaderProps) {
+/** The title, the menu, and whether the page is connected. */
+export function ConversationHeader({ view, isPanelOpen, onTogglePanel }: ConversationHeaderProps) {
   const app = useApp();
   const talk = useTalk();
   const [renaming, setRenaming] = useState(false);
@@ -64,20 +64,20 @@ export function ConversationHeader({ view, panelOpen, onPanel }: ConversationHea
         </h1>
       )}
       {session?.origin !== undefined && (
-        <OriginLink id={session.origin.sessionId} icon="branch" how={strings.talk.branched} />
+        <OriginLink id={session.origin.sessionId} icon="branch" relation={strings.talk.branched} />
       )}
       {session?.parent !== undefined && (
-        <OriginLink id={session.parent.sessionId} icon="link" how={strings.talk.handedOn} />
+        <OriginLink id={session.parent.sessionId} icon="link" relation={strings.talk.handedOn} />
       )}
-      <span className="spread" />
+      <span className="spacer" />
       <ConnectionStatus view={view} />
       <button
         type="button"
         className="icon-button"
         aria-label={strings.context.open}
         title={strings.context.open}
-        aria-expanded={panelOpen}
-        onClick={onPanel}
+        aria-expanded={isPanelOpen}
+        onClick={onTogglePanel}
       >
         <Icon name="gauge" />
       </button>
@@ -86,7 +86,7 @@ export function ConversationHeader({ view, panelOpen, onPanel }: ConversationHea
           session={session}
           onRename={() => setRenaming(true)}
           className="icon-button"
-          before={history}
+          leadingItems={history}
         />
       )}
       {commands.answer}
@@ -97,13 +97,13 @@ export function ConversationHeader({ view, panelOpen, onPanel }: ConversationHea
 interface OriginLinkProps {
   readonly id: SessionId;
   readonly icon: "branch" | "link";
-  readonly how: string;
+  readonly relation: string;
 }
 
-/** The way back to the conversation that this one was made from. */
-function OriginLink({ id, icon, how }: OriginLinkProps) {
+/** Links to the conversation that this one was made from. */
+function OriginLink({ id, icon, relation }: OriginLinkProps) {
   const { router } = useApp();
-  const label = `${how}. ${strings.talk.openOrigin}`;
+  const label = `${relation}. ${strings.talk.openOrigin}`;
   return (
     <button
       type="button"
@@ -117,7 +117,7 @@ function OriginLink({ id, icon, how }: OriginLinkProps) {
   );
 }
 
-/** The line as it is. A broken one is no error: what is stored is stored, and the page catches up. */
+/** A lost connection is no error: everything is stored, and the page catches up. */
 function ConnectionStatus({ view: { connection, state } }: { view: ConversationView }) {
   const hint = strings.connection.hint[connection];
   const upTo = state === null ? "" : ` ${strings.connection.upTo(state.seq)}.`;

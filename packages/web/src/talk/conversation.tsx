@@ -25,7 +25,6 @@ const RecorderPanel = lazy(async () => ({
   default: (await import("../recorder/recorder-panel.tsx")).RecorderPanel,
 }));
 
-/** What stands beside the conversation. */
 type SidePanel =
   | { readonly kind: "context" }
   | { readonly kind: "run"; readonly runId: RunId; readonly after: Seq };
@@ -35,16 +34,16 @@ interface ConversationProps {
   readonly at: Seq | null;
 }
 
-/** One conversation. Whoever shows another one mounts this anew. */
+/** One conversation. To show another, mount it again with another key. */
 export function Conversation({ id, at }: ConversationProps) {
   const app = useApp();
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
-  const [beside, setBeside] = useState<SidePanel | null>(null);
+  const [sidePanel, setSidePanel] = useState<SidePanel | null>(null);
   const actions = useMemo(
     () =>
       createTalkActions(app, id, (runId) =>
-        setBeside({ kind: "run", runId, after: store.beforeRun(runId) }),
+        setSidePanel({ kind: "run", runId, after: store.beforeRun(runId) }),
       ),
     [app, id, store],
   );
@@ -53,17 +52,17 @@ export function Conversation({ id, at }: ConversationProps) {
   const pending = usePending(id, view.state);
   useResendOnReconnect(view.connection === "live", pending);
   const { host } = app;
-  const isBroken = view.connection === "reconnecting" || view.connection === "offline";
+  const isDisconnected = view.connection === "reconnecting" || view.connection === "offline";
   useEffect(() => {
-    // Whether it is the line or the host itself, the host's own state will say, and from then on more often.
-    if (isBroken) void host.check();
-  }, [host, isBroken]);
+    // Find out whether the network or the host failed. The host is then checked more often until it answers.
+    if (isDisconnected) void host.check();
+  }, [host, isDisconnected]);
   const { state } = view;
   useReadMark(state?.session.sortAt ?? null, id);
 
   if (view.ended !== null)
     return (
-      <div className="nothing">
+      <div className="empty-state">
         <h1>{strings.talk.gone}</h1>
         <p className="quiet">{problemText(view.ended)}</p>
         <p className="quiet">{strings.talk.goneLead}</p>
@@ -74,15 +73,17 @@ export function Conversation({ id, at }: ConversationProps) {
   const isTrashed = state !== null && state.session.trashedAt !== null;
   return (
     <TalkProvider value={actions}>
-      <div className={beside !== null ? "with-panel" : "without-panel"}>
+      <div className={sidePanel !== null ? "with-panel" : "without-panel"}>
         <section className="conversation" aria-label={state?.session.title ?? strings.talk.label}>
           <ConversationHeader
             view={view}
-            panelOpen={beside?.kind === "context"}
-            onPanel={() => setBeside(beside?.kind === "context" ? null : { kind: "context" })}
+            isPanelOpen={sidePanel?.kind === "context"}
+            onTogglePanel={() =>
+              setSidePanel(sidePanel?.kind === "context" ? null : { kind: "context" })
+            }
           />
           {state === null ? (
-            <p className="nothing late quiet">{strings.talk.reading}</p>
+            <p className="empty-state fade-in-late quiet">{strings.talk.reading}</p>
           ) : (
             <Transcript
               view={view}
@@ -125,20 +126,20 @@ export function Conversation({ id, at }: ConversationProps) {
         </section>
         {state !== null && (
           <Suspense fallback={null}>
-            {beside?.kind === "context" && (
+            {sidePanel?.kind === "context" && (
               <ContextPanel
                 id={id}
                 version={state.session.version}
-                onClose={() => setBeside(null)}
+                onClose={() => setSidePanel(null)}
               />
             )}
-            {beside?.kind === "run" && (
+            {sidePanel?.kind === "run" && (
               <RecorderPanel
-                key={beside.runId}
+                key={sidePanel.runId}
                 id={id}
-                runId={beside.runId}
-                after={beside.after}
-                onClose={() => setBeside(null)}
+                runId={sidePanel.runId}
+                after={sidePanel.after}
+                onClose={() => setSidePanel(null)}
               />
             )}
           </Suspense>
@@ -150,7 +151,7 @@ export function Conversation({ id, at }: ConversationProps) {
 
 const noPending: readonly Pending[] = [];
 
-/** What the host has accepted, then what is on its way to it: each message once. */
+/** Accepted messages that wait in the inbox, then unsent ones, each message once. */
 function usePending(
   id: SessionId,
   state: { readonly inbox: readonly AcceptedItem[]; readonly seq: Seq } | null,
@@ -159,47 +160,47 @@ function usePending(
   const all = useStore(unsent);
   const inbox = state?.inbox;
   const seq = state?.seq ?? 0;
-  const mine = all.filter(
+  const ownUnsent = all.filter(
     (message) => message.sessionId === id && (message.seq === null || message.seq > seq),
   );
-  const names = mine.map(({ clientId, state: how }) => clientId + how).join();
+  const fingerprint = ownUnsent.map((message) => message.clientId + message.state).join();
   return useMemo(
     () => [
       ...(inbox ?? []).map((item): Pending => ({ kind: "accepted", item })),
-      ...mine
+      ...ownUnsent
         .filter(({ clientId }) => inbox?.some((item) => item.clientId === clientId) !== true)
         .map((message): Pending => ({ kind: "unsent", message })),
     ],
-    // The messages themselves are new objects each time; their names and states say whether they changed.
+    // The messages are new objects on each render; their ids and states tell whether they changed.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-    [inbox, names],
+    [inbox, fingerprint],
   );
 }
 
 type AcceptedItem = Extract<Pending, { kind: "accepted" }>["item"];
 
-/** What could not be sent for want of a host goes out when there is one again. */
+/** Sends messages that failed for lack of a connection again when it is back. */
 function useResendOnReconnect(isLive: boolean, pending: readonly Pending[]): void {
   const { unsent } = useApp();
   useEffect(() => {
     if (!isLive) return;
-    for (const each of pending)
-      if (each.kind === "unsent" && each.message.trouble === "network")
-        unsent.retry(each.message.clientId);
+    for (const item of pending)
+      if (item.kind === "unsent" && item.message.trouble === "network")
+        unsent.retry(item.message.clientId);
   }, [isLive, pending, unsent]);
 }
 
 function useReadMark(sortAt: number | null, id: SessionId): void {
-  const { seen } = useApp();
+  const { readMarks } = useApp();
   useEffect(() => {
     if (sortAt === null) return;
-    const look = (): void => {
-      if (document.visibilityState === "visible") seen.markRead(id, sortAt);
+    const markIfVisible = (): void => {
+      if (document.visibilityState === "visible") readMarks.markRead(id, sortAt);
     };
-    look();
-    document.addEventListener("visibilitychange", look);
-    return () => document.removeEventListener("visibilitychange", look);
-  }, [seen, sortAt, id]);
+    markIfVisible();
+    document.addEventListener("visibilitychange", markIfVisible);
+    return () => document.removeEventListener("visibilitychange", markIfVisible);
+  }, [readMarks, sortAt, id]);
 }
 
 function TrashedNotice({ id }: { id: SessionId }) {

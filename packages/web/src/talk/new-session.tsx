@@ -9,15 +9,15 @@ import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import type { MessageContent } from "./store/unsent-messages.ts";
 
-/** Where a conversation begins. The session is made with its first message, and names the one that it leaves. */
+/** The start page. The session is created with its first message, and records the session that was open before. */
 export function NewSession({ from }: { from: SessionId | null }) {
-  const { client, unsent, router, toasts, list: sessions, models } = useApp();
+  const { client, unsent, router, toasts, list, models } = useApp();
   const commands = useSlashCommands(null);
   const [model, setModel] = useState<string | null>(null);
-  const list = useStore(models);
-  const rehearses = list !== null && isRehearsal(model ?? list.usual);
+  const modelList = useStore(models);
+  const isRehearsing = modelList !== null && isRehearsal(model ?? modelList.usual);
 
-  async function begin(content: MessageContent): Promise<boolean> {
+  async function startSession(content: MessageContent): Promise<boolean> {
     const body = {
       ...(from !== null && { previousSessionId: from }),
       ...(model !== null && { model }),
@@ -29,26 +29,28 @@ export function NewSession({ from }: { from: SessionId | null }) {
     }
     const { session } = created.value;
     unsent.send(session.id, content);
-    sessions.changed();
+    list.changed();
     router.replace({ kind: "session", id: session.id, at: null });
     return true;
   }
 
   return (
     <section className="welcome" aria-label={strings.sessions.begin}>
-      <div className="welcome-words">
+      <div className="welcome-text">
         <Logo />
         <h1>{strings.welcome.title}</h1>
         <p className="lead">{strings.welcome.lead}</p>
-        {rehearses && (
-          <RehearsalHint onTry={(text) => void begin({ text, attachments: [], mode: "queue" })} />
+        {isRehearsing && (
+          <RehearsalHint
+            onTry={(text) => void startSession({ text, attachments: [], mode: "queue" })}
+          />
         )}
       </div>
       <div className="dock">
         <Composer
           draftName="new"
           isRunning={false}
-          onSend={begin}
+          onSend={startSession}
           onCommand={commands.run}
           onStop={null}
         >
@@ -60,12 +62,12 @@ export function NewSession({ from }: { from: SessionId | null }) {
   );
 }
 
-/** With no key everything can be tried at once, and the page says who answers. */
+/** Without a model key the built-in rehearsal model answers: the page says so and offers examples. */
 function RehearsalHint({ onTry }: { onTry: (text: string) => void }) {
   const { router } = useApp();
   return (
     <>
-      <p className="callout calm">
+      <p className="callout info">
         {strings.welcome.rehearsal}{" "}
         <button
           type="button"
@@ -75,10 +77,10 @@ function RehearsalHint({ onTry }: { onTry: (text: string) => void }) {
           {strings.welcome.setUp}
         </button>
       </p>
-      <ul className="tries">
-        {strings.welcome.tries.map(([label, text]) => (
+      <ul className="examples">
+        {strings.welcome.examples.map(([label, text]) => (
           <li key={label}>
-            <button type="button" className="try" onClick={() => onTry(text)}>
+            <button type="button" className="example" onClick={() => onTry(text)}>
               <strong>{label}</strong>
               <span>{text}</span>
             </button>

@@ -7,48 +7,7 @@ import { liveRun, type SessionState, describeRetry } from "@holdfast/client";
 import { Icon } from "../ui/icons.tsx";
 import { useTalk } from "./store/talk-actions.ts";
 
-/** What goes on behind a conversation, and the way to end it. */
-export function BackgroundProcesses({ all }: { all: readonly ProcessView[] }) {
-  const { client, toasts } = useApp();
-  const [shown, setShown] = useState(all);
-  const w = strings.command;
-
-  async function stop({ id }: ProcessView): Promise<void> {
-    const headers = { "idempotency-key": crypto.randomUUID() };
-    const stopped = await client.stopProcess({ params: { id }, headers });
-    if (!stopped.ok) return toasts.show(problemText(stopped.error));
-    const { process } = stopped.value;
-    setShown((before) => before.map((each) => (each.id === process.id ? process : each)));
-  }
-
-  if (shown.length === 0) return <p className="quiet">{w.nothingInBackground}</p>;
-  return (
-    <ul className="facts-list">
-      {shown.map((process) => (
-        <li key={process.id}>
-          <span className="fact-text">
-            <code dir="ltr">{revealInvisible(process.command)}</code>
-            <span className="quiet">
-              {process.end ?? (process.state === "running" ? w.runs : w.isStopped)}
-            </span>
-          </span>
-          {process.state === "running" && (
-            <button
-              type="button"
-              className="button"
-              aria-label={w.stopNamed(process.command)}
-              onClick={() => void stop(process)}
-            >
-              {w.stop}
-            </button>
-          )}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** How the run stands, in words: working, waiting for a person, or ended in a way that asks for one. */
+/** The state of the run in words: working, waiting for a person, or ended in a way that needs one. */
 export function RunStatus({ state }: { state: SessionState }) {
   const live = liveRun(state);
   if (live !== null)
@@ -64,7 +23,7 @@ function WorkingStatus({ state, run }: { state: SessionState; run: RunView }) {
   const isWaiting = run.state === "waiting";
   return (
     <output className={`strip ${isWaiting ? "attention" : ""}`}>
-      <span className={`dot ${isWaiting ? "notice" : "breathing"}`} />
+      <span className={`dot ${isWaiting ? "notice" : "pulsing"}`} />
       <span>{activityText(state, run)}</span>
       {run.attempt > 1 && <span className="quiet">{strings.run.attempt(run.attempt)}</span>}
     </output>
@@ -76,8 +35,8 @@ function activityText({ live }: SessionState, run: RunView): string {
   if (run.state === "waiting") return strings.run.waiting;
   const tool = live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return strings.run.usingTool(tool.name);
-  const again = describeRetry(run);
-  if (again !== null) return again;
+  const retry = describeRetry(run);
+  if (retry !== null) return retry;
   const part = live?.messages.at(-1)?.parts.at(-1);
   if (part === undefined) return strings.run.starting;
   return part.kind === "reasoning" ? strings.run.thinking : strings.run.working;
@@ -104,7 +63,7 @@ function PausedStatus({ run }: { run: RunView }) {
   );
 }
 
-/** A run that did not complete: what is kept, why, and how to go on. */
+/** A run that did not complete: why, and how to go on. */
 function EndedStatus({ run }: { run: RunView }) {
   const talk = useTalk();
   const { state } = run;
@@ -128,5 +87,48 @@ function EndedStatus({ run }: { run: RunView }) {
         </button>
       </div>
     </section>
+  );
+}
+
+/** The background processes of a conversation, with a button to stop each. */
+export function BackgroundProcesses({ processes }: { processes: readonly ProcessView[] }) {
+  const { client, toasts } = useApp();
+  const [shown, setShown] = useState(processes);
+  const t = strings.command;
+
+  async function stop({ id }: ProcessView): Promise<void> {
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const stopped = await client.stopProcess({ params: { id }, headers });
+    if (!stopped.ok) return toasts.show(problemText(stopped.error));
+    const { process } = stopped.value;
+    setShown((old) =>
+      old.map((shownProcess) => (shownProcess.id === process.id ? process : shownProcess)),
+    );
+  }
+
+  if (shown.length === 0) return <p className="quiet">{t.nothingInBackground}</p>;
+  return (
+    <ul className="facts-list">
+      {shown.map((process) => (
+        <li key={process.id}>
+          <span className="fact-text">
+            <code dir="ltr">{revealInvisible(process.command)}</code>
+            <span className="quiet">
+              {process.end ?? (process.state === "running" ? t.runs : t.isStopped)}
+            </span>
+          </span>
+          {process.state === "running" && (
+            <button
+              type="button"
+              className="button"
+              aria-label={t.stopNamed(process.command)}
+              onClick={() => void stop(process)}
+            >
+              {t.stop}
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -2,17 +2,17 @@ import { useEffect, useState } from "react";
 import { strings } from "../strings/strings.ts";
 import { Icon } from "./icons.tsx";
 
-/** As a file: what a document holds is never opened in the page. */
+/** Saves as a file with an opaque type, so that the browser never opens the content in the page. */
 export function saveText(text: string, name: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
+  const url = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
   const link = document.createElement("a");
-  link.href = address;
+  link.href = url;
   link.download = name.replaceAll(/[/\\:*?"<>|]/g, " ").slice(-120);
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-const shownMs = 1_500;
+const feedbackMs = 1_500;
 
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -23,23 +23,23 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Over plain HTTP from another machine a browser has no clipboard for pages, but it still obeys a copy of a selection. */
+/** Over plain HTTP from another machine there is no clipboard API, but `execCommand` still copies a selection. */
 function copyBySelection(text: string): boolean {
   const field = document.createElement("textarea");
   field.value = text;
   field.className = "hidden-text";
   document.body.append(field);
   field.select();
-  const done = document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   field.remove();
-  return done;
+  return isCopied;
 }
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), shownMs);
+    const timer = setTimeout(() => setCopied(false), feedbackMs);
     return () => clearTimeout(timer);
   }, [copied]);
   return (

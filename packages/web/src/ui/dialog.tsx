@@ -10,15 +10,15 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-/** A question over the page. It is there while it is mounted. */
+/** A modal dialog, open while it is mounted. */
 export function Dialog(props: DialogProps) {
   const { title, children, confirm, tone = "primary", onConfirm, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  const heading = useId();
+  const headingId = useId();
   useEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
   }, []);
 
   function submit(event: FormEvent): void {
@@ -28,9 +28,9 @@ export function Dialog(props: DialogProps) {
   }
 
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={heading} onCancel={onClose}>
+    <dialog ref={dialog} className="dialog" aria-labelledby={headingId} onCancel={onClose}>
       <form className="dialog-body" onSubmit={submit}>
-        <h2 id={heading}>{title}</h2>
+        <h2 id={headingId}>{title}</h2>
         {children}
         <div className="dialog-foot">
           <button type="button" className="button plain" onClick={onClose}>

@@ -16,13 +16,13 @@ export function formatDay(at: number): string {
   return (isThisYear ? dayAndMonth : withYear).format(at);
 }
 
-/** As short as a list needs: the time today, the day before that. */
+/** For lists: the time if it was today, else the day. */
 export function formatShortTime(at: number, now: number): string {
   if (daysBetween(at, now) < 1) return clockFormat.format(at);
   return (now - at < 300 * 86_400_000 ? shortDay : withYear).format(at);
 }
 
-/** How many midnights lie between. */
+/** The number of midnights between the two. */
 export function daysBetween(at: number, now: number): number {
   const midnight = (time: number): number => new Date(time).setHours(0, 0, 0, 0);
   return Math.round((midnight(now) - midnight(at)) / 86_400_000);

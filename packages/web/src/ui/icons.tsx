@@ -1,4 +1,4 @@
-/** Every drawing of the page, on a grid of 20, by one stroke. */
+/** Every icon of the page, drawn with one stroke on a grid of 20. */
 const iconPaths = {
   add: "M10 4v12M4 10h12",
   archive: "M3.5 4h13v3.5h-13zM5 7.5V16h10V7.5M8 10.5h4",
@@ -73,10 +73,10 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** A holdfast: what seaweed grips the rock with. */
+/** A holdfast, the organ by which seaweed grips rock. */
 export function Logo() {
   return (
-    <svg className="mark" viewBox="0 0 32 32" fill="currentColor" aria-hidden="true">
+    <svg className="logo" viewBox="0 0 32 32" fill="currentColor" aria-hidden="true">
       <path d="M2 29c3-6 8-8.5 14-8.5S27 23 30 29z" opacity=".2" />
       <path
         d="M16 19c-1-4 1.5-6 .5-10M16 18.5c-1 4-5.5 3.5-8.5 8M16 18.5c0 4-2 5-3 8.5M16 18.5c0 4 2 5 3 8.5M16 18.5c1 4 5.5 3.5 8.5 8"

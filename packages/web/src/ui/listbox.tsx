@@ -3,36 +3,36 @@ import type { ReactNode } from "react";
 interface ListboxProps<T> {
   readonly id: string;
   readonly label: string;
-  readonly all: readonly T[];
-  readonly chosen: number;
+  readonly items: readonly T[];
+  readonly selected: number;
   readonly keyOf: (item: T) => string;
   readonly renderItem: (item: T) => ReactNode;
-  readonly onChoose: (item: T) => void;
+  readonly onSelect: (item: T) => void;
 }
 
-/** What a field offers. The field keeps the focus, and its keys move through the list. */
+/** The suggestions of a field. The field keeps the focus and handles the keys. */
 export function Listbox<T>({
   id,
   label,
-  all,
-  chosen,
+  items,
+  selected,
   keyOf,
-  renderItem: draw,
-  onChoose,
+  renderItem,
+  onSelect,
 }: ListboxProps<T>) {
   return (
     <div id={id} className="suggestions" role="listbox" aria-label={label}>
-      {all.map((item, index) => (
-        // The keys are those of the field.
+      {items.map((item, index) => (
+        // The field handles the keys.
         // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
         <div
           key={keyOf(item)}
           id={optionId(id, index)}
           role="option"
-          aria-selected={index === chosen}
-          onClick={() => onChoose(item)}
+          aria-selected={index === selected}
+          onClick={() => onSelect(item)}
         >
-          {draw(item)}
+          {renderItem(item)}
         </div>
       ))}
     </div>

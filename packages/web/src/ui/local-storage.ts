@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 const keyPrefix = "holdfast:";
 
-/** What this browser keeps for a person: never anything of a conversation that the host has. */
+/** Reads state that belongs to this browser alone. Conversations live on the host. */
 export function readStored<T>(key: string, schema: z.ZodType<T>): T | null {
   try {
     const text = localStorage.getItem(keyPrefix + key);
@@ -13,7 +13,7 @@ export function readStored<T>(key: string, schema: z.ZodType<T>): T | null {
   }
 }
 
-/** A browser that keeps nothing (private, full) loses a comfort, not a message. */
+/** Ignores failures: in a private window or with a full storage only convenience is lost, never a message. */
 export function writeStored(key: string, value: unknown): void {
   try {
     if (value === null) localStorage.removeItem(keyPrefix + key);
@@ -23,13 +23,13 @@ export function writeStored(key: string, value: unknown): void {
   }
 }
 
-/** The keys of this kind that are kept, without the kind. */
-export function storedKeys(kind: string): string[] {
+/** The stored keys that start with `prefix`, without it. */
+export function storedKeys(prefix: string): string[] {
   try {
-    const start = keyPrefix + kind;
+    const fullPrefix = keyPrefix + prefix;
     return Object.keys(localStorage)
-      .filter((key) => key.startsWith(start))
-      .map((key) => key.slice(start.length));
+      .filter((key) => key.startsWith(fullPrefix))
+      .map((key) => key.slice(fullPrefix.length));
   } catch {
     return [];
   }

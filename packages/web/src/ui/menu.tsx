@@ -15,7 +15,7 @@ export interface MenuItem {
   readonly icon?: IconName;
   readonly hint?: string;
   readonly tone?: "warn";
-  /** Whether it is the chosen one of several. */
+  /** For radio items: whether this one is selected. */
   readonly checked?: boolean;
   readonly onChoose: () => void;
 }
@@ -24,21 +24,27 @@ export type MenuEntry = MenuItem | "line";
 
 interface MenuProps {
   readonly label: string;
-  /** What stands on the button, where that is words. */
-  readonly shown?: string;
+  /** The visible text of the button, if it has one: its accessible name starts with it. */
+  readonly visibleLabel?: string;
   readonly className?: string;
   readonly children: ReactNode;
   readonly items: readonly MenuEntry[];
 }
 
-/** A button and what it offers. The platform closes it on Escape and on a click elsewhere. */
-export function Menu({ label, shown, className = "icon-button", children, items }: MenuProps) {
+/** A button with a popover menu. The browser closes it on Escape and on a click elsewhere. */
+export function Menu({
+  label,
+  visibleLabel,
+  className = "icon-button",
+  children,
+  items,
+}: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
 
-  // Its items are drawn when it opens; only then it has a size to find room for.
+  // The items are rendered when the menu opens; before that it has no size to position.
   useLayoutEffect(() => {
     if (!open) return;
     positionMenu(button, list);
@@ -51,7 +57,7 @@ export function Menu({ label, shown, className = "icon-button", children, items 
         ref={button}
         type="button"
         className={className}
-        aria-label={shown === undefined ? label : `${shown}. ${label}`}
+        aria-label={visibleLabel === undefined ? label : `${visibleLabel}. ${label}`}
         title={label}
         aria-haspopup="menu"
         aria-expanded={open}
@@ -109,26 +115,26 @@ function MenuChoice({ item, onChosen }: { item: MenuItem; onChosen: () => void }
   );
 }
 
-/** Under the button where there is room, above it otherwise, and never past the edge of the window. */
+/** Below the button if there is room, else above it, and always inside the window. */
 function positionMenu(
   button: RefObject<HTMLElement | null>,
   list: RefObject<HTMLElement | null>,
 ): void {
   if (button.current === null || list.current === null) return;
-  const by = button.current.getBoundingClientRect();
+  const anchor = button.current.getBoundingClientRect();
   const { style, offsetWidth, offsetHeight } = list.current;
-  const edge = 8;
-  const below = by.bottom + 4;
-  const fits = below + offsetHeight + edge <= innerHeight;
-  style.top = `${fits ? below : Math.max(edge, by.top - offsetHeight - 4)}px`;
-  style.left = `${Math.max(edge, Math.min(by.left, innerWidth - offsetWidth - edge))}px`;
+  const marginPixels = 8;
+  const below = anchor.bottom + 4;
+  const fits = below + offsetHeight + marginPixels <= innerHeight;
+  style.top = `${fits ? below : Math.max(marginPixels, anchor.top - offsetHeight - 4)}px`;
+  style.left = `${Math.max(marginPixels, Math.min(anchor.left, innerWidth - offsetWidth - marginPixels))}px`;
 }
 
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>(".menu-item")];
-  const at = items.findIndex((item) => item === document.activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
-  if (to === undefined) return;
+  const current = items.findIndex((item) => item === document.activeElement);
+  const next = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: -1 }[event.key];
+  if (next === undefined) return;
   event.preventDefault();
-  items.at(to % items.length)?.focus();
+  items.at(next % items.length)?.focus();
 }

@@ -8,13 +8,13 @@ interface PanelProps {
   readonly children: ReactNode;
 }
 
-/** What stands beside a conversation, and goes again. */
+/** A closable panel beside a conversation. */
 export function Panel({ title, onClose, children }: PanelProps) {
   return (
     <aside className="panel" aria-label={title}>
       <header className="bar">
         <h2>{title}</h2>
-        <span className="spread" />
+        <span className="spacer" />
         <button
           type="button"
           className="icon-button"

@@ -21,26 +21,26 @@ export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
 }
 
-const darkSystem = "(prefers-color-scheme: dark)";
+const darkQuery = "(prefers-color-scheme: dark)";
 
-function currentShade(): "light" | "dark" {
+function currentColourScheme(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
-  return matchMedia(darkSystem).matches ? "dark" : "light";
+  return matchMedia(darkQuery).matches ? "dark" : "light";
 }
 
-function watchShade(listener: () => void): () => void {
-  const system = matchMedia(darkSystem);
-  const chosen = new MutationObserver(listener);
-  system.addEventListener("change", listener);
-  chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+function watchColourScheme(listener: () => void): () => void {
+  const systemScheme = matchMedia(darkQuery);
+  const attributeObserver = new MutationObserver(listener);
+  systemScheme.addEventListener("change", listener);
+  attributeObserver.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   return () => {
-    system.removeEventListener("change", listener);
-    chosen.disconnect();
+    systemScheme.removeEventListener("change", listener);
+    attributeObserver.disconnect();
   };
 }
 
-/** Whether it is light or dark at the moment, for what style sheets cannot reach. */
-export function useShade(): "light" | "dark" {
-  return useSyncExternalStore(watchShade, currentShade);
+/** The effective colour scheme, for content that style sheets cannot reach. */
+export function useColourScheme(): "light" | "dark" {
+  return useSyncExternalStore(watchColourScheme, currentColourScheme);
 }

@@ -15,18 +15,18 @@ export interface Toasts {
   readonly dismiss: (id: number) => void;
 }
 
-const shownMs = 7_000;
+const visibleMs = 7_000;
 const maxToasts = 3;
 
 export function createToasts(): Toasts {
   let shown: readonly Toast[] = [];
-  let last = 0;
+  let lastId = 0;
   const listeners = new Set<() => void>();
-  function show(next: readonly Toast[]): void {
+  function setToasts(next: readonly Toast[]): void {
     shown = next;
     listeners.forEach((listener) => listener());
   }
-  const dismiss = (id: number): void => show(shown.filter((toast) => toast.id !== id));
+  const dismiss = (id: number): void => setToasts(shown.filter((toast) => toast.id !== id));
   return {
     read: () => shown,
     subscribe(listener) {
@@ -34,10 +34,10 @@ export function createToasts(): Toasts {
       return () => listeners.delete(listener);
     },
     show(text, action) {
-      const id = ++last;
+      const id = ++lastId;
       const others = shown.filter((toast) => toast.text !== text);
-      show([...others.slice(1 - maxToasts), { id, text, ...(action && { action }) }]);
-      setTimeout(() => dismiss(id), shownMs);
+      setToasts([...others.slice(1 - maxToasts), { id, text, ...(action && { action }) }]);
+      setTimeout(() => dismiss(id), visibleMs);
     },
     dismiss,
   };

@@ -7,7 +7,7 @@ interface DiagramImage {
   readonly title: string;
 }
 
-/** The page's own colours: its tokens do not reach into the frame. */
+/** The colours of `tokens.css`, which the frame cannot read. */
 const colours = {
   light: {
     background: "#ffffff",
@@ -52,11 +52,11 @@ export async function drawDiagram(source: string, theme: "light" | "dark"): Prom
     fontFamily,
     look: "classic",
     layout: "dagre",
-    // A picture holds no parts of a page: labels are the picture's own text.
+    // An SVG in an `img` shows no HTML, so labels are SVG text.
     htmlLabels: false,
     maxTextSize: maxSourceLength,
     maxEdges: 300,
-    // What a diagram's own directives may not touch.
+    // Settings that a diagram's own directives cannot override.
     secure: [
       "secure",
       "securityLevel",
@@ -84,8 +84,8 @@ export async function drawDiagram(source: string, theme: "light" | "dark"): Prom
   svg.setAttribute("width", String(width));
   svg.setAttribute("height", String(height));
   const title = [...svg.querySelectorAll(":scope > title, :scope > desc")]
-    .map((each) => each.textContent.trim())
-    .filter((each) => each !== "")
+    .map((element) => element.textContent.trim())
+    .filter((text) => text !== "")
     .join(". ");
   return {
     svg: new XMLSerializer().serializeToString(svg),

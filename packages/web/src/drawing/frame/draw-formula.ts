@@ -1,7 +1,7 @@
 import { renderToString } from "katex";
 import type { TreeNode } from "../jobs.ts";
 
-/** Bounds what a few characters can be made to grow to. */
+/** Bounds what a short source can expand to. */
 const maxExpansions = 500;
 const maxSizeEm = 20;
 
@@ -11,7 +11,7 @@ export function drawFormula(source: string, layout: "line" | "display"): TreeNod
     output: "htmlAndMathml",
     throwOnError: true,
     strict: "ignore",
-    // No links, no pictures, no classes or styles of a formula's own.
+    // No links, images, classes or styles from the source.
     trust: false,
     maxExpand: maxExpansions,
     maxSize: maxSizeEm,

@@ -10,43 +10,43 @@ import { platformName } from "./lane-name.ts";
 import { FactList, SettingsGroup, useInterval, useHostQuery } from "../settings-group.tsx";
 import { Webhooks } from "./webhooks.tsx";
 
-/** Does what was asked for, says what became of it, and looks again. */
+/** Waits for a request, shows its outcome, and refreshes the view. */
 export type RunRequest = <T>(
-  asked: Promise<Result<T>>,
-  done: string | ((value: T) => string),
+  request: Promise<Result<T>>,
+  message: string | ((value: T) => string),
 ) => void;
 
-/** The chat bot: how it stands, who may speak to it, and what it still owes. */
+/** The chat bot: its state, who may write to it, and what is not delivered yet. */
 export function GatewaySettings() {
   const { client, toasts } = useApp();
-  const [read, again] = useHostQuery(() => client.readGateway());
-  useInterval(3_000, again);
+  const [query, refetch] = useHostQuery(() => client.readGateway());
+  useInterval(3_000, refetch);
   async function settle<T>(
-    asked: Promise<Result<T>>,
-    done: string | ((value: T) => string),
+    request: Promise<Result<T>>,
+    message: string | ((value: T) => string),
   ): Promise<void> {
-    const result = await asked;
-    const tell = typeof done === "string" ? () => done : done;
-    toasts.show(result.ok ? tell(result.value) : problemText(result.error));
-    again();
+    const result = await request;
+    const messageFor = typeof message === "string" ? () => message : message;
+    toasts.show(result.ok ? messageFor(result.value) : problemText(result.error));
+    refetch();
   }
-  const ask: RunRequest = (asked, done) => void settle(asked, done);
+  const runRequest: RunRequest = (request, message) => void settle(request, message);
   return (
     <>
-      <SettingsGroup title={strings.gateway.title} read={read}>
-        {(view) => <BotStatus view={view} ask={ask} />}
+      <SettingsGroup title={strings.gateway.title} query={query}>
+        {(view) => <BotStatus view={view} runRequest={runRequest} />}
       </SettingsGroup>
-      {read.kind === "read" && <Webhooks view={read.value} again={again} />}
-      {read.kind === "read" && isBot(read.value) && (
+      {query.kind === "loaded" && <Webhooks view={query.value} onChange={refetch} />}
+      {query.kind === "loaded" && isBot(query.value) && (
         <>
-          <PairingRequests view={read.value} ask={ask} />
-          <PairedPeople view={read.value} ask={ask} />
+          <PairingRequests view={query.value} runRequest={runRequest} />
+          <PairedPeople view={query.value} runRequest={runRequest} />
         </>
       )}
-      {read.kind === "read" && read.value.state !== "off" && (
+      {query.kind === "loaded" && query.value.state !== "off" && (
         <>
-          <OutboxList view={read.value} ask={ask} />
-          <LaneList view={read.value} />
+          <OutboxList view={query.value} runRequest={runRequest} />
+          <LaneList view={query.value} />
         </>
       )}
     </>
@@ -55,29 +55,29 @@ export function GatewaySettings() {
 
 interface GatewayViewProps {
   readonly view: GatewayView;
-  readonly ask: RunRequest;
+  readonly runRequest: RunRequest;
 }
 
-/** Programs alone make no bot: they are told of by themselves. */
+/** Webhooks alone are no bot: they have a section of their own. */
 function isBot({ state, platform }: GatewayView): boolean {
   return state !== "off" && platform !== "webhook";
 }
 
-function BotStatus({ view, ask }: GatewayViewProps) {
+function BotStatus({ view, runRequest }: GatewayViewProps) {
   const { client } = useApp();
   const { platform, trouble, connectedBy } = view;
   const [state, bot] = isBot(view) ? [view.state, view.bot] : (["off", null] as const);
-  const w = strings.gateway;
+  const t = strings.gateway;
   return (
     <>
       <FactList
-        all={[
-          [strings.settings.status, w.state[state]],
+        facts={[
+          [strings.settings.status, t.state[state]],
           ...(bot === null
             ? []
             : [
                 [
-                  platform === null ? w.anyPlatform : revealInvisible(platformName(platform)),
+                  platform === null ? t.anyPlatform : revealInvisible(platformName(platform)),
                   revealInvisible(`${bot.name} (${bot.id})`),
                 ] as const,
               ]),
@@ -86,36 +86,36 @@ function BotStatus({ view, ask }: GatewayViewProps) {
       {trouble !== null && (
         <p className="trouble">{`${revealInvisible(trouble.message)} (${trouble.code})`}</p>
       )}
-      {state === "off" && <ConnectBot ask={ask} />}
-      {connectedBy === "configuration" && <p className="quiet">{w.fromConfiguration}</p>}
+      {state === "off" && <ConnectBot runRequest={runRequest} />}
+      {connectedBy === "configuration" && <p className="quiet">{t.fromConfiguration}</p>}
       {connectedBy === "page" && (
         <button
           type="button"
           className="button"
-          onClick={() => ask(client.disconnectBot(), w.disconnected)}
+          onClick={() => runRequest(client.disconnectBot(), t.disconnected)}
         >
-          {w.disconnect}
+          {t.disconnect}
         </button>
       )}
     </>
   );
 }
 
-function ConnectBot({ ask }: Pick<GatewayViewProps, "ask">) {
+function ConnectBot({ runRequest }: Pick<GatewayViewProps, "runRequest">) {
   const { client } = useApp();
   const [token, setToken] = useState("");
-  const w = strings.gateway;
-  const [first, second, third] = w.steps;
+  const t = strings.gateway;
+  const [first, second, third] = t.steps;
   function connect(event: FormEvent): void {
     event.preventDefault();
     if (token === "") return;
     const connected = client.connectBot({ body: { token } });
-    ask(connected, (value) => w.connected(revealInvisible(value.bot.name)));
+    runRequest(connected, (value) => t.connected(revealInvisible(value.bot.name)));
     setToken("");
   }
   return (
-    <section className="callout calm steps">
-      <h4>{w.connect}</h4>
+    <section className="callout info steps">
+      <h4>{t.connect}</h4>
       <ol>
         <li>{first}</li>
         <li>
@@ -126,13 +126,13 @@ function ConnectBot({ ask }: Pick<GatewayViewProps, "ask">) {
               type="password"
               autoComplete="off"
               spellCheck={false}
-              aria-label={w.token}
-              placeholder={w.tokenHint}
+              aria-label={t.token}
+              placeholder={t.tokenHint}
               value={token}
               onChange={(event) => setToken(event.target.value.trim())}
             />
             <button type="submit" className="button primary" disabled={token === ""}>
-              {w.connectBot}
+              {t.connectBot}
             </button>
           </form>
         </li>
@@ -142,49 +142,49 @@ function ConnectBot({ ask }: Pick<GatewayViewProps, "ask">) {
   );
 }
 
-function PairingRequests({ view: { requests }, ask }: GatewayViewProps) {
+function PairingRequests({ view: { requests }, runRequest }: GatewayViewProps) {
   const { client } = useApp();
-  const w = strings.gateway;
+  const t = strings.gateway;
   return (
-    <section className="settings-part">
-      <h3>{w.requests}</h3>
-      <p className="quiet">{requests.length === 0 ? w.noRequests : w.requestsHint}</p>
+    <section className="settings-section">
+      <h3>{t.requests}</h3>
+      <p className="quiet">{requests.length === 0 ? t.noRequests : t.requestsHint}</p>
       <ul className="facts-list">
-        {requests.map(({ person, name: given, code, askedAt }) => {
-          const name = revealInvisible(given);
+        {requests.map(({ person, name: rawName, code, askedAt }) => {
+          const name = revealInvisible(rawName);
           const params = { code };
           return (
             <li key={person}>
               <span className="fact-text">
                 <strong>{name}</strong>
-                <span className="quiet">{w.asked(code, formatMoment(askedAt))}</span>
+                <span className="quiet">{t.asked(code, formatMoment(askedAt))}</span>
               </span>
               <span className="row">
                 <button
                   type="button"
                   className="button primary"
-                  aria-label={w.allowNamed(name)}
+                  aria-label={t.allowNamed(name)}
                   onClick={() =>
-                    ask(
+                    runRequest(
                       client.decidePairing({ params, body: { decision: "allow" } }),
-                      w.allowed(name),
+                      t.allowed(name),
                     )
                   }
                 >
-                  {w.allow}
+                  {t.allow}
                 </button>
                 <button
                   type="button"
                   className="button"
-                  aria-label={w.denyNamed(name)}
+                  aria-label={t.denyNamed(name)}
                   onClick={() =>
-                    ask(
+                    runRequest(
                       client.decidePairing({ params, body: { decision: "deny" } }),
-                      w.denied(name),
+                      t.denied(name),
                     )
                   }
                 >
-                  {w.deny}
+                  {t.deny}
                 </button>
               </span>
             </li>
@@ -195,36 +195,36 @@ function PairingRequests({ view: { requests }, ask }: GatewayViewProps) {
   );
 }
 
-function PairedPeople({ view: { people }, ask }: GatewayViewProps) {
+function PairedPeople({ view: { people }, runRequest }: GatewayViewProps) {
   const { client } = useApp();
-  const w = strings.gateway;
+  const t = strings.gateway;
   if (people.length === 0) return null;
   return (
-    <section className="settings-part">
-      <h3>{w.people}</h3>
+    <section className="settings-section">
+      <h3>{t.people}</h3>
       <ul className="facts-list">
-        {people.map(({ person, name: given, state, at }) => {
-          const name = revealInvisible(given);
+        {people.map(({ person, name: rawName, state, at }) => {
+          const name = revealInvisible(rawName);
           const isAllowed = state === "allowed";
           const decision = isAllowed ? "deny" : "allow";
           const change = () =>
-            ask(
+            runRequest(
               client.changePerson({ params: { person }, body: { decision } }),
-              isAllowed ? w.denied(name) : w.allowed(name),
+              isAllowed ? t.denied(name) : t.allowed(name),
             );
           return (
             <li key={person}>
               <span className="fact-text">
                 <strong>{name}</strong>
-                <span className="quiet">{w.since(w.mayGo[state], formatMoment(at))}</span>
+                <span className="quiet">{t.since(t.access[state], formatMoment(at))}</span>
               </span>
               <button
                 type="button"
                 className="button"
-                aria-label={isAllowed ? w.denyNamed(name) : w.allowNamed(name)}
+                aria-label={isAllowed ? t.denyNamed(name) : t.allowNamed(name)}
                 onClick={change}
               >
-                {isAllowed ? w.deny : w.allow}
+                {isAllowed ? t.deny : t.allow}
               </button>
             </li>
           );

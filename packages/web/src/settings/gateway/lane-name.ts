@@ -1,29 +1,29 @@
 import type { GatewayView, LaneKey } from "@holdfast/protocol";
 import { strings } from "../../strings/strings.ts";
 
-/** Who and what is known by name. */
+/** The names of people and chats. */
 export type KnownNames = Pick<GatewayView, "people"> & Partial<Pick<GatewayView, "chats">>;
 
-/** What a chat is called: by who is in it where that is known, by what the platform calls it otherwise. Names are as people gave them. */
+/** A display name: the name of the person or group if known, else the id on the platform. Names are untrusted input. */
 export function laneName(lane: LaneKey, { people, chats = [] }: KnownNames): string {
-  const [platform = "", of = "", chat = "", thread = "0"] = lane.split(":");
-  const w = strings.lanes;
-  const on = platformName(platform);
-  if (platform !== "telegram") return w.named(on, lane.slice(platform.length + 1));
+  const [platform = "", bot = "", chat = "", thread = "0"] = lane.split(":");
+  const t = strings.lanes;
+  const shownPlatform = platformName(platform);
+  if (platform !== "telegram") return t.named(shownPlatform, lane.slice(platform.length + 1));
   const id = chat.slice(1);
   const isPrivate = chat.startsWith("p");
-  const called = isPrivate
-    ? people.find((each) => each.person === id)
-    : chats.find((each) => each.chat === id);
-  if (of === "" || id === "") return w.named(on, lane);
-  const whole =
-    called === undefined
-      ? (isPrivate ? w.privateChat : w.group)(on, id)
-      : w.withPerson(on, called.name);
-  return thread === "0" ? whole : w.topic(whole, thread);
+  const known = isPrivate
+    ? people.find(({ person }) => person === id)
+    : chats.find((group) => group.chat === id);
+  if (bot === "" || id === "") return t.named(shownPlatform, lane);
+  const chatName =
+    known === undefined
+      ? (isPrivate ? t.privateChat : t.group)(shownPlatform, id)
+      : t.withPerson(shownPlatform, known.name);
+  return thread === "0" ? chatName : t.topic(chatName, thread);
 }
 
 export function platformName(platform: string): string {
-  const known: Readonly<Record<string, string>> = strings.lanes.platforms;
-  return known[platform] ?? platform;
+  const names: Readonly<Record<string, string>> = strings.lanes.platforms;
+  return names[platform] ?? platform;
 }

@@ -10,26 +10,26 @@ import { useSessionTitles } from "../use-titles.ts";
 
 interface OutboxListProps {
   readonly view: GatewayView;
-  readonly ask: RunRequest;
+  readonly runRequest: RunRequest;
 }
 
-/** What is owed to a chat. P11: what may have arrived is a person's decision. */
-export function OutboxList({ view, ask }: OutboxListProps) {
+/** Undelivered chunks. P11: a person decides about one that may or may not have arrived. */
+export function OutboxList({ view, runRequest }: OutboxListProps) {
   const { outbox } = view;
-  const w = strings.gateway;
-  const isAsked = outbox.some(({ state }) => state === "unknown");
-  const hint = isAsked ? w.outboxHint : w.outboxGoesOn;
+  const t = strings.gateway;
+  const needsDecision = outbox.some(({ state }) => state === "unknown");
+  const hint = needsDecision ? t.outboxHint : t.outboxPending;
   return (
-    <section className="settings-part">
-      <h3>{w.outbox}</h3>
-      <p className="quiet">{outbox.length === 0 ? w.arrived : hint}</p>
+    <section className="settings-section">
+      <h3>{t.outbox}</h3>
+      <p className="quiet">{outbox.length === 0 ? t.outboxEmpty : hint}</p>
       <ul className="facts-list">
         {outbox.map((chunk) => (
           <ChunkRow
             key={`${chunk.delivery} ${chunk.chunk}`}
             chunk={chunk}
             chat={revealInvisible(laneName(chunk.lane, view))}
-            ask={ask}
+            runRequest={runRequest}
           />
         ))}
       </ul>
@@ -40,19 +40,19 @@ export function OutboxList({ view, ask }: OutboxListProps) {
 interface ChunkRowProps {
   readonly chunk: OutboxView;
   readonly chat: string;
-  readonly ask: RunRequest;
+  readonly runRequest: RunRequest;
 }
 
-function ChunkRow({ chunk: row, chat, ask }: ChunkRowProps) {
+function ChunkRow({ chunk: row, chat, runRequest }: ChunkRowProps) {
   const { client } = useApp();
-  const w = strings.gateway;
+  const t = strings.gateway;
   const { delivery, chunk, state, message, at } = row;
   const params = { delivery, chunk };
   return (
     <li>
       <span className="fact-text">
-        <strong>{w.chunk(chat, chunk)}</strong>
-        <span className={state === "unknown" ? "trouble" : "quiet"}>{w.chunkState[state]}</span>
+        <strong>{t.chunk(chat, chunk)}</strong>
+        <span className={state === "unknown" ? "trouble" : "quiet"}>{t.chunkState[state]}</span>
         {message !== null && <span className="quiet">{revealInvisible(message)}</span>}
         <span className="quiet">{formatMoment(at)}</span>
       </span>
@@ -61,16 +61,20 @@ function ChunkRow({ chunk: row, chat, ask }: ChunkRowProps) {
           <button
             type="button"
             className="button"
-            onClick={() => ask(client.settleChunk({ params, body: { do: "resend" } }), w.resent)}
+            onClick={() =>
+              runRequest(client.settleChunk({ params, body: { do: "resend" } }), t.resent)
+            }
           >
-            {w.resend}
+            {t.resend}
           </button>
           <button
             type="button"
             className="button plain"
-            onClick={() => ask(client.settleChunk({ params, body: { do: "drop" } }), w.dropped)}
+            onClick={() =>
+              runRequest(client.settleChunk({ params, body: { do: "drop" } }), t.dropped)
+            }
           >
-            {w.drop}
+            {t.drop}
           </button>
         </span>
       )}
@@ -80,19 +84,19 @@ function ChunkRow({ chunk: row, chat, ask }: ChunkRowProps) {
 
 export function LaneList({ view }: { view: GatewayView }) {
   const { lanes } = view;
-  const w = strings.gateway;
+  const t = strings.gateway;
   const titleOf = useSessionTitles(lanes.map(({ sessionId }): SessionId => sessionId));
   if (lanes.length === 0) return null;
   return (
-    <section className="settings-part">
-      <h3>{w.lanes}</h3>
-      <p className="quiet">{w.lanesHint}</p>
+    <section className="settings-section">
+      <h3>{t.lanes}</h3>
+      <p className="quiet">{t.lanesHint}</p>
       <ul className="facts-list">
         {lanes.map(({ lane, sessionId, at }) => (
           <li key={lane}>
             <span className="fact-text">
               <strong title={lane}>{revealInvisible(laneName(lane, view))}</strong>
-              <span className="quiet">{w.leadsTo(titleOf(sessionId), formatMoment(at))}</span>
+              <span className="quiet">{t.leadsTo(titleOf(sessionId), formatMoment(at))}</span>
             </span>
             <SessionLink id={sessionId} />
           </li>

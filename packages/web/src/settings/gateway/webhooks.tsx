@@ -8,53 +8,53 @@ import { strings } from "../../strings/strings.ts";
 
 interface WebhooksProps {
   readonly view: GatewayView;
-  readonly again: () => void;
+  readonly onChange: () => void;
 }
 
-/** What its program has to be told, while it can be. */
+/** A secret that was just created, which cannot be read again. */
 interface NewSecret {
   readonly name: string;
   readonly secret: string;
 }
 
-/** Programs that may speak to the agent by signed requests. A secret is shown once, where it is made. */
-export function Webhooks({ view: { webhooks }, again }: WebhooksProps) {
+/** Programs that may write to the agent with signed requests. A secret is shown once, when it is created. */
+export function Webhooks({ view: { webhooks }, onChange }: WebhooksProps) {
   const { client, toasts } = useApp();
   const [shown, setShown] = useState<NewSecret | null>(null);
   const [removing, setRemoving] = useState<string | null>(null);
-  const w = strings.programs;
+  const t = strings.programs;
 
-  async function show(asked: ReturnType<typeof client.putWebhook>): Promise<boolean> {
-    const result = await asked;
-    again();
+  async function showSecret(request: ReturnType<typeof client.putWebhook>): Promise<boolean> {
+    const result = await request;
+    onChange();
     if (!result.ok) {
       toasts.show(problemText(result.error));
       return false;
     }
     const { webhook, secret } = result.value;
-    if (secret === null) toasts.show(w.known(webhook.name));
+    if (secret === null) toasts.show(t.exists(webhook.name));
     else setShown({ name: webhook.name, secret });
     return true;
   }
 
   async function remove(name: string): Promise<void> {
     const result = await client.removeWebhook({ params: { name } });
-    toasts.show(result.ok ? w.removed(name) : problemText(result.error));
+    toasts.show(result.ok ? t.removed(name) : problemText(result.error));
     if (shown?.name === name) setShown(null);
-    again();
+    onChange();
   }
 
   return (
-    <section className="settings-part">
-      <h3>{w.title}</h3>
-      <p className="quiet">{w.hint}</p>
+    <section className="settings-section">
+      <h3>{t.title}</h3>
+      <p className="quiet">{t.hint}</p>
       <ul className="facts-list">
         {webhooks.map((webhook) => (
           <WebhookRow
             key={webhook.name}
             webhook={webhook}
             onRotate={() =>
-              void show(client.rotateWebhook({ params: { name: webhook.name }, body: {} }))
+              void showSecret(client.rotateWebhook({ params: { name: webhook.name }, body: {} }))
             }
             onRemove={() => setRemoving(webhook.name)}
           />
@@ -62,19 +62,19 @@ export function Webhooks({ view: { webhooks }, again }: WebhooksProps) {
       </ul>
       {shown !== null && <SecretDialog shown={shown} onClose={() => setShown(null)} />}
       <AddWebhook
-        onLetIn={(name, url) =>
-          show(client.putWebhook({ params: { name }, body: url === "" ? {} : { url } }))
+        onAdd={(name, url) =>
+          showSecret(client.putWebhook({ params: { name }, body: url === "" ? {} : { url } }))
         }
       />
       {removing !== null && (
         <Dialog
-          title={w.removeAsk(removing)}
-          confirm={w.remove}
+          title={t.removeAsk(removing)}
+          confirm={t.remove}
           tone="warn"
           onConfirm={() => void remove(removing)}
           onClose={() => setRemoving(null)}
         >
-          <p>{w.removeLead}</p>
+          <p>{t.removeLead}</p>
         </Dialog>
       )}
     </section>
@@ -89,12 +89,12 @@ interface WebhookRowProps {
 
 function WebhookRow({ webhook, onRotate, onRemove }: WebhookRowProps) {
   const { name, to, connectedBy, rotating, commands } = webhook;
-  const w = strings.programs;
+  const t = strings.programs;
   const facts = [
-    to === null ? w.heardOnly : w.hearsAt(revealInvisible(to)),
-    ...(rotating ? [w.rotating] : []),
-    ...(commands.length > 0 ? [w.mayUse(commands)] : []),
-    ...(connectedBy === "configuration" ? [w.fromConfiguration] : []),
+    to === null ? t.inboundOnly : t.repliesTo(revealInvisible(to)),
+    ...(rotating ? [t.rotating] : []),
+    ...(commands.length > 0 ? [t.mayUse(commands)] : []),
+    ...(connectedBy === "configuration" ? [t.fromConfiguration] : []),
   ];
   return (
     <li>
@@ -107,18 +107,18 @@ function WebhookRow({ webhook, onRotate, onRemove }: WebhookRowProps) {
           <button
             type="button"
             className="button"
-            aria-label={w.rotateNamed(name)}
+            aria-label={t.rotateNamed(name)}
             onClick={onRotate}
           >
-            {w.rotate}
+            {t.rotate}
           </button>
           <button
             type="button"
             className="button plain"
-            aria-label={w.removeNamed(name)}
+            aria-label={t.removeNamed(name)}
             onClick={onRemove}
           >
-            {w.remove}
+            {t.remove}
           </button>
         </span>
       )}
@@ -133,15 +133,15 @@ function SecretDialog({
   shown: NewSecret;
   onClose: () => void;
 }) {
-  const w = strings.programs;
+  const t = strings.programs;
   const address = new URL(`api/gateway/webhook/${name}`, document.baseURI).href;
   return (
-    <section className="callout calm secret" aria-label={w.secretOf(name)}>
-      <h4>{w.secretOf(name)}</h4>
-      <p>{w.secretLead}</p>
+    <section className="callout info secret" aria-label={t.secretOf(name)}>
+      <h4>{t.secretOf(name)}</h4>
+      <p>{t.secretLead}</p>
       {[
-        [w.secret, secret],
-        [w.postTo, address],
+        [t.secret, secret],
+        [t.postTo, address],
       ].map(([label = "", text = ""]) => (
         <p key={label} className="fact-text">
           <span className="quiet">{label}</span>
@@ -152,48 +152,48 @@ function SecretDialog({
         </p>
       ))}
       <button type="button" className="button" onClick={onClose}>
-        {w.kept}
+        {t.confirmStored}
       </button>
     </section>
   );
 }
 
-function AddWebhook({ onLetIn }: { onLetIn: (name: string, url: string) => Promise<boolean> }) {
+function AddWebhook({ onAdd }: { onAdd: (name: string, url: string) => Promise<boolean> }) {
   const [name, setName] = useState("");
   const [url, setUrl] = useState("");
-  const w = strings.programs;
-  async function letIn(event: FormEvent): Promise<void> {
+  const t = strings.programs;
+  async function add(event: FormEvent): Promise<void> {
     event.preventDefault();
-    if (name === "" || !(await onLetIn(name, url))) return;
+    if (name === "" || !(await onAdd(name, url))) return;
     setName("");
     setUrl("");
   }
   return (
-    <form className="row let-in" aria-label={w.letIn} onSubmit={(event) => void letIn(event)}>
+    <form className="row add-webhook" aria-label={t.add} onSubmit={(event) => void add(event)}>
       <label className="field">
-        {w.name}
+        {t.name}
         <input
           className="input"
           autoComplete="off"
           spellCheck={false}
-          placeholder={w.nameHint}
+          placeholder={t.nameHint}
           value={name}
           onChange={(event) => setName(event.target.value.trim())}
         />
       </label>
       <label className="field">
-        {w.url}
+        {t.url}
         <input
           className="input"
           type="url"
           autoComplete="off"
-          placeholder={w.urlHint}
+          placeholder={t.urlHint}
           value={url}
           onChange={(event) => setUrl(event.target.value.trim())}
         />
       </label>
       <button type="submit" className="button primary" disabled={name === ""}>
-        {w.letIn}
+        {t.add}
       </button>
     </form>
   );

@@ -30,26 +30,18 @@ interface ScheduleCardProps {
 const texts = strings.schedules;
 
 export function ScheduleCard(props: ScheduleCardProps) {
-  const {
-    schedule,
-    knownNames: known,
-    titleOfSession,
-    onRun,
-    onSetState: onTurn,
-    onEdit,
-    onRemove,
-  } = props;
+  const { schedule, knownNames, titleOfSession, onRun, onSetState, onEdit, onRemove } = props;
   const { title, prompt, state, timeZone, target, missed, recent, nextAt } = schedule;
-  const [asking, setAsking] = useState(false);
+  const [isConfirming, setIsConfirming] = useState(false);
   const isOn = state === "on";
   const when = describeTimes(schedule);
   const [last] = recent;
   return (
-    <li className="provider">
+    <li className="settings-card">
       <div className="row schedule-head">
         <span className={isOn && nextAt !== null ? "dot" : "dot off"} />
         <strong className="schedule-title">{title}</strong>
-        <span className="spread" />
+        <span className="spacer" />
         <button type="button" className="button" aria-label={texts.runNamed(title)} onClick={onRun}>
           <Icon name="play" />
           {texts.runNow}
@@ -60,7 +52,7 @@ export function ScheduleCard(props: ScheduleCardProps) {
             {
               label: isOn ? texts.pause : texts.resume,
               icon: isOn ? "stop" : "play",
-              onChoose: onTurn,
+              onChoose: onSetState,
             },
             { label: texts.edit, icon: "edit", onChoose: onEdit },
             "line",
@@ -68,7 +60,7 @@ export function ScheduleCard(props: ScheduleCardProps) {
               label: texts.remove,
               icon: "trash",
               tone: "warn",
-              onChoose: () => setAsking(true),
+              onChoose: () => setIsConfirming(true),
             },
           ]}
         >
@@ -79,13 +71,13 @@ export function ScheduleCard(props: ScheduleCardProps) {
         {prompt}
       </p>
       <FactList
-        all={[
+        facts={[
           [texts.facts.when, timeZone === localTimeZone() ? when : texts.zone(when, timeZone)],
           [texts.facts.next, describeNext(schedule)],
           [
             texts.facts.where,
             "lane" in target ? (
-              revealInvisible(laneName(target.lane, known))
+              revealInvisible(laneName(target.lane, knownNames))
             ) : (
               <SessionTitleLink
                 key="where"
@@ -108,13 +100,13 @@ export function ScheduleCard(props: ScheduleCardProps) {
         ]}
       />
       {recent.length > 1 && <OccurrenceHistory recent={recent} />}
-      {asking && (
+      {isConfirming && (
         <Dialog
           title={texts.removeAsk(title)}
           confirm={texts.remove}
           tone="warn"
           onConfirm={onRemove}
-          onClose={() => setAsking(false)}
+          onClose={() => setIsConfirming(false)}
         >
           <p>{texts.removeLead}</p>
         </Dialog>
@@ -128,13 +120,13 @@ function OccurrenceHistory({ recent }: Pick<ScheduleView, "recent">) {
     <details className="fold">
       <summary>{texts.history(recent.length)}</summary>
       <ol className="schedule-history">
-        {recent.map((each) => (
-          <li key={`${each.occurrence} ${each.at}`}>
-            <span className={isFailedOutcome(each) ? "trouble" : undefined}>
-              {describeOutcome(each)}
+        {recent.map((occurrence) => (
+          <li key={`${occurrence.occurrence} ${occurrence.at}`}>
+            <span className={isFailedOutcome(occurrence) ? "trouble" : undefined}>
+              {describeOutcome(occurrence)}
             </span>{" "}
-            {each.sessionId !== undefined && (
-              <SessionTitleLink id={each.sessionId} title={texts.look} />
+            {occurrence.sessionId !== undefined && (
+              <SessionTitleLink id={occurrence.sessionId} title={texts.openSession} />
             )}
           </li>
         ))}

@@ -20,11 +20,11 @@ const schedule: ScheduleView = {
   recent: [],
 };
 
-test("a schedule that is edited and left as it is asks for what there was", () => {
+test("a schedule that is opened for editing and saved unchanged stays the same", () => {
   const { title, prompt, times, timeZone, missed, target } = schedule;
   const draft = draftFromSchedule(schedule, "2026-11-16");
   expect(draftToBody(draft)).toEqual({
-    kind: "whole",
+    kind: "complete",
     body: { title, prompt, times, timeZone, missed },
   });
   expect(parseTarget(draft.where)).toEqual(target);
@@ -34,33 +34,33 @@ test("a schedule that is edited and left as it is asks for what there was", () =
   });
 });
 
-test("what is not there yet is missed by its name, times are in order and once, a name comes from the prompt", () => {
+test("a draft names what is missing, sorts its times without duplicates, and takes its title from the prompt", () => {
   const empty = emptyDraft("Europe/Berlin", "2026-11-16");
-  const said = {
+  const filled = {
     ...empty,
     prompt: "Look into the harbour log\nand tell me",
     at: ["20:00", "", "08:00", "20:00"],
   };
-  expect(draftToBody(empty)).toEqual({ kind: "missing", what: "prompt" });
-  expect(draftToBody({ ...said, at: [""] })).toEqual({ kind: "missing", what: "times" });
-  expect(draftToBody({ ...said, days: [] })).toEqual({ kind: "missing", what: "days" });
-  expect(draftToBody(said)).toMatchObject({
+  expect(draftToBody(empty)).toEqual({ kind: "missing", field: "prompt" });
+  expect(draftToBody({ ...filled, at: [""] })).toEqual({ kind: "missing", field: "times" });
+  expect(draftToBody({ ...filled, days: [] })).toEqual({ kind: "missing", field: "days" });
+  expect(draftToBody(filled)).toMatchObject({
     body: { title: "Look into the harbour log", times: { at: ["08:00", "20:00"] } },
   });
   expect(parseTarget("own")).toBeNull();
 });
 
-test("when it is due is told in words, and in both zones where they differ", () => {
+test("the next occurrence is described in words, in both time zones if they differ", () => {
   expect(describeTimes(schedule)).toBe("Every Mon, Wed at 08:00 and 20:00");
   expect(describeNext(schedule, "Asia/Tokyo")).not.toContain("here");
   expect(describeNext(schedule, "UTC")).toMatch(/ here, .* in Asia\/Tokyo$/);
   expect(describeNext({ ...schedule, state: "off", nextAt: null })).toBe("Paused");
 });
 
-test("what became of it is told by the clock of its zone, whatever the host calls a refusal", () => {
-  const happened = { occurrence: "2026-11-18T08:00", at: 0 };
-  expect(describeOutcome({ ...happened, outcome: "accepted" })).toMatch(/18.*8:00.*: said$/);
-  expect(describeOutcome({ ...happened, outcome: "history_live" })).toContain("history live");
+test("an outcome is described in the time of its zone, even with an unknown refusal code", () => {
+  const occurrence = { occurrence: "2026-11-18T08:00", at: 0 };
+  expect(describeOutcome({ ...occurrence, outcome: "accepted" })).toMatch(/18.*8:00.*: said$/);
+  expect(describeOutcome({ ...occurrence, outcome: "history_live" })).toContain("history live");
 });
 
 test.each([
@@ -71,7 +71,7 @@ test.each([
   ["telegram:42:g-200:5", "Telegram: Garden club, topic 5"],
   ["webhook:ci:nightly", "Webhook: ci:nightly"],
   ["pigeon:loft", "pigeon: loft"],
-])("the lane %s is called %s", (lane, name) => {
+])("the lane %s is named %s", (lane, name) => {
   const people = [{ person: "7", name: "Ada", state: "allowed" as const, at: 0 }];
   const chats = [{ chat: "-200", name: "Garden club" }];
   expect(laneName(lane as LaneKey, { people, chats })).toBe(name);

@@ -10,7 +10,7 @@ import {
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 export type Weekday = (typeof weekdays)[number];
 
-/** What a form holds: everything that can be chosen, whichever of it counts. */
+/** The values of the form, including those that the chosen kind of repetition ignores. */
 export interface ScheduleDraft {
   readonly prompt: string;
   readonly title: string;
@@ -19,7 +19,7 @@ export interface ScheduleDraft {
   readonly at: readonly string[];
   readonly date: string;
   readonly timeZone: string;
-  /** A lane, a session, or `own` for one that is yet to be made. */
+  /** A lane, a session, or `own` for a session that is yet to be created. */
   readonly where: string;
   readonly missed: "skip" | "once";
 }
@@ -43,32 +43,32 @@ export function emptyDraft(timeZone: string, today: string): ScheduleDraft {
 export function draftFromSchedule(schedule: ScheduleView, today: string): ScheduleDraft {
   const { prompt, title, times, timeZone, target, missed } = schedule;
   const where = "lane" in target ? target.lane : target.sessionId;
-  const said = { ...emptyDraft(timeZone, today), prompt, title, where, missed };
+  const common = { ...emptyDraft(timeZone, today), prompt, title, where, missed };
   return "date" in times
-    ? { ...said, repeat: "once", date: times.date, at: [times.at] }
-    : { ...said, repeat: "weekly", days: times.days, at: times.at };
+    ? { ...common, repeat: "once", date: times.date, at: [times.at] }
+    : { ...common, repeat: "weekly", days: times.days, at: times.at };
 }
 
 export type DraftResult =
-  | { readonly kind: "missing"; readonly what: "prompt" | "days" | "times" }
-  | { readonly kind: "whole"; readonly body: Omit<ScheduleBody, "target"> };
+  | { readonly kind: "missing"; readonly field: "prompt" | "days" | "times" }
+  | { readonly kind: "complete"; readonly body: Omit<ScheduleBody, "target"> };
 
-/** What the host is asked for. It decides; here is told only what is plainly not there yet. */
+/** The body of the request. The host validates it; this only reports what is plainly missing. */
 export function draftToBody(draft: ScheduleDraft): DraftResult {
   const { days, date, timeZone, missed } = draft;
   const prompt = draft.prompt.trim();
-  if (prompt === "") return { kind: "missing", what: "prompt" };
+  if (prompt === "") return { kind: "missing", field: "prompt" };
   const at = [...new Set(draft.at.filter((time) => time !== ""))].toSorted();
   const [first] = at;
   if (first === undefined || (draft.repeat === "once" && date === ""))
-    return { kind: "missing", what: "times" };
+    return { kind: "missing", field: "times" };
   const title = draft.title.trim() === "" ? titleFrom(prompt) : draft.title.trim();
-  const whole = { prompt, title, timeZone: timeZone.trim(), missed };
+  const common = { prompt, title, timeZone: timeZone.trim(), missed };
   if (draft.repeat === "once")
-    return { kind: "whole", body: { ...whole, times: { date, at: first } } };
-  if (days.length === 0) return { kind: "missing", what: "days" };
-  const inOrder = weekdays.filter((day) => days.includes(day));
-  return { kind: "whole", body: { ...whole, times: { days: inOrder, at } } };
+    return { kind: "complete", body: { ...common, times: { date, at: first } } };
+  if (days.length === 0) return { kind: "missing", field: "days" };
+  const ordered = weekdays.filter((day) => days.includes(day));
+  return { kind: "complete", body: { ...common, times: { days: ordered, at } } };
 }
 
 function titleFrom(prompt: string): string {
@@ -76,7 +76,7 @@ function titleFrom(prompt: string): string {
   return line.length <= maxTitleLength ? line : `${line.slice(0, maxTitleLength - 1).trimEnd()}…`;
 }
 
-/** `null`: a session is still to be made for it. */
+/** `null` if a session has to be created first. */
 export function parseTarget(where: string): { lane: LaneKey } | { sessionId: SessionId } | null {
   const session = sessionId.safeParse(where);
   if (session.success) return { sessionId: session.data };

@@ -19,8 +19,8 @@ const timeTexts = strings.schedules;
 const maxTimes = 24;
 
 export function ScheduleTimeFields({ draft, onChange }: ScheduleTimeFieldsProps) {
-  const zones = useId();
-  const known = useMemo(() => Intl.supportedValuesOf("timeZone"), []);
+  const zonesId = useId();
+  const zones = useMemo(() => Intl.supportedValuesOf("timeZone"), []);
   return (
     <>
       <fieldset className="choices">
@@ -55,15 +55,15 @@ export function ScheduleTimeFields({ draft, onChange }: ScheduleTimeFieldsProps)
           {timeTexts.form.zone}
           <input
             className="input"
-            list={zones}
+            list={zonesId}
             spellCheck={false}
             autoComplete="off"
             value={draft.timeZone}
             onChange={(event) => onChange({ timeZone: event.target.value })}
           />
         </label>
-        <datalist id={zones}>
-          {known.map((zone) => (
+        <datalist id={zonesId}>
+          {zones.map((zone) => (
             <option key={zone} value={zone}>
               {zone}
             </option>
@@ -87,8 +87,8 @@ function Days({ draft, onChange }: ScheduleTimeFieldsProps) {
             checked={draft.days.includes(day)}
             onChange={(event) =>
               onChange({
-                days: weekdays.filter((each) =>
-                  each === day ? event.target.checked : draft.days.includes(each),
+                days: weekdays.filter((other) =>
+                  other === day ? event.target.checked : draft.days.includes(other),
                 ),
               })
             }
@@ -103,7 +103,7 @@ function Days({ draft, onChange }: ScheduleTimeFieldsProps) {
 function Times({ draft: { at, repeat }, onChange }: ScheduleTimeFieldsProps) {
   const shown = repeat === "once" ? at.slice(0, 1) : at;
   const change = (index: number, time: string) =>
-    onChange({ at: at.map((each, place) => (place === index ? time : each)) });
+    onChange({ at: at.map((old, other) => (other === index ? time : old)) });
   return (
     <>
       {shown.map((time, index) => (
@@ -123,7 +123,7 @@ function Times({ draft: { at, repeat }, onChange }: ScheduleTimeFieldsProps) {
               className="icon-button small"
               aria-label={timeTexts.form.removeTime(time)}
               title={timeTexts.form.removeTime(time)}
-              onClick={() => onChange({ at: at.filter((_, place) => place !== index) })}
+              onClick={() => onChange({ at: at.filter((_, other) => other !== index) })}
             >
               <Icon name="close" />
             </button>
@@ -151,25 +151,25 @@ interface ScheduleTargetFieldProps {
 }
 
 const targetTexts = strings.schedules.form;
-const maxOffered = 100;
+const maxListedSessions = 100;
 
-/** In a conversation of its own, in one that there is, or in a chat that hears the answer. */
+/** The target: a new conversation, an existing one, or a chat that gets the answer. */
 export function ScheduleTargetField({
   draft: { where },
   chats,
   onChange,
 }: ScheduleTargetFieldProps) {
   const { client } = useApp();
-  const [read] = useHostQuery(() => client.listSessions({ query: { limit: maxOffered } }));
-  const sessions = read.kind === "read" ? read.value.sessions : [];
+  const [query] = useHostQuery(() => client.listSessions({ query: { limit: maxListedSessions } }));
+  const sessions = query.kind === "loaded" ? query.value.sessions : [];
   const lanes = chats.lanes.map(({ lane }) => lane);
   const chosen = parseTarget(where);
-  // What was chosen long ago is offered still.
-  const elsewhere =
+  // The chosen session may be older than the listed ones.
+  const unlisted =
     chosen !== null && "sessionId" in chosen && !sessions.some(({ id }) => id === chosen.sessionId)
       ? [chosen.sessionId]
       : [];
-  const titleOfOther = useSessionTitles(elsewhere);
+  const titleOf = useSessionTitles(unlisted);
   if (chosen !== null && "lane" in chosen && !lanes.includes(chosen.lane)) lanes.push(chosen.lane);
   return (
     <label className="field">
@@ -190,9 +190,9 @@ export function ScheduleTargetField({
           </optgroup>
         )}
         <optgroup label={targetTexts.conversations}>
-          {elsewhere.map((id) => (
+          {unlisted.map((id) => (
             <option key={id} value={id}>
-              {titleOfOther(id)}
+              {titleOf(id)}
             </option>
           ))}
           {sessions.map((session) => (

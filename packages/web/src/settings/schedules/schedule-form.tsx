@@ -25,8 +25,8 @@ const texts = strings.schedules;
 
 function today(): string {
   const now = new Date();
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  const twoDigits = (part: number) => String(part).padStart(2, "0");
+  return `${now.getFullYear()}-${twoDigits(now.getMonth() + 1)}-${twoDigits(now.getDate())}`;
 }
 
 export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleFormProps) {
@@ -36,7 +36,7 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
   const [trouble, setTrouble] = useState<string | null>(null);
   const [saving, setSaving] = useState(false);
   const save = useSaveSchedule(schedule);
-  const change = (part: Partial<ScheduleDraft>) => setDraft((old) => ({ ...old, ...part }));
+  const change = (patch: Partial<ScheduleDraft>) => setDraft((old) => ({ ...old, ...patch }));
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -49,7 +49,7 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
 
   return (
     <form
-      className="provider schedule-form"
+      className="settings-card schedule-form"
       aria-label={schedule === null ? texts.form.new : texts.form.edit}
       onSubmit={(event) => void submit(event)}
     >
@@ -59,7 +59,7 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
           className="input"
           rows={3}
           maxLength={4_000}
-          // It opens because somebody asked for it.
+          // The form opens only on request, so moving the focus into it is expected.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
           placeholder={texts.form.promptHint}
@@ -110,26 +110,26 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
   );
 }
 
-/** Asks the host; a sentence says why it was not taken. */
+/** Resolves to the saved schedule, or to a sentence that says why it was refused. */
 function useSaveSchedule(schedule: ScheduleView | null) {
   const { client } = useApp();
-  /** A conversation that was made for a schedule which was then refused is there for the next try. */
-  const made = useRef<ReturnType<typeof parseTarget>>(null);
+  /** If the host refuses the schedule, the next attempt reuses the session that was created for it. */
+  const createdTarget = useRef<ReturnType<typeof parseTarget>>(null);
 
   return async function save(draft: ScheduleDraft): Promise<ScheduleView | string> {
-    const drafted = draftToBody(draft);
-    if (drafted.kind === "missing") return texts.missing[drafted.what];
-    let target = parseTarget(draft.where) ?? made.current;
+    const result = draftToBody(draft);
+    if (result.kind === "missing") return texts.missing[result.field];
+    let target = parseTarget(draft.where) ?? createdTarget.current;
     if (target === null) {
-      const session = await client.createSession({ body: { title: drafted.body.title } });
+      const session = await client.createSession({ body: { title: result.body.title } });
       if (!session.ok) return describeRefusal(session.error);
-      target = made.current = { sessionId: session.value.session.id };
+      target = createdTarget.current = { sessionId: session.value.session.id };
     }
-    const body = { ...drafted.body, target };
-    const result =
+    const body = { ...result.body, target };
+    const saved =
       schedule === null
         ? await client.createSchedule({ body })
         : await client.changeSchedule({ params: { id: schedule.id }, body });
-    return result.ok ? result.value.schedule : describeRefusal(result.error);
+    return saved.ok ? saved.value.schedule : describeRefusal(saved.error);
   };
 }

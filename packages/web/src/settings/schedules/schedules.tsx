@@ -13,28 +13,28 @@ import { useSessionTitles } from "../use-titles.ts";
 const texts = strings.schedules;
 const noGateway: KnownNames & Pick<GatewayView, "lanes"> = { people: [], lanes: [] };
 
-/** Prompts that are said by themselves: when, where, what became of them, and everything that can be done to them. */
+/** The list of scheduled prompts, with everything that can be done to them. */
 export function ScheduleSettings() {
   const { client, toasts } = useApp();
-  const [read, again, learn] = useHostQuery(() => client.listSchedules());
+  const [query, refetch, update] = useHostQuery(() => client.listSchedules());
   const [gateway] = useHostQuery(() => client.readGateway());
   const [edited, setEdited] = useState<ScheduleId | "new" | null>(null);
-  useInterval(5_000, again);
-  const schedules = read.kind === "read" ? read.value.schedules : [];
+  useInterval(5_000, refetch);
+  const schedules = query.kind === "loaded" ? query.value.schedules : [];
   const titleOfSession = useSessionTitles(schedules.flatMap(sessionsOf));
-  const chats = gateway.kind === "read" ? gateway.value : noGateway;
+  const chats = gateway.kind === "loaded" ? gateway.value : noGateway;
 
   function show(schedule: ScheduleView): void {
-    learn(({ schedules: old }) => ({
+    update(({ schedules: old }) => ({
       schedules: old.some(({ id }) => id === schedule.id)
-        ? old.map((each) => (each.id === schedule.id ? schedule : each))
+        ? old.map((other) => (other.id === schedule.id ? schedule : other))
         : [...old, schedule],
     }));
   }
-  async function settle<T>(asked: Promise<Result<T>>, done: string): Promise<T | null> {
-    const result = await asked;
-    toasts.show(result.ok ? done : problemText(result.error));
-    if (!result.ok) again();
+  async function settle<T>(request: Promise<Result<T>>, message: string): Promise<T | null> {
+    const result = await request;
+    toasts.show(result.ok ? message : problemText(result.error));
+    if (!result.ok) refetch();
     return result.ok ? result.value : null;
   }
 
@@ -42,7 +42,7 @@ export function ScheduleSettings() {
     const ran = await settle(client.runSchedule({ params: { id } }), texts.ran);
     if (ran !== null) show(ran.schedule);
   }
-  async function turn({ id, state }: ScheduleView): Promise<void> {
+  async function toggleState({ id, state }: ScheduleView): Promise<void> {
     const body = { state: state === "on" ? "off" : "on" } as const;
     const result = await client.changeSchedule({ params: { id }, body });
     if (result.ok) show(result.value.schedule);
@@ -51,7 +51,7 @@ export function ScheduleSettings() {
   async function remove(id: ScheduleId): Promise<void> {
     const removed = await settle(client.removeSchedule({ params: { id } }), texts.removed);
     if (removed !== null)
-      learn(({ schedules: old }) => ({ schedules: old.filter((each) => each.id !== id) }));
+      update(({ schedules: old }) => ({ schedules: old.filter((other) => other.id !== id) }));
   }
 
   const form = (schedule: ScheduleView | null) => (
@@ -69,7 +69,7 @@ export function ScheduleSettings() {
   );
 
   return (
-    <SettingsGroup title={texts.title} hint={texts.hint} read={read}>
+    <SettingsGroup title={texts.title} hint={texts.hint} query={query}>
       {() => (
         <>
           {edited === "new" ? (
@@ -83,7 +83,7 @@ export function ScheduleSettings() {
           {schedules.length === 0 && edited !== "new" && (
             <p className="quiet">{`${texts.none} ${texts.noneLead}`}</p>
           )}
-          <ul className="providers">
+          <ul className="settings-cards">
             {schedules.map((schedule) =>
               edited === schedule.id ? (
                 <li key={schedule.id}>{form(schedule)}</li>
@@ -94,7 +94,7 @@ export function ScheduleSettings() {
                   knownNames={chats}
                   titleOfSession={titleOfSession}
                   onRun={() => void run(schedule.id)}
-                  onSetState={() => void turn(schedule)}
+                  onSetState={() => void toggleState(schedule)}
                   onEdit={() => setEdited(schedule.id)}
                   onRemove={() => void remove(schedule.id)}
                 />

@@ -11,7 +11,7 @@ export interface Upload {
   readonly key: number;
   readonly name: string;
   /** From 0 to 1. */
-  readonly sent: number;
+  readonly progress: number;
 }
 
 export interface Uploads {
@@ -26,31 +26,33 @@ interface UploadHandlers {
   readonly onFailed: (name: string) => void;
 }
 
-/** Files on their way to the host. One that has arrived is an attachment; one that is broken off leaves nothing there. */
-export function useUploads(baseUrl: string, ends: UploadHandlers): Uploads {
+/** Uploads to the host. A finished one becomes an attachment; an aborted one leaves nothing on the host. */
+export function useUploads(baseUrl: string, handlers: UploadHandlers): Uploads {
   const [running, setRunning] = useState<readonly Upload[]>([]);
-  const stops = useRef(new Map<number, AbortController>());
-  const last = useRef(0);
-  const end = useRef(ends);
+  const abortControllers = useRef(new Map<number, AbortController>());
+  const lastKey = useRef(0);
+  const latestHandlers = useRef(handlers);
   useEffect(() => {
-    end.current = ends;
-  }, [ends]);
+    latestHandlers.current = handlers;
+  }, [handlers]);
 
-  const upload = useCallback(
+  const startUpload = useCallback(
     async (file: File): Promise<void> => {
-      const key = ++last.current;
-      const stop = new AbortController();
-      stops.current.set(key, stop);
-      setRunning((all) => [...all, { key, name: file.name, sent: 0 }]);
-      const onProgress = (sent: number): void =>
-        setRunning((all) => all.map((each) => (each.key === key ? { ...each, sent } : each)));
+      const key = ++lastKey.current;
+      const aborting = new AbortController();
+      abortControllers.current.set(key, aborting);
+      setRunning((all) => [...all, { key, name: file.name, progress: 0 }]);
+      const onProgress = (progress: number): void =>
+        setRunning((all) =>
+          all.map((upload) => (upload.key === key ? { ...upload, progress } : upload)),
+        );
       const client = createClient({ baseUrl, fetch: fetchWithProgress(onProgress) });
-      const asked = { body: file, mediaType: file.type };
-      const result = await client.putBlob(asked, { signal: stop.signal });
-      stops.current.delete(key);
-      setRunning((all) => all.filter((each) => each.key !== key));
-      if (result.ok) end.current.onDone(attachmentOf(file, result.value));
-      else if (!stop.signal.aborted) end.current.onFailed(file.name);
+      const request = { body: file, mediaType: file.type };
+      const result = await client.putBlob(request, { signal: aborting.signal });
+      abortControllers.current.delete(key);
+      setRunning((all) => all.filter((upload) => upload.key !== key));
+      if (result.ok) latestHandlers.current.onDone(attachmentOf(file, result.value));
+      else if (!aborting.signal.aborted) latestHandlers.current.onFailed(file.name);
     },
     [baseUrl],
   );
@@ -59,10 +61,10 @@ export function useUploads(baseUrl: string, ends: UploadHandlers): Uploads {
     running,
     add(files) {
       for (const file of files)
-        if (file.size > maxFileBytes) end.current.onTooLarge(file.name);
-        else void upload(file);
+        if (file.size > maxFileBytes) latestHandlers.current.onTooLarge(file.name);
+        else void startUpload(file);
     },
-    stop: (key) => stops.current.get(key)?.abort(),
+    stop: (key) => abortControllers.current.get(key)?.abort(),
   };
 }
 
@@ -78,8 +80,8 @@ function attachmentOf(
     : { type: "file", blobId, mediaType, name, size };
 }
 
-/** `fetch` says nothing of how much has been sent; the older way does. */
-function fetchWithProgress(onProgress: (sent: number) => void): Fetch {
+/** By XMLHttpRequest, because `fetch` reports no upload progress. */
+function fetchWithProgress(onProgress: (progress: number) => void): Fetch {
   return (url, init) =>
     new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
@@ -95,7 +97,7 @@ function fetchWithProgress(onProgress: (sent: number) => void): Fetch {
         resolve(new Response(body, { status: request.status, headers: { "content-type": type } }));
       });
       request.addEventListener("error", () => reject(new Error("The connection was lost.")));
-      request.addEventListener("abort", () => reject(new Error("It was broken off.")));
+      request.addEventListener("abort", () => reject(new Error("The upload was aborted.")));
       init.signal?.addEventListener("abort", () => request.abort());
       request.send(init.body as Blob);
     });
@@ -108,30 +110,30 @@ interface AttachmentChipsProps {
   readonly onStop: (key: number) => void;
 }
 
-/** What will go with the message, and what is still on its way. */
+/** The draft's attachments and running uploads. */
 export function AttachmentChips({ attachments, uploads, onRemove, onStop }: AttachmentChipsProps) {
   if (attachments.length === 0 && uploads.length === 0) return null;
   return (
     <ul className="chips">
-      {attachments.map((each) => {
-        const name = each.name ?? strings.talk.label;
+      {attachments.map((attachment) => {
+        const name = attachment.name ?? strings.talk.label;
         return (
-          <li key={each.blobId} className="chip">
-            {each.type === "image" ? (
-              <img src={blobHref(each.blobId)} alt="" />
+          <li key={attachment.blobId} className="chip">
+            {attachment.type === "image" ? (
+              <img src={blobHref(attachment.blobId)} alt="" />
             ) : (
               <Icon name="file" />
             )}
             <span>{name}</span>
-            <RemoveButton name={name} onRemove={() => onRemove(each.blobId)} />
+            <RemoveButton name={name} onRemove={() => onRemove(attachment.blobId)} />
           </li>
         );
       })}
-      {uploads.map(({ key, name, sent }) => (
+      {uploads.map(({ key, name, progress }) => (
         <li key={key} className="chip">
           <progress
-            value={sent}
-            aria-label={strings.composer.uploading(name, Math.round(sent * 100))}
+            value={progress}
+            aria-label={strings.composer.uploading(name, Math.round(progress * 100))}
           />
           <span>{name}</span>
           <RemoveButton name={name} onRemove={() => onStop(key)} />

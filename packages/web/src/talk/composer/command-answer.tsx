@@ -7,7 +7,7 @@ import { formatMoment } from "../../ui/format-time.ts";
 import { strings } from "../../strings/strings.ts";
 import { BackgroundProcesses } from "../run-status.tsx";
 
-/** What a command answered with that is worth reading. What it changed, the page shows anyway. */
+/** Answers that are shown in a dialog. Changes show up in the page anyway. */
 export type ShownAnswer = Extract<
   CommandAnswer,
   {
@@ -47,13 +47,13 @@ export function AnswerDialog({ answer, onClose }: { answer: ShownAnswer; onClose
   return (
     <Dialog title={strings.command.title[answer.kind]} onClose={onClose}>
       <div className="answer">
-        <AnswerBody answer={answer} onLeave={onClose} />
+        <AnswerBody answer={answer} onClose={onClose} />
       </div>
     </Dialog>
   );
 }
 
-function AnswerBody({ answer, onLeave }: { answer: ShownAnswer; onLeave: () => void }) {
+function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => void }) {
   const { router } = useApp();
   switch (answer.kind) {
     case "help":
@@ -69,12 +69,12 @@ function AnswerBody({ answer, onLeave }: { answer: ShownAnswer; onLeave: () => v
         <p className="quiet">{strings.sessions.noHits}</p>
       ) : (
         <ChoiceList
-          all={answer.sessions.map((session) => ({
+          choices={answer.sessions.map((session) => ({
             key: session.id,
             text: sessionTitle(session),
             onChoose: () => router.go({ kind: "session", id: session.id, at: null }),
           }))}
-          onLeave={onLeave}
+          onClose={onClose}
         />
       );
     case "hits":
@@ -82,12 +82,12 @@ function AnswerBody({ answer, onLeave }: { answer: ShownAnswer; onLeave: () => v
         <p className="quiet">{strings.sessions.noHits}</p>
       ) : (
         <ChoiceList
-          all={answer.hits.map(({ sessionId, seq, snippet }) => ({
+          choices={answer.hits.map(({ sessionId, seq, snippet }) => ({
             key: `${sessionId} ${seq}`,
             text: snippet,
             onChoose: () => router.go({ kind: "session", id: sessionId, at: seq }),
           }))}
-          onLeave={onLeave}
+          onClose={onClose}
         />
       );
     case "model":
@@ -140,7 +140,7 @@ function AnswerBody({ answer, onLeave }: { answer: ShownAnswer; onLeave: () => v
         </ol>
       );
     case "processes":
-      return <BackgroundProcesses all={answer.processes} />;
+      return <BackgroundProcesses processes={answer.processes} />;
     case "inbox":
       return answer.inbox.length === 0 ? (
         <p className="quiet">{strings.command.nothingWaits}</p>
@@ -173,16 +173,22 @@ interface AnswerChoice {
   readonly onChoose: () => void;
 }
 
-function ChoiceList({ all, onLeave }: { all: readonly AnswerChoice[]; onLeave: () => void }) {
+function ChoiceList({
+  choices,
+  onClose,
+}: {
+  choices: readonly AnswerChoice[];
+  onClose: () => void;
+}) {
   return (
     <ul>
-      {all.map(({ key, text, onChoose }) => (
+      {choices.map(({ key, text, onChoose }) => (
         <li key={key}>
           <button
             type="button"
             className="menu-item"
             onClick={() => {
-              onLeave();
+              onClose();
               onChoose();
             }}
           >

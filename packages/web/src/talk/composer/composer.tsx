@@ -22,13 +22,13 @@ import type { MessageContent } from "../store/unsent-messages.ts";
 
 interface ComposerProps {
   readonly draftName: string;
-  /** Whether a run goes on: then a message says what it does to it. */
+  /** During a run the composer offers the mode of the next message. */
   readonly isRunning: boolean;
   readonly onSend: (content: MessageContent) => void | Promise<boolean>;
-  /** Resolves to whether it was done; what was not stays in the field. */
+  /** Resolves to whether it succeeded; otherwise the text returns to the field. */
   readonly onCommand: (invocation: Invocation) => Promise<boolean>;
   readonly onStop: (() => void) | null;
-  /** Beside the button for files. */
+  /** Rendered beside the attach button. */
   readonly children?: ReactNode;
 }
 
@@ -45,106 +45,107 @@ export function Composer({
   const { toasts } = useApp();
   const [draft, setDraft] = useDraft(draftName);
   const [mode, setMode] = useState<InputMode>("queue");
-  const [isOver, setIsOver] = useState(false);
+  const [isDragOver, setIsDragOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const uploads = useUploads(new URL(".", document.baseURI).href, {
     onDone: (attachment) =>
-      setDraft((now) => ({ ...now, attachments: [...now.attachments, attachment] })),
+      setDraft((old) => ({ ...old, attachments: [...old.attachments, attachment] })),
     onTooLarge: (name) => toasts.show(strings.composer.tooLarge(name)),
     onFailed: (name) => toasts.show(strings.composer.uploadFailed(name)),
   });
-  const suggested = suggestionsFor(draft.text);
-  const [chosen, setChosen] = useState(0);
+  const suggestions = suggestionsFor(draft.text);
+  const [selectedIndex, setSelectedIndex] = useState(0);
   const listId = useId();
   const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;
   const canSend = !isEmpty && uploads.running.length === 0;
 
   useEffect(() => {
-    // On a screen with a keyboard of its own the words can be typed at once.
+    // On a touch screen the focus would open the on-screen keyboard.
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
 
   async function send(): Promise<void> {
     if (!canSend) return;
-    const before = draft;
-    const typed = parseInput(draft.text);
-    if (typed.kind === "unknown")
-      return toasts.show(strings.composer.unknown(typed.name, typed.nearest));
-    if (typed.kind === "misused") return toasts.show(typed.sentence);
-    if (typed.kind === "command" && draft.attachments.length === 0) {
+    const sentDraft = draft;
+    const input = parseInput(draft.text);
+    if (input.kind === "unknown")
+      return toasts.show(strings.composer.unknown(input.name, input.nearest));
+    if (input.kind === "misused") return toasts.show(input.sentence);
+    if (input.kind === "command" && draft.attachments.length === 0) {
       setDraft(() => emptyDraft);
-      if (!(await onCommand(typed.invocation))) setDraft(() => before);
+      if (!(await onCommand(input.invocation))) setDraft(() => sentDraft);
       return;
     }
-    const text = typed.kind === "message" ? typed.text : draft.text;
+    const text = input.kind === "message" ? input.text : draft.text;
     setDraft(() => emptyDraft);
-    const isTaken = await onSend({ ...before, text, mode: isRunning ? mode : "queue" });
-    if (isTaken === false) setDraft(() => before);
+    const isAccepted = await onSend({ ...sentDraft, text, mode: isRunning ? mode : "queue" });
+    if (isAccepted === false) setDraft(() => sentDraft);
     setMode("queue");
   }
-  function key(event: KeyboardEvent): void {
-    if (suggested.length > 0 && moveThrough(event)) return event.preventDefault();
+  function onKeyDown(event: KeyboardEvent): void {
+    if (suggestions.length > 0 && handleSuggestionKey(event)) return event.preventDefault();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     void send();
   }
   /** Whether the key was for the suggestions. */
-  function moveThrough(event: KeyboardEvent): boolean {
+  function handleSuggestionKey(event: KeyboardEvent): boolean {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const wanted = suggested[chosen % suggested.length];
-    if (step !== undefined) setChosen((now) => (now + step + suggested.length) % suggested.length);
-    else if (event.key === "Escape") setDraft((now) => ({ ...now, text: "" }));
-    else if ((event.key === "Tab" || event.key === "Enter") && wanted !== undefined) {
-      setDraft((now) => ({ ...now, text: wanted.text }));
-      setChosen(0);
+    const suggestion = suggestions[selectedIndex % suggestions.length];
+    if (step !== undefined)
+      setSelectedIndex((old) => (old + step + suggestions.length) % suggestions.length);
+    else if (event.key === "Escape") setDraft((old) => ({ ...old, text: "" }));
+    else if ((event.key === "Tab" || event.key === "Enter") && suggestion !== undefined) {
+      setDraft((old) => ({ ...old, text: suggestion.text }));
+      setSelectedIndex(0);
     } else return false;
     return true;
   }
-  function take(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
-    setIsOver(false);
+  function addFiles(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
+    setIsDragOver(false);
     if (data === null || data.files.length === 0) return;
     event.preventDefault();
     uploads.add(data.files);
   }
 
   return (
-    // Files may be dropped anywhere on it; by keyboard there is the button.
+    // Files can be dropped anywhere on the form; keyboard users have the attach button.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
-      className={`composer${isOver ? " over" : ""}`}
+      className={`composer${isDragOver ? " drag-over" : ""}`}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
       }}
       onDragOver={(event) => {
         event.preventDefault();
-        setIsOver(true);
+        setIsDragOver(true);
       }}
-      onDragLeave={() => setIsOver(false)}
-      onDrop={(event) => take(event, event.dataTransfer)}
+      onDragLeave={() => setIsDragOver(false)}
+      onDrop={(event) => addFiles(event, event.dataTransfer)}
     >
       <AttachmentChips
         attachments={draft.attachments}
         uploads={uploads.running}
         onRemove={(blobId) =>
-          setDraft((now) => ({
-            ...now,
-            attachments: now.attachments.filter((each) => each.blobId !== blobId),
+          setDraft((old) => ({
+            ...old,
+            attachments: old.attachments.filter((attachment) => attachment.blobId !== blobId),
           }))
         }
         onStop={uploads.stop}
       />
-      {suggested.length > 0 && (
+      {suggestions.length > 0 && (
         <Listbox
           id={listId}
           label={strings.composer.commands}
-          all={suggested}
-          chosen={chosen % suggested.length}
+          items={suggestions}
+          selected={selectedIndex % suggestions.length}
           keyOf={({ text }) => text}
           renderItem={renderSuggestion}
-          onChoose={({ text }) => {
-            setDraft((now) => ({ ...now, text }));
+          onSelect={({ text }) => {
+            setDraft((old) => ({ ...old, text }));
             field.current?.focus();
           }}
         />
@@ -152,17 +153,17 @@ export function Composer({
       <textarea
         ref={field}
         aria-label={strings.composer.label}
-        aria-controls={suggested.length > 0 ? listId : undefined}
+        aria-controls={suggestions.length > 0 ? listId : undefined}
         aria-activedescendant={
-          suggested.length > 0 ? optionId(listId, chosen % suggested.length) : undefined
+          suggestions.length > 0 ? optionId(listId, selectedIndex % suggestions.length) : undefined
         }
         placeholder={isRunning ? strings.composer.placeholderBusy : strings.composer.placeholder}
         rows={1}
         dir="auto"
         value={draft.text}
-        onChange={(event) => setDraft((now) => ({ ...now, text: event.target.value }))}
-        onKeyDown={key}
-        onPaste={(event) => take(event, event.clipboardData)}
+        onChange={(event) => setDraft((old) => ({ ...old, text: event.target.value }))}
+        onKeyDown={onKeyDown}
+        onPaste={(event) => addFiles(event, event.clipboardData)}
       />
       <div className="composer-foot">
         <button
@@ -186,7 +187,7 @@ export function Composer({
           }}
         />
         {children}
-        <span className="spread" />
+        <span className="spacer" />
         {isRunning && <ModeMenu mode={mode} onChoose={setMode} />}
         {onStop !== null && (
           <button type="button" className="button stop" onClick={onStop}>
@@ -221,14 +222,14 @@ function ModeMenu({ mode, onChoose }: { mode: InputMode; onChoose: (mode: InputM
   return (
     <Menu
       label={strings.composer.modeLabel}
-      shown={strings.composer.mode[mode]}
+      visibleLabel={strings.composer.mode[mode]}
       className="button plain"
-      items={modes.map((each) => ({
-        label: strings.composer.mode[each],
-        hint: strings.composer.modeHint[each],
-        icon: each,
-        checked: each === mode,
-        onChoose: () => onChoose(each),
+      items={modes.map((option) => ({
+        label: strings.composer.mode[option],
+        hint: strings.composer.modeHint[option],
+        icon: option,
+        checked: option === mode,
+        onChoose: () => onChoose(option),
       }))}
     >
       <Icon name={mode} />

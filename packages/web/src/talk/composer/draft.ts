@@ -11,20 +11,20 @@ export interface Draft {
 const storedDraft = z.object({ text: z.string(), attachments: z.array(attachment) });
 export const emptyDraft: Draft = { text: "", attachments: [] };
 
-/** What was begun and not sent. It survives a reload; whoever shows another one mounts the component anew. */
-export function useDraft(name: string): [Draft, (change: (draft: Draft) => Draft) => void] {
+/** An unsent message, which survives a reload. To show another draft, mount the component again. */
+export function useDraft(name: string): [Draft, (update: (draft: Draft) => Draft) => void] {
   const key = `draft:${name}`;
   const [draft, setDraft] = useState(() => readStored(key, storedDraft) ?? emptyDraft);
-  // Two files may arrive between two drawings: each is added to what the other has left.
+  // Two uploads may finish between two renders: each change builds on the latest draft, not the rendered one.
   const latest = useRef(draft);
-  const change = useCallback(
-    (by: (draft: Draft) => Draft) => {
-      const next = by(latest.current);
+  const changeDraft = useCallback(
+    (update: (draft: Draft) => Draft) => {
+      const next = update(latest.current);
       latest.current = next;
       writeStored(key, next.text === "" && next.attachments.length === 0 ? null : next);
       setDraft(next);
     },
     [key],
   );
-  return [draft, change];
+  return [draft, changeDraft];
 }

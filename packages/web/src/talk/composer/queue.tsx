@@ -18,14 +18,14 @@ const modeTexts = {
   interrupt: strings.queue.next,
 } as const;
 
-/** What was said while a run goes on, in the order in which it will be answered. */
+/** Messages sent during a run, in the order in which they will be answered. */
 export function Queue({ pending, store }: QueueProps) {
   if (pending.length === 0) return null;
   return (
     <ul className="queue" aria-label={strings.queue.label}>
-      {pending.map((each) => (
-        <li key={pendingKey(each)}>
-          <PendingView pending={each} store={store} />
+      {pending.map((item) => (
+        <li key={pendingKey(item)}>
+          <PendingView pending={item} store={store} />
         </li>
       ))}
     </ul>
@@ -52,7 +52,7 @@ function QueuedItem({ item }: { item: InboxItem }) {
       <div className="queued-foot">
         <Icon name={item.mode} />
         <span>{modeTexts[item.mode]}</span>
-        <span className="spread" />
+        <span className="spacer" />
         {!isContinuation && (
           <SmallButton label={strings.queue.edit} icon="edit" onClick={() => setEditing(true)} />
         )}
@@ -86,7 +86,7 @@ function SendingItem({ message, store }: { message: UnsentMessage; store: Unsent
       <div className="queued-foot">
         <Icon name={hasFailed ? "warning" : "clock"} />
         <span>{hasFailed ? (reason ?? strings.queue.unsent) : strings.queue.sending}</span>
-        <span className="spread" />
+        <span className="spacer" />
         {hasFailed && (
           <>
             <button type="button" className="button" onClick={() => store.retry(clientId)}>

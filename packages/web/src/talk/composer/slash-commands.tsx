@@ -12,7 +12,7 @@ import { strings } from "../../strings/strings.ts";
 import { AnswerDialog, isShownAnswer, type ShownAnswer } from "./command-answer.tsx";
 
 export interface Suggestion {
-  /** The whole text that it would make. */
+  /** The text of the field if it is chosen. */
   readonly text: string;
   readonly usage: string;
   readonly help: string;
@@ -20,7 +20,7 @@ export interface Suggestion {
 
 const maxSuggestions = 8;
 
-/** How what is being typed may go on, while it looks like a command. */
+/** Completions of what is being typed, while it looks like a command. */
 export function suggestionsFor(typed: string): readonly Suggestion[] {
   if (!typed.startsWith("/") || typed.includes("\n")) return [];
   const values = completeInput(typed).values.filter((text) => text !== typed);
@@ -28,55 +28,55 @@ export function suggestionsFor(typed: string): readonly Suggestion[] {
     const command = findCommand(text.slice(1).split(/\s/, 1)[0] ?? "");
     const usage = command === undefined ? text : commandUsage(command);
     const takesMore = command !== undefined && command.takes.kind !== "nothing";
-    const isWhole = text.includes(" ") || !takesMore;
-    return { text: isWhole ? text : `${text} `, usage, help: command?.help ?? "" };
+    const isComplete = text.includes(" ") || !takesMore;
+    return { text: isComplete ? text : `${text} `, usage, help: command?.help ?? "" };
   });
 }
 
 export interface SlashCommands {
   readonly run: (invocation: Invocation) => Promise<boolean>;
-  /** What the last one had to say. */
+  /** The dialog with the answer of the last command, if it has one. */
   readonly answer: ReactNode;
 }
 
-/** The slash commands of every surface, carried out here as everywhere: through the client alone. */
+/** Runs slash commands through the client, as every front end does. */
 export function useSlashCommands(sessionId: SessionId | null): SlashCommands {
   const { client, router, toasts, list } = useApp();
   const [answer, setAnswer] = useState<ShownAnswer | null>(null);
 
-  function show(given: CommandAnswer): boolean {
-    if (isShownAnswer(given)) {
-      setAnswer(given);
+  function show(received: CommandAnswer): boolean {
+    if (isShownAnswer(received)) {
+      setAnswer(received);
       return true;
     }
-    switch (given.kind) {
+    switch (received.kind) {
       case "moved":
         list.changed();
-        router.go({ kind: "session", id: given.session.id, at: null });
+        router.go({ kind: "session", id: received.session.id, at: null });
         return true;
       case "document":
-        saveText(given.text, given.name);
+        saveText(received.text, received.name);
         return true;
       case "changed":
         list.changed();
-        toasts.show(strings.command.changed[given.what]);
+        toasts.show(strings.command.changed[received.what]);
         return true;
       case "compacting":
-        toasts.show(strings.history[given.outcome === "started" ? "compacting" : "deferred"]);
+        toasts.show(strings.history[received.outcome === "started" ? "compacting" : "deferred"]);
         return true;
       case "sent":
       case "stopped":
         return true;
       case "refused":
-        toasts.show(given.sentence);
+        toasts.show(received.sentence);
         return false;
     }
   }
 
   return {
     async run(invocation) {
-      const place = { client, sessionId, key: crypto.randomUUID(), now: Date.now };
-      return show(await executeCommand(place, invocation));
+      const context = { client, sessionId, key: crypto.randomUUID(), now: Date.now };
+      return show(await executeCommand(context, invocation));
     },
     answer: answer && <AnswerDialog answer={answer} onClose={() => setAnswer(null)} />,
   };

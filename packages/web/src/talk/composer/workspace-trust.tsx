@@ -7,7 +7,7 @@ import { strings } from "../../strings/strings.ts";
 
 type TrustDecision = "trusted" | "refused";
 
-/** What the workspace says to agents. Nobody is told before a person has read these very words and said so. */
+/** The workspace's instructions to agents. The model gets them only after a person has trusted exactly this text. */
 function useWorkspaceTrust(id: SessionId) {
   const { client, toasts } = useApp();
   const [view, setView] = useState<WorkspaceView | null>(null);
@@ -24,59 +24,59 @@ function useWorkspaceTrust(id: SessionId) {
     if (hash === undefined) return;
     const result = await client.trustWorkspace({ params, body: { hash, decision } });
     toasts.show(result.ok ? strings.workspace[decision] : problemText(result.error));
-    // Refused because the words have changed: then these are to be read.
-    const now = result.ok ? result : await client.readWorkspace({ params });
-    if (now.ok) setView(now.value);
+    // The host refuses a decision on outdated text: show the current text instead.
+    const current = result.ok ? result : await client.readWorkspace({ params });
+    if (current.ok) setView(current.value);
   }
   return { view, decide };
 }
 
-/** Asks once, above the field, while nobody has decided. */
+/** Asks above the composer until somebody has decided. */
 export function WorkspaceQuestion({ id }: { id: SessionId }) {
   const { view, decide } = useWorkspaceTrust(id);
   const instructions = view?.instructions ?? null;
   if (instructions === null || view?.trust !== "undecided") return null;
-  const w = strings.workspace;
+  const t = strings.workspace;
   return (
-    <section className="strip card attention" aria-label={w.title(instructions.file)}>
+    <section className="strip card attention" aria-label={t.title(instructions.file)}>
       <Icon name="file" />
       <div>
-        <h3>{w.title(instructions.file)}</h3>
-        <p className="quiet">{w.lead}</p>
+        <h3>{t.title(instructions.file)}</h3>
+        <p className="quiet">{t.lead}</p>
         <WorkspaceText text={instructions.text} />
       </div>
       <div className="row">
         <button type="button" className="button primary" onClick={() => void decide("trusted")}>
-          {w.trust}
+          {t.trust}
         </button>
         <button type="button" className="button" onClick={() => void decide("refused")}>
-          {w.refuse}
+          {t.refuse}
         </button>
       </div>
     </section>
   );
 }
 
-/** Where it was decided, and can be decided otherwise. */
+/** Shows the decision, and lets it be changed. */
 export function WorkspaceTrust({ id }: { id: SessionId }) {
   const { view, decide } = useWorkspaceTrust(id);
   const instructions = view?.instructions ?? null;
   if (view === null || instructions === null) return null;
-  const w = strings.workspace;
+  const t = strings.workspace;
   return (
-    <section className="settings-part">
-      <h3>{w.instructions}</h3>
-      <p className="quiet">{`${instructions.file}. ${w.state[view.trust]}`}</p>
+    <section className="settings-section">
+      <h3>{t.instructions}</h3>
+      <p className="quiet">{`${instructions.file}. ${t.state[view.trust]}`}</p>
       <WorkspaceText text={instructions.text} />
       <div className="row">
         {view.trust !== "trusted" && (
           <button type="button" className="button" onClick={() => void decide("trusted")}>
-            {w.trust}
+            {t.trust}
           </button>
         )}
         {view.trust !== "refused" && (
           <button type="button" className="button" onClick={() => void decide("refused")}>
-            {w.refuse}
+            {t.refuse}
           </button>
         )}
       </div>

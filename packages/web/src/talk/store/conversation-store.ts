@@ -8,7 +8,6 @@ import {
   type SessionState,
 } from "@holdfast/client";
 import { type RunId, type Seq, type SessionId, type StreamStatus } from "@holdfast/protocol";
-
 import {
   firstOrderedSeq,
   type DetachedRange,
@@ -19,10 +18,10 @@ import {
   type VisibleRange,
 } from "./entry-ranges.ts";
 
-/** What the page knows of one conversation: what the reducer says, and which stretch of it is looked at. */
+/** One conversation as the page holds it: the reducer's state, and which range of its entries is shown. */
 export interface ConversationView {
   readonly state: SessionState | null;
-  /** A stretch further up that a link led to, until it has grown down to what the state holds. */
+  /** A range further up, loaded for a link, until it has grown down to the entries of the state. */
   readonly detached: DetachedRange | null;
   readonly connection: ConnectionState | "connecting";
   readonly ended: ApiError | null;
@@ -35,12 +34,12 @@ export interface ConversationStore {
   readonly subscribe: (listener: () => void) => () => void;
   readonly loadEarlier: () => Promise<void>;
   readonly loadLater: () => Promise<void>;
-  /** Makes sure that the entry with this number is held, if it is in view at all. */
+  /** Loads the entry with this number and its neighbours, unless the conversation does not reach that far. */
   readonly loadAround: (seq: Seq) => Promise<void>;
   readonly returnToTail: () => void;
-  /** What is in sight: what is far from it is let go of, and read again when somebody comes near. */
-  readonly trimTo: (sight: VisibleRange) => void;
-  /** The number after which all that is known of a run lies. */
+  /** Drops entries far from the visible ones; they are loaded again when somebody scrolls there. */
+  readonly trimTo: (visible: VisibleRange) => void;
+  /** A number before the first loaded entry of a run. */
   readonly beforeRun: (run: RunId) => Seq;
   readonly start: () => () => void;
 }
@@ -61,82 +60,82 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
   const listeners = new Set<() => void>();
   const frame = createFrameScheduler(() => listeners.forEach((listener) => listener()));
 
-  function change(part: Partial<ConversationView>): void {
-    view = { ...view, ...part };
-    frame.ask();
+  function update(patch: Partial<ConversationView>): void {
+    view = { ...view, ...patch };
+    frame.request();
   }
 
-  function take(item: OpenItem): void {
-    if (item.kind === "ended") change({ ended: item.error });
+  function handleItem(item: OpenItem): void {
+    if (item.kind === "ended") update({ ended: item.error });
     else if (item.kind === "status")
-      change({ status: isResolvedStatus(item.status) ? null : item.status });
-    else if (item.by === null || view.state === null) change({ state: item.state, detached: null });
+      update({ status: isResolvedStatus(item.status) ? null : item.status });
+    else if (item.by === null || view.state === null) update({ state: item.state, detached: null });
     else {
       const reshapes = item.by.type === "history.cut" || item.by.type === "history.restored";
-      change({ state: reduceEvent(view.state, item.by), ...(reshapes && { detached: null }) });
+      update({ state: reduceEvent(view.state, item.by), ...(reshapes && { detached: null }) });
     }
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
-    const onConnection = (connection: ConnectionState): void => change({ connection });
+    const onConnection = (connection: ConnectionState): void => update({ connection });
     for await (const item of client.open(id, { signal, onConnection })) {
       if (signal.aborted) return;
-      take(item);
+      handleItem(item);
     }
   }
 
-  /** One page at a time; what was asked for under another state of the view is not put into this one. */
-  async function loading<T>(
-    what: "earlier" | "later",
-    ask: () => Promise<T | null>,
-    put: (answer: T) => void,
+  /** Loads one page at a time, and discards it if the view shows another range by then. */
+  async function loadPage<T>(
+    direction: "earlier" | "later",
+    load: () => Promise<T | null>,
+    apply: (page: T) => void,
   ): Promise<void> {
     if (view.loading !== null) return;
-    change({ loading: what });
-    const before = view.detached;
-    const answer = await ask();
-    change({ loading: null });
-    if (answer !== null && view.detached === before) put(answer);
+    update({ loading: direction });
+    const startedOn = view.detached;
+    const page = await load();
+    update({ loading: null });
+    if (page !== null && view.detached === startedOn) apply(page);
   }
 
   async function loadEarlier(): Promise<void> {
-    const { state, detached: island } = view;
-    const earlier = (island ?? state)?.earlier ?? null;
+    const { state, detached } = view;
+    const earlier = (detached ?? state)?.earlier ?? null;
     if (earlier === null) return;
-    const ask = async () => {
+    const load = async () => {
       const query = { before: earlier, limit: pageSize };
       const read = await client.readSession({ params: { id }, query });
       return read.ok ? read.value : null;
     };
-    await loading("earlier", ask, (page) => {
+    await loadPage("earlier", load, (page) => {
       if (view.detached !== null)
-        change({
+        update({
           detached: { entries: [...page.entries, ...view.detached.entries], earlier: page.earlier },
         });
-      else if (view.state?.earlier === earlier) change({ state: prependEntries(view.state, page) });
+      else if (view.state?.earlier === earlier) update({ state: prependEntries(view.state, page) });
     });
   }
 
   async function loadLater(): Promise<void> {
-    const { state, detached: island } = view;
-    if (state === null || island === null) return;
-    await loading(
+    const { state, detached } = view;
+    if (state === null || detached === null) return;
+    await loadPage(
       "later",
-      () => loadNewer(client, id, island, firstOrderedSeq(state.entries) ?? beginning),
+      () => loadNewer(client, id, detached, firstOrderedSeq(state.entries) ?? beginning),
       (grown) => {
         if (view.state === null) return;
-        const landed = joinToTail(view.state, grown);
-        change(landed === null ? { detached: grown } : { state: landed, detached: null });
+        const joined = joinToTail(view.state, grown);
+        update(joined === null ? { detached: grown } : { state: joined, detached: null });
       },
     );
   }
 
-  async function reach(seq: Seq): Promise<void> {
+  async function loadAround(seq: Seq): Promise<void> {
     if (view.state === null || hasEntry(view, seq) || seq > view.state.seq) return;
-    const island = await loadRangeAround(client, id, seq);
-    if (island === null || view.state === null) return;
-    const landed = joinToTail(view.state, island);
-    change(landed === null ? { detached: island } : { state: landed, detached: null });
+    const range = await loadRangeAround(client, id, seq);
+    if (range === null || view.state === null) return;
+    const joined = joinToTail(view.state, range);
+    update(joined === null ? { detached: range } : { state: joined, detached: null });
   }
 
   return {
@@ -147,21 +146,21 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
     },
     loadEarlier,
     loadLater,
-    loadAround: reach,
+    loadAround,
     beforeRun(run) {
       const entries = (view.detached ?? view.state)?.entries ?? [];
       const first = entries.find(({ runId }) => runId === run);
       if (first === undefined) return beginning;
-      const before = entries.findLast(({ seq }) => seq < first.seq);
-      const isFirst = (view.detached ?? view.state)?.earlier === null;
-      return before?.seq ?? (isFirst ? beginning : ((first.seq - 1) as Seq));
+      const previous = entries.findLast(({ seq }) => seq < first.seq);
+      const isAllLoaded = (view.detached ?? view.state)?.earlier === null;
+      return previous?.seq ?? (isAllLoaded ? beginning : ((first.seq - 1) as Seq));
     },
-    returnToTail: () => change({ detached: null }),
-    trimTo(sight) {
-      const { state, detached: island, loading: isLoading } = view;
-      if (state === null || isLoading !== null) return;
-      const held = trimEntries({ state, detached: island }, sight);
-      if (held.state !== state || held.detached !== island) change(held);
+    returnToTail: () => update({ detached: null }),
+    trimTo(visible) {
+      const { state, detached, loading } = view;
+      if (state === null || loading !== null) return;
+      const trimmed = trimEntries({ state, detached }, visible);
+      if (trimmed.state !== state || trimmed.detached !== detached) update(trimmed);
     },
     start() {
       const leaving = new AbortController();
@@ -174,35 +173,35 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
   };
 }
 
-function hasEntry({ state, detached: island }: ConversationView, seq: Seq): boolean {
-  return (island ?? state)?.entries.some((entry) => entry.seq === seq) ?? false;
+function hasEntry({ state, detached }: ConversationView, seq: Seq): boolean {
+  return (detached ?? state)?.entries.some((entry) => entry.seq === seq) ?? false;
 }
 
 function isResolvedStatus({ code }: StreamStatus): boolean {
   return code === "store_restored" || code === "stored_again";
 }
 
-/** However many events come, the page is drawn once a frame; in a hidden tab, now and then. */
-function createFrameScheduler(draw: () => void): { ask(): void; cancel(): void } {
-  let asked: (() => void) | null = null;
+/** Renders at most once per animation frame; in a hidden tab, which has none, every 200 ms. */
+function createFrameScheduler(render: () => void): { request(): void; cancel(): void } {
+  let cancelPending: (() => void) | null = null;
   const run = (): void => {
-    asked = null;
-    draw();
+    cancelPending = null;
+    render();
   };
   return {
-    ask() {
-      if (asked !== null) return;
+    request() {
+      if (cancelPending !== null) return;
       if (document.visibilityState === "hidden") {
         const timer = setTimeout(run, 200);
-        asked = () => clearTimeout(timer);
+        cancelPending = () => clearTimeout(timer);
       } else {
         const request = requestAnimationFrame(run);
-        asked = () => cancelAnimationFrame(request);
+        cancelPending = () => cancelAnimationFrame(request);
       }
     },
     cancel() {
-      asked?.();
-      asked = null;
+      cancelPending?.();
+      cancelPending = null;
     },
   };
 }

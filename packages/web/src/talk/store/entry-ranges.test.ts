@@ -17,8 +17,8 @@ function message(seq: number): EntryView {
   };
 }
 
-/** A host that holds entries at these numbers and pages as the API does. */
-function hostWith(numbers: readonly number[]): { client: Client; reads: () => number } {
+/** A host whose entries have these numbers, paged as the API does. */
+function createHost(numbers: readonly number[]): { client: Client; reads: () => number } {
   const entries = numbers.map(message);
   let reads = 0;
   const client = createClient({
@@ -32,8 +32,8 @@ function hostWith(numbers: readonly number[]): { client: Client; reads: () => nu
       const page = below.slice(-limit);
       const earlier = below.length > limit ? (page[0]?.seq ?? null) : null;
       const head = (numbers.at(-1) ?? 0) as Seq;
-      const blank = emptySessionRead(id, "own_1" as OwnerId);
-      return Response.json({ ...blank, entries: page, earlier, seq: head });
+      const emptyRead = emptySessionRead(id, "own_1" as OwnerId);
+      return Response.json({ ...emptyRead, entries: page, earlier, seq: head });
     },
   });
   return { client, reads: () => reads };
@@ -41,33 +41,33 @@ function hostWith(numbers: readonly number[]): { client: Client; reads: () => nu
 
 const seqs = (entries: readonly EntryView[]): number[] => entries.map(({ seq }) => seq);
 
-test("an island is the entry with its neighbours above and below, without a hole", async () => {
+test("a range around an entry has its neighbours above and below, without gaps", async () => {
   const all = Array.from({ length: 2000 }, (_, index) => index * 3 + 1);
-  const { client } = hostWith(all);
-  const island = await loadRangeAround(client, id, 2999 as Seq);
-  const held = seqs(island?.entries ?? []);
-  const first = all.indexOf(held[0] ?? -1);
-  expect(held).toEqual(all.slice(first, first + held.length));
-  expect(held).toContain(2998);
-  expect(held.at(-1)).toBeGreaterThan(2999);
+  const { client } = createHost(all);
+  const range = await loadRangeAround(client, id, 2999 as Seq);
+  const loaded = seqs(range?.entries ?? []);
+  const first = all.indexOf(loaded[0] ?? -1);
+  expect(loaded).toEqual(all.slice(first, first + loaded.length));
+  expect(loaded).toContain(2998);
+  expect(loaded.at(-1)).toBeGreaterThan(2999);
 });
 
-test("an island grows over a long silence and lands on what the state holds", async () => {
+test("a range grows across a wide gap of numbers and joins the tail", async () => {
   const numbers = [1, 2, 3, 1500, 1501, 1502];
-  const { client } = hostWith(numbers);
+  const { client } = createHost(numbers);
   const read = await client.readSession({ params: { id }, query: { limit: 2 } });
   if (!read.ok) throw new Error("no read");
   const state = startState(read.value);
   expect(seqs(state.entries)).toEqual([1501, 1502]);
-  const small = { entries: [message(1), message(2)], earlier: null };
-  expect(joinToTail(state, small)).toBe(null);
-  const island = await loadNewer(client, id, small, 1501 as Seq);
-  const landed = island && joinToTail(state, island);
-  expect(seqs(landed?.entries ?? [])).toEqual(numbers);
-  expect(landed?.earlier).toBe(null);
+  const start = { entries: [message(1), message(2)], earlier: null };
+  expect(joinToTail(state, start)).toBe(null);
+  const range = await loadNewer(client, id, start, 1501 as Seq);
+  const joined = range && joinToTail(state, range);
+  expect(seqs(joined?.entries ?? [])).toEqual(numbers);
+  expect(joined?.earlier).toBe(null);
 });
 
-test("below an island everything is found in few answers, however unevenly it lies", async () => {
+test("everything below a range is loaded in few requests, however uneven the numbers are", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 20_000 })), {
@@ -75,21 +75,21 @@ test("below an island everything is found in few answers, however unevenly it li
         maxLength: 700,
       }),
       async (gaps) => {
-        let at = 0;
-        const numbers = gaps.map((gap) => (at += gap));
-        const { client, reads } = hostWith(numbers);
+        let last = 0;
+        const numbers = gaps.map((gap) => (last += gap));
+        const { client, reads } = createHost(numbers);
         const first = message(numbers[0] ?? 0);
-        let island: DetachedRange = { entries: [first], earlier: null };
-        const shore = (numbers.at(-1) ?? 0) as Seq;
+        let range: DetachedRange = { entries: [first], earlier: null };
+        const tailStart = (numbers.at(-1) ?? 0) as Seq;
         let rounds = 0;
-        while ((island.entries.at(-1)?.seq ?? 0) < shore) {
-          const grown = await loadNewer(client, id, island, shore);
+        while ((range.entries.at(-1)?.seq ?? 0) < tailStart) {
+          const grown = await loadNewer(client, id, range, tailStart);
           if (grown === null) throw new Error("no answer");
-          expect(grown.entries.length).toBeGreaterThan(island.entries.length);
-          island = grown;
+          expect(grown.entries.length).toBeGreaterThan(range.entries.length);
+          range = grown;
           rounds++;
         }
-        expect(seqs(island.entries)).toEqual(numbers);
+        expect(seqs(range.entries)).toEqual(numbers);
         expect(reads()).toBeLessThan(12 * rounds);
       },
     ),

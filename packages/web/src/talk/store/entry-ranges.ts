@@ -1,7 +1,7 @@
 import { type EntryView, type Seq, type SessionId } from "@holdfast/protocol";
 import { type Client, prependEntries, type SessionState } from "@holdfast/client";
 
-/** What came late stands above the notice that announced it: its number says nothing of its place. */
+/** A late message stands above the notice that announced it, so its number does not tell its position. */
 function isLate(entry: EntryView): boolean {
   return entry.type === "message" && entry.above !== undefined;
 }
@@ -14,17 +14,17 @@ function lastOrderedSeq(entries: readonly EntryView[]): Seq | null {
   return entries.findLast((entry) => !isLate(entry))?.seq ?? null;
 }
 
-/** A stretch of the conversation away from its end, contiguous in itself. */
+/** A contiguous range of entries away from the end of the conversation. */
 export interface DetachedRange {
   readonly entries: readonly EntryView[];
   readonly earlier: Seq | null;
 }
 
 const rangeSize = 60;
-/** A page never holds more entries than numbers, so one of this size over as many numbers has no hole. */
+/** A page has at most one entry per number, so a page of this size over as many numbers has no gap. */
 const seqsPerPage = 200;
 
-/** The entry with this number, what stands above it, and what stands right below. */
+/** The entry with this number, entries above it, and the next ones below. */
 export async function loadRangeAround(
   client: Client,
   id: SessionId,
@@ -37,26 +37,26 @@ export async function loadRangeAround(
   return loadNewer(client, id, { entries, earlier }, read.value.seq);
 }
 
-/** So many at once are worth an answer of the host. */
+/** Loading goes on until it has found this many entries. */
 const minNewerEntries = 40;
 
 /**
- * The island with the next entries below it. `shore` is where something else is held already. Numbers say nothing of how many
- * entries lie between them: answers that were streamed leave wide gaps. So the look goes further until there are some, and
- * less far again when it would skip any.
+ * The range with the next entries below it, up to `tailStart`, where the loaded tail starts. Numbers do not tell how many
+ * entries lie between them, because streamed answers leave wide gaps. So the window of numbers widens until it contains
+ * entries, and narrows again when a page could not hold all of them.
  */
 export async function loadNewer(
   client: Client,
   id: SessionId,
-  island: DetachedRange,
-  shore: Seq,
+  range: DetachedRange,
+  tailStart: Seq,
 ): Promise<DetachedRange | null> {
-  const last = lastOrderedSeq(island.entries) ?? shore;
-  const held = new Set(island.entries.map(({ seq }) => seq));
+  const last = lastOrderedSeq(range.entries) ?? tailStart;
+  const loaded = new Set(range.entries.map(({ seq }) => seq));
   let added: readonly EntryView[] = [];
-  let empty = 0;
+  let emptyWidth = 0;
   let tooWide = Infinity;
-  for (let width = seqsPerPage; ; width = nextWidth(width, empty, tooWide)) {
+  for (let width = seqsPerPage; ; width = nextWidth(width, emptyWidth, tooWide)) {
     const before = (last + width) as Seq;
     const read = await client.readSession({
       params: { id },
@@ -64,68 +64,69 @@ export async function loadNewer(
     });
     if (!read.ok) return null;
     const { entries, earlier } = read.value;
-    const hasHole = earlier !== null && (firstOrderedSeq(entries) ?? before) > last + 1;
-    if (hasHole) tooWide = width;
+    const hasGap = earlier !== null && (firstOrderedSeq(entries) ?? before) > last + 1;
+    if (hasGap) tooWide = width;
     else {
-      added = entries.filter(({ seq }) => seq > last && !held.has(seq));
-      if (added.length === 0) empty = width;
+      added = entries.filter(({ seq }) => seq > last && !loaded.has(seq));
+      if (added.length === 0) emptyWidth = width;
     }
     const isDone = added.length >= minNewerEntries || (added.length > 0 && tooWide < Infinity);
-    if (isDone || (!hasHole && before > shore))
-      return { ...island, entries: [...island.entries, ...added] };
+    if (isDone || (!hasGap && before > tailStart))
+      return { ...range, entries: [...range.entries, ...added] };
   }
 }
 
-function nextWidth(width: number, empty: number, tooWide: number): number {
+function nextWidth(width: number, emptyWidth: number, tooWide: number): number {
   if (tooWide === Infinity) return width * 4;
-  return Math.max(empty + seqsPerPage, Math.floor((empty + tooWide) / 2));
+  return Math.max(emptyWidth + seqsPerPage, Math.floor((emptyWidth + tooWide) / 2));
 }
 
-/** What the state holds with the island on top of it, once they touch; `null` while there is water between. */
-export function joinToTail(state: SessionState, island: DetachedRange): SessionState | null {
-  const shore = firstOrderedSeq(state.entries);
-  const last = lastOrderedSeq(island.entries);
-  if (shore === null || last === null) return null;
-  return last >= shore || state.earlier === null ? prependEntries(state, island) : null;
+/** The state with the range prepended once the two touch; `null` while there is a gap between them. */
+export function joinToTail(state: SessionState, range: DetachedRange): SessionState | null {
+  const tailStart = firstOrderedSeq(state.entries);
+  const last = lastOrderedSeq(range.entries);
+  if (tailStart === null || last === null) return null;
+  return last >= tailStart || state.earlier === null ? prependEntries(state, range) : null;
 }
 
-/** What is held of a conversation: its end, and perhaps a stretch further up that is looked at instead. */
+/** The loaded entries of a conversation: its tail, and the range further up that is shown instead, if any. */
 export interface LoadedEntries {
   readonly state: SessionState;
   readonly detached: DetachedRange | null;
 }
 
-/** The entries in sight, by their numbers. */
+/** The numbers of the first and last visible entry. */
 export interface VisibleRange {
   readonly first: Seq;
   readonly last: Seq;
 }
 
-/** So many are held at most before what is out of sight is let go of. */
+/** Above this number, entries far from the visible ones are dropped. */
 const maxEntries = 600;
-/** So many are kept on each side of what is in sight. */
+/** Kept on each side of the visible entries. */
 const entriesAround = 200;
-/** So many of the end are kept for whoever comes back to it. */
+/** Kept of the tail while another range is shown. */
 const tailEntries = 100;
 
 /**
- * Lets go of what is far out of sight, so that a tab that was scrolled through a whole conversation, or that has been open
- * for a year of turns, holds no more than any other. The host has all of it.
+ * Drops entries far from the visible ones, so that a tab that scrolled through a whole conversation, or stayed open for a
+ * year, holds no more than any other. The host has all of them.
  */
 export function trimEntries(
-  { state, detached: island }: LoadedEntries,
+  { state, detached }: LoadedEntries,
   { first, last }: VisibleRange,
 ): LoadedEntries {
-  const { entries } = island ?? state;
-  if (entries.length <= maxEntries) return { state, detached: island };
+  const { entries } = detached ?? state;
+  if (entries.length <= maxEntries) return { state, detached };
   const from = entries.findIndex(({ seq }) => seq === first);
   const to = entries.findLastIndex(({ seq }) => seq === last);
-  if (from === -1 || to === -1) return { state, detached: island };
+  if (from === -1 || to === -1) return { state, detached };
   const above = cutIndex(entries, Math.max(0, from - entriesAround));
   const below = cutIndex(entries, Math.min(entries.length, to + entriesAround));
-  if (island !== null) return { state: tailOf(state), detached: subrange(island, above, below) };
+  if (detached !== null)
+    return { state: tailOf(state), detached: subrange(detached, above, below) };
   if (below >= entries.length - tailEntries)
-    return { state: { ...state, ...subrange(state, above) }, detached: island };
+    return { state: { ...state, ...subrange(state, above) }, detached };
   return { state: tailOf(state), detached: subrange(state, above, below) };
 }
 
@@ -135,17 +136,16 @@ function tailOf(state: SessionState): SessionState {
   return { ...state, ...subrange(state, cutIndex(state.entries, length - tailEntries)) };
 }
 
-/** A stretch of a stretch, and where what is above it begins. */
 function subrange(
   { entries, earlier }: DetachedRange,
   from: number,
   to = entries.length,
 ): DetachedRange {
-  const kept = entries.slice(from, to);
-  return { entries: kept, earlier: from === 0 ? earlier : firstOrderedSeq(kept) };
+  const slice = entries.slice(from, to);
+  return { entries: slice, earlier: from === 0 ? earlier : firstOrderedSeq(slice) };
 }
 
-/** Not between a notice and what came late and stands above it. */
+/** Moves a cut up so that it does not separate a notice from the late entries above it. */
 function cutIndex(entries: readonly EntryView[], at: number): number {
   let index = at;
   for (let above = entries[index - 1]; above && isLate(above); above = entries[index - 1]) index--;

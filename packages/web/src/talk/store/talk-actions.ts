@@ -13,7 +13,7 @@ import { hrefOf } from "../../router/routes.ts";
 import { copyText } from "../../ui/copy-and-save.tsx";
 import { strings } from "../../strings/strings.ts";
 
-/** What a person can do to a conversation. Each is an intention that the host decides; the page shows what became of it. */
+/** What a person can do in a conversation. The host decides on each; the page shows the result. */
 export interface TalkActions {
   readonly copyLink: (seq: Seq) => void;
   readonly editAndRetry: (entry: MessageEntry, text: string) => Promise<boolean>;
@@ -23,7 +23,7 @@ export interface TalkActions {
   readonly undo: () => void;
   readonly redo: () => void;
   readonly compact: () => void;
-  readonly answer: (approvalId: AnsweredApprovalId, word: ApprovalReply) => Promise<void>;
+  readonly answer: (approvalId: AnsweredApprovalId, reply: ApprovalReply) => Promise<void>;
   readonly stop: (run: RunId) => void;
   readonly resume: (run: RunId) => void;
   readonly changeQueued: (item: InboxItem, text: string) => Promise<boolean>;
@@ -31,7 +31,7 @@ export interface TalkActions {
   readonly showRun: (run: RunId) => void;
 }
 
-/** To a call: whether it may run, and what else is to run like it. To a question: the answer. */
+/** For a call, whether it may run, and a rule for further calls; for a question, the answer. */
 interface ApprovalReply {
   readonly decision: ApprovalAnswer;
   readonly rule?: string;
@@ -45,7 +45,7 @@ export const TalkProvider = context.Provider;
 
 export function useTalk(): TalkActions {
   const actions = use(context);
-  if (actions === null) throw new Error("A message is drawn outside of its conversation.");
+  if (actions === null) throw new Error("useTalk needs a TalkProvider above it.");
   return actions;
 }
 
@@ -55,23 +55,23 @@ export function createTalkActions(
   showRun: (run: RunId) => void,
 ): TalkActions {
   const params = { id };
-  const tell = (error: ApiError): void => toasts.show(problemText(error));
+  const showError = (error: ApiError): void => toasts.show(problemText(error));
 
-  /** Whether it was done; what was refused is told. */
-  async function told(asked: Promise<Result<unknown>>): Promise<boolean> {
-    const result = await asked;
-    if (!result.ok) tell(result.error);
+  /** Shows an error, and resolves to whether the request succeeded. */
+  async function report(request: Promise<Result<unknown>>): Promise<boolean> {
+    const result = await request;
+    if (!result.ok) showError(result.error);
     return result.ok;
   }
 
   async function redo(): Promise<void> {
-    const isDone = await told(client.redo({ params, body: { interrupt: true } }));
+    const isDone = await report(client.redo({ params, body: { interrupt: true } }));
     if (isDone) toasts.show(strings.history.redone);
   }
 
-  async function cut(asked: Promise<Result<unknown>>, sentence: string): Promise<void> {
-    if (await told(asked))
-      toasts.show(sentence, { label: strings.history.redo, run: () => void redo() });
+  async function truncate(request: Promise<Result<unknown>>, message: string): Promise<void> {
+    if (await report(request))
+      toasts.show(message, { label: strings.history.redo, run: () => void redo() });
   }
 
   return {
@@ -84,48 +84,50 @@ export function createTalkActions(
         (part) => part.type === "file" || part.type === "image",
       );
       const body = { from: entry.seq, text, attachments, interrupt: true };
-      return told(client.retry({ params, body }));
+      return report(client.retry({ params, body }));
     },
     retry(from) {
-      void told(client.retry({ params, body: { ...(from && { from }), interrupt: true } }));
+      void report(client.retry({ params, body: { ...(from && { from }), interrupt: true } }));
     },
     branchAt(seq) {
       void client.branch({ params, body: { at: seq } }).then((result) => {
-        if (!result.ok) return tell(result.error);
+        if (!result.ok) return showError(result.error);
         router.go({ kind: "session", id: result.value.session.id, at: null });
         return toasts.show(strings.message.branched);
       });
     },
     truncateFrom: (seq) =>
-      void cut(
+      void truncate(
         client.truncate({ params, body: { from: seq, interrupt: true } }),
         strings.history.cut,
       ),
     undo: () =>
-      void cut(client.undo({ params, body: { interrupt: true } }), strings.history.undone),
+      void truncate(client.undo({ params, body: { interrupt: true } }), strings.history.undone),
     redo: () => void redo(),
     compact() {
       void client.compact({ params, body: {} }).then((result) => {
-        if (!result.ok) return tell(result.error);
+        if (!result.ok) return showError(result.error);
         const { outcome } = result.value;
-        const sentence = outcome === "started" ? "compacting" : "deferred";
-        return toasts.show(strings.history[sentence]);
+        const key = outcome === "started" ? "compacting" : "deferred";
+        return toasts.show(strings.history[key]);
       });
     },
-    async answer(approvalId, word) {
-      const asked = { params: { id: approvalId }, body: { ...word } };
-      const result = await client.answerApproval(asked);
+    async answer(approvalId, reply) {
+      const result = await client.answerApproval({
+        params: { id: approvalId },
+        body: { ...reply },
+      });
       if (result.ok) return;
       const isLate = result.error.code === "approval_answered";
       toasts.show(isLate ? strings.approval.late : problemText(result.error));
     },
-    stop: (run) => void told(client.cancelRun({ params: { id: run } })),
-    resume: (run) => void told(client.resumeRun({ params: { id: run } })),
+    stop: (run) => void report(client.cancelRun({ params: { id: run } })),
+    resume: (run) => void report(client.resumeRun({ params: { id: run } })),
     changeQueued(item, text) {
       const { messageId, attachments } = item;
-      return told(client.changeInput({ params: { id, messageId }, body: { text, attachments } }));
+      return report(client.changeInput({ params: { id, messageId }, body: { text, attachments } }));
     },
-    removeQueued: ({ messageId }) => void told(client.removeInput({ params: { id, messageId } })),
+    removeQueued: ({ messageId }) => void report(client.removeInput({ params: { id, messageId } })),
     showRun,
   };
 }

@@ -19,12 +19,12 @@ export interface MessageContent {
   readonly mode: InputMode;
 }
 
-/** A message on its way. It is no part of the conversation until the host has accepted it. */
+/** A message that the host has not accepted yet, so it is not part of the conversation. */
 export interface UnsentMessage extends MessageContent {
   readonly clientId: string;
   readonly sessionId: SessionId;
   readonly state: "sending" | "failed" | "accepted";
-  /** Where its acceptance stands: from there on the conversation itself shows it. */
+  /** The event that accepted it: from there on the conversation itself shows the message. */
   readonly seq: Seq | null;
   readonly trouble: "network" | "refused" | null;
   readonly reason: string | null;
@@ -35,7 +35,7 @@ export interface UnsentStore {
   readonly subscribe: (listener: () => void) => () => void;
   readonly send: (session: SessionId, content: MessageContent) => void;
   readonly retry: (clientId: string) => void;
-  /** Forgets it here. Whether the host has it, the conversation says. */
+  /** Forgets it in this browser. If the host has it, the conversation shows it. */
   readonly discard: (clientId: string) => void;
 }
 
@@ -48,8 +48,8 @@ const storedMessage = z.object({
 const storagePrefix = "unsent:";
 
 /**
- * P1 from this side: what was sent is kept here until the host has acknowledged it, through a reload too, and goes out under
- * one id however often it is tried.
+ * P1 on the client: a sent message is kept here until the host acknowledges it, even across a reload, and every retry uses
+ * the same id.
  */
 export function createUnsentStore(client: Client): UnsentStore {
   let all: readonly UnsentMessage[] = storedKeys(storagePrefix).flatMap((clientId) => {
@@ -58,12 +58,14 @@ export function createUnsentStore(client: Client): UnsentStore {
   });
   const listeners = new Set<() => void>();
 
-  function show(next: readonly UnsentMessage[]): void {
+  function setAll(next: readonly UnsentMessage[]): void {
     all = next;
     listeners.forEach((listener) => listener());
   }
-  function change(clientId: string, part: Partial<UnsentMessage>): void {
-    show(all.map((each) => (each.clientId === clientId ? { ...each, ...part } : each)));
+  function update(clientId: string, patch: Partial<UnsentMessage>): void {
+    setAll(
+      all.map((message) => (message.clientId === clientId ? { ...message, ...patch } : message)),
+    );
   }
 
   async function deliver(message: UnsentMessage): Promise<void> {
@@ -72,17 +74,17 @@ export function createUnsentStore(client: Client): UnsentStore {
     const result = await client.sendMessage({ params: { id: message.sessionId }, body });
     if (result.ok) {
       writeStored(storagePrefix + clientId, null);
-      return change(clientId, { state: "accepted", seq: result.value.seq });
+      return update(clientId, { state: "accepted", seq: result.value.seq });
     }
     const isRefused = result.error.kind === "problem" && result.error.problem.status < 500;
     const reason = result.error.kind === "problem" ? problemText(result.error) : null;
-    change(clientId, { state: "failed", trouble: isRefused ? "refused" : "network", reason });
+    update(clientId, { state: "failed", trouble: isRefused ? "refused" : "network", reason });
   }
 
-  /** One after the other, so that what was said first is accepted first. */
-  let last = Promise.resolve();
+  /** One at a time, so that messages are accepted in the order in which they were sent. */
+  let previous = Promise.resolve();
   function enqueue(message: UnsentMessage): void {
-    last = last.then(() => deliver(message));
+    previous = previous.then(() => deliver(message));
   }
   all.forEach(enqueue);
 
@@ -100,19 +102,19 @@ export function createUnsentStore(client: Client): UnsentStore {
         ...sendingState,
       };
       writeStored(storagePrefix + message.clientId, { ...content, sessionId: session });
-      // What the conversation shows by now need not be held here any longer.
-      show([...all.filter(({ state }) => state !== "accepted"), message]);
+      // The conversation shows accepted messages by now.
+      setAll([...all.filter(({ state }) => state !== "accepted"), message]);
       enqueue(message);
     },
     retry(clientId) {
-      const message = all.find((each) => each.clientId === clientId);
+      const message = all.find((unsent) => unsent.clientId === clientId);
       if (message === undefined || message.state !== "failed") return;
-      change(clientId, sendingState);
+      update(clientId, sendingState);
       enqueue(message);
     },
     discard(clientId) {
       writeStored(storagePrefix + clientId, null);
-      show(all.filter((each) => each.clientId !== clientId));
+      setAll(all.filter((message) => message.clientId !== clientId));
     },
   };
 }

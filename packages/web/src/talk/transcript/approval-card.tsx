@@ -7,7 +7,16 @@ import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
 import { ToolArguments, LabelledBlock, withWorkspaceName } from "./tool-details.tsx";
 
-type OpenQuestion = LiveView["approvals"][number];
+type OpenApproval = LiveView["approvals"][number];
+
+/** An open approval: a call with exactly what would run, or a question to answer. */
+export function ApprovalCard({ approval }: { approval: OpenApproval }) {
+  return approval.kind === "question" ? (
+    <QuestionCard approval={approval} />
+  ) : (
+    <CallCard approval={approval} />
+  );
+}
 
 const questionInput = z.looseObject({
   question: z.string(),
@@ -15,17 +24,17 @@ const questionInput = z.looseObject({
 });
 const maxAnswerLength = 10_000;
 
-/** The model asks, and the run waits for what a person says: one of its choices, or words of their own. */
-function QuestionCard({ approval: { approvalId, input } }: { approval: OpenQuestion }) {
+/** A question of the model. The run waits for one of its choices or a free answer. */
+function QuestionCard({ approval: { approvalId, input } }: { approval: OpenApproval }) {
   const talk = useTalk();
-  const [asking, setAsking] = useState(false);
+  const [isPending, setIsPending] = useState(false);
   const [text, setText] = useState("");
-  const asked = questionInput.safeParse(input).data;
+  const question = questionInput.safeParse(input).data;
 
-  async function answer(word: Parameters<typeof talk.answer>[1]): Promise<void> {
-    setAsking(true);
-    await talk.answer(approvalId, word);
-    setAsking(false);
+  async function answer(reply: Parameters<typeof talk.answer>[1]): Promise<void> {
+    setIsPending(true);
+    await talk.answer(approvalId, reply);
+    setIsPending(false);
   }
   function send(event: FormEvent): void {
     event.preventDefault();
@@ -38,21 +47,21 @@ function QuestionCard({ approval: { approvalId, input } }: { approval: OpenQuest
         <Icon name="thought" />
         {strings.question.title}
       </h3>
-      {asked === undefined ? (
+      {question === undefined ? (
         <ToolArguments input={input} />
       ) : (
         <p className="as-written" dir="auto">
-          {revealInvisible(asked.question)}
+          {revealInvisible(question.question)}
         </p>
       )}
-      {asked?.choices !== undefined && (
+      {question?.choices !== undefined && (
         <div className="row">
-          {asked.choices.map((choice, index) => (
+          {question.choices.map((choice, index) => (
             <button
               key={index}
               type="button"
               className="button"
-              disabled={asking}
+              disabled={isPending}
               onClick={() => void answer({ decision: "once", answer: choice })}
             >
               {revealInvisible(choice)}
@@ -70,13 +79,13 @@ function QuestionCard({ approval: { approvalId, input } }: { approval: OpenQuest
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button type="submit" className="button primary" disabled={asking || text.trim() === ""}>
+        <button type="submit" className="button primary" disabled={isPending || text.trim() === ""}>
           {strings.question.send}
         </button>
         <button
           type="button"
           className="button warn"
-          disabled={asking}
+          disabled={isPending}
           onClick={() => void answer({ decision: "deny" })}
         >
           {strings.question.decline}
@@ -86,31 +95,20 @@ function QuestionCard({ approval: { approvalId, input } }: { approval: OpenQuest
   );
 }
 
-type OpenApproval = LiveView["approvals"][number];
-
-/** What waits for a person's word: a call with exactly what would run, or a question to answer. */
-export function ApprovalCard({ approval }: { approval: OpenApproval }) {
-  return approval.kind === "question" ? (
-    <QuestionCard approval={approval} />
-  ) : (
-    <CallCard approval={approval} />
-  );
-}
-
 function CallCard({ approval }: { approval: OpenApproval }) {
   const talk = useTalk();
-  const [asking, setAsking] = useState(false);
+  const [isPending, setIsPending] = useState(false);
   const rules = approval.rules ?? [];
   const [rule, setRule] = useState(rules[0]);
 
   async function answer(decision: ApprovalAnswer): Promise<void> {
-    setAsking(true);
-    const goesOn = decision === "session" || decision === "always";
+    setIsPending(true);
+    const isLasting = decision === "session" || decision === "always";
     await talk.answer(approval.approvalId, {
       decision,
-      ...(goesOn && rule !== undefined && { rule }),
+      ...(isLasting && rule !== undefined && { rule }),
     });
-    setAsking(false);
+    setIsPending(false);
   }
 
   return (
@@ -125,7 +123,7 @@ function CallCard({ approval }: { approval: OpenApproval }) {
         <button
           type="button"
           className="button primary"
-          disabled={asking}
+          disabled={isPending}
           onClick={() => void answer("once")}
         >
           {strings.approval.once}
@@ -135,7 +133,7 @@ function CallCard({ approval }: { approval: OpenApproval }) {
             key={decision}
             type="button"
             className="button"
-            disabled={asking}
+            disabled={isPending}
             onClick={() => void answer(decision)}
           >
             {strings.approval[decision]}
@@ -144,36 +142,38 @@ function CallCard({ approval }: { approval: OpenApproval }) {
         <button
           type="button"
           className="button warn"
-          disabled={asking}
+          disabled={isPending}
           onClick={() => void answer("deny")}
         >
           {strings.approval.deny}
         </button>
       </div>
-      {rule !== undefined && <RuleChoice rules={rules} rule={rule} choose={setRule} />}
+      {rule !== undefined && <RuleChoice rules={rules} rule={rule} onChange={setRule} />}
     </section>
   );
 }
 
-/** The host's own words for it where it has some; they may be shortened, the arguments below them are whole. */
-function CallDetails({ approval: { input, shown, place } }: { approval: OpenApproval }) {
+/** The host's own description, if it has one. It may be shortened; the arguments below it are complete. */
+function CallDetails({ approval: { input, shown, place: workspace } }: { approval: OpenApproval }) {
   if (shown === undefined)
     return (
       <>
         <ToolArguments input={input} />
-        {place !== undefined && <p className="quiet">{strings.approval.place(place)}</p>}
+        {workspace !== undefined && (
+          <p className="quiet">{strings.approval.workspace(workspace)}</p>
+        )}
       </>
     );
   return (
     <>
       <LabelledBlock label={strings.approval.shown} copy={shown}>
-        <pre dir="ltr">{revealInvisible(withWorkspaceName(shown, place))}</pre>
+        <pre dir="ltr">{revealInvisible(withWorkspaceName(shown, workspace))}</pre>
       </LabelledBlock>
       <details className="approval-whole">
         <summary className="quiet">{strings.approval.whole}</summary>
         <ToolArguments input={input} />
-        {place !== undefined && (
-          <p className="quiet">{strings.approval.place(revealInvisible(place))}</p>
+        {workspace !== undefined && (
+          <p className="quiet">{strings.approval.workspace(revealInvisible(workspace))}</p>
         )}
       </details>
     </>
@@ -183,11 +183,11 @@ function CallDetails({ approval: { input, shown, place } }: { approval: OpenAppr
 interface RuleChoiceProps {
   readonly rules: readonly string[];
   readonly rule: string;
-  readonly choose: (rule: string) => void;
+  readonly onChange: (rule: string) => void;
 }
 
-/** What a lasting yes would cover, so that nobody allows more than they have read. */
-function RuleChoice({ rules, rule, choose }: RuleChoiceProps) {
+/** Which calls a lasting approval would cover, so that nobody allows more than they have read. */
+function RuleChoice({ rules, rule, onChange }: RuleChoiceProps) {
   const id = useId();
   if (rules.length === 1)
     return (
@@ -200,10 +200,10 @@ function RuleChoice({ rules, rule, choose }: RuleChoiceProps) {
       <label className="quiet" htmlFor={id}>
         {strings.approval.covers}
       </label>
-      <select id={id} dir="ltr" value={rule} onChange={(event) => choose(event.target.value)}>
-        {rules.map((each) => (
-          <option key={each} value={each}>
-            {revealInvisible(each)}
+      <select id={id} dir="ltr" value={rule} onChange={(event) => onChange(event.target.value)}>
+        {rules.map((option) => (
+          <option key={option} value={option}>
+            {revealInvisible(option)}
           </option>
         ))}
       </select>

@@ -10,32 +10,32 @@ export function FileView({ file }: { file: FileAttachment }) {
     <a className="file" href={blobHref(file.blobId)} download={file.name}>
       <Icon name="file" />
       <span className="file-name">{file.name}</span>
-      <span className="quiet">{sizeOf(file.size)}</span>
+      <span className="quiet">{formatSize(file.size)}</span>
     </a>
   );
 }
 
-export function ImageView({ picture }: { picture: ImageAttachment }) {
-  const name = picture.name ?? strings.talk.label;
+export function ImageView({ image }: { image: ImageAttachment }) {
+  const name = image.name ?? strings.talk.label;
   return (
-    <a className="picture" href={blobHref(picture.blobId)} download={name}>
+    <a className="picture" href={blobHref(image.blobId)} download={name}>
       <img
-        src={blobHref(picture.blobId)}
+        src={blobHref(image.blobId)}
         alt={name}
-        width={picture.width}
-        height={picture.height}
+        width={image.width}
+        height={image.height}
         loading="lazy"
       />
     </a>
   );
 }
 
-/** Relative, so that it holds under any base path. */
+/** Relative, so that it works under any base path. */
 export function blobHref(blobId: string): string {
   return `api/blobs/${blobId}`;
 }
 
-function sizeOf(bytes: number): string {
+function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;

@@ -7,7 +7,6 @@ import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
 import { EditDialog } from "./edit-dialog.tsx";
 
-/** What can be done with what was said here. */
 export function MessageActions({ entry }: { entry: MessageEntry }) {
   const talk = useTalk();
   const [editing, setEditing] = useState(false);

@@ -9,37 +9,13 @@ import { ImageView, FileView } from "./attachment-view.tsx";
 import { ToolCard } from "./tool-card.tsx";
 import { sameRow, type MessageRow, type Row } from "./rows.ts";
 
-interface ReasoningProps {
-  readonly text: string;
-  readonly growth: "grows" | "settled";
-}
-
-/** Folded: what a model thinks is there for who looks, and is not what it says. */
-function Reasoning({ text, growth }: ReasoningProps) {
-  const isThinking = growth === "grows";
-  return (
-    <details className="fold thoughts">
-      <summary>
-        <Icon name="thought" />
-        <span className={isThinking ? "breathing" : undefined}>
-          {isThinking ? strings.talk.thinking : strings.talk.thoughts}
-        </span>
-        {isThinking && <span className="thoughts-tail">{text.slice(-90)}</span>}
-      </summary>
-      <p className="as-written" dir="auto">
-        {text}
-      </p>
-    </details>
-  );
-}
-
-type SpokenRow = MessageRow | Extract<Row, { kind: "live" }>;
+type AnyMessageRow = MessageRow | Extract<Row, { kind: "live" }>;
 
 interface MessageProps {
-  readonly row: SpokenRow;
+  readonly row: AnyMessageRow;
 }
 
-/** One message, being written or settled: the same elements for both, so that settling moves nothing. */
+/** A streaming or settled message. Both use the same elements, so that settling shifts no layout. */
 export const Message = memo(
   function Message({ row }: MessageProps) {
     const role = row.kind === "live" ? "assistant" : row.entry.role;
@@ -76,10 +52,10 @@ export const Message = memo(
       </article>
     );
   },
-  (before, after) => sameRow(before.row, after.row),
+  (previous, next) => sameRow(previous.row, next.row),
 );
 
-function MessageParts({ row }: { row: SpokenRow }) {
+function MessageParts({ row }: { row: AnyMessageRow }) {
   if (row.kind === "live") {
     const { parts } = row.message;
     const last = parts.length - 1;
@@ -141,7 +117,7 @@ function PartView({ part, result, live }: PartProps) {
     case "file":
       return <FileView file={part} />;
     case "image":
-      return <ImageView picture={part} />;
+      return <ImageView image={part} />;
     case "attached":
       return (
         <details className="fold">
@@ -153,6 +129,30 @@ function PartView({ part, result, live }: PartProps) {
         </details>
       );
   }
+}
+
+interface ReasoningProps {
+  readonly text: string;
+  readonly growth: "grows" | "settled";
+}
+
+/** Collapsed by default: reasoning is available but is not part of the answer. */
+function Reasoning({ text, growth }: ReasoningProps) {
+  const isThinking = growth === "grows";
+  return (
+    <details className="fold thoughts">
+      <summary>
+        <Icon name="thought" />
+        <span className={isThinking ? "pulsing" : undefined}>
+          {isThinking ? strings.talk.thinking : strings.talk.thoughts}
+        </span>
+        {isThinking && <span className="thoughts-tail">{text.slice(-90)}</span>}
+      </summary>
+      <p className="as-written" dir="auto">
+        {text}
+      </p>
+    </details>
+  );
 }
 
 function RecoveredNotice() {

@@ -45,7 +45,7 @@ export const RowView = memo(
         );
     }
   },
-  (before, after) => sameRow(before.row, after.row),
+  (previous, next) => sameRow(previous.row, next.row),
 );
 
 const noticeIcons: Readonly<Record<string, IconName>> = {
@@ -54,7 +54,7 @@ const noticeIcons: Readonly<Record<string, IconName>> = {
   nothing_recovered: "warning",
 };
 
-/** What the host has to say of a run: why it broke off, and what was kept of it. */
+/** A notice of the host about a run: why it broke off, and what was kept of it. */
 function NoticeRow({ entry }: { entry: NoticeEntry }) {
   return (
     <p className={`note notice ${entry.kind}`} role="note">

@@ -23,28 +23,28 @@ function message(role: MessageEntry["role"], parts: Part[], at = noon): MessageE
   };
 }
 
-const text = (words: string): Part => ({ type: "text", text: words });
+const text = (content: string): Part => ({ type: "text", text: content });
 const callId = ids.make("call");
 const call: Part = { type: "tool_call", callId, name: "terminal", input: {} };
 const result: Part = { type: "tool_result", callId, name: "terminal", outcome: "ok", output: "x" };
 const kinds = (entries: EntryView[]): string[] => rowsOf(entries).map(({ kind }) => kind);
 
-test("a result stands with its call, and alone where the call is out of sight", () => {
-  const asked = message("assistant", [text("look"), call]);
-  const answered = message("tool", [result]);
-  const [, row, ...more] = rowsOf([asked, answered]);
+test("a tool result is shown with its call, or alone if the call is not loaded", () => {
+  const callMessage = message("assistant", [text("look"), call]);
+  const resultMessage = message("tool", [result]);
+  const [, row, ...more] = rowsOf([callMessage, resultMessage]);
   expect(more).toEqual([]);
   expect(row?.kind === "message" && row.results).toEqual([null, result]);
-  expect(kinds([answered])).toEqual(["day", "message"]);
+  expect(kinds([resultMessage])).toEqual(["day", "message"]);
 });
 
-test("days are told apart once each", () => {
+test("each day gets one heading", () => {
   const dayMs = 86_400_000;
   const entries = [0, 0, dayMs, dayMs].map((after) => message("user", [], noon + after));
   expect(kinds(entries)).toEqual(["day", "message", "message", "day", "message", "message"]);
 });
 
-test("what one side says begins and ends once, however many messages it has", () => {
+test("consecutive messages of one side begin and end once", () => {
   const entries = [
     message("user", [text("do")]),
     message("assistant", [call]),
@@ -61,7 +61,7 @@ test("what one side says begins and ends once, however many messages it has", ()
   ]);
 });
 
-test("what is being written stands below, what is being run at its call, and nothing above is drawn again", () => {
+test("live messages are appended, running tools attach to their call, and other rows stay the same", () => {
   const entries = [
     message("user", [text("a")]),
     message("assistant", [text("b")]),
@@ -80,8 +80,8 @@ test("what is being written stands below, what is being run at its call, and not
   const calling = rows.at(-2);
   expect(calling?.kind === "message" && calling.live).toBe(live);
   const same = rows.map((row, index) => {
-    const before = settled[index];
-    return before !== undefined && sameRow(row, before);
+    const settledRow = settled[index];
+    return settledRow !== undefined && sameRow(row, settledRow);
   });
   expect(same).toEqual([true, true, true, true, false, false]);
 });

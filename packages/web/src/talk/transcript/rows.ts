@@ -10,7 +10,7 @@ import type {
 } from "@holdfast/protocol";
 import type { UnsentMessage } from "../store/unsent-messages.ts";
 
-/** One thing below another on the screen. Its key is for life: what streams keeps its place when it settles. */
+/** One row of the transcript. Its key never changes: a streaming message keeps its row when it settles. */
 export type Row =
   | { readonly kind: "day"; readonly key: string; readonly at: number }
   | MessageRow
@@ -27,7 +27,7 @@ export type Row =
 
 type EntryOf<T extends EntryView["type"]> = Extract<EntryView, { type: T }>;
 
-/** Said, and not yet part of the conversation: accepted and waiting, or still on its way. */
+/** A message that is not part of the conversation yet: accepted and queued, or still being sent. */
 export type Pending =
   | { readonly kind: "accepted"; readonly item: InboxItem }
   | { readonly kind: "unsent"; readonly message: UnsentMessage };
@@ -36,16 +36,16 @@ export interface MessageRow {
   readonly kind: "message";
   readonly key: string;
   readonly entry: MessageEntry;
-  /** What became of its calls: in the order of its parts, `null` for a part that is no call or has no result. */
+  /** The result of each part's call; `null` for a part that is no call or has no result. */
   readonly results: readonly (ToolResultPart | null)[];
-  /** The journal, for a message whose calls are being run. */
+  /** The live state of the run, for a message whose calls are running. */
   readonly live: LiveView | null;
-  /** Whether it opens or closes what one side says. */
+  /** Whether it is the first or last of consecutive messages of one side. */
   readonly begins: boolean;
   readonly ends: boolean;
 }
 
-/** The settled entries as rows: results stand with their calls, and days are told apart. */
+/** The settled entries as rows, with results at their calls and a heading for each day. */
 export function rowsOf(entries: readonly EntryView[]): readonly Row[] {
   const results = new Map<string, ToolResultPart>();
   const calls = new Set<string>();
@@ -60,9 +60,9 @@ export function rowsOf(entries: readonly EntryView[]): readonly Row[] {
   let day = "";
   for (const entry of entries) {
     if (entry.type === "message" && isShownWithCalls(entry, calls)) continue;
-    const own = dayKey(entry.at);
-    if (own !== day) rows.push({ kind: "day", key: `day ${own}`, at: entry.at });
-    day = own;
+    const entryDay = dayKey(entry.at);
+    if (entryDay !== day) rows.push({ kind: "day", key: `day ${entryDay}`, at: entry.at });
+    day = entryDay;
     rows.push(rowOf(entry, results, rows.at(-1)));
   }
   return markEnds(rows);
@@ -71,20 +71,20 @@ export function rowsOf(entries: readonly EntryView[]): readonly Row[] {
 function rowOf(
   entry: EntryView,
   results: ReadonlyMap<string, ToolResultPart>,
-  before: Row | undefined,
+  previous: Row | undefined,
 ): Row {
   switch (entry.type) {
     case "message":
       return {
         kind: "message",
-        // From the moment of sending on a person's message has this name.
+        // A person's message has its client id from the moment it is sent.
         key: entry.clientId ?? entry.messageId,
         entry,
         results: entry.parts.map((part) =>
           part.type === "tool_call" ? (results.get(part.callId) ?? null) : null,
         ),
         live: null,
-        begins: sideOf(before) !== sideOfRole(entry.role),
+        begins: sideOf(previous) !== sideOfRole(entry.role),
         ends: false,
       };
     case "notice":
@@ -96,26 +96,26 @@ function rowOf(
   }
 }
 
-/** What is being written, below what is settled; and what is being run, at the calls that asked for it. */
+/** Appends live messages to the settled rows, and attaches running tools to the rows of their calls. */
 export function withLive(rows: readonly Row[], live: LiveView | null): readonly Row[] {
   if (live === null) return rows;
   const all: Row[] = [...rows];
-  for (let at = all.length - 1; at >= 0; at--) {
-    const row = all[at];
+  for (let index = all.length - 1; index >= 0; index--) {
+    const row = all[index];
     if (row?.kind === "message" && row.entry.role === "user") break;
-    if (row?.kind === "message" && hasOpenCall(row)) all[at] = { ...row, live };
+    if (row?.kind === "message" && hasOpenCall(row)) all[index] = { ...row, live };
   }
   for (const message of live.messages) {
     const last = all.at(-1);
     if (last?.kind === "message")
       all[all.length - 1] = { ...last, ends: last.entry.role === "user" };
-    const begins = sideOf(last) !== "answer";
+    const begins = sideOf(last) !== "agent";
     all.push({ kind: "live", key: message.messageId, message, begins });
   }
   return all;
 }
 
-/** What nobody works on yet stands where it will be; while a run goes on, it waits in the queue instead. */
+/** Appends pending messages. While a run goes on, the queue shows them instead. */
 export function withPending(rows: readonly Row[], pending: readonly Pending[]): readonly Row[] {
   const waiting = pending.map((item): Row => ({ kind: "waiting", key: pendingKey(item), item }));
   return waiting.length === 0 ? rows : [...rows, ...waiting];
@@ -125,7 +125,7 @@ export function pendingKey(pending: Pending): string {
   return pending.kind === "accepted" ? pending.item.clientId : pending.message.clientId;
 }
 
-/** Whether two rows would look the same. Rows are made anew with each entry, and few of them differ. */
+/** Whether two rows look the same. Rows are rebuilt with each entry, and few of them differ. */
 export function sameRow(a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.key !== b.key) return false;
   if (a.kind === "live" && b.kind === "live")
@@ -145,7 +145,6 @@ export function sameRow(a: Row, b: Row): boolean {
   return !("entry" in a) || !("entry" in b) || a.entry === b.entry;
 }
 
-/** The number of the entry that a row shows. */
 export function seqOf(row: Row): Seq | null {
   return "entry" in row ? row.entry.seq : null;
 }
@@ -170,13 +169,13 @@ function markEnds(rows: readonly Row[]): readonly Row[] {
   });
 }
 
-function sideOf(row: Row | undefined): "asking" | "answer" | "between" {
-  if (row?.kind === "live") return "answer";
-  return row?.kind === "message" ? sideOfRole(row.entry.role) : "between";
+function sideOf(row: Row | undefined): "user" | "agent" | "none" {
+  if (row?.kind === "live") return "agent";
+  return row?.kind === "message" ? sideOfRole(row.entry.role) : "none";
 }
 
-function sideOfRole(role: MessageEntry["role"]): "asking" | "answer" {
-  return role === "user" ? "asking" : "answer";
+function sideOfRole(role: MessageEntry["role"]): "user" | "agent" {
+  return role === "user" ? "user" : "agent";
 }
 
 function dayKey(at: number): string {

@@ -20,17 +20,17 @@ interface ToolCardProps {
   readonly result: ToolResultPart | null;
   readonly running: LiveTool | null;
   readonly approval: LiveView["approvals"][number] | null;
-  /** Whether the run that asked for it goes on. */
+  /** Whether the run that made the call is still going. */
   readonly isLive: boolean;
 }
 
-type ToolState = keyof typeof strings.tool.state | "waits" | "skipped";
+type ToolState = keyof typeof strings.tool.state | "pending" | "skipped";
 
-/** A call and what became of it. Open while it runs; folded when it is done, unless it did not end well. */
+/** A tool call and its result. Open while it runs; collapsed when it is done, unless it failed. */
 export function ToolCard({ name, input = null, result, running, approval, isLive }: ToolCardProps) {
   const state = stateOf();
-  const [chosen, setChosen] = useState<boolean | null>(null);
-  const isOpen = chosen ?? (state === "running" || state === "failed" || state === "unknown");
+  const [toggled, setToggled] = useState<boolean | null>(null);
+  const isOpen = toggled ?? (state === "running" || state === "failed" || state === "unknown");
   const output = result?.output ?? running?.output ?? null;
   const child = result?.details?.child;
   const blobId = result?.blobId ?? running?.blobId;
@@ -39,7 +39,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
     if (result !== null) return isDenied(result) ? "denied" : result.outcome;
     if (running !== null) return running.outcome ?? "running";
     if (approval !== null) return "asking";
-    return isLive ? "waits" : "skipped";
+    return isLive ? "pending" : "skipped";
   }
 
   if (approval !== null && result === null) return <ApprovalCard approval={approval} />;
@@ -49,7 +49,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
         type="button"
         className="tool-head"
         aria-expanded={isOpen}
-        onClick={() => setChosen(!isOpen)}
+        onClick={() => setToggled(!isOpen)}
       >
         <Icon name={toolIcon(name)} />
         <span className="tool-name">{name}</span>
@@ -58,7 +58,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
         </code>
         <span className="tool-state">
           {running !== null && <ToolDuration tool={running} />}
-          {state === "running" && <span className="dot breathing" />}
+          {state === "running" && <span className="dot pulsing" />}
           <span>{stateText(state)}</span>
         </span>
         <Icon name="chevron" />
@@ -90,6 +90,6 @@ function isDenied({ details }: NonNullable<ToolCardProps["result"]>): boolean {
 }
 
 function stateText(state: ToolState): string {
-  if (state === "waits") return strings.tool.waitsForLead;
+  if (state === "pending") return strings.tool.queued;
   return state === "skipped" ? strings.tool.notRun : strings.tool.state[state];
 }

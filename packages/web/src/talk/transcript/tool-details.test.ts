@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { withWorkspaceName } from "./tool-details.tsx";
 
-const place = "/home/ada/.holdfast/workspaces/ses_01abc";
+const workspace = "/home/ada/.holdfast/workspaces/ses_01abc";
 
-test("a conversation's own workspace is called that where the host names it, and nowhere else", () => {
-  expect(withWorkspaceName(`Runs in ${place}:\n  "rm"\n  "in ${place}"`, place)).toBe(
-    `Runs in this conversation's workspace:\n  "rm"\n  "in ${place}"`,
+test("a conversation's own workspace is named in the host's first line, and nowhere else", () => {
+  expect(withWorkspaceName(`Runs in ${workspace}:\n  "rm"\n  "in ${workspace}"`, workspace)).toBe(
+    `Runs in this conversation's workspace:\n  "rm"\n  "in ${workspace}"`,
   );
-  expect(withWorkspaceName(`Fetches a page\nand puts it in ${place}`, place)).toBe(
-    `Fetches a page\nand puts it in ${place}`,
+  expect(withWorkspaceName(`Fetches a page\nand puts it in ${workspace}`, workspace)).toBe(
+    `Fetches a page\nand puts it in ${workspace}`,
   );
   expect(withWorkspaceName("Runs in /srv/papers:\n  ls", "/srv/papers")).toBe(
     "Runs in /srv/papers:\n  ls",

@@ -5,12 +5,12 @@ import type { IconName } from "../../ui/icons.tsx";
 import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { stripAnsi, revealInvisible } from "../../ui/markdown/safe-text.ts";
 
-/** What a call is about, in one line. Tools name their main argument in one of these ways. */
+/** Names of the argument that summarises a call, in order of preference. */
 const mainArguments = ["command", "path", "file", "url", "query", "pattern", "text", "name"];
 
 export function toolHeadline(input: Json): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
-  const name = mainArguments.find((each) => each in input) ?? Object.keys(input)[0];
+  const name = mainArguments.find((argument) => argument in input) ?? Object.keys(input)[0];
   const value = name === undefined ? undefined : input[name];
   if (Array.isArray(value)) return value.map(String).join(" ");
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
@@ -29,7 +29,7 @@ export function toolIcon(name: string): IconName {
 
 export type DiffLine = { readonly kind: "added" | "removed" | "same"; readonly text: string };
 
-/** What a call changes, as far as its own arguments say it: nothing is read from anywhere. */
+/** The diff of an edit, from the arguments of the call alone. */
 function diffOf(input: Json): readonly DiffLine[] | null {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
   const patch = textAt(input, ["patch", "diff"]);
@@ -46,13 +46,13 @@ function textAt(input: Record<string, Json>, names: readonly string[]): string |
 }
 
 function patchLine(line: string): DiffLine {
-  const isMark = line.startsWith("+++") || line.startsWith("---");
-  if (line.startsWith("+") && !isMark) return { kind: "added", text: line.slice(1) };
-  if (line.startsWith("-") && !isMark) return { kind: "removed", text: line.slice(1) };
+  const isHeader = line.startsWith("+++") || line.startsWith("---");
+  if (line.startsWith("+") && !isHeader) return { kind: "added", text: line.slice(1) };
+  if (line.startsWith("-") && !isHeader) return { kind: "removed", text: line.slice(1) };
   return { kind: "same", text: line };
 }
 
-/** The lines that both begin and end with stay; what lies between is taken out and put in. */
+/** Keeps the common first and last lines; everything between is removed and added. */
 function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -71,19 +71,19 @@ function diffLines(before: readonly string[], after: readonly string[]): readonl
 const sessionWorkspace = /[/\\]workspaces[/\\]ses_[^/\\]+$/;
 
 /**
- * The host's words for a call, with a conversation's own workspace called that. Only where the host names the place, in the
- * first line: what would run stands there letter by letter.
+ * The host's description of a call, with the path of a conversation's own workspace replaced by a phrase. Only in the first
+ * line, which is the host's: the lines below are exactly what would run.
  */
-export function withWorkspaceName(shown: string, place: string | undefined): string {
-  if (place === undefined || !sessionWorkspace.test(place)) return shown;
-  const at = shown.indexOf(` in ${place}`);
-  const end = shown.indexOf("\n");
-  if (at === -1 || (end !== -1 && at > end)) return shown;
-  const rest = shown.slice(at + ` in ${place}`.length);
-  return `${shown.slice(0, at)} in ${strings.approval.ownWorkspace}${rest}`;
+export function withWorkspaceName(shown: string, workspace: string | undefined): string {
+  if (workspace === undefined || !sessionWorkspace.test(workspace)) return shown;
+  const start = shown.indexOf(` in ${workspace}`);
+  const lineEnd = shown.indexOf("\n");
+  if (start === -1 || (lineEnd !== -1 && start > lineEnd)) return shown;
+  const rest = shown.slice(start + ` in ${workspace}`.length);
+  return `${shown.slice(0, start)} in ${strings.approval.ownWorkspace}${rest}`;
 }
 
-/** What exactly is run. An edit is shown as what it changes. */
+/** The exact arguments of a call; an edit is shown as a diff. */
 export function ToolArguments({ input }: { input: Json }) {
   const changes = diffOf(input);
   if (changes !== null)
@@ -110,18 +110,18 @@ export function ToolArguments({ input }: { input: Json }) {
 
 const maxShownLength = 40_000;
 
-/** Stays at its end while it grows, until somebody scrolls up in it. */
+/** Stays scrolled to the end while the output grows, until somebody scrolls up. */
 export function ToolOutput({ text, isGrowing }: { text: string; isGrowing: boolean }) {
-  const place = useRef<HTMLPreElement>(null);
+  const preRef = useRef<HTMLPreElement>(null);
   const shown = stripAnsi(text.length > maxShownLength ? text.slice(-maxShownLength) : text);
   useEffect(() => {
-    const pre = place.current;
+    const pre = preRef.current;
     if (pre === null || !isGrowing) return;
     if (pre.scrollHeight - pre.scrollTop - pre.clientHeight < 120) pre.scrollTop = pre.scrollHeight;
   });
   return (
     <LabelledBlock label={strings.tool.output} copy={text}>
-      <pre ref={place} dir="ltr">
+      <pre ref={preRef} dir="ltr">
         {shown === "" && !isGrowing ? strings.tool.noOutput : shown}
       </pre>
     </LabelledBlock>

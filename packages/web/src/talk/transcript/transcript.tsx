@@ -13,30 +13,30 @@ interface TranscriptProps {
   readonly store: ConversationStore;
   readonly pending: readonly Pending[];
   readonly unsent: UnsentStore;
-  /** The entry that the address names. */
+  /** The entry that the route links to. */
   readonly at: Seq | null;
 }
 
-/** So near to an edge of what is held, more is read. */
+/** This close to either end of the loaded rows, more are loaded. */
 const edgeRows = 8;
-/** Who is so near to the end reads along. */
+/** This close to the end, the transcript follows new messages. */
 const endThresholdPixels = 80;
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
 export function Transcript({ view, store, pending, unsent, at }: TranscriptProps) {
-  const { state, detached: island } = view;
-  const entries = (island ?? state)?.entries;
+  const { state, detached } = view;
+  const entries = (detached ?? state)?.entries;
   const settled = useMemo(() => rowsOf(entries ?? []), [entries]);
-  const live = island === null ? (state?.live ?? null) : null;
+  const live = detached === null ? (state?.live ?? null) : null;
   const rows = useMemo(
-    () => withPending(withLive(settled, live), island === null ? pending : []),
-    [settled, live, pending, island],
+    () => withPending(withLive(settled, live), detached === null ? pending : []),
+    [settled, live, pending, detached],
   );
-  const place = useRef<HTMLDivElement>(null);
+  const scrollBox = useRef<HTMLDivElement>(null);
   const list = useVirtualizer<HTMLDivElement, HTMLDivElement>({
     count: rows.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => scrollBox.current,
     estimateSize: () => 140,
     getItemKey: (index) => rows[index]?.key ?? index,
     overscan: 6,
@@ -46,16 +46,16 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
     paddingStart: 24,
     paddingEnd: 24,
   });
-  const named = useScrollToEntry(list, rows, view, store, at);
+  const linked = useScrollToEntry(list, rows, view, store, at);
   useLoadAndTrim(list, rows, view, store);
-  useStickToEnd(place, list);
+  useStickToEnd(scrollBox, list);
   usePruneSizes(list, rows);
-  const isAway = useIsAwayFromEnd(place, list) || island !== null;
+  const isAway = useIsAwayFromEnd(scrollBox, list) || detached !== null;
 
   return (
     <div className="transcript">
       <div
-        ref={place}
+        ref={scrollBox}
         className="entries"
         role="log"
         aria-label={strings.talk.label}
@@ -63,7 +63,7 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
         tabIndex={0}
       >
         <LoadingEdge view={view} />
-        <div className="rows" style={{ height: list.getTotalSize() }}>
+        <div className="virtual-rows" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map((item) => {
             const row = rows[item.index];
             if (row === undefined) return null;
@@ -72,7 +72,7 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
                 key={item.key}
                 ref={list.measureElement}
                 data-index={item.index}
-                className={`place${named === seqOf(row) && named !== null ? " named" : ""}`}
+                className={`virtual-row${linked === seqOf(row) && linked !== null ? " linked" : ""}`}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
                 <RowView row={row} unsent={unsent} />
@@ -99,12 +99,11 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
   );
 }
 
-/** Where what is held ends: more is being read, or this is the beginning. */
 function LoadingEdge({ view: { loading } }: { view: ConversationView }) {
-  return loading === "earlier" ? <p className="edge">{strings.talk.earlier}</p> : null;
+  return loading === "earlier" ? <p className="loading-edge">{strings.talk.earlier}</p> : null;
 }
 
-/** Goes to the entry that the address names, once, and marks it. */
+/** Scrolls to the entry that the route links to, once, and returns it to be highlighted. */
 function useScrollToEntry(
   list: List,
   rows: readonly Row[],
@@ -112,21 +111,21 @@ function useScrollToEntry(
   store: ConversationStore,
   at: Seq | null,
 ): Seq | null {
-  const reached = useRef<Seq | null>(null);
-  const isRead = state !== null;
+  const scrolledTo = useRef<Seq | null>(null);
+  const isLoaded = state !== null;
   useEffect(() => {
-    if (isRead && at !== null) void store.loadAround(at);
-  }, [store, at, isRead]);
+    if (isLoaded && at !== null) void store.loadAround(at);
+  }, [store, at, isLoaded]);
   const index = at === null ? -1 : rows.findIndex((row) => seqOf(row) === at);
   useEffect(() => {
-    if (index === -1 || at === null || reached.current === at) return;
+    if (index === -1 || at === null || scrolledTo.current === at) return;
     list.scrollToIndex(index, { align: "center" });
-    reached.current = at;
+    scrolledTo.current = at;
   }, [list, index, at]);
   return at;
 }
 
-/** Reads more where somebody comes near to the end of what is held, in either direction; lets go of what is far. */
+/** Loads more rows near either end of the loaded ones, and drops those far away. */
 function useLoadAndTrim(
   list: List,
   rows: readonly Row[],
@@ -136,59 +135,58 @@ function useLoadAndTrim(
   const items = list.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
-  const { detached: island, state, loading } = view;
-  const earlier = (island ?? state)?.earlier ?? null;
+  const { detached, state, loading } = view;
+  const earlier = (detached ?? state)?.earlier ?? null;
   useEffect(() => {
     if (loading !== null) return;
     if (earlier !== null && first < edgeRows) void store.loadEarlier();
-    else if (island !== null && last > rows.length - edgeRows) void store.loadLater();
+    else if (detached !== null && last > rows.length - edgeRows) void store.loadLater();
     else {
       const seqs = rows.slice(first, last + 1).flatMap((row) => seqOf(row) ?? []);
       const [top, bottom] = [seqs[0], seqs.at(-1)];
       if (top !== undefined && bottom !== undefined) store.trimTo({ first: top, last: bottom });
     }
-  }, [store, rows, first, last, earlier, island, loading]);
+  }, [store, rows, first, last, earlier, detached, loading]);
 }
 
-/** The list remembers how tall every row was that it ever drew; of those that are gone nobody asks again. */
+/** The virtualizer keeps the height of every row it ever measured; this drops those of rows that are gone. */
 function usePruneSizes({ itemSizeCache: sizes }: List, rows: readonly Row[]): void {
   useEffect(() => {
     if (sizes.size <= 2 * rows.length) return;
-    const held = new Set<unknown>(rows.map(({ key }) => key));
-    for (const key of sizes.keys()) if (!held.has(key)) sizes.delete(key);
+    const keys = new Set<unknown>(rows.map(({ key }) => key));
+    for (const key of sizes.keys()) if (!keys.has(key)) sizes.delete(key);
   }, [sizes, rows]);
 }
 
-/** Who reads along at the end stays there when the room for it changes: a queue grows, a keyboard opens. */
-function useStickToEnd(place: RefObject<HTMLDivElement | null>, list: List): void {
+/** Keeps the end in view when the height changes: a queue grows, an on-screen keyboard opens. */
+function useStickToEnd(scrollBox: RefObject<HTMLDivElement | null>, list: List): void {
   useEffect(() => {
-    const box = place.current;
-    if (box === null) return;
+    const element = scrollBox.current;
+    if (element === null) return;
     let isAtEnd = true;
-    const look = (): void => {
+    const onScroll = (): void => {
       isAtEnd = list.getDistanceFromEnd() <= endThresholdPixels;
     };
-    const resized = new ResizeObserver(() => {
+    const resizeObserver = new ResizeObserver(() => {
       if (isAtEnd) list.scrollToEnd();
     });
-    box.addEventListener("scroll", look, { passive: true });
-    resized.observe(box);
+    element.addEventListener("scroll", onScroll, { passive: true });
+    resizeObserver.observe(element);
     return () => {
-      box.removeEventListener("scroll", look);
-      resized.disconnect();
+      element.removeEventListener("scroll", onScroll);
+      resizeObserver.disconnect();
     };
-  }, [place, list]);
+  }, [scrollBox, list]);
 }
 
-/** Whether the end is out of sight. */
-function useIsAwayFromEnd(place: RefObject<HTMLDivElement | null>, list: List): boolean {
+function useIsAwayFromEnd(scrollBox: RefObject<HTMLDivElement | null>, list: List): boolean {
   const [isAway, setIsAway] = useState(false);
   useEffect(() => {
-    const box = place.current;
-    if (box === null) return;
-    const look = (): void => setIsAway(list.getDistanceFromEnd() > box.clientHeight / 2);
-    box.addEventListener("scroll", look, { passive: true });
-    return () => box.removeEventListener("scroll", look);
-  }, [place, list]);
+    const element = scrollBox.current;
+    if (element === null) return;
+    const onScroll = (): void => setIsAway(list.getDistanceFromEnd() > element.clientHeight / 2);
+    element.addEventListener("scroll", onScroll, { passive: true });
+    return () => element.removeEventListener("scroll", onScroll);
+  }, [scrollBox, list]);
   return isAway;
 }

@@ -28,7 +28,7 @@ const pieces = fc.constantFrom(
 );
 const texts = fc.array(pieces, { maxLength: 40 });
 
-test("the blocks of a text are the whole text, in order, however it came", () => {
+test("the blocks of a text are the whole text in order, however it was streamed", () => {
   fc.assert(
     fc.property(texts, (parts) => {
       const splitter = createBlockSplitter();
@@ -37,15 +37,15 @@ test("the blocks of a text are the whole text, in order, however it came", () =>
         text += part;
         splitter.split(text, "grows");
       }
-      const drawn = splitter.split(text, "settled");
-      const inOrder = drawn.map(({ raw }) => raw).join("");
-      expect(inOrder.replaceAll(/\s/g, "")).toBe(text.replaceAll(/\s/g, ""));
-      expect(drawn.some(({ isOpen }) => isOpen)).toBe(false);
+      const blocks = splitter.split(text, "settled");
+      const joined = blocks.map(({ raw }) => raw).join("");
+      expect(joined.replaceAll(/\s/g, "")).toBe(text.replaceAll(/\s/g, ""));
+      expect(blocks.some(({ isOpen }) => isOpen)).toBe(false);
     }),
   );
 });
 
-test("a text that only grew keeps the blocks that are done", () => {
+test("a text that only grew keeps its finished blocks", () => {
   const splitter = createBlockSplitter();
   const paragraphs = Array.from({ length: 30 }, (_, index) => `Paragraph ${index}.`);
   const before = splitter.split(paragraphs.join("\n\n"), "grows");
@@ -65,20 +65,20 @@ test.each([
   ["```js\nlet `a", "```js\nlet `a"],
   ["$$\nx_1 **", "```math\n$$\nx_1 **\n"],
   ["done **well** and `so`", "done **well** and `so`"],
-])("what a stream has begun is shown as it will be: %s", (raw, shown) => {
+])("unfinished markup is closed while it streams: %s", (raw, shown) => {
   expect(closeOpenEnds(raw)).toBe(shown);
 });
 
-/** What is taken for a formula, `display` or not. */
+/** The layout and source of each formula that the lexer finds. */
 function formulasIn(raw: string): unknown[] {
   const found: unknown[] = [];
-  const look = (tokens: readonly object[]): void => {
+  const collect = (tokens: readonly object[]): void => {
     for (const token of tokens) {
       if ("layout" in token && "text" in token) found.push([token.layout, token.text]);
-      else if ("tokens" in token && Array.isArray(token.tokens)) look(token.tokens);
+      else if ("tokens" in token && Array.isArray(token.tokens)) collect(token.tokens);
     }
   };
-  look(lexBlock({ raw, isOpen: false }, {}));
+  collect(lexBlock({ raw, isOpen: false }, {}));
   return found;
 }
 

@@ -19,16 +19,16 @@ function mathsToken(
   return { type: "maths", raw, text: formula, layout };
 }
 
-/** `$$…$$` and `\[…\]` on lines of their own, also over several. */
+/** `$$…$$` and `\[…\]` as a block, on one line or several. */
 const blockPattern = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n+|$)/;
 const inlinePattern = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\])/;
 const parenthesisPattern = /^\\\(([\s\S]+?)\\\)/;
-/** Not before a blank or a figure that could be a price's, not over the end of a line. */
+/** On one line, with no space inside the dollar signs and no digit after them: that could be a price. */
 const dollarPattern = /^\$(?![\s$])((?:\\[^\n]|[^\\$\n`]){1,500}?)(?<!\s)\$(?![\d$])/;
 
 /**
- * What a pair of dollar signs means. `$5 and 10$` is money: what begins with a figure and has a blank in it is taken for a
- * formula only if something in it is never written in a price.
+ * Tells formulas from prices, such as `$5 and 10$`: a text that starts with a digit and contains a space is a formula
+ * only if it has a character that no price contains.
  */
 function isFormula(text: string): boolean {
   if (!/^[\d.,]/.test(text)) return true;
@@ -52,34 +52,33 @@ const mathsInLine: TokenizerExtension = {
   tokenizer(source, tokens) {
     const display = inlinePattern.exec(source);
     if (display !== null) return mathsToken(display[0], display[1] ?? display[2] ?? "", "display");
-    const line = parenthesisPattern.exec(source);
-    if (line !== null) return mathsToken(line[0], line[1] ?? "", "line");
-    const money = dollarPattern.exec(source);
-    if (money === null || !isFormula(money[1] ?? "")) return undefined;
-    // `US$5` opens nothing, and neither does the end of a word.
+    const inline = parenthesisPattern.exec(source);
+    if (inline !== null) return mathsToken(inline[0], inline[1] ?? "", "line");
+    const dollars = dollarPattern.exec(source);
+    if (dollars === null || !isFormula(dollars[1] ?? "")) return undefined;
+    // No formula starts inside a word, such as `US$5`.
     if (/[\p{L}\p{N}$\\]$/u.test(tokens.at(-1)?.raw ?? "")) return undefined;
-    return mathsToken(money[0], money[1] ?? "", "line");
+    return mathsToken(dollars[0], dollars[1] ?? "", "line");
   },
 };
 
 const lexerOptions = new Marked({ gfm: true, extensions: [mathsBlock, mathsInLine] }).defaults;
 
-/** All that the lexer makes: its own tokens, and formulas. */
 export type MarkdownToken = MarkedToken | MathsToken;
 
-/** A piece of a text that is drawn by itself, and anew only when it changes. */
+/** A part of a text that is rendered by itself, and again only when it changes. `isOpen`: it may still grow. */
 export interface Block {
   readonly raw: string;
   readonly isOpen: boolean;
 }
 
 export interface BlockSplitter {
-  /** The text in blocks. One that only grew costs what is new, however long it is. */
+  /** Splits the text into blocks. If it only grew, the cost depends on what is new, not on its length. */
   split(text: string, growth: "grows" | "settled"): readonly Block[];
   readonly links: TokensList["links"];
 }
 
-/** What comes may still change these: a list that goes on behind a blank, a line that becomes a heading. */
+/** Later text may still change the last tokens: a list may go on after a blank line, a line may become a heading. */
 const unsettledTokens = 3;
 
 export function createBlockSplitter(): BlockSplitter {
@@ -90,14 +89,14 @@ export function createBlockSplitter(): BlockSplitter {
     links,
     split(next, growth) {
       const grew = next.length >= text.length && next.startsWith(text);
-      const kept = grew ? raws.slice(0, -unsettledTokens) : [];
-      const from = kept.reduce((sum, raw) => sum + raw.length, 0);
+      const settled = grew ? raws.slice(0, -unsettledTokens) : [];
+      const from = settled.reduce((sum, raw) => sum + raw.length, 0);
       const lexer = new Lexer(lexerOptions);
-      // The lexer reads tabs and ends of lines as it likes; lengths must stay those of the text.
+      // `blockTokens` normalises tabs and line ends, so the check of lengths below decides whether the tokens are usable.
       const found = lexer.blockTokens(next.slice(from), []).map(({ raw }) => raw);
       Object.assign(links, lexer.tokens.links);
       text = next;
-      raws = found.join("").length === next.length - from ? [...kept, ...found] : [next];
+      raws = found.join("").length === next.length - from ? [...settled, ...found] : [next];
       return raws
         .map((raw, index) => ({ raw, isOpen: growth === "grows" && index === raws.length - 1 }))
         .filter(({ raw }) => raw.trim() !== "");
@@ -108,14 +107,14 @@ export function createBlockSplitter(): BlockSplitter {
 export function lexBlock({ raw, isOpen }: Block, links: TokensList["links"]): MarkdownToken[] {
   const lexer = new Lexer(lexerOptions);
   Object.assign(lexer.tokens.links, links);
-  // With these extensions the lexer makes no other tokens than these.
+  // With these extensions the lexer produces no other tokens.
   return lexer.lex(isOpen ? closeOpenEnds(raw) : raw) as MarkdownToken[];
 }
 
-/** What a stream has begun is shown as it will be: no asterisks that vanish, no half of an address. */
+/** Closes or drops unfinished markup, so that a stream shows no asterisks that vanish and no half of a URL. */
 export function closeOpenEnds(raw: string): string {
   if (/^ {0,3}(`{3,}|~{3,})/.test(raw)) return raw;
-  // A formula whose end is still to come is shown as it is written.
+  // An unfinished formula is shown as source.
   if (/^ {0,3}(?:\$\$(?![\s\S]*\$\$)|\\\[(?![\s\S]*\\\]))/.test(raw)) return `\`\`\`math\n${raw}\n`;
   const text = raw
     .replace(/\[([^\][\n]*)\]\([^()\s]*$/, "$1")
@@ -125,6 +124,6 @@ export function closeOpenEnds(raw: string): string {
   return countMatches(text, /\*\*/g) % 2 === 1 ? `${text}**` : text;
 }
 
-function countMatches(text: string, what: RegExp): number {
-  return text.match(what)?.length ?? 0;
+function countMatches(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
 }

@@ -7,7 +7,7 @@ import { type SafeHtml, sanitiseCode } from "./sanitise.ts";
 interface CodeBlockProps {
   readonly code: string;
   readonly language: string;
-  /** Still being written: it gets its colours when it is whole. */
+  /** Still being streamed: it is highlighted when it is complete. */
   readonly isOpen?: boolean;
 }
 
@@ -15,7 +15,7 @@ const maxHighlightedLength = 40_000;
 
 export function CodeBlock({ code, language, isOpen = false }: CodeBlockProps) {
   const shown = revealInvisible(code);
-  const coloured = useHighlightedHtml(shown, language, isOpen);
+  const highlighted = useHighlightedHtml(shown, language, isOpen);
   return (
     <figure className="code">
       <figcaption>
@@ -25,10 +25,10 @@ export function CodeBlock({ code, language, isOpen = false }: CodeBlockProps) {
       {/* A wide block scrolls by keyboard too. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre tabIndex={0} dir="ltr">
-        {coloured === null ? (
+        {highlighted === null ? (
           <code>{shown}</code>
         ) : (
-          <code dangerouslySetInnerHTML={{ __html: coloured }} />
+          <code dangerouslySetInnerHTML={{ __html: highlighted }} />
         )}
       </pre>
     </figure>
@@ -36,19 +36,19 @@ export function CodeBlock({ code, language, isOpen = false }: CodeBlockProps) {
 }
 
 function useHighlightedHtml(code: string, language: string, isOpen: boolean): SafeHtml | null {
-  const [coloured, setColoured] = useState<{ code: string; html: SafeHtml } | null>(null);
-  const wanted = !isOpen && language !== "" && code.length <= maxHighlightedLength;
+  const [highlighted, setHighlighted] = useState<{ code: string; html: SafeHtml } | null>(null);
+  const shouldHighlight = !isOpen && language !== "" && code.length <= maxHighlightedLength;
   useEffect(() => {
-    if (!wanted) return;
-    let left = false;
+    if (!shouldHighlight) return;
+    let isUnmounted = false;
     void import("./highlight.ts").then(({ highlight }) => {
-      const html = left ? null : highlight(code, language.toLowerCase());
-      if (html !== null) setColoured({ code, html: sanitiseCode(html) });
+      const html = isUnmounted ? null : highlight(code, language.toLowerCase());
+      if (html !== null) setHighlighted({ code, html: sanitiseCode(html) });
       return undefined;
     });
     return () => {
-      left = true;
+      isUnmounted = true;
     };
-  }, [code, language, wanted]);
-  return wanted && coloured?.code === code ? coloured.html : null;
+  }, [code, language, shouldHighlight]);
+  return shouldHighlight && highlighted?.code === code ? highlighted.html : null;
 }

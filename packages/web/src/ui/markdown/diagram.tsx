@@ -2,24 +2,24 @@ import { memo, useState } from "react";
 import { useDrawing } from "../../drawing/use-drawing.ts";
 import { strings } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-and-save.tsx";
-import { useShade } from "../theme.ts";
+import { useColourScheme } from "../theme.ts";
 import { CodeBlock } from "./code-block.tsx";
 
 const maxSourceLength = 20_000;
 
-/** A diagram as a picture, which runs nothing and fetches nothing; as it was written until it is drawn. */
+/** A diagram as an `img`, which runs and fetches nothing. Until it is drawn, and if it cannot be, its source. */
 export const Diagram = memo(function Diagram({ source }: { source: string }) {
-  const theme = useShade();
+  const theme = useColourScheme();
   const isShort = source.length <= maxSourceLength;
   const outcome = useDrawing(isShort ? { kind: "diagram", source, theme } : null);
   const [isSourceShown, setIsSourceShown] = useState(false);
-  const w = strings.drawing;
+  const t = strings.drawing;
   const isRefused = outcome?.kind === "refused" || !isShort;
   if (outcome?.kind !== "diagram")
     return (
       <>
         <CodeBlock code={source} language="mermaid" />
-        {isRefused && <p className="quiet">{w.notDrawn}</p>}
+        {isRefused && <p className="quiet">{t.notDrawn}</p>}
       </>
     );
   const { svg, width, height, title } = outcome;
@@ -27,25 +27,25 @@ export const Diagram = memo(function Diagram({ source }: { source: string }) {
     <>
       <figure className="diagram">
         <figcaption>
-          <span>{title === "" ? w.diagram : title}</span>
+          <span>{title === "" ? t.diagram : title}</span>
           <button
             type="button"
             className="button plain"
             aria-expanded={isSourceShown}
             onClick={() => setIsSourceShown(!isSourceShown)}
           >
-            {isSourceShown ? w.hideSource : w.showSource}
+            {isSourceShown ? t.hideSource : t.showSource}
           </button>
-          <CopyButton text={source} label={w.copyDiagram} />
+          <CopyButton text={source} label={t.copyDiagram} />
         </figcaption>
         {/* A wide diagram scrolls by keyboard too. */}
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-        <section className="diagram-scroll" tabIndex={0} aria-label={w.diagram}>
+        <section className="diagram-scroll" tabIndex={0} aria-label={t.diagram}>
           <img
             src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`}
             width={Math.ceil(width)}
             height={Math.ceil(height)}
-            alt={title === "" ? w.diagram : title}
+            alt={title === "" ? t.diagram : title}
           />
         </section>
       </figure>

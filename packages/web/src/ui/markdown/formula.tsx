@@ -26,23 +26,27 @@ const attributeNames: Readonly<Record<string, string>> = {
   "stroke-width": "strokeWidth",
 };
 
-/** Elements of a formula, and nothing else that a frame might answer with: no link, no picture, no handler, no place outside. */
+/** Renders only the elements, attributes and styles of a formula: no links, images, handlers or fixed positions from the frame. */
 function renderTree(node: TreeNode | string, key = 0): ReactNode {
   if (typeof node === "string") return node;
   if (!allowedTags.has(node.tag)) return null;
-  const given: Record<string, unknown> = { key, style: styleOf(node) };
+  const props: Record<string, unknown> = { key, style: styleOf(node) };
   for (const [name, value] of Object.entries(node.attributes))
-    if (allowedAttributes.has(name)) given[attributeNames[name] ?? name] = value;
-  return createElement(node.tag, given, ...node.children.map((child, at) => renderTree(child, at)));
+    if (allowedAttributes.has(name)) props[attributeNames[name] ?? name] = value;
+  return createElement(
+    node.tag,
+    props,
+    ...node.children.map((child, index) => renderTree(child, index)),
+  );
 }
 
 function styleOf({ style }: TreeNode): CSSProperties | undefined {
-  const kept = Object.entries(style).flatMap(([name, value]) => {
-    const isPlain = /^[-+\d.a-z%#,() ]{1,80}$/i.test(value) && !/url|var|fixed|sticky/i.test(value);
-    return allowedStyles.has(name) && isPlain ? [[toCamelCase(name), value] as const] : [];
+  const allowed = Object.entries(style).flatMap(([name, value]) => {
+    const isSafe = /^[-+\d.a-z%#,() ]{1,80}$/i.test(value) && !/url|var|fixed|sticky/i.test(value);
+    return allowedStyles.has(name) && isSafe ? [[toCamelCase(name), value] as const] : [];
   });
-  const plain: Record<string, string> = Object.fromEntries(kept);
-  return kept.length === 0 ? undefined : plain;
+  const safeStyle: Record<string, string> = Object.fromEntries(allowed);
+  return allowed.length === 0 ? undefined : safeStyle;
 }
 
 function toCamelCase(name: string): string {
@@ -54,7 +58,7 @@ interface FormulaProps {
   readonly layout: "line" | "display";
 }
 
-/** A formula as it is read; as it was written until it is drawn, and where it cannot be. */
+/** A rendered formula. Until it is drawn, and if it cannot be, its source. */
 export const Formula = memo(function Formula({ source, layout }: FormulaProps) {
   const outcome = useDrawing({ kind: "formula", source, layout });
   useEffect(() => void import("./katex-styles.ts"), []);

@@ -37,7 +37,7 @@ hljs.registerAliases(["html", "svg", "vue"], { languageName: "xml" });
 hljs.registerAliases(["shell", "console", "sh", "zsh"], { languageName: "bash" });
 hljs.registerAliases(["jsonc", "json5"], { languageName: "json" });
 
-/** Loaded when the first code is shown. `null` for a language that is not known here. */
+/** `null` for an unknown language. This module is loaded with the first code block. */
 export function highlight(code: string, language: string): string | null {
   if (hljs.getLanguage(language) === undefined) return null;
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;

@@ -4,32 +4,34 @@ import type { MarkdownToken } from "./blocks.ts";
 import { Formula } from "./formula.tsx";
 import { decodeEntities, safeLink, safeImage } from "./safe-text.ts";
 
-/** Tags that people write inside a line and that do nothing but mark words. */
-const markingTags = new Set(
+/** Inline HTML tags that only format text. */
+const formattingTags = new Set(
   "b i u s em strong kbd sub sup del ins mark small q samp var".split(" "),
 );
-type Marking = "b" | "i" | "kbd";
+type FormattingTag = "b" | "i" | "kbd";
 
-/** Tokens as elements. No text of a model passes through a parser of HTML here. */
+/** Renders tokens as elements. No model output passes through an HTML parser here. */
 export function renderInline(tokens: readonly Token[] | undefined): ReactNode {
-  const drawn: ReactNode[] = [];
+  const rendered: ReactNode[] = [];
   const list = tokens ?? [];
-  for (let at = 0; at < list.length; at++) {
-    const token = list[at] as MarkdownToken;
+  for (let index = 0; index < list.length; index++) {
+    const token = list[index] as MarkdownToken;
     const opened = token.type === "html" ? /^<([a-z]+)>$/i.exec(token.raw)?.[1]?.toLowerCase() : "";
-    const end = opened && markingTags.has(opened) ? closingIndex(list, at, opened) : -1;
+    const end = opened && formattingTags.has(opened) ? closingIndex(list, index, opened) : -1;
     if (opened && end !== -1) {
-      // One of the set above, whose elements all take the same.
-      const Tag = opened as Marking;
-      drawn.push(<Tag key={at}>{renderInline(list.slice(at + 1, end))}</Tag>);
-      at = end;
-    } else drawn.push(<Fragment key={at}>{renderToken(token)}</Fragment>);
+      // One of `formattingTags`, whose elements all take the same props.
+      const Tag = opened as FormattingTag;
+      rendered.push(<Tag key={index}>{renderInline(list.slice(index + 1, end))}</Tag>);
+      index = end;
+    } else rendered.push(<Fragment key={index}>{renderToken(token)}</Fragment>);
   }
-  return drawn;
+  return rendered;
 }
 
 function closingIndex(tokens: readonly Token[], from: number, name: string): number {
-  return tokens.findIndex((token, at) => at > from && token.raw.toLowerCase() === `</${name}>`);
+  return tokens.findIndex(
+    (token, index) => index > from && token.raw.toLowerCase() === `</${name}>`,
+  );
 }
 
 function renderToken(token: MarkdownToken): ReactNode {
@@ -63,7 +65,7 @@ function renderToken(token: MarkdownToken): ReactNode {
 
 function Link({ href, children }: { href: string; children: ReactNode }) {
   const safe = safeLink(href);
-  if (safe === null) return <span className="no-link">{children}</span>;
+  if (safe === null) return <span className="blocked-link">{children}</span>;
   return (
     <a href={safe} title={safe} target="_blank" rel="noopener noreferrer nofollow">
       {children}
@@ -72,7 +74,7 @@ function Link({ href, children }: { href: string; children: ReactNode }) {
 }
 
 function InlineImage({ href, text }: { href: string; text: string }) {
-  const picture = safeImage(href);
-  if (picture !== null) return <img className="said-picture" src={picture} alt={text} />;
+  const src = safeImage(href);
+  if (src !== null) return <img className="inline-image" src={src} alt={text} />;
   return <Link href={href}>{text === "" ? href : text}</Link>;
 }

@@ -1,3 +1,3 @@
-// Fonts and styles of formulas, for the first that is drawn.
+// Fonts and styles of formulas, loaded with the first one.
 // oxlint-disable-next-line import/no-unassigned-import -- a style sheet has no names
 import "katex/dist/katex.css";

@@ -8,7 +8,7 @@ import { renderInline } from "./inline.tsx";
 import { strings } from "../../strings/strings.ts";
 import { sanitiseMarkup } from "./sanitise.ts";
 
-/** Past this a block is shown as it was written: nothing that is meant to be read is so long. */
+/** A longer block is shown as plain text: nothing meant to be read is that long. */
 const maxBlockLength = 60_000;
 
 interface MarkdownProps {
@@ -16,7 +16,7 @@ interface MarkdownProps {
   readonly growth?: "grows" | "settled";
 }
 
-/** What a model says, drawn block by block: while it streams only the last block is drawn again. */
+/** Renders Markdown block by block: while a text streams, only its last block is rendered again. */
 export const Markdown = memo(function Markdown({ text, growth = "settled" }: MarkdownProps) {
   const [splitter] = useState(createBlockSplitter);
   const blocks = useMemo(() => splitter.split(text, growth), [splitter, text, growth]);
@@ -81,16 +81,16 @@ function renderTokens(tokens: readonly unknown[], isOpen: boolean): ReactNode {
   );
 }
 
-/** Code; or what is drawn, once it is whole. */
+/** A code block, or the drawing of a complete diagram or formula. */
 function Fence({ token, isOpen }: { token: Tokens.Code; isOpen: boolean }) {
   const language = token.lang?.split(/[\s,{]/, 1)[0] ?? "";
-  const drawnAs = isOpen ? "" : language.toLowerCase();
-  if (drawnAs === "mermaid") return <Diagram source={token.text} />;
-  if (drawnAs === "math") return <Formula source={token.text} layout="display" />;
+  const drawingLanguage = isOpen ? "" : language.toLowerCase();
+  if (drawingLanguage === "mermaid") return <Diagram source={token.text} />;
+  if (drawingLanguage === "math") return <Formula source={token.text} layout="display" />;
   return <CodeBlock code={token.text} language={language} isOpen={isOpen} />;
 }
 
-/** The page has its own first headings: those of a message begin below them. */
+/** The page uses h1 and h2 itself, so the headings of a message start at h3. */
 function Heading({ token }: { token: Tokens.Heading }) {
   const Tag = (["h3", "h4", "h5", "h6"] as const)[token.depth - 1] ?? "h6";
   return <Tag dir="auto">{renderInline(token.tokens)}</Tag>;
@@ -111,10 +111,10 @@ function List({ token, isOpen }: { token: Tokens.List; isOpen: boolean }) {
 }
 
 function Table({ token }: { token: Tokens.Table }) {
-  const cell = (cells: readonly Tokens.TableCell[], Tag: "td" | "th"): ReactNode =>
-    cells.map((each, index) => (
-      <Tag key={index} dir="auto" className={each.align ? `align-${each.align}` : undefined}>
-        {renderInline(each.tokens)}
+  const renderCells = (cells: readonly Tokens.TableCell[], Tag: "td" | "th"): ReactNode =>
+    cells.map((cell, index) => (
+      <Tag key={index} dir="auto" className={cell.align ? `align-${cell.align}` : undefined}>
+        {renderInline(cell.tokens)}
       </Tag>
     ));
   return (
@@ -122,11 +122,11 @@ function Table({ token }: { token: Tokens.Table }) {
     <section className="table" aria-label={strings.code.table} tabIndex={0}>
       <table>
         <thead>
-          <tr>{cell(token.header, "th")}</tr>
+          <tr>{renderCells(token.header, "th")}</tr>
         </thead>
         <tbody>
           {token.rows.map((row, index) => (
-            <tr key={index}>{cell(row, "td")}</tr>
+            <tr key={index}>{renderCells(row, "td")}</tr>
           ))}
         </tbody>
       </table>

@@ -1,11 +1,11 @@
-// oxlint-disable no-control-regex -- they are what is looked for
+// oxlint-disable no-control-regex -- it matches control characters on purpose
 
-/** Characters that reorder or hide what stands around them, and controls that a reader cannot see. */
+/** Control characters, and characters that reorder or hide the text around them. */
 const invisibleCharacters =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 const ansiSequences = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
-/** What will be run or was written is shown with everything in it: nothing hides between the characters. */
+/** Shows invisible characters by their code point, so that nothing hides in a command or a text. */
 export function revealInvisible(text: string): string {
   return text.replaceAll(invisibleCharacters, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -13,7 +13,7 @@ export function revealInvisible(text: string): string {
   });
 }
 
-/** A terminal's output without the terminal: colours go, the last write to a line stands. */
+/** Removes escape sequences, and keeps the last write to a line that was overwritten with `\r`. */
 export function stripAnsi(text: string): string {
   return text
     .replaceAll(ansiSequences, "")
@@ -47,14 +47,14 @@ export function decodeEntities(text: string): string {
   });
 }
 
-/** Where a link may lead. Everything else that a model writes as one is shown as text. */
+/** The URL if its scheme is allowed; any other link of a model is shown as text. */
 export function safeLink(href: string): string | null {
   const parsed = URL.canParse(href) ? new URL(href) : null;
-  const isOpen = parsed !== null && ["http:", "https:", "mailto:"].includes(parsed.protocol);
-  return isOpen ? parsed.href : null;
+  const isAllowed = parsed !== null && ["http:", "https:", "mailto:"].includes(parsed.protocol);
+  return isAllowed ? parsed.href : null;
 }
 
-/** A picture that brings its own bytes. Nothing is fetched from where a model says. */
+/** Only data URLs: the page fetches nothing from an address that a model wrote. */
 export function safeImage(href: string): string | null {
   return /^data:image\/(png|jpeg|gif|webp);base64,[a-z0-9+/=]+$/i.test(href) ? href : null;
 }

@@ -1,6 +1,6 @@
 import purifier from "dompurify";
 
-/** The parts of HTML that people write by hand in Markdown. No pictures, no forms, no styles, no names. */
+/** The HTML that people write by hand in Markdown: no images, forms, styles or ids. */
 const allowedMarkup = {
   ALLOWED_TAGS:
     "a b blockquote br code dd del details dl dt em hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td th thead tr u ul var".split(
@@ -18,7 +18,7 @@ const allowedCodeMarkup = {
   ALLOW_ARIA_ATTR: false,
 };
 
-/** What may become markup. Only this file makes it. */
+/** Sanitised HTML. Only this file creates it. */
 export type SafeHtml = string & { readonly safe: unique symbol };
 
 interface Policy {
@@ -30,14 +30,14 @@ interface PolicyFactory {
 }
 
 /**
- * The page's one policy for Trusted Types. It never leaves this file: the purifier parses with it and marks with it what it
- * has purified, and everything else that would become markup is refused by the browser.
+ * The page's only Trusted Types policy. It never leaves this file: DOMPurify uses it to parse and to mark its result, and
+ * the browser refuses any other text as markup.
  */
 const { trustedTypes } = globalThis as { readonly trustedTypes?: PolicyFactory };
 const policy = trustedTypes?.createPolicy("holdfast", {
   createHTML: (text) => text,
   createScriptURL: () => {
-    throw new Error("No script comes from text.");
+    throw new Error("Script URLs are not allowed.");
   },
 });
 
@@ -48,8 +48,11 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
 });
 
 function purify(html: string, allowed: typeof allowedMarkup | typeof allowedCodeMarkup): SafeHtml {
-  const marked = policy && { TRUSTED_TYPES_POLICY: policy, RETURN_TRUSTED_TYPE: true };
-  return purifier.sanitize(html, { ...allowed, ...marked } as object) as unknown as SafeHtml;
+  const trustedTypesOptions = policy && { TRUSTED_TYPES_POLICY: policy, RETURN_TRUSTED_TYPE: true };
+  return purifier.sanitize(html, {
+    ...allowed,
+    ...trustedTypesOptions,
+  } as object) as unknown as SafeHtml;
 }
 
 export const sanitiseMarkup = (html: string): SafeHtml => purify(html, allowedMarkup);
