@@ -1,4 +1,4 @@
-/** Where something is said: a chat and, where the platform has them, a thread of it. */
+/** A chat and, on platforms that have them, a thread in it. */
 export interface ChatAddress {
   readonly chat: string;
   readonly thread: string | null;
@@ -10,7 +10,7 @@ export interface Person {
   readonly name: string;
 }
 
-/** A file that a person sent. Its bytes are fetched when somebody wants them. */
+/** A file that a person sent. Its bytes are fetched on demand. */
 export interface IncomingFile {
   readonly kind: "file" | "image";
   readonly name: string;
@@ -22,9 +22,9 @@ export interface IncomingFile {
 interface IncomingBase {
   readonly address: ChatAddress;
   readonly person: Person;
-  /** What people call the chat, where the platform told. */
+  /** The chat's display name, if the platform sent one. */
   readonly chatTitle?: string;
-  /** The platform's name for the message that it is about, in its chat. */
+  /** The platform's id of the message, unique within its chat. */
   readonly messageId: string;
 }
 
@@ -33,19 +33,19 @@ export type Incoming =
       readonly kind: "message" | "edit";
       readonly text: string;
       readonly files: readonly IncomingFile[];
-      /** The bot was meant: always so in a private chat. */
+      /** The message is meant for the bot. Always true in a private chat. */
       readonly addressed: boolean;
-      /** The beginning of what it answers, where that is not the bot's own last word. */
+      /** An excerpt of the message it replies to, unless that is the bot's latest answer. */
       readonly quoted: string | null;
     })
   | (IncomingBase & { readonly kind: "press"; readonly press: string; readonly data: string });
 
-/** `text` is Markdown, as a model writes it; the adapter gives it the platform's form. */
 export interface Button {
   readonly label: string;
   readonly data: string;
 }
 
+/** `text` is Markdown as the model writes it; the adapter converts it to the platform's format. */
 export interface OutgoingText {
   readonly text: string;
   readonly buttons?: readonly (readonly Button[])[];
@@ -59,16 +59,16 @@ export interface OutgoingFile {
 }
 
 /**
- * How a call to the platform ended.
- * - `later`: it was certainly not done; it may be, after this long.
- * - `refused`: it was not done, and never will be as it is.
- * - `unknown`: it may have been done.
+ * How a call to the platform failed.
+ * - `later`: it certainly had no effect; it may be retried after `afterMs`.
+ * - `refused`: it had no effect, and an identical retry won't either.
+ * - `unknown`: it may have had an effect.
  */
 export type PlatformFailure =
   | {
       readonly status: "later";
       readonly afterMs: number;
-      /** Nobody else would be answered either. */
+      /** The platform itself is down, so calls for other chats would fail too. */
       readonly isAway: boolean;
       readonly code: string;
       readonly message: string;
@@ -78,7 +78,7 @@ export type PlatformFailure =
 
 export type SendResult =
   | { readonly status: "sent"; readonly platformId: string }
-  /** There is nobody there to hear it, and there was not to be. */
+  /** Nobody subscribed to it, so nothing was sent. */
   | { readonly status: "unwanted"; readonly code: string }
   | PlatformFailure;
 export type EditResult = { readonly status: "edited" } | PlatformFailure;
@@ -87,16 +87,15 @@ export type FetchResult =
   | { readonly status: "too_large" }
   | PlatformFailure;
 
-/** What is sent, whatever it says. */
 export interface SendMeta {
-  /** The same for every try of the same thing, and never another's. */
+  /** The same for every attempt of one message; unique otherwise. */
   readonly id: string;
-  /** The platform's name for the message that it answers. */
+  /** The platform's id of the message it replies to. */
   readonly replyTo: string | null;
 }
 
 export interface PlatformCapabilities {
-  /** What becomes of a thing that is sent again under its id: it counts once, or stands there twice. */
+  /** What the platform does with a message sent twice under one id: it drops the second, or shows both. */
   readonly repeats: "dropped" | "shown";
   readonly edits: boolean;
   readonly buttons: boolean;
@@ -105,14 +104,14 @@ export interface PlatformCapabilities {
 }
 
 export interface PlatformLimits {
-  /** Of one message, in UTF-16 units of its Markdown. */
+  /** Maximum length of one message, in UTF-16 units of its Markdown. */
   readonly textUnits: number;
-  /** Of a button's data. */
+  /** Maximum size of a button's data. */
   readonly buttonBytes: number;
   readonly fileBytes: number;
-  /** How far apart two calls that show something in one place have to be. */
-  readonly paceMs: (place: ChatAddress) => number;
-  /** How many such calls a second the platform takes from one bot. */
+  /** Minimum time between two visible calls in one chat. */
+  readonly paceMs: (address: ChatAddress) => number;
+  /** How many visible calls a second the platform accepts from one bot. */
   readonly callsPerSecond: number;
 }
 
@@ -126,16 +125,16 @@ export interface CommandMenuItem {
   readonly help: string;
 }
 
-/** One page of what came in. Confirmed by asking for what follows `next`. */
+/** One page of updates. Asking for the page after `next` confirms it. */
 export type ReceiveResult =
   | { readonly status: "received"; readonly incoming: readonly Incoming[]; readonly next: number }
-  /** Somebody else asks for the same bot's messages. `message`: what to do about it. */
+  /** Another client polls for the same bot. `message` says what to do about it. */
   | { readonly status: "contended"; readonly message: string }
   | PlatformFailure;
 
 /**
- * A chat platform. Nothing here is thrown but by a bug: whatever the platform or the network does is a value. Sends happen
- * at most once for each call; an adapter repeats nothing by itself.
+ * A chat platform. Methods throw only on bugs: platform and network failures are values. Each call sends at most
+ * once; an adapter never retries by itself.
  */
 export interface PlatformAdapter {
   readonly platform: string;
@@ -144,36 +143,36 @@ export interface PlatformAdapter {
   identify(
     signal: AbortSignal,
   ): Promise<({ readonly status: "identified" } & BotIdentity) | PlatformFailure>;
-  /** Has what is new pushed to an address, or (`null`) kept until it is asked for. */
+  /** Has updates pushed to an address, or (`null`) held until we poll for them. */
   subscribe(
     hook: { readonly url: string; readonly secret: string } | null,
     signal: AbortSignal,
   ): Promise<{ readonly status: "subscribed" } | PlatformFailure>;
-  /** What came in from `cursor` on. Who waits does so for some time when there is nothing. */
+  /** Updates from `cursor` on. With `wait`, a poll without updates blocks for a while (long polling). */
   receive(cursor: number, patience: "wait" | "look", signal: AbortSignal): Promise<ReceiveResult>;
-  /** What a platform pushed, decoded: `null` when it is nothing that we know. */
+  /** Decodes a pushed update; `null` if it is of no kind we handle. */
   decodePush(pushed: unknown): Incoming | null;
   send(
-    place: ChatAddress,
-    words: OutgoingText,
-    parcel: SendMeta,
+    address: ChatAddress,
+    message: OutgoingText,
+    meta: SendMeta,
     signal: AbortSignal,
   ): Promise<SendResult>;
   sendFile(
-    place: ChatAddress,
+    address: ChatAddress,
     file: OutgoingFile,
-    parcel: SendMeta,
+    meta: SendMeta,
     signal: AbortSignal,
   ): Promise<SendResult>;
-  /** The same again is no error. Only asked for where edits are declared. */
+  /** Repeating an edit is not an error. Only called if `capabilities.edits` is set. */
   edit(
-    place: ChatAddress,
+    address: ChatAddress,
     platformId: string,
-    words: OutgoingText,
+    message: OutgoingText,
     signal: AbortSignal,
   ): Promise<EditResult>;
-  showTyping(place: ChatAddress, signal: AbortSignal): Promise<void>;
-  /** Ends the waiting mark of a button that was pressed; `text` is shown to the one who pressed. */
+  showTyping(address: ChatAddress, signal: AbortSignal): Promise<void>;
+  /** Stops the spinner of a pressed button; `text` is shown to the person who pressed it. */
   acknowledgePress(press: string, text: string, signal: AbortSignal): Promise<void>;
   fetchFile(file: IncomingFile, signal: AbortSignal): Promise<FetchResult>;
   publishCommands(commands: readonly CommandMenuItem[], signal: AbortSignal): Promise<void>;

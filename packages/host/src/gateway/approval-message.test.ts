@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { approvalMessage } from "./approval-message.ts";
 
-const asking = (command: string, shown?: string): ApprovalRow => ({
+const openApproval = (command: string, shown?: string): ApprovalRow => ({
   id: ids.make("approval"),
   session: ids.make("session"),
   owner: anOwner(),
@@ -22,17 +22,17 @@ const asking = (command: string, shown?: string): ApprovalRow => ({
   details: shown === undefined ? {} : { shown },
 });
 const labels = (row: ApprovalRow) =>
-  approvalMessage(row).buttons?.flatMap((each) => each.map(({ label }) => label));
+  approvalMessage(row).buttons?.flatMap((buttonRow) => buttonRow.map(({ label }) => label));
 
-test("a chat is shown what the host says would run, not what it looks like", () => {
-  const row = asking("rm a\u202Eb", "Gives this line to a shell:\nrm a\\u{202E}b");
+test("an approval shows the host's description with control characters made visible", () => {
+  const row = openApproval("rm a\u202Eb", "Gives this line to a shell:\nrm a\\u{202E}b");
   expect(approvalMessage(row).text).toContain("rm a\\u{202E}b");
   expect(labels(row)).toEqual(["Allow once", "Allow in this session", "Deny"]);
-  expect(approvalMessage(asking("rm a\u202Eb")).text).not.toContain("\u202E");
+  expect(approvalMessage(openApproval("rm a\u202Eb")).text).not.toContain("\u202E");
 });
 
-test("nobody allows by a button what does not fit into the message", () => {
-  const row = asking(`echo ${" ".repeat(5_000)}; rm -rf ~`);
+test("an approval that does not fit the message can only be denied by button", () => {
+  const row = openApproval(`echo ${" ".repeat(5_000)}; rm -rf ~`);
   expect(approvalMessage(row).text).toMatch(/\d+ more characters/);
   expect(labels(row)).toEqual(["Deny"]);
 });

@@ -10,12 +10,12 @@ const questionInput = z.looseObject({
 });
 const maxLabelLength = 60;
 
-/** What may be chosen, by its number; nothing where a person must find words of their own. */
+/** The question's choices, in button order; empty if only free text answers it. */
 export function choicesOf({ details, input }: ApprovalRow): readonly string[] {
   return details.kind === "question" ? (questionInput.safeParse(input).data?.choices ?? []) : [];
 }
 
-/** A question of the model's with a button for each of its choices; what its asker writes next is the answer in their own words. */
+/** A question from the model with a button per choice. The person may instead type an answer as their next message. */
 function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
   const { id, input, state, details, decision } = approval;
   const question = showControls(
@@ -63,21 +63,21 @@ const outcomeTexts: Record<string, string> = {
   expired: "✘ Nobody answered in time.",
 };
 
-/** A question with its buttons while it is open, and what became of it afterwards. */
+/** A question with its buttons while it is open, and its outcome afterwards. */
 export function approvalMessage(approval: ApprovalRow): OutgoingText {
   const { id, tool, input, details, state, decision } = approval;
   if (details.kind === "question") return questionMessage(approval, `a:d:${id}`);
   const shown = details.shown ?? showControls(JSON.stringify(input, null, 2));
   const fits = shown.length <= maxShownLength;
-  const told = fits ? shown : shown.slice(0, maxShownLength).toWellFormed();
-  const question = `**${tool}** wants to run:\n\`\`\`\n${told.replaceAll("```", "` ` `")}\n\`\`\``;
+  const excerpt = fits ? shown : shown.slice(0, maxShownLength).toWellFormed();
+  const question = `**${tool}** wants to run:\n\`\`\`\n${excerpt.replaceAll("```", "` ` `")}\n\`\`\``;
   const rest = fits
     ? ""
     : `\n⚠ ${shown.length - maxShownLength} more characters. ${reviewElsewhereHint}`;
   if (state === "open") {
-    // Nobody says yes to what they were not shown.
+    // Nobody may allow what they were not fully shown.
     const offered = fits ? answerCodes : answerCodes.filter(([, answer]) => answer === "deny");
-    const buttons = offered.map(([letter, , label]) => [{ label, data: `a:${letter}:${id}` }]);
+    const buttons = offered.map(([code, , label]) => [{ label, data: `a:${code}:${id}` }]);
     return { text: question + rest, buttons };
   }
   const outcome = outcomeTexts[decision ?? ""] ?? "✘ Not needed any more.";
@@ -89,17 +89,17 @@ const reviewElsewhereHint = "Look at the whole on the page or in the terminal, a
 export interface ButtonAnswer {
   readonly approval: ApprovalId;
   readonly answer: ApprovalAnswer;
-  /** Of a question's choices, by its number. */
+  /** Index into the question's choices. */
   readonly choice?: number;
 }
 
-/** What a pressed button says; `null` when it is none of ours. */
+/** Decodes a pressed button's data; `null` if it is not one of ours. */
 export function parseButtonAnswer(data: string): ButtonAnswer | null {
-  const [kind, letter = "", id] = data.split(":");
+  const [kind, code = "", id] = data.split(":");
   const approval = approvalId.safeParse(id);
   if (!approval.success) return null;
-  if (kind === "q" && /^\d{1,2}$/.test(letter))
-    return { approval: approval.data, answer: "once", choice: Number(letter) };
-  const answer = answerCodes.find(([each]) => each === letter)?.[1];
+  if (kind === "q" && /^\d{1,2}$/.test(code))
+    return { approval: approval.data, answer: "once", choice: Number(code) };
+  const answer = answerCodes.find(([known]) => known === code)?.[1];
   return kind === "a" && answer !== undefined ? { approval: approval.data, answer } : null;
 }

@@ -12,9 +12,9 @@ import type { HostEnv, Route } from "../server/http/routing.ts";
 import type { Secrets } from "../ops/secrets/secrets.ts";
 import { serialQueue } from "../util/serial-queue.ts";
 
-/** The one bot of a host: named in the configuration, or connected on the page and let go there while the host runs. */
+/** The host's one bot: named in the configuration, or connected and disconnected on the page while the host runs. */
 export interface BotConnection extends BotAdmin {
-  /** What a platform pushes to. Only a bot of the configuration has that. */
+  /** Where the platform pushes updates. Only a configured bot uses push. */
   readonly routes: readonly Route[];
   start(): void;
   stop(): Promise<void>;
@@ -28,80 +28,80 @@ export interface ConnectionDeps extends Pick<GatewayDeps, "log" | "runner" | "me
 const secretName = "telegram";
 const identifyTimeoutMs = 15_000;
 
-/** Nothing of the gateway is loaded before there is a bot. */
+/** Loads the gateway code only once there is a bot. */
 export async function openBotConnection(
   config: Config,
-  parts: ConnectionDeps,
+  deps: ConnectionDeps,
 ): Promise<Outcome<BotConnection>> {
-  const hook = readPushWebhook(config);
-  if (!hook.ok) return hook;
-  const pushedTo = hook.value;
+  const webhook = readPushWebhook(config);
+  if (!webhook.ok) return webhook;
+  const pushWebhook = webhook.value;
   const apiRoot = config.telegramApiRoot.value;
-  const isHere = config.roles.value.includes("gateway");
+  const hasGatewayRole = config.roles.value.includes("gateway");
   let open: { readonly gateway: Gateway; readonly by: "configuration" | "page" } | undefined;
   let hasStarted = false;
-  /** A bot that is let go of is gone before the next one comes. */
-  const inTurn = serialQueue();
+  /** Stops the old bot before the next one starts. */
+  const enqueue = serialQueue();
 
-  async function take(token: string, by: "configuration" | "page"): Promise<void> {
+  async function openBot(token: string, by: "configuration" | "page"): Promise<void> {
     open = {
       gateway: await openTelegramGateway(
         config,
-        parts,
+        deps,
         token,
-        by === "page" ? undefined : pushedTo,
+        by === "page" ? undefined : pushWebhook,
       ),
       by,
     };
     if (hasStarted) open.gateway.start();
   }
 
-  async function letGo(): Promise<void> {
-    const gone = open;
+  async function closeBot(): Promise<void> {
+    const closing = open;
     open = undefined;
-    await gone?.gateway.stop();
+    await closing?.gateway.stop();
   }
 
   async function connect(token: string): Promise<ConnectResult> {
     if (open?.by === "configuration") return { status: "configured" };
-    if (!isHere) return { status: "elsewhere" };
+    if (!hasGatewayRole) return { status: "elsewhere" };
     const { createTelegramAdapter } = await import("./platforms/telegram/adapter.ts");
     const adapter = await createTelegramAdapter({ token, apiRoot });
-    const me = await adapter.identify(AbortSignal.timeout(identifyTimeoutMs));
-    if (me.status !== "identified") {
-      const isBad = me.status === "refused" || me.code === "token_refused";
-      return { status: isBad ? "refused" : "unreachable", message: me.message };
+    const identity = await adapter.identify(AbortSignal.timeout(identifyTimeoutMs));
+    if (identity.status !== "identified") {
+      const isRefused = identity.status === "refused" || identity.code === "token_refused";
+      return { status: isRefused ? "refused" : "unreachable", message: identity.message };
     }
-    await parts.secrets.put(secretName, { key: token, baseUrl: apiRoot });
-    await letGo();
-    await take(token, "page");
-    return { status: "connected", bot: { id: me.id, name: me.name } };
+    await deps.secrets.put(secretName, { key: token, baseUrl: apiRoot });
+    await closeBot();
+    await openBot(token, "page");
+    return { status: "connected", bot: { id: identity.id, name: identity.name } };
   }
 
   async function disconnect(): Promise<"disconnected" | "configured" | "none"> {
     if (open?.by === "configuration") return "configured";
-    const wasKept = await parts.secrets.remove(secretName);
+    const wasStored = await deps.secrets.remove(secretName);
     const wasOpen = open !== undefined;
-    await letGo();
-    return wasKept || wasOpen ? "disconnected" : "none";
+    await closeBot();
+    return wasStored || wasOpen ? "disconnected" : "none";
   }
 
   const configured = config.telegramToken.value;
-  const kept = parts.secrets.read(secretName);
-  if (configured !== undefined) await take(configured, "configuration");
-  // A token goes to the server that it was given for, and to no other.
-  else if (kept?.baseUrl === apiRoot) await take(kept.key, "page");
+  const stored = deps.secrets.read(secretName);
+  if (configured !== undefined) await openBot(configured, "configuration");
+  // Send a token only to the server it was entered for.
+  else if (stored?.baseUrl === apiRoot) await openBot(stored.key, "page");
   return done({
     routes: open?.gateway.routes ?? [],
     gateway: () => open?.gateway,
     connectedBy: () => open?.by ?? null,
-    connect: (token) => inTurn(() => connect(token)),
-    disconnect: () => inTurn(disconnect),
+    connect: (token) => enqueue(() => connect(token)),
+    disconnect: () => enqueue(disconnect),
     start() {
       hasStarted = true;
       open?.gateway.start();
     },
-    stop: () => inTurn(letGo),
+    stop: () => enqueue(closeBot),
   });
 }
 
@@ -127,7 +127,7 @@ async function openTelegramGateway(
   config: Config,
   { log, runner, memory, client, report }: ConnectionDeps,
   token: string,
-  hook: PushWebhook,
+  pushWebhook: PushWebhook,
 ): Promise<Gateway> {
   const { openGateway, createTelegramAdapter, pushPath } = await import("./index.ts");
   return openGateway({
@@ -144,12 +144,12 @@ async function openTelegramGateway(
     platform: "telegram",
     openAdapter: () => createTelegramAdapter({ token, apiRoot: config.telegramApiRoot.value }),
     allowedPeople: config.telegramAllow.value,
-    pushWebhook: hook && { ...hook, url: `${hook.url}${pushPath}` },
+    pushWebhook: pushWebhook && { ...pushWebhook, url: `${pushWebhook.url}${pushPath}` },
     onError: (error) => report(error instanceof Error ? error : new Error(String(error))),
   });
 }
 
-/** The API for who is in the same process. */
+/** The API for callers in the same process. */
 export function createInProcessClient(app: Hono<HostEnv>, token: string, basePath: string): Client {
   return createClient({
     baseUrl: `http://127.0.0.1${basePath}`,

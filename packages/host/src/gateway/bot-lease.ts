@@ -17,9 +17,9 @@ export interface BotLeaseDeps {
   readonly liveness: Liveness;
   readonly leaseMs: number;
   readonly owner: OwnerId;
-  /** Platform and bot. */
+  /** `platform:bot`, part of the lease's key. */
   readonly bot: string;
-  /** Another host has it. */
+  /** Called when another host holds the lease. */
   readonly onHeld: (by: string) => void;
 }
 
@@ -29,14 +29,15 @@ type LeaseRow = z.infer<typeof leaseRow>;
 const retryMs = 2_000;
 
 /**
- * One host at a time receives and sends for a bot: platforms end one poller when another asks, and a chat hears things in
- * their order only from one. Whoever finds the holder dead, or its time over, goes on. P11 does not rest on it: what two
- * take in at once is one turn, and what is sent is written under each session's own lease.
+ * One host at a time receives and sends for a bot: platforms cut off one poller when another polls, and only a
+ * single sender keeps a chat's messages in order. Another host takes over once the holder is dead or its lease has
+ * expired. P11 does not depend on it: inbound keys turn a message that two hosts receive into one turn, and sends
+ * are written under each session's own lease.
  */
 export async function withBotLease(
   deps: BotLeaseDeps,
   signal: AbortSignal,
-  work: (held: AbortSignal) => Promise<void>,
+  work: (heldSignal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const { clock, leaseMs } = deps;
   const lease = new BotLease(deps);
@@ -46,27 +47,29 @@ export async function withBotLease(
       await clock.sleep(Math.min(retryMs, leaseMs / 3), signal);
       continue;
     }
-    const over = new AbortController();
-    const held = AbortSignal.any([signal, over.signal]);
-    const keeping = renewUntilLost(deps, lease, askedAt + leaseMs, held).then(() => over.abort());
+    const ended = new AbortController();
+    const heldSignal = AbortSignal.any([signal, ended.signal]);
+    const renewing = renewUntilLost(deps, lease, askedAt + leaseMs, heldSignal).then(() =>
+      ended.abort(),
+    );
     try {
-      await work(held);
+      await work(heldSignal);
     } finally {
-      over.abort();
-      await keeping;
+      ended.abort();
+      await renewing;
       await lease.release();
     }
   }
 }
 
-/** Resolves when it is lost, or could not be renewed while it was certainly ours. */
+/** Resolves when the lease is lost, or could not be renewed before it may have expired. */
 async function renewUntilLost(
   { clock, leaseMs }: BotLeaseDeps,
   lease: BotLease,
-  given: number,
+  initialSafeUntil: number,
   signal: AbortSignal,
 ): Promise<void> {
-  let safeUntil = given;
+  let safeUntil = initialSafeUntil;
   while (!signal.aborted) {
     await clock.sleep(Math.min(leaseMs / 3, safeUntil - clock.now()), signal);
     const askedAt = clock.now();
@@ -82,13 +85,13 @@ async function renewUntilLost(
 
 class BotLease {
   readonly #deps: BotLeaseDeps;
-  readonly #me: Holder;
+  readonly #holder: Holder;
   readonly #key: string;
   #revision = 0;
 
   constructor(deps: BotLeaseDeps) {
     this.#deps = deps;
-    this.#me = deps.holder();
+    this.#holder = deps.holder();
     this.#key = `bot/${deps.bot}`;
   }
 
@@ -101,7 +104,7 @@ class BotLease {
     const isFree =
       current === null ||
       current.until <= now ||
-      current.holder.nonce === this.#me.nonce ||
+      current.holder.nonce === this.#holder.nonce ||
       liveness.isDead(current.holder) === "dead";
     if (!isFree) {
       onHeld(describeHolder(current.holder));
@@ -126,15 +129,15 @@ class BotLease {
 
   async #write(until: number): Promise<"renewed" | "lost" | "unknown"> {
     const { store, owner } = this.#deps;
-    const value = JSON.stringify({ holder: this.#me, until } satisfies LeaseRow);
+    const value = JSON.stringify({ holder: this.#holder, until } satisfies LeaseRow);
     const change = { owner, key: this.#key, value, expect: this.#revision };
     const result = await store.register.put(change);
     if (result.status === "failed") return "unknown";
     const { row } = result;
-    const isOurs = row !== null && decodeLease(row.value)?.holder.nonce === this.#me.nonce;
+    const isOurs = row !== null && decodeLease(row.value)?.holder.nonce === this.#holder.nonce;
     if (!isOurs) return "lost";
     this.#revision = row.revision;
-    // A write whose answer was not heard stands there as ours: the next one goes on from it.
+    // Our own write whose response was lost: the next write continues from its revision.
     return result.status === "put" ? "renewed" : "unknown";
   }
 }

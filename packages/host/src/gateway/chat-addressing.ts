@@ -4,22 +4,22 @@ import type { Incoming, ChatAddress } from "./adapter.ts";
 
 type MessageIdentity = Pick<Incoming, "address" | "person" | "messageId">;
 
-/** What the messages, people and places of a bot are called in the store. All of it is the same in every process and after every restart. */
+/** How a bot's chats, messages and people are named in the store. Names are stable across processes and restarts. */
 export interface ChatAddressing {
-  laneOf(place: ChatAddress): LaneKey;
-  /** The place that a lane leads to, if it is one of this bot's. */
+  laneOf(address: ChatAddress): LaneKey;
+  /** The chat a lane leads to, or `null` if it is another bot's. */
   addressOf(lane: LaneKey): ChatAddress | null;
-  /** P11: what a message is known by, for good. */
-  inboundKeyOf(message: MessageIdentity): string;
-  /** Unique in its session, and tells who said it. */
-  clientIdOf(message: MessageIdentity): string;
-  /** Who said the message with this client id, where the platform brought it: others name theirs as they like. */
+  /** P11: identifies a message permanently. */
+  inboundKeyOf(messageId: MessageIdentity): string;
+  /** Unique in its session; encodes the sender. */
+  clientIdOf(messageId: MessageIdentity): string;
+  /** The sender encoded in a client id, or `null` for ids that other clients chose. */
   senderOf(clientId: string | null): string | null;
 }
 
 /**
- * Of a platform where people meet in chats and threads. A message is known by its chat and its number there. Numbers of updates
- * would not do: after a quiet week Telegram begins them anew.
+ * Addressing for platforms with chats and threads. A message is identified by its chat and its number there, not
+ * by the update's number: Telegram restarts those after a quiet week.
  */
 export function chatAddressing(platform: string, bot: string): ChatAddressing {
   return {
@@ -28,8 +28,8 @@ export function chatAddressing(platform: string, bot: string): ChatAddressing {
       return laneKey.parse(`${platform}:${bot}:${letter}${chat}:${thread ?? "0"}`);
     },
     addressOf(lane) {
-      const [named, owner, chat = "", thread = "", ...rest] = lane.split(":");
-      const isOurs = named === platform && owner === bot && rest.length === 0;
+      const [lanePlatform, laneBot, chat = "", thread = "", ...rest] = lane.split(":");
+      const isOurs = lanePlatform === platform && laneBot === bot && rest.length === 0;
       if (!isOurs || !/^[pg]./.test(chat)) return null;
       return {
         chat: chat.slice(1),
@@ -37,13 +37,12 @@ export function chatAddressing(platform: string, bot: string): ChatAddressing {
         kind: chat.startsWith("p") ? "private" : "group",
       };
     },
-    inboundKeyOf: ({ address: place, messageId: message }) =>
-      `${platform}:${bot}:${place.chat}:${message}`,
-    clientIdOf: ({ address: place, person, messageId: message }) =>
-      `${platform}:${place.chat}:${message}:${person.id}`,
+    inboundKeyOf: ({ address, messageId }) => `${platform}:${bot}:${address.chat}:${messageId}`,
+    clientIdOf: ({ address, person, messageId }) =>
+      `${platform}:${address.chat}:${messageId}:${person.id}`,
     senderOf(clientId) {
-      const [from, , , person] = clientId?.split(":") ?? [];
-      return from === platform ? (person ?? null) : null;
+      const [source, , , person] = clientId?.split(":") ?? [];
+      return source === platform ? (person ?? null) : null;
     },
   };
 }

@@ -11,9 +11,9 @@ import {
 } from "../../test/support/gateway/bot-rig.ts";
 import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
 
-const soon = { interval: 5 };
+const fastPoll = { interval: 5 };
 
-test("an answer that comes slowly is shown piece by piece, also right behind another message", async () => {
+test("a slow answer is shown piece by piece, even right after another message", async () => {
   const platform = await startFakeBotApi();
   const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const slow = gates.flatMap(({ promise }, index) => [gate(promise), says(`piece ${index} `)]);
@@ -24,13 +24,13 @@ test("an answer that comes slowly is shown piece by piece, also right behind ano
   await untilShown(platform, 1);
   for (const [index, { resolve }] of gates.entries()) {
     resolve();
-    await expect.poll(() => textsIn(platform)[1], soon).toContain(`piece ${index}`);
+    await expect.poll(() => textsIn(platform)[1], fastPoll).toContain(`piece ${index}`);
   }
   expect(platform.shownIn(7)[1]?.edits).toBe(3);
   expect(textsIn(platform)[1]).toBe("piece 0 piece 1 piece 2 piece 3");
 });
 
-test("what a chat is owed by two sessions comes in its order, also while the first of it has to wait", async () => {
+test("messages to a chat from two sessions arrive in order, even while the first one waits", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("From the first.")]);
   openBot(rig, platform);
@@ -48,11 +48,11 @@ test("what a chat is owed by two sessions comes in its order, also while the fir
   ]);
 });
 
-test("an answer that is on its way when its chat moves to another session still comes, and what is asked there does not wait for it", async () => {
+test("an answer in progress completes after its chat moves on, and the new session does not wait for it", async () => {
   const platform = await startFakeBotApi();
-  const rest = Promise.withResolvers<void>();
-  const long = [says("The first half, "), gate(rest.promise), says("the second half.")];
-  const rig = openBotApi([long, says("Something else.")]);
+  const secondHalf = Promise.withResolvers<void>();
+  const answer = [says("The first half, "), gate(secondHalf.promise), says("the second half.")];
+  const rig = openBotApi([answer, says("Something else.")]);
   openBot(rig, platform);
   platform.say(7, "Tell me");
   await untilShown(platform, 1);
@@ -60,17 +60,17 @@ test("an answer that is on its way when its chat moves to another session still 
   await untilShown(platform, 2);
   platform.say(7, "And this?");
   await untilShown(platform, 3);
-  rest.resolve();
-  await expect.poll(() => textsIn(platform)[0], soon).toBe("The first half, the second half.");
+  secondHalf.resolve();
+  await expect.poll(() => textsIn(platform)[0], fastPoll).toBe("The first half, the second half.");
   expect(textsIn(platform).slice(1)).toEqual([
     expect.stringContaining("A new session has begun"),
     "Something else.",
   ]);
 });
 
-test("a chat that has to wait holds up no other chat on the same session", async () => {
+test("a rate-limited chat does not delay other chats on the same session", async () => {
   const platform = await startFakeBotApi();
-  const rig = openBotApi((_, before) => says(`Answer ${before}.`));
+  const rig = openBotApi((_, count) => says(`Answer ${count}.`));
   openBot(rig, platform, { allowedPeople: ["7", "8"] });
   platform.say(7, "One");
   await untilShown(platform, 1);
@@ -80,7 +80,7 @@ test("a chat that has to wait holds up no other chat on the same session", async
   platform.faults.add("sendMessage", { kind: "limited", seconds: 60 });
   platform.say(7, "/nonsense");
   await expect
-    .poll(() => platform.calls.filter(({ method }) => method === "sendMessage").length, soon)
+    .poll(() => platform.calls.filter(({ method }) => method === "sendMessage").length, fastPoll)
     .toBe(3);
   platform.say(8, "Two");
   await untilShown(platform, 2, 8);
@@ -88,54 +88,54 @@ test("a chat that has to wait holds up no other chat on the same session", async
   expect(platform.shownIn(7)).toHaveLength(1);
 });
 
-test("a gateway says that it receives when the platform has answered, and not before", async () => {
+test("a gateway reports receiving only after the platform has answered", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([]);
-  const asked = Promise.withResolvers<void>();
+  const polled = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   platform.faults.before = async (method) => {
     if (method !== "getUpdates") return;
-    asked.resolve();
+    polled.resolve();
     await answered.promise;
   };
   const gateway = openBot(rig, platform);
-  await asked.promise;
+  await polled.promise;
   expect(gateway.status().state).toBe("starting");
   answered.resolve();
-  // Nothing was said: it has not waited for that.
-  await expect.poll(() => gateway.status().state, soon).toBe("receiving");
+  // Nothing was said, so the first poll did not block.
+  await expect.poll(() => gateway.status().state, fastPoll).toBe("receiving");
 });
 
-test("of two hosts on one store one has the bot, and the other goes on when that one stops or is dead", async () => {
+test("one of two hosts holds the bot, and the other takes over when it stops or dies", async () => {
   const platform = await startFakeBotApi();
-  const rig = openBotApi((_, before) => says(`Answer ${before}.`));
+  const rig = openBotApi((_, count) => says(`Answer ${count}.`));
   const dead = aHolder();
   const first = openBot(rig, platform);
-  await expect.poll(() => first.status().state, soon).toBe("receiving");
+  await expect.poll(() => first.status().state, fastPoll).toBe("receiving");
   const second = openBot(rig, platform, { leaseMs: 300, holder: () => dead });
   await expect
-    .poll(() => second.status(), soon)
+    .poll(() => second.status(), fastPoll)
     .toMatchObject({
       state: "contended",
       trouble: { code: "held_elsewhere" },
     });
   expect(second.status().trouble?.message).toContain("goes on when that one ends");
   await first.stop();
-  await expect.poll(() => second.status().state, soon).toBe("receiving");
+  await expect.poll(() => second.status().state, fastPoll).toBe("receiving");
   const isDead = ({ nonce }: { nonce: string }) => (nonce === dead.nonce ? "dead" : "alive");
   const third = openBot(rig, platform, { liveness: { isDead } });
-  await expect.poll(() => third.status().state, soon).toBe("receiving");
-  await expect.poll(() => second.status().trouble?.code, soon).toBe("held_elsewhere");
+  await expect.poll(() => third.status().state, fastPoll).toBe("receiving");
+  await expect.poll(() => second.status().trouble?.code, fastPoll).toBe("held_elsewhere");
   platform.say(7, "Anybody?");
   await untilShown(platform, 1);
   expect(textsIn(platform)).toEqual(["Answer 0."]);
 });
 
-test("a program of somebody else's that asks for the same bot's messages is named, with what to do", async () => {
+test("a foreign poller for the same bot is reported with what to do", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([]);
   const gateway = openBot(rig, platform);
-  await expect.poll(() => gateway.status().state, soon).toBe("receiving");
+  await expect.poll(() => gateway.status().state, fastPoll).toBe("receiving");
   const body = JSON.stringify({ offset: 0, timeout: 5 });
   const headers = { "content-type": "application/json" };
   const stop = new AbortController();
@@ -146,7 +146,7 @@ test("a program of somebody else's that asks for the same bot's messages is name
     signal: stop.signal,
   }).catch(() => null);
   await expect
-    .poll(() => gateway.status(), soon)
+    .poll(() => gateway.status(), fastPoll)
     .toMatchObject({
       state: "contended",
       trouble: { code: "foreign_poller" },

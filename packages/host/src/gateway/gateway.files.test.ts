@@ -14,15 +14,15 @@ import type { ApiRig } from "../../test/support/api-rig.ts";
 
 const picture = Buffer.from("a picture");
 
-/** A bot whose model calls a tool that brings files, and then says a word about them. */
+/** A bot whose model calls a tool that returns these files, and then comments on them. */
 async function openDrawing(
   files: readonly { readonly name: string; readonly mediaType: string }[],
 ) {
   const platform = await startFakeBotApi();
   const draw = createTool("draw", async ({ owner }) => {
-    const put = await rig.store.putBlob(owner, picture, "image/png");
-    if (put.status !== "stored") throw new Error(put.message);
-    const { id: blobId, size } = put;
+    const stored = await rig.store.putBlob(owner, picture, "image/png");
+    if (stored.status !== "stored") throw new Error(stored.message);
+    const { id: blobId, size } = stored;
     return {
       ...okResult("Drawn."),
       details: { files: files.map((file) => ({ ...file, blobId, size })) },
@@ -36,7 +36,7 @@ async function openDrawing(
 const cat = { name: "cat.png", mediaType: "image/png" };
 const report = { name: "report.pdf", mediaType: "application/pdf" };
 
-test("what a tool has brought comes as a picture or a file, in its place, once", async () => {
+test("files from a tool arrive as a photo or document, in order and once", async () => {
   const { platform, rig } = await openDrawing([cat, report]);
   platform.say(7, "Draw me a cat");
   await untilShown(platform, 3);
@@ -46,16 +46,16 @@ test("what a tool has brought comes as a picture or a file, in its place, once",
     "Here it is.",
   ]);
   expect(platform.shownIn(7)[0]?.file?.bytes.equals(picture)).toBe(true);
-  const shows = platform.calls
+  const methods = platform.calls
     .map(({ method }) => method)
     .filter((name) => /^send[PDM]/.test(name));
-  expect(shows).toEqual(["sendPhoto", "sendDocument", "sendMessage"]);
+  expect(methods).toEqual(["sendPhoto", "sendDocument", "sendMessage"]);
   expect(await chunksOf(rig)).toEqual([]);
 });
 
-test("[safety] the name of a file says nothing else to the platform, whatever stands in it", async () => {
-  const named = [`a";name="chat_id.png`, "b\nc.pdf"];
-  const { platform, rig } = await openDrawing(named.map((name) => ({ ...report, name })));
+test("[safety] a file's name cannot inject multipart fields", async () => {
+  const names = [`a";name="chat_id.png`, "b\nc.pdf"];
+  const { platform, rig } = await openDrawing(names.map((name) => ({ ...report, name })));
   platform.say(7, "Draw me a cat");
   await untilShown(platform, 3);
   expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
@@ -66,7 +66,7 @@ test("[safety] the name of a file says nothing else to the platform, whatever st
   expect(await chunksOf(rig)).toEqual([]);
 });
 
-test("[P11] a file that arrived although the connection broke is marked, and not sent again by itself", async () => {
+test("[P11] a file that arrived although the connection broke is marked, not resent", async () => {
   const { platform, rig } = await openDrawing([cat, report]);
   platform.faults.add("sendPhoto", { kind: "cut", when: "after" });
   platform.say(7, "Draw me a cat");
@@ -78,7 +78,7 @@ test("[P11] a file that arrived although the connection broke is marked, and not
   expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
 });
 
-test("what cannot be shown as a picture comes as a file, and what cannot be sent at all is told", async () => {
+test("a rejected photo is sent as a document, and a file that cannot be sent is reported", async () => {
   const { platform, rig } = await openDrawing([cat, report]);
   const refused = { kind: "error", code: 400, description: "Bad Request: PHOTO_INVALID" } as const;
   const large = { kind: "error", code: 413, description: "Request Entity Too Large" } as const;
@@ -96,7 +96,7 @@ test("what cannot be shown as a picture comes as a file, and what cannot be sent
   expect(await chunksOf(rig)).toMatchObject([{ state: "failed", code: "telegram_413" }]);
 });
 
-test("a file that cannot be fetched for a moment is fetched later, and the message is one turn", async () => {
+test("a file whose fetch fails is fetched later, and its message becomes one turn", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Seen.")]);
   platform.files.set("file-1", Buffer.from("pixels"));
@@ -108,7 +108,7 @@ test("a file that cannot be fetched for a moment is fetched later, and the messa
   expect(JSON.stringify(rig.model.requests)).toMatch(/voice-\d+\.ogg, audio\/ogg/);
 });
 
-test("what comes with more bytes than it was said to have is not taken, and that is told", async () => {
+test("a file larger than its declared size is refused with a reply", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   platform.files.set("file-1", Buffer.alloc(21 * 1024 * 1024));

@@ -16,27 +16,29 @@ import {
 
 const full = { status: "failed", code: "store_full", message: "The disk is full." } as const;
 
-/** A log over a store that has no room when it is first told something with these words. */
-function fullOnce({ log }: ApiRig, words: string): Log {
-  let left = 1;
+/** A log whose store is full the first time something containing `text` is written. */
+function fullOnce({ log }: ApiRig, text: string): Log {
+  let failuresLeft = 1;
   return {
     ...log,
-    commit: async (asked) =>
-      JSON.stringify(asked.events).includes(words) && left-- > 0 ? full : log.commit(asked),
-    createSession: async (asked) =>
-      words === "session.created" && left-- > 0
+    commit: async (request) =>
+      JSON.stringify(request.events).includes(text) && failuresLeft-- > 0
+        ? full
+        : log.commit(request),
+    createSession: async (request) =>
+      text === "session.created" && failuresLeft-- > 0
         ? { session: ids.make("session"), result: full }
-        : log.createSession(asked),
+        : log.createSession(request),
   };
 }
 
-/** Pauses are over at once. */
+/** Cuts pauses short. */
 const clock: typeof systemClock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal),
 };
 
-test("[P11] the first message of a chat waits for a store that has no room for its session", async () => {
+test("[P11] a chat's first message waits for a store that is full", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   openBot(rig, platform, { clock, log: fullOnce(rig, "session.created") });
@@ -45,14 +47,14 @@ test("[P11] the first message of a chat waits for a store that has no room for i
   expect(textsIn(platform)).toEqual(["Hello."]);
 });
 
-test("[P11] a message with a file waits for a store that has no room for it, however long", async () => {
+test("[P11] a message with a file waits for a full store, however long", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Seen.")]);
   platform.files.set("file-1", Buffer.from("pixels"));
-  let left = 8;
+  let failuresLeft = 8;
   const { store } = rig.log;
   const putBlob: typeof store.putBlob = async (...blob) =>
-    left-- > 0 ? full : store.putBlob(...blob);
+    failuresLeft-- > 0 ? full : store.putBlob(...blob);
   openBot(rig, platform, { clock, log: { ...rig.log, store: { ...store, putBlob } } });
   const photo = [{ file_id: "file-1", file_size: 6 }];
   platform.say(7, "", { text: undefined, caption: "Look", photo });
@@ -60,7 +62,7 @@ test("[P11] a message with a file waits for a store that has no room for it, how
   expect(textsIn(platform)).toEqual(["Seen."]);
 });
 
-test("[P11] what a command came to is told, also when the store has no room for it at first", async () => {
+test("[P11] a command is answered even if the store is full at first", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   openBot(rig, platform, { clock, log: fullOnce(rig, "Nothing is scheduled") });
@@ -71,7 +73,7 @@ test("[P11] what a command came to is told, also when the store has no room for 
   expect(textsIn(platform)).toEqual(["Hello.", "Nothing is scheduled."]);
 });
 
-test("[P11] an answer in words for which the store has no room at first is still an answer, and no turn", async () => {
+test("[P11] a text answer that the store rejects at first still answers the question and starts no turn", async () => {
   const platform = await startFakeBotApi();
   const given: (string | undefined)[] = [];
   const note = async ({ answer }: { readonly answer?: string | undefined }) => {
@@ -89,20 +91,20 @@ test("[P11] an answer in words for which the store has no room at first is still
   expect([given, rig.model.requests.length]).toEqual([["Green, please"], 2]);
 });
 
-test("[P11] a file that the store could not read was not sent: it is sent when the store can, and marked by nobody", async () => {
+test("[P11] a file that the store could not read is sent later, and not marked as unknown", async () => {
   const platform = await startFakeBotApi();
   const draw = createTool("draw", async ({ owner }) => {
-    const put = await rig.store.putBlob(owner, Buffer.from("a picture"), "image/png");
-    if (put.status !== "stored") throw new Error(put.message);
-    const file = { name: "cat.png", mediaType: "image/png", blobId: put.id, size: put.size };
+    const stored = await rig.store.putBlob(owner, Buffer.from("a picture"), "image/png");
+    if (stored.status !== "stored") throw new Error(stored.message);
+    const file = { name: "cat.png", mediaType: "image/png", blobId: stored.id, size: stored.size };
     return { ...okResult("Drawn."), details: { files: [file] } };
   });
   const rig: ApiRig = openBotApi([calls("draw"), says("Here it is.")], { tools: [draw] });
-  let left = 2;
+  let failuresLeft = 2;
   const { store } = rig.log;
-  const blob: typeof store.reads.blob = async (...asked) => {
-    if (left-- > 0) throw new StoreFailure("store_unavailable", "The store is away.");
-    return store.reads.blob(...asked);
+  const blob: typeof store.reads.blob = async (...query) => {
+    if (failuresLeft-- > 0) throw new StoreFailure("store_unavailable", "The store is away.");
+    return store.reads.blob(...query);
   };
   const log = { ...rig.log, store: { ...store, reads: { ...store.reads, blob } } };
   openBot(rig, platform, { clock, log, onError: () => {} });

@@ -11,15 +11,18 @@ import {
   textsIn,
 } from "../../test/support/gateway/bot-rig.ts";
 
-/** The platform is asked again after a pause. */
-const soon = { interval: 5 };
+/** Polls often: the platform is retried after a pause. */
+const fastPoll = { interval: 5 };
 
-describe("what a platform does to an answer", () => {
+describe("delivery through a failing platform", () => {
   test.each([
-    ["says that it is too much", { kind: "limited", seconds: 1 }],
-    ["fails inside", { kind: "error", code: 500, description: "Internal Server Error" }],
+    ["answers with a rate limit", { kind: "limited", seconds: 1 }],
+    [
+      "answers with an internal error",
+      { kind: "error", code: 500, description: "Internal Server Error" },
+    ],
     ["is behind a gateway that is down", { kind: "html", code: 502 }],
-  ] as const)("a platform that %s shows the answer in the end, and once", async (_, fault) => {
+  ] as const)("a platform that %s shows the answer in the end, once", async (_, fault) => {
     const platform = await startFakeBotApi();
     const rig = openBotApi([says("All of it.")]);
     platform.faults.add("sendMessage", fault);
@@ -31,7 +34,7 @@ describe("what a platform does to an answer", () => {
     expect(rig.bugs).toEqual([]);
   });
 
-  test("an answer of which nobody can say whether it was read is not sent again by itself", async () => {
+  test("an answer whose arrival is unknown is not resent automatically", async () => {
     const platform = await startFakeBotApi();
     const rig = openBotApi([says("All of it.")]);
     platform.faults.add("sendMessage", { kind: "cut", when: "before" });
@@ -41,7 +44,7 @@ describe("what a platform does to an answer", () => {
     expect(textsIn(platform)).toEqual([expect.stringContaining("cannot know whether it arrived")]);
   });
 
-  test("[P11] an answer that arrived although the connection broke is marked, not repeated, and sent again when asked for", async () => {
+  test("[P11] an answer that arrived although the connection broke is marked, and resent only on request", async () => {
     const platform = await startFakeBotApi();
     const rig = openBotApi([says("The whole answer.")]);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
@@ -56,10 +59,10 @@ describe("what a platform does to an answer", () => {
     expect(textsIn(platform)[2]).toBe("The whole answer.");
   });
 
-  test("[P11] what is lost once more while it is sent again is marked once more, and nothing behind it is repeated", async () => {
+  test("[P11] a resend whose arrival is unknown is marked again, and nothing after it is repeated", async () => {
     const platform = await startFakeBotApi();
-    const [one, two] = ["one ".repeat(900), "two ".repeat(300)];
-    const rig = openBotApi([says(`${one}\n\n${two}`)]);
+    const [firstText, secondText] = ["one ".repeat(900), "two ".repeat(300)];
+    const rig = openBotApi([says(`${firstText}\n\n${secondText}`)]);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
@@ -69,15 +72,15 @@ describe("what a platform does to an answer", () => {
     await untilShown(platform, 4);
     const starts = textsIn(platform).map((text) => text.slice(0, 3));
     expect(starts).toEqual(["one", "⚠ T", "one", "⚠ T"]);
-    expect(textsIn(platform)[1]).toContain(two.trim());
+    expect(textsIn(platform)[1]).toContain(secondText.trim());
     expect(textsIn(platform)[3]).not.toContain("two");
     expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
     platform.say(7, "/resend");
     await untilShown(platform, 5);
-    expect(textsIn(platform)[4]).toBe(one.trim());
+    expect(textsIn(platform)[4]).toBe(firstText.trim());
   });
 
-  test("a person who has blocked the bot is not written to again, and the page says so", async () => {
+  test("a person who blocked the bot gets no retries, and the chunk is recorded as failed", async () => {
     const platform = await startFakeBotApi();
     const rig = openBotApi([says("Anybody?")]);
     const blocked = {
@@ -86,11 +89,11 @@ describe("what a platform does to an answer", () => {
       description: "Forbidden: bot was blocked",
     } as const;
     platform.faults.add("sendMessage", blocked);
-    const asked = Promise.withResolvers<void>();
-    platform.faults.after = (method) => void (method === "sendMessage" && asked.resolve());
+    const sent = Promise.withResolvers<void>();
+    platform.faults.after = (method) => void (method === "sendMessage" && sent.resolve());
     openBot(rig, platform);
     platform.say(7, "Hello");
-    await asked.promise;
+    await sent.promise;
     await expect
       .poll(() => chunksOf(rig))
       .toMatchObject([{ state: "failed", code: "telegram_403" }]);
@@ -98,14 +101,14 @@ describe("what a platform does to an answer", () => {
   });
 });
 
-describe("what a platform delivers", () => {
-  test("[P11] updates that come again, from two pollers too, are one turn each", async () => {
+describe("receiving from a platform", () => {
+  test("[P11] redelivered updates, even through two pollers, become one turn each", async () => {
     const platform = await startFakeBotApi();
-    const rig = openBotApi((_, before) => says(`Answer ${before}.`));
+    const rig = openBotApi((_, count) => says(`Answer ${count}.`));
     openBot(rig, platform);
     platform.say(7, "One");
     await untilShown(platform, 1);
-    // It believes the first to be dead, which still asks.
+    // It believes the first one to be dead, although that still polls.
     openBot(rig, platform, { liveness: { isDead: () => "dead" } });
     platform.say(7, "Two");
     await untilShown(platform, 2);
@@ -113,12 +116,15 @@ describe("what a platform delivers", () => {
     expect(textsIn(platform)).toEqual(["Answer 0.", "Answer 1."]);
   });
 
-  test("[safety] a hook takes what shows its secret, once, and nothing else", async () => {
+  test("[safety] the push route accepts only requests with its secret, each once", async () => {
     const platform = await startFakeBotApi();
-    const rig = openBotApi((_, before) => says(`Answer ${before}.`));
-    const hook = { url: "https://holdfast.example.org/hooks/telegram", secret: "0123456789abcdef" };
-    const { routes } = openBot(rig, platform, { pushWebhook: hook });
-    await expect.poll(() => platform.hook).toEqual(hook);
+    const rig = openBotApi((_, count) => says(`Answer ${count}.`));
+    const webhook = {
+      url: "https://holdfast.example.org/hooks/telegram",
+      secret: "0123456789abcdef",
+    };
+    const { routes } = openBot(rig, platform, { pushWebhook: webhook });
+    await expect.poll(() => platform.hook).toEqual(webhook);
     const app = new Hono();
     for (const { method, path, handle } of routes) app.on(method, path, handle as never);
     const from = { id: 7, is_bot: false, first_name: "Ann" };
@@ -134,17 +140,17 @@ describe("what a platform delivers", () => {
         headers: { "x-telegram-bot-api-secret-token": secret },
       });
     expect((await push("wrong")).status).toBe(401);
-    const answers = await Promise.all([push(hook.secret), push(hook.secret)]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const responses = await Promise.all([push(webhook.secret), push(webhook.secret)]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     await untilShown(platform, 1);
-    expect((await push(hook.secret)).status).toBe(200);
+    expect((await push(webhook.secret)).status).toBe(200);
     expect(rig.model.requests).toHaveLength(1);
   });
 
-  test("a photo comes in as an attachment, and a message that still waits is changed by its edit", async () => {
+  test("a photo becomes an attachment, and an edit changes a message that is still queued", async () => {
     const platform = await startFakeBotApi();
-    const first = Promise.withResolvers<void>();
-    const gate = { kind: "gate", opened: first.promise } as const;
+    const released = Promise.withResolvers<void>();
+    const gate = { kind: "gate", opened: released.promise } as const;
     const rig = openBotApi([[gate, says("Seen.")], says("Changed.")]);
     platform.files.set("file-1", Buffer.from("pixels"));
     openBot(rig, platform);
@@ -160,21 +166,24 @@ describe("what a platform delivers", () => {
     const inbox = async () =>
       (await rig.store.reads.snapshot(rig.owner, session!.id, { limit: 1 }))?.inbox ?? [];
     await expect.poll(async () => (await inbox())[0]?.content?.text).toBe("A typo");
-    first.resolve();
+    released.resolve();
     await untilShown(platform, 2);
     expect(JSON.stringify(rig.model.requests[0])).toContain("photo-");
     expect(JSON.stringify(rig.model.requests[1])).toContain("A typo");
   });
 
-  test("[safety] who edits a message in a group stays who said it, and an edit that cannot be kept comes again", async () => {
+  test("[safety] an edit in a group keeps its author, and is retried if it could not be stored", async () => {
     const platform = await startFakeBotApi();
-    const first = Promise.withResolvers<void>();
-    const rig = openBotApi([[{ kind: "gate", opened: first.promise }, says("Yes.")], says("Yes.")]);
-    let fails = 1;
-    const commit: typeof rig.log.commit = async (asked) =>
-      asked.events.some(({ type }) => type === "input.changed") && fails-- > 0
+    const released = Promise.withResolvers<void>();
+    const rig = openBotApi([
+      [{ kind: "gate", opened: released.promise }, says("Yes.")],
+      says("Yes."),
+    ]);
+    let failuresLeft = 1;
+    const commit: typeof rig.log.commit = async (request) =>
+      request.events.some(({ type }) => type === "input.changed") && failuresLeft-- > 0
         ? { status: "failed", code: "store_busy", message: "The store is busy." }
-        : rig.log.commit(asked);
+        : rig.log.commit(request);
     openBot(rig, platform, { log: { ...rig.log, commit } });
     platform.say(-7, "@holdfast_bot hello");
     await expect.poll(() => rig.model.requests.length).toBe(1);
@@ -184,10 +193,12 @@ describe("what a platform delivers", () => {
     const text = "@holdfast_bot Ann: a typo";
     platform.push({ edited_message: { message_id: id, date: 0, edit_date: 1, from, chat, text } });
     const [session] = (await rig.store.reads.sessions(rig.owner, { limit: 1 })).sessions;
-    const waiting = async () =>
+    const queuedContent = async () =>
       (await rig.store.reads.snapshot(rig.owner, session!.id, { limit: 1 }))?.inbox[0]?.content;
-    await expect.poll(async () => (await waiting())?.text, soon).toBe("Person 7: Ann: a typo");
-    first.resolve();
+    await expect
+      .poll(async () => (await queuedContent())?.text, fastPoll)
+      .toBe("Person 7: Ann: a typo");
+    released.resolve();
     await untilShown(platform, 2, -7);
   });
 });

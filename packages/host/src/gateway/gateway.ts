@@ -30,27 +30,27 @@ export interface GatewayDeps {
   readonly holder: () => Holder;
   readonly liveness: Liveness;
   readonly leaseMs: number;
-  /** Whose sessions a chat's are: paired people speak for their owner. */
+  /** Owner of the sessions that chats create: paired people act on their behalf. */
   readonly owner: OwnerId;
-  /** The same API that every surface has, in this process. */
+  /** The public API, called in-process. */
   readonly client: () => Client;
   readonly openAdapter: () => Promise<PlatformAdapter>;
   readonly platform: string;
   readonly allowedPeople: readonly string[];
-  /** Where they are called otherwise than in chats. */
+  /** Defaults to chats and threads of the platform. */
   readonly addressing?: ChatAddressing;
-  /** Where it is not for pairing to say who may speak. */
+  /** Defaults to pairing. */
   readonly access?: ChatAccess;
-  /** Where the platform pushes; without it, we ask. */
+  /** Where the platform pushes updates; without it, we poll. */
   readonly pushWebhook: PushWebhook | undefined;
   readonly onError: (error: unknown) => void;
 }
 
 export interface Gateway extends GatewayAdmin {
   readonly routes: readonly Route[];
-  /** What was pushed to us; `undefined` before we know who we are. */
+  /** Handles a pushed update; `undefined` until the bot is identified. */
   readonly handleUpdate: UpdateHandler["handle"] | undefined;
-  /** Resolves when we know who we are, or never will. */
+  /** Resolves once the bot is identified, or the gateway has stopped. */
   readonly whenOpen: Promise<void>;
   start(): void;
   stop(): Promise<void>;
@@ -58,49 +58,48 @@ export interface Gateway extends GatewayAdmin {
 
 interface OpenBot {
   readonly adapter: PlatformAdapter;
-  readonly people: ChatAccess;
+  readonly access: ChatAccess;
   readonly titles: ChatTitles;
-  readonly reception: UpdateHandler;
-  readonly names: ChatAddressing;
+  readonly updateHandler: UpdateHandler;
+  readonly addressing: ChatAddressing;
 }
 
 const sweepMs = 2_000;
 const retryMs = 5_000;
 const maxRetryMs = 60_000;
 
-/** One bot on one platform. It comes up by itself when the platform can be reached, and never keeps the host from starting. */
+/** One bot on one platform. It connects once the platform can be reached, and never blocks the host's startup. */
 export function openGateway(deps: GatewayDeps): Gateway {
-  const { log, clock, owner, platform, onError, pushWebhook: hook } = deps;
+  const { log, clock, owner, platform, onError, pushWebhook } = deps;
   const stopping = new AbortController();
   const status = new GatewayStatus();
   let open: OpenBot | undefined;
   const opened = Promise.withResolvers<void>();
-  /** While the bot is ours to send for. */
-  let couriers: Dispatcher | undefined;
-  let work: Promise<void> = Promise.resolve();
-  const botOf = (id: string) => `${platform}:${id}`;
+  /** Set while we hold the bot's lease. */
+  let dispatcher: Dispatcher | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const botKeyOf = (id: string) => `${platform}:${id}`;
 
-  /** Before the bot is known, the people of no bot. */
-  const peopleOf = (bot: string) =>
+  const pairingAccess = (bot: string) =>
     new PairingAccess({
       register: log.store.register,
       owner,
-      bot: botOf(bot),
+      bot: botKeyOf(bot),
       listed: deps.allowedPeople,
       now: () => log.store.now(),
     });
 
   async function identify(adapter: PlatformAdapter): Promise<string | null> {
     for (let pause = retryMs; ; pause = Math.min(maxRetryMs, pause * 2)) {
-      const me = await adapter.identify(stopping.signal);
+      const identity = await adapter.identify(stopping.signal);
       if (stopping.signal.aborted) return null;
-      if (me.status === "identified") {
-        status.setIdentity(me);
-        return me.id;
+      if (identity.status === "identified") {
+        status.setIdentity(identity);
+        return identity.id;
       }
-      status.setFailure(me);
-      const asked = me.status === "later" ? me.afterMs : pause;
-      await clock.sleep(Math.max(asked, pause), stopping.signal);
+      status.setFailure(identity);
+      const requestedMs = identity.status === "later" ? identity.afterMs : pause;
+      await clock.sleep(Math.max(requestedMs, pause), stopping.signal);
       if (stopping.signal.aborted) return null;
     }
   }
@@ -109,92 +108,92 @@ export function openGateway(deps: GatewayDeps): Gateway {
     const adapter = await deps.openAdapter();
     const bot = await identify(adapter);
     if (bot === null) return;
-    const people = deps.access ?? peopleOf(bot);
-    const names = deps.addressing ?? chatAddressing(platform, bot);
-    const titles = new ChatTitles(log.store.register, owner, botOf(bot));
-    const owes = (session: Parameters<Dispatcher["notify"]>[1]) => couriers?.notify(owner, session);
-    const reception = new UpdateHandler({
+    const access = deps.access ?? pairingAccess(bot);
+    const addressing = deps.addressing ?? chatAddressing(platform, bot);
+    const titles = new ChatTitles(log.store.register, owner, botKeyOf(bot));
+    const notifyOutbox = (session: Parameters<Dispatcher["notify"]>[1]) =>
+      dispatcher?.notify(owner, session);
+    const updateHandler = new UpdateHandler({
       ...deps,
       client: deps.client(),
       adapter,
-      addressing: names,
-      access: people,
+      addressing,
+      access,
       titles,
-      notifyOutbox: owes,
+      notifyOutbox,
     });
-    open = { adapter, people, titles, reception, names };
+    open = { adapter, access, titles, updateHandler, addressing };
     opened.resolve();
     const { store } = log;
-    const lease = { ...deps, store, bot: botOf(bot), onHeld };
-    await withBotLease(lease, stopping.signal, (held) =>
-      serve({ adapter, people, titles, reception, names }, bot, held),
+    const lease = { ...deps, store, bot: botKeyOf(bot), onHeld };
+    await withBotLease(lease, stopping.signal, (signal) =>
+      serve({ adapter, access, titles, updateHandler, addressing }, bot, signal),
     );
   }
 
-  /** Another host on this store has the bot; it may be of any kind, and what it does is enough. */
   function onHeld(by: string): void {
     const message = `Another host on this store receives and sends for this bot (${by}). This one goes on when that one ends.`;
     status.setState({ state: "contended", code: "held_elsewhere", message });
   }
 
-  /** Receives and sends for the bot, for as long as that is ours to do. */
+  /** Receives and sends for the bot while we hold its lease. */
   async function serve(
-    { adapter, reception, names }: OpenBot,
+    { adapter, updateHandler, addressing }: OpenBot,
     bot: string,
-    held: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     status.setState({ state: "starting" });
     const pacer = new Pacer(adapter.limits, clock);
-    const outage = new OutageMonitor(adapter, pacer, clock, held);
-    const order = new ChatQueue();
-    const sending = new Dispatcher({
+    const outage = new OutageMonitor(adapter, pacer, clock, signal);
+    const queue = new ChatQueue();
+    const current = new Dispatcher({
       ...deps,
       adapter,
-      addressing: names,
+      addressing,
       pacer,
       outage,
-      queue: order,
+      queue,
       sweepMs,
     });
-    couriers = sending;
-    sending.start();
+    dispatcher = current;
+    current.start();
     try {
-      await adapter.publishCommands(commandMenu, held);
-      await receive(adapter, reception, bot, held);
+      await adapter.publishCommands(commandMenu, signal);
+      await receive(adapter, updateHandler, bot, signal);
     } finally {
-      couriers = undefined;
-      await sending.stop();
+      dispatcher = undefined;
+      await current.stop();
     }
   }
 
   async function receive(
     adapter: PlatformAdapter,
-    reception: UpdateHandler,
+    updateHandler: UpdateHandler,
     bot: string,
-    held: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
-    if (!(await subscribe(adapter, held))) return;
-    if (hook !== undefined) {
+    if (!(await subscribe(adapter, signal))) return;
+    if (pushWebhook !== undefined) {
       status.setState({ state: "receiving" });
-      await new Promise((resolve) => held.addEventListener("abort", resolve, { once: true }));
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return;
     }
-    const take = reception.handle.bind(reception);
+    const handleUpdate = updateHandler.handle.bind(updateHandler);
     const { register } = log.store;
     const onState = status.setState.bind(status);
     await pollUpdates(
-      { adapter, register, owner, bot: botOf(bot), clock, handleUpdate: take, onState },
-      held,
+      { adapter, register, owner, bot: botKeyOf(bot), clock, handleUpdate, onState },
+      signal,
     );
   }
 
-  async function subscribe(adapter: PlatformAdapter, held: AbortSignal): Promise<boolean> {
+  async function subscribe(adapter: PlatformAdapter, signal: AbortSignal): Promise<boolean> {
     for (;;) {
-      const done = await adapter.subscribe(hook ?? null, held);
-      if (held.aborted) return false;
-      if (done.status === "subscribed") return true;
-      status.setFailure(done);
-      await clock.sleep(retryMs, held);
+      const result = await adapter.subscribe(pushWebhook ?? null, signal);
+      if (signal.aborted) return false;
+      if (result.status === "subscribed") return true;
+      status.setFailure(result);
+      await clock.sleep(retryMs, signal);
     }
   }
 
@@ -205,45 +204,52 @@ export function openGateway(deps: GatewayDeps): Gateway {
     async people() {
       if (open === undefined) return { requests: [], people: [] };
       return {
-        requests: [...(await open.people.requests())],
-        people: [...(await open.people.pairedPeople())],
+        requests: [...(await open.access.requests())],
+        people: [...(await open.access.pairedPeople())],
         chats: await open.titles.list(),
       };
     },
     async decidePairing(code, decision) {
       if (open === undefined) return null;
-      const { people, names } = open;
-      const chat = await people.requestChatOf(code);
-      const person = await people.decidePairing(code, decision === "allow" ? "allowed" : "denied");
-      const isLetIn = person?.state === "allowed" && chat !== null;
-      const session = isLetIn ? await enqueueWelcome({ log, owner, names }, chat, code) : null;
-      if (session !== null) couriers?.notify(owner, session);
+      const { access, addressing } = open;
+      const chat = await access.requestChatOf(code);
+      const person = await access.decidePairing(code, decision === "allow" ? "allowed" : "denied");
+      const isAdmitted = person?.state === "allowed" && chat !== null;
+      const session = isAdmitted
+        ? await enqueueWelcome({ log, owner, addressing }, chat, code)
+        : null;
+      if (session !== null) dispatcher?.notify(owner, session);
       return person;
     },
     changePerson: async (person, decision) =>
-      (await open?.people.changePerson(person, decision === "allow" ? "allowed" : "denied")) ??
+      (await open?.access.changePerson(person, decision === "allow" ? "allowed" : "denied")) ??
       null,
-    async settleChunk(asker, { delivery, chunk }, how) {
+    async settleChunk(requester, { delivery, chunk }, action) {
       const query = { delivery, states: ["unknown"], limit: 100 } as const;
-      const rows = await log.store.reads.outbox(asker, query);
-      const row = rows.find((each) => each.chunk === chunk);
+      const rows = await log.store.reads.outbox(requester, query);
+      const row = rows.find((candidate) => candidate.chunk === chunk);
       if (row === undefined) return null;
-      const isDone = await settleUnknownChunk({ log, owner: asker }, row, how, String(row.at));
-      if (!isDone) return null;
-      couriers?.notify(asker, row.session);
-      return { ...row, state: how === "resend" ? "pending" : "dropped" };
+      const isSettled = await settleUnknownChunk(
+        { log, owner: requester },
+        row,
+        action,
+        String(row.at),
+      );
+      if (!isSettled) return null;
+      dispatcher?.notify(requester, row.session);
+      return { ...row, state: action === "resend" ? "pending" : "dropped" };
     },
-    routes: hook === undefined ? [] : [pushRoute(hook, () => open)],
+    routes: pushWebhook === undefined ? [] : [pushRoute(pushWebhook, () => open)],
     get handleUpdate() {
-      return open?.reception.handle.bind(open.reception);
+      return open?.updateHandler.handle.bind(open.updateHandler);
     },
     whenOpen: opened.promise,
     start() {
-      work = run().catch(onError).finally(opened.resolve);
+      running = run().catch(onError).finally(opened.resolve);
     },
     async stop() {
       stopping.abort();
-      await work;
+      await running;
     },
   };
 }

@@ -3,19 +3,19 @@ import { type LaneKey, type OwnerId, seq, type SessionId } from "@holdfast/proto
 
 import { deterministicIds } from "../util/deterministic-ids.ts";
 
-const zero = seq.parse(0);
+const firstSeq = seq.parse(0);
 
 interface LaneDeps {
   readonly log: Log;
   readonly owner: OwnerId;
 }
 
-/** Whether what is answered there is brought to people; any other lane is a session's own. */
+/** Whether answers in this lane are delivered to a chat or webhook; other lanes have no recipient. */
 export function isDeliveredLane(lane: LaneKey): boolean {
   return /^(?:telegram|webhook):/.test(lane);
 }
 
-/** The session that a lane points at; one that is in the trash is not talked to any more. */
+/** The session a lane points at, unless it is in the trash. */
 export async function sessionOfLane(
   { log, owner }: LaneDeps,
   lane: LaneKey,
@@ -27,16 +27,16 @@ export async function sessionOfLane(
 }
 
 /**
- * Made from what asks for it: two who see the same message make the same session. P11: where the store cannot take it, that is
- * thrown, so that nobody takes what came for something that has no session.
+ * Derives the session's id from the message, so two hosts that see the same message create the same session. P11:
+ * throws when the store fails, so that no message is confirmed without a session.
  */
 export async function sessionForLane(
   deps: LaneDeps,
   lane: LaneKey,
   key: string,
 ): Promise<SessionId> {
-  const known = await sessionOfLane(deps, lane);
-  if (known !== null) return known;
+  const existing = await sessionOfLane(deps, lane);
+  if (existing !== null) return existing;
   const { log, owner } = deps;
   const ids = deterministicIds(`lane ${lane} ${key}`);
   const { session, result } = await log.createSession({ owner, lane, ids });
@@ -44,12 +44,12 @@ export async function sessionForLane(
   return session;
 }
 
-/** A lane is bound among the first things of a session that it has begun, and of a branch that it has made. */
-const firstFew = 16;
+/** `lane.bound` is among the first events of a session that the lane created or branched. */
+const maxFirstEvents = 16;
 
 /**
- * Whether a session is a lane's own: the one that it is in, or one that it has begun. One that it was only led to is not, nor is
- * a branch that somebody else has made of one.
+ * Whether a session belongs to a lane: the lane points at it, or created it. A session that the lane was only
+ * switched to does not belong to it, nor does a branch that somebody else made.
  */
 export async function ownsSession(
   { log, owner }: LaneDeps,
@@ -58,7 +58,7 @@ export async function ownsSession(
 ): Promise<boolean> {
   const { reads } = log.store;
   if ((await reads.lane(owner, lane)) === session) return true;
-  const page = await reads.events(owner, session, { after: zero, limit: firstFew });
+  const page = await reads.events(owner, session, { after: firstSeq, limit: maxFirstEvents });
   return (page?.events ?? []).some(
     ({ type, data }) => type === "lane.bound" && data["lane"] === lane,
   );

@@ -11,9 +11,9 @@ import type { Webhook } from "./platforms/webhook/webhook.ts";
 import { type WebhookRegistry, openWebhookRegistry, viewWebhook } from "./webhook-registry.ts";
 import type { ConnectionDeps } from "./bot-connection.ts";
 
-/** The programs that speak here by signed webhooks. Nothing of the gateway is loaded before there is one. */
+/** The programs that talk to this host through signed webhooks. Loads the gateway code only once there is one. */
 export interface WebhookConnections extends WebhookAdmin {
-  /** For taking them out of texts. */
+  /** For redaction. */
   readonly secrets: () => readonly string[];
   start(): void;
   stop(): Promise<void>;
@@ -24,41 +24,42 @@ const owner = ownerId.parse("owner");
 export function openWebhookConnections(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,
-  parts: ConnectionDeps,
+  deps: ConnectionDeps,
 ): Outcome<WebhookConnections> {
-  const opened = openWebhookRegistry(config, environment, parts.secrets);
-  if (!opened.ok) return opened;
-  const hooks = opened.value;
-  const { store } = parts.log;
+  const registry = openWebhookRegistry(config, environment, deps.secrets);
+  if (!registry.ok) return registry;
+  const hooks = registry.value;
+  const { store } = deps.log;
   const isHere = config.roles.value.includes("gateway");
   let gateway: Promise<Gateway | undefined> | undefined;
   let state: "waiting" | "started" | "stopped" = "waiting";
 
-  async function openHere(): Promise<Gateway | undefined> {
+  async function open(): Promise<Gateway | undefined> {
     try {
-      const made = await openWebhookGateway(config, hooks, parts);
-      if (state !== "started") return made;
-      made.start();
-      // Before that it takes nothing, and would say that another process does.
-      await made.whenOpen;
-      return made;
+      const opening = await openWebhookGateway(config, hooks, deps);
+      if (state !== "started") return opening;
+      opening.start();
+      // Until it is open it has no update handler, and a post would be answered as if another process ran the
+      // gateway.
+      await opening.whenOpen;
+      return opening;
     } catch (error) {
-      // Whoever needs it next tries again.
+      // The next caller tries again.
       gateway = undefined;
-      parts.report(error instanceof Error ? error : new Error(String(error)));
+      deps.report(error instanceof Error ? error : new Error(String(error)));
       return undefined;
     }
   }
 
-  function ensure(): void {
-    if (isHere && state === "started") gateway ??= openHere();
+  function ensureOpen(): void {
+    if (isHere && state === "started") gateway ??= open();
   }
 
   return done({
     isHere,
     list: () => hooks.list().map(viewWebhook),
     put(name, change) {
-      ensure();
+      ensureOpen();
       return hooks.put(name, change);
     },
     rotate: (name, old) => hooks.rotate(name, old),
@@ -66,21 +67,17 @@ export function openWebhookConnections(
     status: async () => (await gateway)?.status() ?? { state: "off", bot: null, trouble: null },
     async take(name, posted) {
       const { receivePost } = await import("./platforms/webhook/receive-post.ts");
-      const reception = async () => {
-        ensure();
+      const updateHandler = async () => {
+        ensureOpen();
         const handle = (await gateway)?.handleUpdate;
         return handle && { handle };
       };
-      return receivePost(
-        { hooks, store, owner, now: Date.now, updateHandler: reception },
-        name,
-        posted,
-      );
+      return receivePost({ hooks, store, owner, now: Date.now, updateHandler }, name, posted);
     },
     secrets: () => hooks.list().flatMap((hook) => hook.secrets),
     start() {
       state = "started";
-      if (hooks.list().length > 0) ensure();
+      if (hooks.list().length > 0) ensureOpen();
     },
     async stop() {
       state = "stopped";
@@ -97,9 +94,9 @@ async function openWebhookGateway(
   const { openGateway, createWebhookAdapter, webhookAddressing, webhookAccess } =
     await import("./index.ts");
   const { reads } = log.store;
-  async function readBlob(given: string): Promise<Uint8Array | null> {
-    const id = blobId.safeParse(given);
-    return id.success ? ((await reads.blob(owner, id.data))?.bytes ?? null) : null;
+  async function readBlob(id: string): Promise<Uint8Array | null> {
+    const parsed = blobId.safeParse(id);
+    return parsed.success ? ((await reads.blob(owner, parsed.data))?.bytes ?? null) : null;
   }
   return openGateway({
     log,
@@ -128,12 +125,12 @@ async function openWebhookGateway(
   });
 }
 
-/** On any port, and beyond the public internet where the operator has said so, of this hook or of the host. */
+/** Allows any port, and private networks where the operator allowed them for this webhook or the whole host. */
 function createEgressFor(allowed: readonly string[]) {
   return ({ url, network }: Webhook) => {
     const { hostname, port, protocol } = new URL(url ?? "http://nowhere.invalid");
-    const own = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
-    const allow = network === "private" ? [...allowed, own] : allowed;
+    const origin = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+    const allow = network === "private" ? [...allowed, origin] : allowed;
     return createEgress({ allow, isPort: () => true });
   };
 }

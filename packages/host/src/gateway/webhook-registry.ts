@@ -15,19 +15,19 @@ export interface WebhookChange {
   readonly secret?: string | undefined;
 }
 
-/** What it came to; `secret` is the one that was made for it. */
+/** `secret` is set only if it was generated here. */
 export type WebhookChangeResult =
   | { readonly status: "kept"; readonly webhook: WebhookView; readonly secret: string | null }
   | { readonly status: "configured" | "not_found" };
 
-/** Every webhook that there is: those of the configuration, and those that were connected while the host ran. */
+/** All webhooks: the configured ones, and those connected while the host runs. */
 export interface WebhookRegistry extends WebhookLookup {
   put(name: string, change: WebhookChange): Promise<WebhookChangeResult>;
   rotate(name: string, old: "keep" | "drop"): Promise<WebhookChangeResult>;
   remove(name: string): Promise<"removed" | "configured" | "not_found">;
 }
 
-/** What more a hook may only the configuration says. */
+/** Only the configuration can grant more than this. */
 const defaultRights = { network: "public", commands: [], sessions: "own" } as const;
 
 const prefix = "webhook:";
@@ -44,30 +44,31 @@ export function openWebhookRegistry(
 ): Outcome<WebhookRegistry> {
   const configured = readConfigured(config, environment);
   if (!configured.ok) return configured;
-  const fixed = configured.value;
+  const configuredHooks = configured.value;
 
-  function connected(name: string): Webhook | null {
+  function readConnected(name: string): Webhook | null {
     const stored = secrets.read(secretName(name));
     if (stored === null) return null;
     const old = secrets.read(oldSecretName(name));
     const url = stored.baseUrl === noAddress ? null : stored.baseUrl;
-    const known = old === null ? [stored.key] : [stored.key, old.key];
-    return { ...defaultRights, name, secrets: known, url, connectedBy: "page" };
+    const keys = old === null ? [stored.key] : [stored.key, old.key];
+    return { ...defaultRights, name, secrets: keys, url, connectedBy: "page" };
   }
 
-  const find = (name: string) => fixed.get(name) ?? connected(name);
+  const find = (name: string) => configuredHooks.get(name) ?? readConnected(name);
 
-  /** The secret goes with the address that it signs for, and with no other. */
-  async function keep(name: string, [key, old]: readonly string[], url: string | null) {
+  /** Stores the secret with the address it signs for, so it is never used for another. */
+  async function store(name: string, [key, old]: readonly string[], url: string | null) {
     const baseUrl = url ?? noAddress;
     if (old === undefined) await secrets.remove(oldSecretName(name));
     else await secrets.put(oldSecretName(name), { key: old, baseUrl });
     await secrets.put(secretName(name), { key: key ?? generateWebhookSecret(), baseUrl });
   }
 
-  function shown(name: string, secret: string | null): WebhookChangeResult {
+  function changeResult(name: string, secret: string | null): WebhookChangeResult {
     const hook = find(name);
-    if (hook === null) throw new Error(`What was kept of ${name} is gone.`);
+    if (hook === null)
+      throw new Error(`The webhook ${name} disappeared while it was being stored.`);
     return { status: "kept", webhook: viewWebhook(hook), secret };
   }
 
@@ -75,28 +76,37 @@ export function openWebhookRegistry(
     find,
     list() {
       const names = secrets.names(prefix).map((name) => name.slice(prefix.length));
-      const kept = names.filter((name) => webhookName.safeParse(name).success && !fixed.has(name));
-      return [...fixed.values(), ...kept.flatMap((name) => connected(name) ?? [])];
+      const connectedNames = names.filter(
+        (name) => webhookName.safeParse(name).success && !configuredHooks.has(name),
+      );
+      return [
+        ...configuredHooks.values(),
+        ...connectedNames.flatMap((name) => readConnected(name) ?? []),
+      ];
     },
     async put(name, { url, secret }) {
-      if (fixed.has(name)) return { status: "configured" };
-      const known = connected(name);
-      const made = secret === undefined && known === null ? generateWebhookSecret() : null;
-      const given = made ?? secret;
-      const kept = given === undefined ? (known?.secrets ?? []) : [given];
-      await keep(name, kept, url === undefined ? (known?.url ?? null) : url);
-      return shown(name, made);
+      if (configuredHooks.has(name)) return { status: "configured" };
+      const existing = readConnected(name);
+      const generated = secret === undefined && existing === null ? generateWebhookSecret() : null;
+      const secretToStore = generated ?? secret;
+      const keys = secretToStore === undefined ? (existing?.secrets ?? []) : [secretToStore];
+      await store(name, keys, url === undefined ? (existing?.url ?? null) : url);
+      return changeResult(name, generated);
     },
     async rotate(name, old) {
-      const known = find(name);
-      if (known === null) return { status: "not_found" };
-      if (known.connectedBy === "configuration") return { status: "configured" };
-      const made = generateWebhookSecret();
-      await keep(name, old === "keep" ? [made, ...known.secrets.slice(0, 1)] : [made], known.url);
-      return shown(name, made);
+      const existing = find(name);
+      if (existing === null) return { status: "not_found" };
+      if (existing.connectedBy === "configuration") return { status: "configured" };
+      const generated = generateWebhookSecret();
+      await store(
+        name,
+        old === "keep" ? [generated, ...existing.secrets.slice(0, 1)] : [generated],
+        existing.url,
+      );
+      return changeResult(name, generated);
     },
     async remove(name) {
-      if (fixed.has(name)) return "configured";
+      if (configuredHooks.has(name)) return "configured";
       await secrets.remove(oldSecretName(name));
       return (await secrets.remove(secretName(name))) ? "removed" : "not_found";
     },
@@ -108,19 +118,20 @@ function readConfigured(
   environment: Environment,
 ): Outcome<ReadonlyMap<string, Webhook>> {
   const hooks = new Map<string, Webhook>();
-  for (const [name, given] of Object.entries(webhooks.value)) {
-    const { url = null, network = defaultRights.network } = given;
-    const { commands = defaultRights.commands, sessions = defaultRights.sessions } = given;
+  for (const [name, settings] of Object.entries(webhooks.value)) {
+    const { url = null, network = defaultRights.network } = settings;
+    const { commands = defaultRights.commands, sessions = defaultRights.sessions } = settings;
     const rights = { network, commands, sessions };
     const secrets: string[] = [];
-    for (const each of [given.secret, given.oldSecret]) {
-      const secret = typeof each === "object" ? environment[each.env] : each;
-      // What a variable holds nobody has looked at yet, and a key that decodes to nothing signs for anybody.
-      if (typeof each === "object" && !webhookSecret.safeParse(secret).success)
-        return failed("config.invalid", unsetSecretMessage(name, each.env));
+    for (const source of [settings.secret, settings.oldSecret]) {
+      const secret = typeof source === "object" ? environment[source.env] : source;
+      // The config schema has not validated the variable's value, and a key that decodes to nothing would verify
+      // anybody's signature.
+      if (typeof source === "object" && !webhookSecret.safeParse(secret).success)
+        return failed("config.invalid", unsetSecretMessage(name, source.env));
       if (secret !== undefined) secrets.push(secret);
     }
-    if (given.secret === undefined) return failed("config.invalid", missingSecretMessage(name));
+    if (settings.secret === undefined) return failed("config.invalid", missingSecretMessage(name));
     hooks.set(name, { ...rights, name, secrets, url, connectedBy: "configuration" });
   }
   return done(hooks);
@@ -137,6 +148,6 @@ function generateWebhookSecret(): string {
 }
 
 export function viewWebhook({ name, url, connectedBy, secrets, commands }: Webhook): WebhookView {
-  const to = url === null ? null : new URL(url).host;
-  return { name, to, connectedBy, rotating: secrets.length > 1, commands: [...commands] };
+  const host = url === null ? null : new URL(url).host;
+  return { name, to: host, connectedBy, rotating: secrets.length > 1, commands: [...commands] };
 }

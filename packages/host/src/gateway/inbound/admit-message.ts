@@ -27,7 +27,7 @@ import type { ChatAccess } from "./chat-access.ts";
 import { sessionForLane, sessionOfLane } from "../lane-session.ts";
 import { safeFileName } from "../../util/safe-file-name.ts";
 
-/** The platform could be told, and the store could not: the same comes again later. */
+/** The store failed, so the update must not be confirmed: the platform delivers it again later. */
 export class RetryLater extends Error {}
 
 export interface InboundDeps {
@@ -40,23 +40,23 @@ export interface InboundDeps {
   readonly addressing: ChatAddressing;
   readonly owner: OwnerId;
   readonly access: Pick<ChatAccess, "isAllowed" | "requestPairing" | "rightsOf">;
-  /** Takes what people call a chat. */
+  /** Remembers chats' display names. */
   readonly titles: Pick<ChatTitles, "remember">;
-  /** Something is owed to a chat in this session. */
+  /** Tells the dispatcher that this session has something to deliver. */
   readonly notifyOutbox: (session: SessionId) => void;
 }
 
-/** A lane points at another session from here on. */
+/** Points a lane at another session. */
 export async function bindLane(
   { log, owner, memory }: Pick<InboundDeps, "log" | "owner" | "memory">,
   lane: LaneKey,
   to: SessionId,
   key: string,
 ): Promise<CommitResult["status"]> {
-  const before = await log.store.reads.lane(owner, lane);
+  const previous = await log.store.reads.lane(owner, lane);
   const event = newEvent(deterministicIds(`move ${key}`).make("event"), "lane.bound", { lane });
   const { status } = await log.commit({ owner, session: to, events: [event], touch: "quiet" });
-  if (before !== null && before !== to) void memory.boundary(owner, before, "lane_switch");
+  if (previous !== null && previous !== to) void memory.boundary(owner, previous, "lane_switch");
   return status;
 }
 
@@ -79,30 +79,30 @@ export interface InboundMessage {
 
 export type AdmitResult =
   | { readonly status: "admitted"; readonly session: SessionId }
-  /** It was taken before, here or in the session that the lane pointed at then. */
+  /** It was admitted before, in this session or in the one the lane pointed at then. */
   | { readonly status: "taken"; readonly session: SessionId }
-  | { readonly status: "unreadable"; readonly file: string; readonly why: string }
-  /** It may be read at another time. */
-  | { readonly status: "away"; readonly file: string; readonly why: string }
+  | { readonly status: "unreadable"; readonly file: string; readonly reason: string }
+  /** It may be readable later. */
+  | { readonly status: "away"; readonly file: string; readonly reason: string }
   | Exclude<Admission, { status: "accepted" }>;
 
-/** P11: whatever else happens, a message becomes at most one turn. */
+/** P11: a message becomes at most one turn, whatever else happens. */
 export async function admitChatMessage(
   deps: AdmitDeps,
-  came: InboundMessage,
+  message: InboundMessage,
 ): Promise<AdmitResult> {
   const { log, ids, owner } = deps;
-  const earlier = await log.store.reads.inbound(owner, came.key);
+  const earlier = await log.store.reads.inbound(owner, message.key);
   if (earlier !== null) return { status: "taken", session: earlier.session };
   const attachments: Attachment[] = [];
-  for (const file of came.files) {
-    const kept = await storeFile(deps, file);
-    if (kept.status === "failed") return kept;
-    if (kept.status !== "kept") return { ...kept, file: safeFileName(file.name) };
-    attachments.push(kept.attachment);
+  for (const file of message.files) {
+    const stored = await storeFile(deps, file);
+    if (stored.status === "failed") return stored;
+    if (stored.status !== "stored") return { ...stored, file: safeFileName(file.name) };
+    attachments.push(stored.attachment);
   }
-  const { key, replyTo, clientId, lane, text, mode } = came;
-  const said = {
+  const { key, replyTo, clientId, lane, text, mode } = message;
+  const input = {
     owner,
     clientId,
     text,
@@ -111,10 +111,10 @@ export async function admitChatMessage(
     inbound: { key, ...(replyTo !== null && { replyTo }) },
     ...(attachments.length > 0 && { attachments }),
   };
-  const first = await admitWithNewSession(deps, said, key);
-  if (first !== null) return first;
+  const admitted = await admitWithNewSession(deps, input, key);
+  if (admitted !== null) return admitted;
   const session = await sessionForLane(deps, lane, key);
-  const admission = await admitMessage(log, ids, { ...said, session });
+  const admission = await admitMessage(log, ids, { ...input, session });
   if (admission.status === "accepted") return { status: "admitted", session };
   if (admission.status === "refused" && admission.code === "inbound_taken")
     return { status: "taken", session };
@@ -122,25 +122,26 @@ export async function admitChatMessage(
 }
 
 /**
- * The first message of a lane makes its session in the same transaction: one sync for both. All ids follow from the message, so two
- * who see it make the same commit. `null`: there is a session, or it was not taken like this, and goes the longer way.
+ * Creates a lane's session in the same transaction as its first message: one sync for both. All ids derive from
+ * the message, so two hosts that see it make the same commit. `null`: the lane has a session, or the commit was
+ * refused, and the caller takes the longer path.
  */
 async function admitWithNewSession(
   { log, owner }: AdmitDeps,
-  said: Omit<NewInput, "session"> & { readonly lane: LaneKey },
+  input: Omit<NewInput, "session"> & { readonly lane: LaneKey },
   key: string,
 ): Promise<AdmitResult | null> {
-  const { lane } = said;
+  const { lane } = input;
   if ((await sessionOfLane({ log, owner }, lane)) !== null) return null;
-  const made = deterministicIds(`lane ${lane} ${key}`);
-  const session = made.make("session");
-  const begun = [
-    newEvent(made.make("event"), "session.created", {}),
-    newEvent(made.make("event"), "lane.bound", { lane }),
+  const ids = deterministicIds(`lane ${lane} ${key}`);
+  const session = ids.make("session");
+  const created = [
+    newEvent(ids.make("event"), "session.created", {}),
+    newEvent(ids.make("event"), "lane.bound", { lane }),
   ];
-  const { events, refused } = await acceptInput(made, { ...said, session });
+  const { events, refused } = await acceptInput(ids, { ...input, session });
   if (refused !== undefined) return null;
-  const result = await log.commit({ owner, session, events: [...begun, ...events] });
+  const result = await log.commit({ owner, session, events: [...created, ...events] });
   if (result.status === "failed") return result;
   return result.status === "committed" ? { status: "admitted", session } : null;
 }
@@ -149,29 +150,29 @@ async function storeFile(
   { adapter, log, owner }: AdmitDeps,
   file: IncomingFile,
 ): Promise<
-  | { readonly status: "kept"; readonly attachment: Attachment }
-  | { readonly status: "unreadable" | "away"; readonly why: string }
+  | { readonly status: "stored"; readonly attachment: Attachment }
+  | { readonly status: "unreadable" | "away"; readonly reason: string }
   | Failed
 > {
   const fetched = await adapter.fetchFile(file, AbortSignal.timeout(60_000));
   if (fetched.status === "too_large")
     return unreadable(`it is larger than ${Math.floor(adapter.limits.fileBytes / 1024 / 1024)} MB`);
   if (fetched.status === "refused") return unreadable(fetched.message);
-  if (fetched.status !== "fetched") return { status: "away", why: fetched.message };
+  if (fetched.status !== "fetched") return { status: "away", reason: fetched.message };
   const { bytes } = fetched;
-  const stored = await log.store.putBlob(owner, bytes, file.mediaType);
-  // Like the words that came with it, it waits for the store as long as that takes.
-  if (stored.status !== "stored") return stored;
-  const { id: blobId, size } = stored;
+  const result = await log.store.putBlob(owner, bytes, file.mediaType);
+  // The message waits with its file for as long as the store is failing.
+  if (result.status !== "stored") return result;
+  const { id: blobId, size } = result;
   const { mediaType } = file;
   const name = safeFileName(file.name);
   const attachment: Attachment =
     file.kind === "image"
       ? { type: "image", blobId, mediaType, name }
       : { type: "file", blobId, name, mediaType, size };
-  return { status: "kept", attachment };
+  return { status: "stored", attachment };
 }
 
-function unreadable(why: string) {
-  return { status: "unreadable", why } as const;
+function unreadable(reason: string) {
+  return { status: "unreadable", reason } as const;
 }

@@ -18,15 +18,15 @@ import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
 
 const choices = ["red", "blue"];
 
-type Begin = (rig: ApiRig, platform: FakeBotApi) => Promise<void>;
+type StartRun = (rig: ApiRig, platform: FakeBotApi) => Promise<void>;
 
-const byMessage: Begin = async (_, platform) => void platform.say(7, "Paint it");
+const byMessage: StartRun = async (_, platform) => void platform.say(7, "Paint it");
 
-/** A prompt that is due in this minute, for the chat of person 7. */
-const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
-  const kept = new ScheduleStore(store.register, async () => Date.now() - 600_000);
+/** A prompt due this minute, in person 7's chat. */
+const bySchedule: StartRun = async ({ log, owner, store, runner, bugs }) => {
+  const schedules = new ScheduleStore(store.register, async () => Date.now() - 600_000);
   const [date = "", at = ""] = new Date().toISOString().slice(0, 16).split("T");
-  await kept.create(owner, ids.make("schedule"), {
+  await schedules.create(owner, ids.make("schedule"), {
     title: "Colours",
     prompt: "Paint it",
     times: { date, at },
@@ -38,7 +38,7 @@ const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
     ids,
     clock: systemClock,
     owner,
-    store: kept,
+    store: schedules,
     runner,
     sessionFor: (of, lane, key) => sessionForLane({ log, owner: of }, lane, key),
     report: (bug) => void bugs.push(bug),
@@ -47,8 +47,8 @@ const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
   onTestFinished(() => scheduler.stop());
 };
 
-/** A bot whose model asks person 7 for a colour; what the tool was given is noted. */
-async function openAsking(begin = byMessage) {
+/** A bot whose model asks person 7 for a colour. `given` records the answers the tool received. */
+async function openQuestion(startRun = byMessage) {
   const platform = await startFakeBotApi();
   const given: (string | undefined)[] = [];
   const ask = createTool(
@@ -62,35 +62,35 @@ async function openAsking(begin = byMessage) {
   const question = calls("ask_user", { question: "Which colour?", choices });
   const rig = openBotApi([question, says("Thank you."), says("Something else.")], { tools: [ask] });
   openBot(rig, platform, { allowedPeople: ["7", "8"] });
-  await begin(rig, platform);
+  await startRun(rig, platform);
   await untilShown(platform, 1);
-  const asked = platform.shownIn(7)[0]!;
+  const questionMessage = platform.shownIn(7)[0]!;
   const { reads } = rig.store;
   const [open] = (await reads.approvals(rig.owner, { limit: 1 })).approvals;
   const answeredBy = async () => (await reads.approval(rig.owner, open!.id))?.details.by;
-  return { platform, given, rig, asked, answeredBy };
+  return { platform, given, rig, asked: questionMessage, answeredBy };
 }
 
-test("a question comes with its choices as buttons, and the run goes on with the one that is pressed", async () => {
-  const { platform, given, asked, answeredBy } = await openAsking();
-  expect(asked.text).toContain("Which colour?");
-  expect(asked.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
-  platform.press(7, asked, "blue", 8);
-  platform.press(7, asked, "blue");
+test("a question offers its choices as buttons, and pressing one continues the run", async () => {
+  const { platform, given, asked: questionMessage, answeredBy } = await openQuestion();
+  expect(questionMessage.text).toContain("Which colour?");
+  expect(questionMessage.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
+  platform.press(7, questionMessage, "blue", 8);
+  platform.press(7, questionMessage, "blue");
   await untilShown(platform, 2);
   expect(given).toEqual(["blue"]);
-  expect(asked.text).toContain("✔ blue");
-  expect(asked.buttons).toEqual([]);
+  expect(questionMessage.text).toContain("✔ blue");
+  expect(questionMessage.buttons).toEqual([]);
   expect(await answeredBy()).toBe("telegram:7");
 });
 
-test("[P11] what is written while a question waits is its answer, and no turn, also when it comes again", async () => {
-  const { platform, given, rig, asked, answeredBy } = await openAsking();
+test("[P11] text sent while a question is open answers it and starts no turn, even when redelivered", async () => {
+  const { platform, given, rig, asked: questionMessage, answeredBy } = await openQuestion();
   const id = platform.say(7, "Green, please");
   await untilShown(platform, 2);
   expect(given).toEqual(["Green, please"]);
   expect(await answeredBy()).toBe("telegram:7");
-  await expect.poll(() => asked.text).toContain("✔ Green, please");
+  await expect.poll(() => questionMessage.text).toContain("✔ Green, please");
   platform.say(7, "Green, please", { message_id: id });
   platform.say(7, "And now?");
   await untilShown(platform, 3);
@@ -103,9 +103,9 @@ test("[P11] what is written while a question waits is its answer, and no turn, a
   expect(rig.model.requests).toHaveLength(3);
 });
 
-test("what a schedule's run asks in a chat is answered there", async () => {
-  const { platform, given, asked, answeredBy } = await openAsking(bySchedule);
-  platform.press(7, asked, "blue");
+test("a question from a scheduled run can be answered in its chat", async () => {
+  const { platform, given, asked: questionMessage, answeredBy } = await openQuestion(bySchedule);
+  platform.press(7, questionMessage, "blue");
   await untilShown(platform, 2);
   expect(given).toEqual(["blue"]);
   expect(await answeredBy()).toBe("telegram:7");

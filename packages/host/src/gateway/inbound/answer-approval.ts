@@ -24,13 +24,13 @@ export interface AnswerRightsDeps {
 }
 
 /**
- * Whether a button is this person's to press: the question went to this very chat, and they asked what led to it, or nobody
- * there did, as where a schedule spoke. The store says both. What a button carries is sent back by whoever presses it, and may be anything.
+ * Whether this person may answer: the question went to this very chat, and they started the run, or nobody in the
+ * chat did (a schedule). Both facts come from the store: a client can send any button data it likes.
  */
 export async function mayAnswer(
-  { log, owner, addressing: names }: AnswerRightsDeps,
+  { log, owner, addressing }: AnswerRightsDeps,
   id: ApprovalId,
-  { person, address: place }: Pick<Incoming, "person" | "address">,
+  { person, address }: Pick<Incoming, "person" | "address">,
 ): Promise<boolean> {
   const { reads } = log.store;
   const approval = await reads.approval(owner, id);
@@ -42,20 +42,21 @@ export async function mayAnswer(
     states: outboxState.options,
     limit: 1,
   };
-  const [asked] = await reads.outbox(owner, query);
-  if (asked === undefined || names.addressOf(asked.lane)?.chat !== place.chat) return false;
-  const asker = names.senderOf(await clientIdOfRun(log, owner, session, runId));
+  const [question] = await reads.outbox(owner, query);
+  if (question === undefined || addressing.addressOf(question.lane)?.chat !== address.chat)
+    return false;
+  const asker = addressing.senderOf(await clientIdOfRun(log, owner, session, runId));
   return asker === null || asker === person.id;
 }
 
-/** Who it was, for a trail that is read later: the platform's own name for a person, which stays when they call themselves otherwise. */
+/** Recorded for audits by platform id, which stays the same when people rename themselves. */
 export function answeredBy(platform: string, { id }: Incoming["person"]): string {
   return `${platform}:${id}`;
 }
 
 const pageSize = 100;
 
-/** Under which name of its client the message came that a run answers: its first, others may have steered it since. */
+/** The client id of the message that started the run. Later messages may have steered it. */
 async function clientIdOfRun(
   { store: { reads } }: Log,
   owner: OwnerId,
@@ -69,13 +70,13 @@ async function clientIdOfRun(
       ...(before !== undefined && { before }),
     });
     const entries = page?.entries ?? [];
-    const said = entries.find((each) => each.runId === runId && each.type === "message.user");
-    const decoded = said && decodeEvent(said);
+    const message = entries.find((entry) => entry.runId === runId && entry.type === "message.user");
+    const decoded = message && decodeEvent(message);
     if (decoded?.kind === "known" && decoded.event.type === "message.user")
       first = decoded.event.data.clientId ?? first;
     const [oldest] = entries;
-    const isBehind = oldest?.runId !== undefined && oldest.runId !== runId;
-    if (oldest === undefined || page?.more !== true || (first !== null && isBehind)) return first;
+    const isPastRun = oldest?.runId !== undefined && oldest.runId !== runId;
+    if (oldest === undefined || page?.more !== true || (first !== null && isPastRun)) return first;
     before = oldest.seq;
   }
 }
@@ -94,44 +95,44 @@ const maxAnswerLength = 10_000;
 const maxOpenQuestions = 20;
 
 /**
- * A person's words to a question that waits for them in this lane. `null`: none does, and they are a message like any other.
- * P11: which question they are for is durable before they answer it, so that the same words again, after a crash, answer that
- * one and never become a turn.
+ * Treats a message as the answer to a question that is open for this person in this lane. `null`: no question is
+ * open, and it is a normal message. P11: which question it answers is durable before the answer is, so a
+ * redelivery after a crash answers the same question and never becomes a turn.
  */
 export async function answerWithText(
   deps: AnswerDeps,
-  said: TextAnswer,
+  answer: TextAnswer,
 ): Promise<AnswerResult | null> {
   const { log, owner, ids } = deps;
-  const approval = await findQuestion(deps, said);
+  const approval = await findQuestion(deps, answer);
   if (approval === null) return null;
-  const by = answeredBy(deps.adapter.platform, said.message.person);
-  const words = { by, answer: said.text.slice(0, maxAnswerLength).toWellFormed() };
-  return answerApproval(log, ids, owner, approval, "once", words);
+  const by = answeredBy(deps.adapter.platform, answer.message.person);
+  const details = { by, answer: answer.text.slice(0, maxAnswerLength).toWellFormed() };
+  return answerApproval(log, ids, owner, approval, "once", details);
 }
 
-async function findQuestion(deps: AnswerDeps, said: TextAnswer): Promise<ApprovalId | null> {
+async function findQuestion(deps: AnswerDeps, answer: TextAnswer): Promise<ApprovalId | null> {
   const { log, owner } = deps;
   const { reads } = log.store;
-  const earlier = await reads.inbound(owner, said.key);
+  const earlier = await reads.inbound(owner, answer.key);
   if (earlier !== null) {
     const query = { ...earlier, states: outboxState.options, limit: 1 };
     const [row] = await reads.outbox(owner, query);
     return row?.code === claimedCode ? row.approvalId : null;
   }
-  const session = await sessionOfLane(deps, said.lane);
+  const session = await sessionOfLane(deps, answer.lane);
   if (session === null) return null;
   const { approvals } = await reads.approvals(owner, { session, limit: maxOpenQuestions });
   for (const { id, details } of approvals) {
-    if (details.kind !== "question" || !(await mayAnswer(deps, id, said.message))) continue;
-    return (await claimMessage(deps, session, id, said)) ? id : null;
+    if (details.kind !== "question" || !(await mayAnswer(deps, id, answer.message))) continue;
+    return (await claimMessage(deps, session, id, answer)) ? id : null;
   }
   return null;
 }
 
 const claimedCode = "answer";
 
-/** Nothing that is sent: it names the message as taken, and what for. */
+/** Records the message as used, and for which question. Nothing is sent. */
 async function claimMessage(
   { log, owner }: AnswerDeps,
   session: SessionId,
@@ -154,7 +155,7 @@ async function claimMessage(
     code: claimedCode,
   });
   const result = await log.commit({ owner, session, events: [event], touch: "quiet" });
-  // Otherwise an answer would become a turn.
+  // Otherwise the answer would become a turn.
   if (result.status === "failed") throw new RetryLater(result.message);
   return result.status === "committed";
 }

@@ -7,90 +7,91 @@ import { PairingAccess } from "./chat-access.ts";
 const owner = ownerId.parse("owner");
 const hourMs = 60 * 60_000;
 
-function openPeople(listed: readonly string[] = []) {
+function openAccess(listed: readonly string[] = []) {
   const store = createReferenceStore();
   onTestFinished(() => store.close());
   const time = { now: 1_000_000 };
   const { register } = store;
   const puts: string[] = [];
-  const trouble = { at: "nowhere" };
+  const failing = { prefix: "nowhere" };
   const full = { status: "failed", code: "store_full", message: "The disk is full." } as const;
   const watched: typeof register = {
     ...register,
     put: async (change) => {
       puts.push(change.key);
-      return change.key.startsWith(trouble.at) ? full : register.put(change);
+      return change.key.startsWith(failing.prefix) ? full : register.put(change);
     },
   };
   const now = async () => time.now;
-  const people = new PairingAccess({ register: watched, owner, bot: "telegram:1", listed, now });
-  const meet = (id: string) => people.requestPairing({ id, name: `Person ${id}` });
+  const access = new PairingAccess({ register: watched, owner, bot: "telegram:1", listed, now });
+  const request = (id: string) => access.requestPairing({ id, name: `Person ${id}` });
   const rows = async () => (await register.list(owner, "", 10_000)).map(({ key }) => key);
-  return { people, meet, time, puts, rows, trouble };
+  return { access, request, time, puts, rows, failing };
 }
 
-async function codeOf(standing: Promise<unknown>): Promise<string> {
-  const met = await standing;
-  if (typeof met !== "object" || met === null || !("code" in met)) throw new Error("No code.");
-  return String(met.code);
+async function codeOf(pairing: Promise<unknown>): Promise<string> {
+  const outcome = await pairing;
+  if (typeof outcome !== "object" || outcome === null || !("code" in outcome))
+    throw new Error("No code.");
+  return String(outcome.code);
 }
 
-test("a stranger gets one code in an hour, and what they say after it costs no write", async () => {
-  const { meet, time, puts } = openPeople();
-  const first = await codeOf(meet("55"));
-  for (let each = 0; each < 50; each += 1) expect(await meet("55")).toBe("silent");
+test("an unknown person gets one code an hour, and their further messages write nothing", async () => {
+  const { request, time, puts } = openAccess();
+  const first = await codeOf(request("55"));
+  for (let index = 0; index < 50; index += 1) expect(await request("55")).toBe("silent");
   expect(puts).toHaveLength(1);
   time.now += hourMs;
-  expect(await codeOf(meet("55"))).not.toBe(first);
+  expect(await codeOf(request("55"))).not.toBe(first);
 });
 
-test("however many strangers come, they leave one row behind, and nobody who has just asked is pushed out", async () => {
-  const { people, meet, time, puts, rows } = openPeople();
-  const code = await codeOf(meet("55"));
-  for (let each = 1_000; each < 4_000; each += 1) await meet(String(each));
+test("thousands of unknown people leave one row, and a fresh request is never evicted", async () => {
+  const { access, request, time, puts, rows } = openAccess();
+  const code = await codeOf(request("55"));
+  for (let index = 1_000; index < 4_000; index += 1) await request(String(index));
   expect(await rows()).toEqual(["pairing/telegram:1"]);
   expect(puts.length).toBeLessThan(100);
-  expect(await people.decidePairing(code, "allowed")).toMatchObject({
+  expect(await access.decidePairing(code, "allowed")).toMatchObject({
     person: "55",
     state: "allowed",
   });
-  expect(await people.isAllowed({ id: "55" })).toBe(true);
-  expect(await meet("55")).toBe("allowed");
-  // Codes that are over make room by themselves.
+  expect(await access.isAllowed({ id: "55" })).toBe(true);
+  expect(await request("55")).toBe("allowed");
+  // Expired codes make room by themselves.
   time.now += hourMs;
-  expect(await people.requests()).toEqual([]);
-  await codeOf(meet("9999"));
-  expect(await people.requests()).toMatchObject([{ person: "9999" }]);
+  expect(await access.requests()).toEqual([]);
+  await codeOf(request("9999"));
+  expect(await access.requests()).toMatchObject([{ person: "9999" }]);
 });
 
-test("[safety] strangers keep nobody out for longer than a code needs to be shown: then the oldest makes room", async () => {
-  const { people, meet, time } = openPeople();
-  for (let each = 1; each <= 40; each += 1) await meet(String(each));
-  expect(await meet("55")).toBe("silent");
+test("[safety] when requests are full, the oldest is evicted once it had time to show its code", async () => {
+  const { access, request, time } = openAccess();
+  for (let index = 1; index <= 40; index += 1) await request(String(index));
+  expect(await request("55")).toBe("silent");
   time.now += 5 * 60_000;
-  const code = await codeOf(meet("55"));
-  const asking = (await people.requests()).map(({ person }) => person);
+  const code = await codeOf(request("55"));
+  const asking = (await access.requests()).map(({ person }) => person);
   expect([asking.length, asking.includes("1"), asking.includes("2")]).toEqual([40, false, true]);
-  expect(await people.decidePairing(code, "allowed")).toMatchObject({ person: "55" });
+  expect(await access.decidePairing(code, "allowed")).toMatchObject({ person: "55" });
 });
 
-test("who was sent away hears nothing, until the owner lets them come back", async () => {
-  const { people, meet } = openPeople(["7"]);
-  await people.decidePairing(await codeOf(meet("55")), "denied");
-  expect(await meet("55")).toBe("silent");
-  expect(await people.pairedPeople()).toMatchObject([
+test("a denied person gets no reply until the owner allows them again", async () => {
+  const { access, request } = openAccess(["7"]);
+  await access.decidePairing(await codeOf(request("55")), "denied");
+  expect(await request("55")).toBe("silent");
+  expect(await access.pairedPeople()).toMatchObject([
     { person: "55", name: "Person 55", state: "denied" },
   ]);
-  await people.changePerson("55", "allowed");
-  expect(await meet("55")).toBe("allowed");
-  expect(await people.changePerson("never met", "allowed")).toBeNull();
-  expect(await meet("7")).toBe("allowed");
+  await access.changePerson("55", "allowed");
+  expect(await request("55")).toBe("allowed");
+  expect(await access.changePerson("never met", "allowed")).toBeNull();
+  expect(await request("7")).toBe("allowed");
 });
 
-test("of two who ask at the same moment neither is lost", async () => {
-  const { people, meet } = openPeople();
-  await Promise.all(["1", "2", "3", "4"].map(meet));
-  expect((await people.requests()).map(({ person }) => person).toSorted()).toEqual([
+test("concurrent pairing requests are all stored", async () => {
+  const { access, request } = openAccess();
+  await Promise.all(["1", "2", "3", "4"].map(request));
+  expect((await access.requests()).map(({ person }) => person).toSorted()).toEqual([
     "1",
     "2",
     "3",
@@ -98,13 +99,13 @@ test("of two who ask at the same moment neither is lost", async () => {
   ]);
 });
 
-test("a code stays good until what was decided of it is kept", async () => {
-  const { people, meet, trouble } = openPeople();
-  const code = await codeOf(meet("55"));
-  trouble.at = "person/";
-  expect(await people.decidePairing(code, "allowed")).toBeNull();
-  trouble.at = "nowhere";
-  expect(await people.decidePairing(code, "allowed")).toMatchObject({
+test("a code stays valid until the decision on it is stored", async () => {
+  const { access, request, failing } = openAccess();
+  const code = await codeOf(request("55"));
+  failing.prefix = "person/";
+  expect(await access.decidePairing(code, "allowed")).toBeNull();
+  failing.prefix = "nowhere";
+  expect(await access.decidePairing(code, "allowed")).toMatchObject({
     person: "55",
     state: "allowed",
   });

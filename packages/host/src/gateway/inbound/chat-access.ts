@@ -18,10 +18,10 @@ const pairingRequest = z.object({
   name: z.string(),
   code: z.string(),
   at: z.int(),
-  /** Where they asked, and hear of it. */
+  /** Where they asked, and where the welcome goes. */
   chat: z.string().optional(),
 });
-/** All who have asked, in one row: it cleans itself whenever somebody asks. */
+/** All open requests in one row, pruned on every write. */
 const pairingRequestRows = z.array(pairingRequest);
 type StoredRequest = z.infer<typeof pairingRequest>;
 
@@ -32,18 +32,17 @@ export type PairingOutcome = "allowed" | "silent" | { readonly code: string };
 
 const codeTtlMs = 60 * 60_000;
 /**
- * Beyond these whoever has waited longest makes room, but not before they had the time to show their code: however many
- * strangers come, nobody is kept out for longer than that, nor are more rows written.
+ * When full, a new request replaces the oldest one, but only after that had time to be shown to the owner. So a
+ * flood of requests writes a bounded number of rows, and keeps nobody out for longer than `minWaitMs`.
  */
 const maxRequests = 40;
 const minWaitMs = 5 * 60_000;
 const maxNameLength = 60;
 const maxDecisions = 10_000;
-const maxTries = 5;
-// Without letters and digits that are taken for one another.
+const maxAttempts = 5;
+// No letters or digits that look alike.
 const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/** Who may speak, as those see it who have to know. */
 export type ChatAccess = Pick<
   PairingAccess,
   | "isAllowed"
@@ -57,17 +56,18 @@ export type ChatAccess = Pick<
   readonly rightsOf: (person: Pick<Person, "id">) => AccessRights;
 };
 
-/** What somebody who may speak can do by it. */
+/** What an allowed person may do. */
 export interface AccessRights {
-  /** What is none of these is a message, just as it stands. */
+  /** Any other command is treated as plain text. */
   readonly commands: "all" | readonly string[];
-  /** What they reach: the sessions that the very lane has begun, or all of the owner's. */
+  /** Which sessions they reach: those that their lane created, or all of the owner's. */
   readonly sessions: "own" | "all";
 }
 
 /**
- * Who may speak to a bot. A stranger gets one line with a code, for its owner to confirm, and nothing else; what is kept of
- * strangers is one row of a fixed size. A row for a person of their own is the owner's doing alone.
+ * Decides who may talk to a bot. An unknown person gets one message with a code for the owner to confirm, and
+ * nothing else. Everything stored about unknown people is one row of bounded size; only the owner's decision
+ * creates a row for a person.
  */
 export class PairingAccess {
   readonly #register: Register;
@@ -97,12 +97,12 @@ export class PairingAccess {
     return (await this.#read(id))?.state === "allowed";
   }
 
-  /** Paired people speak for their owner. */
+  /** Paired people act on the owner's behalf. */
   rightsOf(): AccessRights {
     return { commands: "all", sessions: "all" };
   }
 
-  /** What a stranger is told, if anything: a code once, and again only when that one is over. */
+  /** Issues a code once; a new one only after the old one has expired. */
   async requestPairing(person: Person, chat?: string): Promise<PairingOutcome> {
     if (this.#listed.has(person.id)) return "allowed";
     const known = await this.#read(person.id);
@@ -112,23 +112,23 @@ export class PairingAccess {
     );
     const at = await this.#now();
     const name = person.name.slice(0, maxNameLength).toWellFormed();
-    const asked: StoredRequest = {
+    const request: StoredRequest = {
       person: person.id.slice(0, maxNameLength),
       name,
       code,
       at,
       ...(chat !== undefined && chat.length <= maxNameLength && { chat }),
     };
-    const isKept = await this.#changeRequests((requests) => {
-      if (requests.some((each) => each.person === asked.person)) return null;
+    const isStored = await this.#changeRequests((requests) => {
+      if (requests.some((other) => other.person === request.person)) return null;
       const [oldest] = requests;
-      if (oldest === undefined || requests.length < maxRequests) return [...requests, asked];
-      return at - oldest.at < minWaitMs ? null : [...requests.slice(1), asked];
+      if (oldest === undefined || requests.length < maxRequests) return [...requests, request];
+      return at - oldest.at < minWaitMs ? null : [...requests.slice(1), request];
     });
-    return isKept ? { code } : "silent";
+    return isStored ? { code } : "silent";
   }
 
-  /** Those whose code is still good, oldest first. */
+  /** Requests whose code is still valid, oldest first. */
   async requests(): Promise<readonly PairingRequest[]> {
     const { requests } = await this.#readRequests();
     return requests.map(({ person, name, code, at }) => ({ person, name, code, askedAt: at }));
@@ -137,32 +137,32 @@ export class PairingAccess {
   async pairedPeople(): Promise<readonly PairedPerson[]> {
     const rows = await this.#register.list(this.#owner, this.#prefix, maxDecisions);
     return rows.flatMap(({ key, value }) => {
-      const found = decodeRow(decisionRow, value);
+      const decision = decodeRow(decisionRow, value);
       const person = key.slice(this.#prefix.length);
-      return found === null ? [] : [{ person, ...found }];
+      return decision === null ? [] : [{ person, ...decision }];
     });
   }
 
-  /** Where the person asked who has this code. */
+  /** The chat in which the code was issued. */
   async requestChatOf(code: string): Promise<string | null> {
     const { requests } = await this.#readRequests();
-    return requests.find((each) => each.code === code.toUpperCase())?.chat ?? null;
+    return requests.find((request) => request.code === code.toUpperCase())?.chat ?? null;
   }
 
-  /** Only the owner says this, by the code that the person showed. */
+  /** Called only for the owner, with the code that the person showed them. */
   async decidePairing(code: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
     const { requests } = await this.#readRequests();
-    const found = requests.find((each) => each.code === code.toUpperCase());
-    if (found === undefined) return null;
-    const { person, name } = found;
+    const request = requests.find((open) => open.code === code.toUpperCase());
+    if (request === undefined) return null;
+    const { person, name } = request;
     const settled = await this.#settle(person, name, state);
-    // Otherwise the code would be gone, and nothing decided.
+    // Keep the code if the decision could not be stored.
     if (settled === null) return null;
-    await this.#changeRequests((latest) => latest.filter((each) => each.person !== person));
+    await this.#changeRequests((latest) => latest.filter((open) => open.person !== person));
     return settled;
   }
 
-  /** A person who was allowed may be sent away, and one who was sent away may come back. */
+  /** Revokes or restores a person's access. */
   async changePerson(person: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
     const known = await this.#read(person);
     return known === null ? null : this.#settle(person, known.name, state);
@@ -194,11 +194,11 @@ export class PairingAccess {
     return { requests, revision: row?.revision ?? 0 };
   }
 
-  /** Applied to those whose code is good at the moment of writing; `null` leaves them. */
+  /** Applied to the requests that are valid at the moment of writing; `null` leaves them unchanged. */
   async #changeRequests(
     apply: (requests: readonly StoredRequest[]) => readonly StoredRequest[] | null,
   ): Promise<boolean> {
-    for (let tries = 0; tries < maxTries; tries += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const { requests, revision: expect } = await this.#readRequests();
       const changed = apply(requests);
       if (changed === null) return false;
@@ -223,8 +223,8 @@ export function mayUseCommand({ commands }: AccessRights, name: string): boolean
 }
 
 /**
- * What a text is from somebody with these rights. A command that they may not use is no command: what a program passes on may be
- * anybody's words, and they reach the model just as they are.
+ * Parses text under these rights. A command they may not use is plain text: a program may pass on anybody's words,
+ * and those reach the model unchanged.
  */
 export function parseAllowedInput(rights: AccessRights, text: string): ParsedInput {
   if (text.trim() !== "" && rights.commands.length === 0) return { kind: "message", text };

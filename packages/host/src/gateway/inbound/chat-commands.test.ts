@@ -3,7 +3,7 @@ import { ids, ownerId, type RunState, type RunView } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import { commandReply } from "./chat-commands.ts";
 
-function statusWords(state: RunState): string | null {
+function statusText(state: RunState): string | null {
   const { session } = emptySessionRead(ids.make("session"), ownerId.parse("someone"));
   const run: RunView = {
     id: ids.make("run"),
@@ -20,13 +20,13 @@ function statusWords(state: RunState): string | null {
   return commandReply({ kind: "status", session, run, inbox: [], approvals: [] });
 }
 
-test("a chat is told how its session stands, and not what a run's state is called", () => {
-  expect(statusWords("claimed")).toBe("**Untitled**: an answer is being written.");
-  expect(statusWords("waiting")).toBe("**Untitled**: it waits for your word.");
-  expect(statusWords("completed")).toBe("**Untitled**: at rest.");
+test("/status describes the session without naming run states", () => {
+  expect(statusText("claimed")).toBe("**Untitled**: an answer is being written.");
+  expect(statusText("waiting")).toBe("**Untitled**: it waits for your word.");
+  expect(statusText("completed")).toBe("**Untitled**: at rest.");
 });
 
-test("what is counted is counted in words that fit one as well", () => {
+test("/memory uses singular and plural correctly", () => {
   const memory = { kind: "memory", sessions: 1, oldestAt: null, failing: null } as const;
   expect(commandReply({ ...memory, turns: 1 })).toBe("1 turn waits to be remembered.");
   expect(commandReply({ ...memory, turns: 2 })).toBe("2 turns wait to be remembered.");

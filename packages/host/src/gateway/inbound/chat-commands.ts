@@ -26,12 +26,12 @@ import { mayUseCommand } from "./chat-access.ts";
 
 const maxReplyLength = 3_500;
 
-/** What a command came to, in a line or a few. `null`: the answer itself will show it. */
+/** A command's result in a few lines. `null`: the answer itself shows it. */
 export function commandReply(answer: CommandAnswer): string | null {
-  const words = fullReply(answer);
-  return words === null || words.length <= maxReplyLength
-    ? words
-    : `${words.slice(0, maxReplyLength)}…`;
+  const text = fullReply(answer);
+  return text === null || text.length <= maxReplyLength
+    ? text
+    : `${text.slice(0, maxReplyLength)}…`;
 }
 
 function fullReply(answer: CommandAnswer): string | null {
@@ -46,8 +46,8 @@ function fullReply(answer: CommandAnswer): string | null {
       if (answer.sessions.length === 0) return "There are no sessions yet.";
       const head = answer.why === "which" ? "Several fit. Name one:" : "Sessions, newest first:";
       const rows = answer.sessions.map((session) => {
-        const here = session.id === answer.current ? " (here)" : "";
-        return `- ${titleOf(session)} — \`/resume ${shortId(session.id)}\`${here}`;
+        const marker = session.id === answer.current ? " (here)" : "";
+        return `- ${titleOf(session)} — \`/resume ${shortId(session.id)}\`${marker}`;
       });
       return [head, ...rows].join("\n");
     }
@@ -73,11 +73,11 @@ function fullReply(answer: CommandAnswer): string | null {
     case "status": {
       const { session, run, inbox, approvals } = answer;
       const waiting = inbox.length === 0 ? "" : ` ${inbox.length} waiting.`;
-      const asks =
+      const questions =
         approvals.length === 0
           ? ""
           : ` ${pluralise(approvals.length, "question is", "questions are")} open.`;
-      return `**${titleOf(session)}**: ${run === null ? "at rest" : runStateTexts[run.state]}.${waiting}${asks}`;
+      return `**${titleOf(session)}**: ${run === null ? "at rest" : runStateTexts[run.state]}.${waiting}${questions}`;
     }
     case "schedules":
       if (answer.schedules.length === 0) return "Nothing is scheduled.";
@@ -98,7 +98,6 @@ function fullReply(answer: CommandAnswer): string | null {
   }
 }
 
-/** How a conversation stands, by the state of its newest run. */
 const runStateTexts: Record<RunState, string> = {
   queued: "a message waits its turn",
   claimed: "an answer is being written",
@@ -134,7 +133,7 @@ function titleOf({ title }: SessionView): string {
 type CommandMessage = Extract<Incoming, { kind: "message" | "edit" }>;
 type Command = Exclude<ParsedInput, { kind: "message" | "nothing" }>;
 
-/** What is still a message for the model, and how it is given. */
+/** Text for the model, and how to queue it. */
 export interface PromptInput {
   readonly text: string;
   readonly mode: InputMode;
@@ -143,14 +142,14 @@ export interface PromptInput {
 const greeting =
   "Hello. Say what you want; everything here is kept. /new begins a new session, /sessions lists them, /stop ends an answer, /help tells the rest.";
 
-/** What a platform offers while somebody types. */
+/** Offered by the platform while somebody types. */
 export const commandMenu: readonly CommandMenuItem[] = [
   ...commands.map(({ name, help }) => ({ name, help })),
   { name: "interrupt", help: "Stop the answer that is being written and say this instead." },
   { name: "resend", help: "See again what may not have arrived." },
 ];
 
-/** Commands in a chat: the same table as everywhere, and the few words that only a chat has. */
+/** Commands in a chat: the common table, and the few that only chats have. */
 export class ChatCommands {
   readonly #deps: InboundDeps;
 
@@ -163,23 +162,23 @@ export class ChatCommands {
     message: CommandMessage,
     lane: LaneKey,
   ): Promise<"done" | PromptInput> {
-    const { log, owner, addressing: names } = this.#deps;
-    const key = names.inboundKeyOf(message);
-    const here = { message, lane, key };
-    if (typed.kind === "misused") return this.#tell(here, typed.sentence);
-    if (typed.kind === "unknown") return this.#own(typed, here);
+    const { log, owner, addressing } = this.#deps;
+    const key = addressing.inboundKeyOf(message);
+    const context = { message, lane, key };
+    if (typed.kind === "misused") return this.#reply(context, typed.sentence);
+    if (typed.kind === "unknown") return this.#executeChatCommand(typed, context);
     const { name, argument } = typed.invocation;
     if (name === "steer" || (name === "queue" && argument !== ""))
       return { text: argument, mode: name };
-    // P11: what was done and answered before is not done again.
+    // P11: a command that was executed and answered before is not executed again.
     if ((await log.store.reads.inbound(owner, key)) !== null) return "done";
-    const before = await sessionOfLane(this.#deps, lane);
-    const answer = await this.#execute(typed.invocation, here, before);
+    const current = await sessionOfLane(this.#deps, lane);
+    const answer = await this.#execute(typed.invocation, context, current);
     if (answer.kind === "moved")
       throwIfFailed(await bindLane(this.#deps, lane, answer.session.id, key));
-    if (answer.kind === "sent") return this.#owe(here, answer.sessionId, answer.runId);
-    const words = commandReply(answer);
-    return words === null ? "done" : this.#tell(here, words);
+    if (answer.kind === "sent") return this.#enqueueAnswer(context, answer.sessionId, answer.runId);
+    const text = commandReply(answer);
+    return text === null ? "done" : this.#reply(context, text);
   }
 
   async #execute(
@@ -187,12 +186,12 @@ export class ChatCommands {
     { message, lane, key }: CommandContext,
     sessionId: SessionId | null,
   ): Promise<CommandAnswer> {
-    const { client, access: people } = this.#deps;
-    const rights = people.rightsOf(message.person);
-    const place = { client, sessionId, lane, key, now: Date.now };
+    const { client, access } = this.#deps;
+    const rights = access.rightsOf(message.person);
+    const commandDeps = { client, sessionId, lane, key, now: Date.now };
     const mayReach = (id: SessionId) => ownsSession(this.#deps, lane, id);
-    const reach = rights.sessions === "all" ? {} : { mayReach };
-    const answer = await executeCommand({ ...place, ...reach }, invocation);
+    const restriction = rights.sessions === "all" ? {} : { mayReach };
+    const answer = await executeCommand({ ...commandDeps, ...restriction }, invocation);
     if (answer.kind !== "help") return answer;
     return {
       ...answer,
@@ -200,42 +199,43 @@ export class ChatCommands {
     };
   }
 
-  async #own(
+  async #executeChatCommand(
     { name, nearest }: Extract<Command, { kind: "unknown" }>,
-    here: CommandContext,
+    context: CommandContext,
   ): Promise<"done" | PromptInput> {
-    const { text } = here.message;
+    const { text } = context.message;
     const rest = text.slice(name.length + 1).trim();
     switch (name.toLowerCase()) {
       case "start":
-        return this.#tell(here, greeting);
+        return this.#reply(context, greeting);
       case "interrupt":
         return rest === ""
-          ? this.#tell(here, "/interrupt needs words.")
+          ? this.#reply(context, "/interrupt needs words.")
           : { text: rest, mode: "interrupt" };
       case "resend":
-        return this.#resend(here);
+        return this.#resend(context);
       default:
-        return this.#tell(here, `There is no command /${name}. Did you mean /${nearest}?`);
+        return this.#reply(context, `There is no command /${name}. Did you mean /${nearest}?`);
     }
   }
 
-  /** Whatever is unknown in this chat's session goes out again, because a person asked for it. */
-  async #resend(here: CommandContext): Promise<"done"> {
-    const { log, owner, notifyOutbox: owes } = this.#deps;
-    const session = await sessionOfLane(this.#deps, here.lane);
+  /** Sends all chunks of unknown fate in this chat's session again, because a person asked for it. */
+  async #resend(context: CommandContext): Promise<"done"> {
+    const { log, owner, notifyOutbox } = this.#deps;
+    const session = await sessionOfLane(this.#deps, context.lane);
     const unknown =
       session === null
         ? []
         : await log.store.reads.outbox(owner, { session, states: ["unknown"], limit: 20 });
-    const ours = unknown.filter(({ lane }) => lane === here.lane);
-    if (session === null || ours.length === 0) return this.#tell(here, "Nothing is missing here.");
-    for (const row of ours) await settleUnknownChunk(this.#deps, row, "resend", here.key);
-    owes(session);
+    const undelivered = unknown.filter(({ lane }) => lane === context.lane);
+    if (session === null || undelivered.length === 0)
+      return this.#reply(context, "Nothing is missing here.");
+    for (const row of undelivered) await settleUnknownChunk(this.#deps, row, "resend", context.key);
+    notifyOutbox(session);
     return "done";
   }
 
-  async #owe(
+  async #enqueueAnswer(
     { lane, key }: CommandContext,
     session: SessionId,
     runId: Parameters<typeof enqueueAnswer>[2],
@@ -245,7 +245,7 @@ export class ChatCommands {
     return "done";
   }
 
-  async #tell({ lane, key }: CommandContext, text: string): Promise<"done"> {
+  async #reply({ lane, key }: CommandContext, text: string): Promise<"done"> {
     const session = await sessionForLane(this.#deps, lane, key);
     throwIfFailed(await enqueueNote(this.#deps, { session, lane, key, replyTo: null }, text));
     this.#deps.notifyOutbox(session);
@@ -259,8 +259,10 @@ interface CommandContext {
   readonly key: string;
 }
 
-/** P11: what could not be kept is not confirmed. The command comes again under its key, and is done once. */
+/**
+ * P11: a command whose result could not be stored is not confirmed. It is delivered again under its key, and takes
+ * effect once.
+ */
 function throwIfFailed(status: string): void {
-  if (status === "failed")
-    throw new RetryLater("The store could not keep what became of a command.");
+  if (status === "failed") throw new RetryLater("The store could not save a command's result.");
 }

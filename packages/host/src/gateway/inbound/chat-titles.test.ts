@@ -8,7 +8,7 @@ import {
   untilShown,
 } from "../../../test/support/gateway/bot-rig.ts";
 
-test("a group is known by the name that its platform tells, after a restart too, and by the newest; one that nobody may speak from is not", async () => {
+test("a group keeps its newest title across restarts, and a group without allowed people gets none", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi(() => says("Here."));
   const first = openBot(rig, platform);

@@ -8,7 +8,7 @@ type Titles = z.infer<typeof titlesRow>;
 const maxChats = 200;
 const maxTitleLength = 80;
 
-/** What people call the group chats of a bot, as its platform told: one row of the register, for people to read. */
+/** The display names of a bot's group chats, in one row of the register. */
 export class ChatTitles {
   readonly #register: Register;
   readonly #owner: OwnerId;
@@ -21,13 +21,13 @@ export class ChatTitles {
     this.#key = `chats/${bot}`;
   }
 
-  /** Nothing rests on it: what cannot be kept now is told with the next message. */
-  async remember(chat: string, told: string): Promise<void> {
-    const title = told.slice(0, maxTitleLength).toWellFormed();
+  /** Best effort: if it can't be stored now, the next message brings it again. */
+  async remember(chat: string, displayName: string): Promise<void> {
+    const title = displayName.slice(0, maxTitleLength).toWellFormed();
     if (this.#known[chat] === title) return;
     try {
       const { titles, revision: expect } = await this.#read();
-      // The one that has been known for longest makes room.
+      // Evicts the chat that was renamed or added longest ago.
       const others = Object.entries(titles).filter(([each]) => each !== chat);
       const next = Object.fromEntries([...others.slice(1 - maxChats), [chat, title]]);
       const value = JSON.stringify(next);

@@ -20,7 +20,10 @@ type ButtonPress = Extract<Incoming, { kind: "press" }>;
 
 const maxFetchAttempts = 5;
 
-/** Takes what comes in. Whatever comes again, after a crash or from two who asked for it, has the effect of once. */
+/**
+ * Handles incoming updates. An update that arrives again, after a crash or through a second poller, has no further
+ * effect.
+ */
 export class UpdateHandler {
   readonly #deps: InboundDeps;
   readonly #commands: ChatCommands;
@@ -33,13 +36,13 @@ export class UpdateHandler {
   }
 
   /**
-   * One after the other in each chat, all chats at once. Says why a press counted for nothing, where it did. Rejects with
-   * `RetryLater` when nothing must be confirmed.
+   * Handles the updates of one chat in order, and chats in parallel. Resolves to the reason why a button press was
+   * refused, if it was. Rejects with `RetryLater` when the update must not be confirmed.
    */
   handle(incoming: Incoming): Promise<string | null> {
     const { chat } = incoming.address;
-    const before = this.#chats.get(chat) ?? Promise.resolve(null);
-    const work = before.catch(() => undefined).then(() => this.#handle(incoming));
+    const previous = this.#chats.get(chat) ?? Promise.resolve(null);
+    const work = previous.catch(() => undefined).then(() => this.#handle(incoming));
     this.#chats.set(chat, work);
     const forget = () => void (this.#chats.get(chat) === work && this.#chats.delete(chat));
     work.then(forget, forget);
@@ -48,43 +51,43 @@ export class UpdateHandler {
 
   async #handle(incoming: Incoming): Promise<string | null> {
     if (incoming.kind === "press") return this.#press(incoming);
-    if (!(await this.#isWelcome(incoming)) || !incoming.addressed) return null;
-    const { chatTitle: called, address: place } = incoming;
-    if (called !== undefined) await this.#deps.titles.remember(place.chat, called);
+    if (!(await this.#isAdmitted(incoming)) || !incoming.addressed) return null;
+    const { chatTitle, address } = incoming;
+    if (chatTitle !== undefined) await this.#deps.titles.remember(address.chat, chatTitle);
     if (incoming.kind === "edit") await this.#edit(incoming);
-    else await this.#say(incoming);
+    else await this.#handleMessage(incoming);
     return null;
   }
 
-  /** Unknown people cost a look and, once, a line. In a group they get nothing at all. */
-  async #isWelcome({ person, address: place, kind }: IncomingMessage): Promise<boolean> {
-    const { access: people } = this.#deps;
-    if (await people.isAllowed(person)) return true;
-    if (place.kind !== "private" || kind !== "message") return false;
-    const standing = await people.requestPairing(person, place.chat);
-    if (typeof standing === "string") return standing === "allowed";
-    const text = `This bot is private. If its owner knows you, give them this code: \`${standing.code}\``;
-    await this.#sendAtOnce(place, text);
+  /** An unknown person costs one read and, once, one message. In a group they get no reply at all. */
+  async #isAdmitted({ person, address, kind }: IncomingMessage): Promise<boolean> {
+    const { access } = this.#deps;
+    if (await access.isAllowed(person)) return true;
+    if (address.kind !== "private" || kind !== "message") return false;
+    const pairing = await access.requestPairing(person, address.chat);
+    if (typeof pairing === "string") return pairing === "allowed";
+    const text = `This bot is private. If its owner knows you, give them this code: \`${pairing.code}\``;
+    await this.#sendDirectly(address, text);
     return false;
   }
 
-  async #say(message: IncomingMessage): Promise<void> {
+  async #handleMessage(message: IncomingMessage): Promise<void> {
     const rights = this.#deps.access.rightsOf(message.person);
     const typed = message.files.length > 0 ? null : parseAllowedInput(rights, message.text);
     const lane = this.#laneOf(message);
     if (typed !== null && typed.kind !== "message" && typed.kind !== "nothing") {
-      const said = await this.#commands.execute(typed, message, lane);
-      if (said === "done") return;
-      return this.#admit(message, lane, said.text, said.mode);
+      const input = await this.#commands.execute(typed, message, lane);
+      if (input === "done") return;
+      return this.#admit(message, lane, input.text, input.mode);
     }
     const text = typed?.kind === "message" ? typed.text : message.text;
     if (typed?.kind === "message" && (await this.#answer(message, lane, text))) return;
     return this.#admit(message, lane, text, "queue");
   }
 
-  /** Whether it was the answer to a question that waits for this person here. */
+  /** Whether the message answered a question that is open for this person here. */
   async #answer(message: IncomingMessage, lane: LaneKey, text: string): Promise<boolean> {
-    const { owner, runner, notifyOutbox: owes } = this.#deps;
+    const { owner, runner, notifyOutbox } = this.#deps;
     const key = this.#keyOf(message);
     const result = await answerWithText(this.#deps, { message, text, lane, key });
     switch (result?.status) {
@@ -92,7 +95,7 @@ export class UpdateHandler {
         return false;
       case "answered":
         runner.notify(owner, result.approval.session);
-        owes(result.approval.session);
+        notifyOutbox(result.approval.session);
         return true;
       case "failed":
         throw new RetryLater(result.message);
@@ -102,8 +105,8 @@ export class UpdateHandler {
     }
   }
 
-  #laneOf({ address: place }: Incoming): LaneKey {
-    return this.#deps.addressing.laneOf(place);
+  #laneOf({ address }: Incoming): LaneKey {
+    return this.#deps.addressing.laneOf(address);
   }
 
   #keyOf(incoming: Incoming): string {
@@ -116,74 +119,74 @@ export class UpdateHandler {
     text: string,
     mode: InputMode,
   ): Promise<void> {
-    const { addressing: names, runner, owner, notifyOutbox: owes } = this.#deps;
-    const { address: place, files } = message;
+    const { addressing, runner, owner, notifyOutbox } = this.#deps;
+    const { address, files } = message;
     const key = this.#keyOf(message);
     const admitted = await admitChatMessage(this.#deps, {
       key,
-      clientId: names.clientIdOf(message),
+      clientId: addressing.clientIdOf(message),
       lane,
-      replyTo: place.kind === "group" ? message.messageId : null,
+      replyTo: address.kind === "group" ? message.messageId : null,
       text: promptText(message, text),
       mode,
       files,
     });
-    if (admitted.status === "away" && this.#isWorthAnotherTry(key))
-      throw new RetryLater(admitted.why);
+    if (admitted.status === "away" && this.#mayRetryFetch(key))
+      throw new RetryLater(admitted.reason);
     switch (admitted.status) {
       case "admitted":
       case "taken":
         this.#fetches.delete(key);
         runner.notify(owner, admitted.session);
-        return owes(admitted.session);
+        return notifyOutbox(admitted.session);
       case "away":
       case "unreadable":
-        return this.#tell(
+        return this.#reply(
           message,
-          `The file ${admitted.file} could not be taken: ${admitted.why.replace(/\.$/, "")}. Send it again.`,
+          `The file ${admitted.file} could not be taken: ${admitted.reason.replace(/\.$/, "")}. Send it again.`,
         );
       case "failed":
         throw new RetryLater(admitted.message);
       case "refused":
-        return this.#tell(message, admitted.message);
+        return this.#reply(message, admitted.message);
     }
   }
 
-  /** A file that cannot be fetched holds up what came with it for a while, and not for good. */
-  #isWorthAnotherTry(key: string): boolean {
-    const tries = (this.#fetches.get(key) ?? 0) + 1;
-    if (tries < maxFetchAttempts) this.#fetches.set(key, tries);
+  /** A file that cannot be fetched delays its message for a few attempts, not forever. */
+  #mayRetryFetch(key: string): boolean {
+    const attempts = (this.#fetches.get(key) ?? 0) + 1;
+    if (attempts < maxFetchAttempts) this.#fetches.set(key, attempts);
     else this.#fetches.delete(key);
-    return tries < maxFetchAttempts;
+    return attempts < maxFetchAttempts;
   }
 
-  /** A line back, where there is a session to owe it from; otherwise it is said at once, and may be said again. */
-  async #tell(message: IncomingMessage, text: string): Promise<void> {
-    const { notifyOutbox: owes } = this.#deps;
+  /** Replies through the outbox if there is a session; otherwise sends directly, and may send twice. */
+  async #reply(message: IncomingMessage, text: string): Promise<void> {
+    const { notifyOutbox } = this.#deps;
     const lane = this.#laneOf(message);
     const session = await sessionOfLane(this.#deps, lane);
-    const owed = { lane, key: this.#keyOf(message), replyTo: null };
-    const told = session && (await enqueueNote(this.#deps, { ...owed, session }, text));
-    if (session !== null && told === "owed") owes(session);
-    else await this.#sendAtOnce(message.address, text);
+    const target = { lane, key: this.#keyOf(message), replyTo: null };
+    const enqueued = session && (await enqueueNote(this.#deps, { ...target, session }, text));
+    if (session !== null && enqueued === "queued") notifyOutbox(session);
+    else await this.#sendDirectly(message.address, text);
   }
 
-  /** Outside of every session, so that nobody repeats it. */
-  async #sendAtOnce(place: ChatAddress, text: string): Promise<void> {
+  /** Not stored in any session, so nothing ever resends it. */
+  async #sendDirectly(address: ChatAddress, text: string): Promise<void> {
     const { adapter, ids } = this.#deps;
-    const parcel = { id: ids.make("delivery"), replyTo: null };
-    await adapter.send(place, { text }, parcel, AbortSignal.timeout(10_000));
+    const meta = { id: ids.make("delivery"), replyTo: null };
+    await adapter.send(address, { text }, meta, AbortSignal.timeout(10_000));
   }
 
-  /** What still waits is changed; what was taken up stays what it was. */
+  /** Changes a message that is still queued; one that a run has taken up stays as it was. */
   async #edit(message: IncomingMessage): Promise<void> {
-    const { log, ids, owner, addressing: names } = this.#deps;
+    const { log, ids, owner, addressing } = this.#deps;
     const row = await log.store.reads.inbound(owner, this.#keyOf(message));
     if (row === null) return;
     const { session } = row;
-    const clientId = names.clientIdOf(message);
+    const clientId = addressing.clientIdOf(message);
     const inbox = (await log.store.reads.snapshot(owner, session, { limit: 1 }))?.inbox ?? [];
-    const input = inbox.find((each) => each.clientId === clientId);
+    const input = inbox.find((queued) => queued.clientId === clientId);
     if (input === undefined) return;
     const { messageId } = input;
     const text = promptText(message, message.text);
@@ -192,34 +195,41 @@ export class UpdateHandler {
   }
 
   async #press(pressed: ButtonPress): Promise<string | null> {
-    const told = await this.#answerPress(pressed);
+    const refusal = await this.#answerPress(pressed);
     const { adapter } = this.#deps;
-    await adapter.acknowledgePress(pressed.press, told ?? "", AbortSignal.timeout(10_000));
-    return told;
+    await adapter.acknowledgePress(pressed.press, refusal ?? "", AbortSignal.timeout(10_000));
+    return refusal;
   }
 
   async #answerPress(pressed: ButtonPress): Promise<string | null> {
-    const { person, address: place, messageId: message, data } = pressed;
-    const { access: people, adapter, log, ids, owner, runner } = this.#deps;
+    const { person, address, messageId, data } = pressed;
+    const { access, adapter, log, ids, owner, runner } = this.#deps;
     const answer = parseButtonAnswer(data);
     const isTheirs =
       answer !== null &&
-      (await people.isAllowed(person)) &&
+      (await access.isAllowed(person)) &&
       (await mayAnswer(this.#deps, answer.approval, pressed));
     if (!isTheirs) return "This is not yours to answer.";
-    const words = await this.#wordsOf(answer);
-    if (words === null) return "That is no answer to it.";
-    const said = { ...words, by: answeredBy(adapter.platform, person) };
-    const result = await answerApproval(log, ids, owner, answer.approval, answer.answer, said);
+    const details = await this.#answerDetailsOf(answer);
+    if (details === null) return "That is no answer to it.";
+    const attributed = { ...details, by: answeredBy(adapter.platform, person) };
+    const result = await answerApproval(
+      log,
+      ids,
+      owner,
+      answer.approval,
+      answer.answer,
+      attributed,
+    );
     switch (result.status) {
       case "answered":
         runner.notify(owner, result.approval.session);
         this.#deps.notifyOutbox(result.approval.session);
-        // Its buttons go, also where a crash has kept us from knowing that this message is ours.
+        // Removes the buttons even if a crash kept us from recording the message's id.
         if (adapter.capabilities.edits)
           await adapter.edit(
-            place,
-            message,
+            address,
+            messageId,
             approvalMessage(result.approval),
             AbortSignal.timeout(10_000),
           );
@@ -233,8 +243,12 @@ export class UpdateHandler {
     }
   }
 
-  /** What a press says beside yes or no; `null` where it does not fit what is asked: a yes to a question without an answer says nothing. */
-  async #wordsOf({ approval, answer, choice }: ButtonAnswer): Promise<AnswerDetails | null> {
+  /** What a press adds to yes or no; `null` if it does not fit the question: a bare yes does not answer a question. */
+  async #answerDetailsOf({
+    approval,
+    answer,
+    choice,
+  }: ButtonAnswer): Promise<AnswerDetails | null> {
     const { log, owner } = this.#deps;
     const row = await log.store.reads.approval(owner, approval);
     if (row === null || answer === "deny") return {};
@@ -245,9 +259,9 @@ export class UpdateHandler {
   }
 }
 
-/** In a group others read along: the model is told who speaks, and what they speak of. */
-function promptText({ quoted, address: place, person }: IncomingMessage, text: string): string {
+/** In a group, tells the model who is speaking and which message they reply to. */
+function promptText({ quoted, address, person }: IncomingMessage, text: string): string {
   const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
-  const speaker = place.kind === "group" && person.name !== "" ? `${person.name}: ` : "";
+  const speaker = address.kind === "group" && person.name !== "" ? `${person.name}: ` : "";
   return `${quote}${speaker}${text}`;
 }

@@ -11,25 +11,24 @@ type StatusView = Pick<GatewayView, "state" | "bot" | "trouble">;
 
 export type GatewayState =
   | { readonly state: "starting" | "receiving" }
-  /** Somebody else receives for this bot: another host, or another program. */
+  /** `contended`: another host or program receives for this bot. */
   | { readonly state: "contended" | "trouble"; readonly code: string; readonly message: string };
 
-/** How a gateway stands, for whoever looks. */
 export class GatewayStatus {
-  #shown: StatusView = { state: "starting", bot: null, trouble: null };
+  #view: StatusView = { state: "starting", bot: null, trouble: null };
 
   get view(): StatusView {
-    return this.#shown;
+    return this.#view;
   }
 
   setIdentity({ id, name }: BotIdentity): void {
-    this.#shown = { ...this.#shown, bot: { id, name } };
+    this.#view = { ...this.#view, bot: { id, name } };
   }
 
-  setState(to: GatewayState): void {
-    const { bot } = this.#shown;
-    const trouble = "code" in to ? { code: to.code, message: to.message } : null;
-    this.#shown = { state: to.state, bot, trouble };
+  setState(next: GatewayState): void {
+    const { bot } = this.#view;
+    const trouble = "code" in next ? { code: next.code, message: next.message } : null;
+    this.#view = { state: next.state, bot, trouble };
   }
 
   setFailure({ code, message }: PlatformFailure): void {
@@ -41,20 +40,20 @@ export interface PollerDeps {
   readonly adapter: PlatformAdapter;
   readonly register: Register;
   readonly owner: OwnerId;
-  /** Platform and bot: names its cursor. */
+  /** `platform:bot`, part of the cursor's key. */
   readonly bot: string;
   readonly clock: Clock;
   readonly handleUpdate: (incoming: Incoming) => Promise<unknown>;
   readonly onState: (state: GatewayState) => void;
 }
 
-const contendedMs = 5_000;
+const contendedRetryMs = 5_000;
 const retryMs = 1_000;
 const cursorSchema = z.int().nonnegative();
 
 /**
- * Asks a platform for what is new. P11: a page is confirmed, by asking for the next, only when all of it has been taken; how
- * far that was is durable, so that a host that begins again asks for nothing that it had.
+ * Polls a platform for updates. P11: a page is confirmed, by asking for the next one, only after all of it was
+ * handled. The position is durable, so a restarted host does not fetch handled pages again.
  */
 export async function pollUpdates(deps: PollerDeps, signal: AbortSignal): Promise<void> {
   const cursor = await PollCursor.read(deps);
@@ -67,7 +66,7 @@ export async function pollUpdates(deps: PollerDeps, signal: AbortSignal): Promis
 
 async function pollFrom(deps: PollerDeps, cursor: PollCursor, signal: AbortSignal): Promise<void> {
   const { adapter, clock, onState } = deps;
-  // Whether anybody is there is found out without waiting.
+  // The first poll returns at once, to find out whether the platform is reachable.
   let patience: "wait" | "look" = "look";
   while (!signal.aborted) {
     const received = await adapter.receive(cursor.at, patience, signal);
@@ -75,16 +74,16 @@ async function pollFrom(deps: PollerDeps, cursor: PollCursor, signal: AbortSigna
     if (received.status !== "received") {
       patience = "look";
       const { message } = received;
-      const isOurs = received.status !== "contended";
-      onState(isOurs ? failureState(received) : { ...contendedState, message });
-      await clock.sleep(isOurs ? retryDelayOf(received) : contendedMs, signal);
+      const isFailure = received.status !== "contended";
+      onState(isFailure ? failureState(received) : { ...contendedState, message });
+      await clock.sleep(isFailure ? retryDelayOf(received) : contendedRetryMs, signal);
       continue;
     }
     patience = "wait";
     onState({ state: "receiving" });
     if (received.next === cursor.at) continue;
-    const taken = await Promise.allSettled(received.incoming.map(deps.handleUpdate));
-    const failed = taken.find((each) => each.status === "rejected");
+    const handled = await Promise.allSettled(received.incoming.map(deps.handleUpdate));
+    const failed = handled.find((result) => result.status === "rejected");
     if (failed !== undefined) {
       onState({ state: "trouble", code: "store", message: String(failed.reason) });
       await clock.sleep(retryMs, signal);
@@ -100,19 +99,19 @@ function failureState({ code, message }: PlatformFailure): GatewayState {
   return { state: "trouble", code, message };
 }
 
-function retryDelayOf(trouble: PlatformFailure): number {
-  return trouble.status === "later" ? trouble.afterMs : retryMs;
+function retryDelayOf(failure: PlatformFailure): number {
+  return failure.status === "later" ? failure.afterMs : retryMs;
 }
 
 /**
- * How far a bot's messages were taken. Nobody waits for it to be kept: one that could not be, or was not yet when its host died,
- * costs a repetition, which the inbound keys see through.
+ * The position up to which a bot's updates were handled. Written in the background: a write that fails, or that a
+ * crash prevents, only costs a repetition, which the inbound keys detect.
  */
 class PollCursor {
   readonly #deps: PollerDeps;
   #at: number;
   #revision: number;
-  #keeping: Promise<void> = Promise.resolve();
+  #saving: Promise<void> = Promise.resolve();
 
   private constructor(deps: PollerDeps, position: number, revision: number) {
     this.#deps = deps;
@@ -131,18 +130,18 @@ class PollCursor {
     return this.#at;
   }
 
-  /** All of it is written, or could not be. */
+  /** Resolves once all pending writes have ended. */
   get saved(): Promise<void> {
-    return this.#keeping;
+    return this.#saving;
   }
 
-  advance(to: number): void {
-    this.#at = to;
-    this.#keeping = this.#keeping.then(() => this.#keep(to));
+  advance(position: number): void {
+    this.#at = position;
+    this.#saving = this.#saving.then(() => this.#save(position));
   }
 
-  async #keep(at: number): Promise<void> {
-    // Meanwhile it may have gone further, and that is kept then.
+  async #save(at: number): Promise<void> {
+    // A later position is already queued.
     if (at !== this.#at) return;
     const { register, owner } = this.#deps;
     const row = { owner, key: cursorKey(this.#deps), value: JSON.stringify(at) };
@@ -154,20 +153,20 @@ class PollCursor {
 const cursorKey = ({ bot }: PollerDeps) => `poller/${bot}`;
 
 export interface PushWebhook {
-  /** Where the platform reaches us, without the path. */
+  /** The base URL at which the platform reaches us. */
   readonly url: string;
-  /** Shown by the platform with everything that it pushes. There is no hook without one. */
+  /** Sent by the platform with every push. */
   readonly secret: string;
 }
 
 export const pushPath = "/hooks/telegram";
 const secretHeader = "x-telegram-bot-api-secret-token";
 
-/** P11: answered when what came is durable; until then the platform pushes it again. */
+/** P11: answers only once the update is durable; until then the platform pushes it again. */
 export function pushRoute(
   { secret }: PushWebhook,
-  opened: () =>
-    | { readonly adapter: PlatformAdapter; readonly reception: UpdateHandler }
+  openGateway: () =>
+    | { readonly adapter: PlatformAdapter; readonly updateHandler: UpdateHandler }
     | undefined,
 ): Route {
   return {
@@ -176,13 +175,13 @@ export function pushRoute(
     policy: "signed",
     async handle(c) {
       if (!secretsMatch(c.req.header(secretHeader) ?? "", secret)) return c.body(null, 401);
-      const gateway = opened();
+      const gateway = openGateway();
       if (gateway === undefined) return c.body(null, 503);
       const pushed: unknown = await c.req.json().catch(() => null);
       const incoming = gateway.adapter.decodePush(pushed);
       if (incoming === null) return c.body(null, 200);
       try {
-        await gateway.reception.handle(incoming);
+        await gateway.updateHandler.handle(incoming);
         return c.body(null, 200);
       } catch (error) {
         if (error instanceof RetryLater || error instanceof StoreFailure) return c.body(null, 503);
@@ -193,6 +192,6 @@ export function pushRoute(
 }
 
 function secretsMatch(given: string, secret: string): boolean {
-  const [one, two] = [Buffer.from(given), Buffer.from(secret)];
-  return one.length === two.length && timingSafeEqual(one, two);
+  const [givenBytes, secretBytes] = [Buffer.from(given), Buffer.from(secret)];
+  return givenBytes.length === secretBytes.length && timingSafeEqual(givenBytes, secretBytes);
 }

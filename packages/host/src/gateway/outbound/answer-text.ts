@@ -11,7 +11,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-/** A line that opens or closes a block of code. */
+/** A line that opens or closes a code block. */
 const fenceLine = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/;
 
 interface CodeFence {
@@ -19,7 +19,7 @@ interface CodeFence {
   readonly info: string;
 }
 
-/** The block of code that is open at the end of a text, by the line that opened it. */
+/** The code block still open at the end of a text. */
 function openFence(text: string): CodeFence | null {
   let open: CodeFence | null = null;
   for (const line of text.split("\n")) {
@@ -31,62 +31,63 @@ function openFence(text: string): CodeFence | null {
   return open;
 }
 
-/** Room for what is added where a block of code is taken apart: it is closed above, and opened again below. */
+/** Room for the fences added where a code block is split: closed in one chunk, reopened in the next. */
 const fenceReserve = 80;
 const maxInfoLength = 20;
 
 /**
- * Where the chunk that begins at `from` ends, if it can hold no more. It follows from what stands before that end alone, so
- * a text that grows leaves the chunks that are full as they are. `null`: all of it fits.
+ * Where the chunk that starts at `from` ends if it is full. It depends only on the text before that end, so full
+ * chunks stay the same while the text grows. `null`: the rest fits.
  */
 export function chunkEnd(text: string, from: number, limit: number): number | null {
   const room = limit - fenceReserve;
   if (text.length - from <= room) return null;
   const window = text.slice(from, from + room);
-  // In the second half, at the best place that there is: between paragraphs, lines, words.
-  for (const place of ["\n\n", "\n", " "]) {
-    const at = window.lastIndexOf(place);
-    if (at >= room / 2) return from + at + place.length;
+  // In the second half, at the best break: between paragraphs, lines, or words.
+  for (const separator of ["\n\n", "\n", " "]) {
+    const at = window.lastIndexOf(separator);
+    if (at >= room / 2) return from + at + separator.length;
   }
   const isInPair = /[\uD800-\uDBFF]/.test(window.at(-1) ?? "");
   return from + room - (isInPair ? 1 : 0);
 }
 
-/** A stretch of a text as a message of its own: a block of code that it cuts through is closed, and opened again. */
+/** A range of a text as a message of its own. A code block that it splits is closed and reopened. */
 export function chunkText(text: string, from: number, to: number): string {
-  const above = openFence(text.slice(0, from));
-  const below = openFence(text.slice(0, to));
+  const openBefore = openFence(text.slice(0, from));
+  const openAfter = openFence(text.slice(0, to));
   const body = text.slice(from, to).replace(/\n+$/, "");
-  const head = above === null ? "" : `${above.mark}${above.info.slice(0, maxInfoLength)}\n`;
-  const tail = below === null ? "" : `\n${below.mark}`;
-  return above === null ? `${body.replace(/^\n+/, "")}${tail}` : `${head}${body}${tail}`;
+  const head =
+    openBefore === null ? "" : `${openBefore.mark}${openBefore.info.slice(0, maxInfoLength)}\n`;
+  const tail = openAfter === null ? "" : `\n${openAfter.mark}`;
+  return openBefore === null ? `${body.replace(/^\n+/, "")}${tail}` : `${head}${body}${tail}`;
 }
 
 type FilePart = Extract<Part, { type: "file" | "image" }>;
 
-/** A stretch of an answer that is never in one message with another: what a step said, a notice, a file. */
+/** Part of an answer that gets messages of its own: a step's text, a notice, a file. */
 interface AnswerSegment {
   readonly start: number;
   readonly text: string;
   readonly file?: FilePart;
-  /** Still being written. */
+  /** Still streaming. */
   readonly live?: MessageId;
 }
 
-/** What stands at a place of an answer. */
+/** What an answer has at a given position. */
 export type AnswerSlice =
   /** Nothing yet. */
   | { readonly kind: "none" }
   | {
-      readonly kind: "words";
+      readonly kind: "text";
       readonly to: number;
       readonly text: string;
       readonly isWhole: boolean;
-      /** Its step is over: nothing takes it back. */
+      /** Its step has ended, so nothing can retract it. */
       readonly isSettled: boolean;
     }
   | { readonly kind: "file"; readonly to: number; readonly file: FilePart }
-  /** Nothing that can be sent: go on behind it. */
+  /** Nothing that can be sent: continue after it. */
   | { readonly kind: "blank"; readonly to: number };
 
 export interface RunEnding {
@@ -97,8 +98,8 @@ export interface RunEnding {
 }
 
 /**
- * What a run says to the chat that asked, as a text that only grows: places in it are numbers that stay true, whoever
- * goes on and from wherever. It is made from the run's own events alone.
+ * What a run says to its chat, as a text that only grows: positions in it stay valid for any host that resumes
+ * delivery. It is built from the run's own events alone.
  */
 export class AnswerText {
   readonly runId: RunId;
@@ -116,7 +117,7 @@ export class AnswerText {
     return this.#ending;
   }
 
-  /** Somebody works on it: what comes next may come at any moment. */
+  /** A host is working on the run, so more may come at any moment. */
   get isRunning(): boolean {
     return this.#state === "claimed" || this.#state === "running";
   }
@@ -165,15 +166,15 @@ export class AnswerText {
       this.#add({ text: "", live: messageId });
     }
     this.#live.set(part, (this.#live.get(part) ?? "") + text);
-    const parts = [...this.#live].toSorted(([a], [b]) => a - b).map(([, said]) => said);
+    const parts = [...this.#live].toSorted(([a], [b]) => a - b).map(([, chunk]) => chunk);
     const last = this.#segments.pop();
     if (last !== undefined) this.#segments.push({ ...last, text: joinParts(parts) });
   }
 
-  #settle(parts: readonly Part[], isSaid: boolean): void {
+  #settle(parts: readonly Part[], isAssistant: boolean): void {
     this.#dropLive();
-    const words = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-    const text = isSaid ? joinParts(words) : "";
+    const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+    const text = isAssistant ? joinParts(texts) : "";
     if (text.trim() !== "") this.#add({ text });
     for (const file of parts.flatMap(filesIn)) this.#add({ text: "", file });
   }
@@ -182,9 +183,9 @@ export class AnswerText {
     this.#state = state;
     if (!terminalStates.has(state)) return;
     this.#dropLive();
-    const words = endingTexts[state];
-    const isSaid = this.#segments.at(-1)?.text.startsWith("⚠ ") === true;
-    if (words !== undefined && !isSaid && cause !== "removed") this.#add({ text: words });
+    const text = endingTexts[state];
+    const hasNotice = this.#segments.at(-1)?.text.startsWith("⚠ ") === true;
+    if (text !== undefined && !hasNotice && cause !== "removed") this.#add({ text });
     this.#ending = { state, cause, at };
   }
 
@@ -192,41 +193,41 @@ export class AnswerText {
     this.#segments.push({ start: this.length, ...segment });
   }
 
-  /** What was streamed stands in what is settled now, or was dropped because its step begins again. */
+  /** Streamed text is dropped once the settled message replaces it, or when its step restarts. */
   #dropLive(): void {
     this.#live.clear();
     if (this.isStreaming) this.#segments.pop();
   }
 
   sliceAt(from: number, limit: number): AnswerSlice {
-    const segment = this.#segments.find((each) => from < segmentEnd(each));
+    const segment = this.#segments.find((candidate) => from < segmentEnd(candidate));
     if (segment === undefined) return { kind: "none" };
     const { start, text, file, live } = segment;
     if (file !== undefined) return { kind: "file", to: segmentEnd(segment), file };
-    const begin = Math.max(0, from - start);
-    const end = chunkEnd(text, begin, limit);
-    const said = chunkText(text, begin, end ?? text.length);
+    const offset = Math.max(0, from - start);
+    const end = chunkEnd(text, offset, limit);
+    const chunk = chunkText(text, offset, end ?? text.length);
     const isWhole = end !== null || live === undefined;
     const to = end === null ? segmentEnd(segment) : start + end;
     const isSettled = live === undefined;
-    if (said.trim() !== "") return { kind: "words", to, text: said, isWhole, isSettled };
+    if (chunk.trim() !== "") return { kind: "text", to, text: chunk, isWhole, isSettled };
     return isWhole ? { kind: "blank", to } : { kind: "none" };
   }
 
   /** What was sent before as one chunk. */
   sliceBetween(from: number, to: number): AnswerSlice {
-    const segment = this.#segments.find((each) => from < segmentEnd(each));
+    const segment = this.#segments.find((candidate) => from < segmentEnd(candidate));
     if (segment === undefined) return { kind: "none" };
     const { start, text, file } = segment;
     if (file !== undefined) return { kind: "file", to, file };
-    const said = chunkText(text, from - start, Math.min(text.length, to - start));
-    return said.trim() === ""
+    const chunk = chunkText(text, from - start, Math.min(text.length, to - start));
+    return chunk.trim() === ""
       ? { kind: "blank", to }
-      : { kind: "words", to, text: said, isWhole: true, isSettled: true };
+      : { kind: "text", to, text: chunk, isWhole: true, isSettled: true };
   }
 }
 
-/** What a part brings that is no words. */
+/** The files in a message part. */
 function filesIn(part: Part): readonly FilePart[] {
   if (part.type === "file" || part.type === "image") return [part];
   if (part.type !== "tool_result") return [];
@@ -239,7 +240,7 @@ function filesIn(part: Part): readonly FilePart[] {
 
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp"]);
 
-/** One more than its words, so that where one ends and where the next begins are two places. */
+/** One past its text, so that the end of one segment and the start of the next are different positions. */
 function segmentEnd({ start, text, live }: AnswerSegment): number {
   return start + text.length + (live === undefined ? 1 : 0);
 }

@@ -13,7 +13,7 @@ import { describe, expect, test } from "vitest";
 import { AnswerText } from "./answer-text.ts";
 import { nextAction, afterUnknown, type PendingChunk } from "./chunk.ts";
 
-const hour = 60 * 60_000;
+const hourMs = 60 * 60_000;
 const limits = {
   textUnits: 4096,
   buttonBytes: 64,
@@ -21,17 +21,23 @@ const limits = {
   paceMs: () => 0,
   callsPerSecond: 1,
 };
-const able = { repeats: "shown", edits: true, buttons: true, typing: true, files: true } as const;
-const chat = { limits, capabilities: able };
-/** What stands there stays as it is. */
-const post = { limits, capabilities: { ...able, edits: false } };
+const capabilities = {
+  repeats: "shown",
+  edits: true,
+  buttons: true,
+  typing: true,
+  files: true,
+} as const;
+const chat = { limits, capabilities };
+/** A platform that cannot edit messages. */
+const withoutEdits = { limits, capabilities: { ...capabilities, edits: false } };
 const runId = aRunId();
 
-/** An answer's chunk, after these events at noon. */
-function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): PendingChunk {
+/** An answer's chunk after these events, all at noon. */
+function chunkAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): PendingChunk {
   const text = new AnswerText(runId);
   for (const [index, event] of events.entries())
-    text.apply({ ...event, seq: toSeq(index + 1), at: 12 * hour });
+    text.apply({ ...event, seq: toSeq(index + 1), at: 12 * hourMs });
   return {
     row: {
       session: ids.make("session"),
@@ -65,7 +71,7 @@ function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): Pe
   };
 }
 
-const asking: ApprovalRow = {
+const openApproval: ApprovalRow = {
   id: ids.make("approval"),
   session: ids.make("session"),
   owner: anOwner(),
@@ -84,62 +90,67 @@ const asking: ApprovalRow = {
 const claimed = aRunState(runId, "claimed");
 const ended = [claimed, aSettledMessage(runId, "Done."), aRunState(runId, "completed")];
 
-describe("what becomes of an answer's chunk", () => {
-  test("an answer is sent within a day of its run's end, and expires unsent after it", () => {
-    const within = nextAction(jobAfter(ended), chat, 12 * hour + 23 * hour);
+describe("nextAction", () => {
+  test("an answer is sent within a day of its run's end, and expires after it", () => {
+    const within = nextAction(chunkAfter(ended), chat, 12 * hourMs + 23 * hourMs);
     expect(within).toMatchObject({ kind: "send", message: { text: "Done." }, isWhole: true });
-    const after = nextAction(jobAfter(ended), chat, 12 * hour + 25 * hour);
+    const after = nextAction(chunkAfter(ended), chat, 12 * hourMs + 25 * hourMs);
     expect(after).toMatchObject({ kind: "close", state: "expired" });
   });
 
-  test("what stands there already gets its last form, however late", () => {
-    const job = jobAfter(ended, { platformId: "5" });
-    expect(nextAction(job, chat, 1_000 * hour)).toMatchObject({ kind: "edit", isWhole: true });
+  test("a shown chunk gets its final edit however late", () => {
+    const chunk = chunkAfter(ended, { platformId: "5" });
+    expect(nextAction(chunk, chat, 1_000 * hourMs)).toMatchObject({ kind: "edit", isWhole: true });
   });
 
-  test("what is still being written is sent as it is, and sent as whole when it is settled", () => {
+  test("a streaming answer is sent as a partial chunk", () => {
     const streaming = [claimed, aDelta(runId, "Half of")];
-    const live = nextAction(jobAfter(streaming), chat, 12 * hour);
+    const live = nextAction(chunkAfter(streaming), chat, 12 * hourMs);
     expect(live).toMatchObject({ kind: "send", message: { text: "Half of" }, isWhole: false });
   });
 
-  test("where nothing can be changed, an answer is sent when it is settled, and a question is asked and done with", () => {
+  test("without edits, an answer is sent only when settled, and a question is sent as final", () => {
     const streaming = [claimed, aDelta(runId, `${"word ".repeat(2_000)}half of`)];
-    expect(nextAction(jobAfter(streaming), post, 12 * hour)).toEqual({ kind: "nothing" });
-    expect(nextAction(jobAfter(ended), post, 12 * hour)).toMatchObject({
+    expect(nextAction(chunkAfter(streaming), withoutEdits, 12 * hourMs)).toEqual({
+      kind: "nothing",
+    });
+    expect(nextAction(chunkAfter(ended), withoutEdits, 12 * hourMs)).toMatchObject({
       kind: "send",
       isWhole: true,
     });
-    const asked = { ...jobAfter([claimed], { kind: "approval" }), approval: asking };
-    expect(nextAction(asked, chat, 12 * hour)).toMatchObject({ kind: "send", isWhole: false });
-    expect(nextAction(asked, post, 12 * hour)).toMatchObject({ kind: "send", isWhole: true });
+    const asked = { ...chunkAfter([claimed], { kind: "approval" }), approval: openApproval };
+    expect(nextAction(asked, chat, 12 * hourMs)).toMatchObject({ kind: "send", isWhole: false });
+    expect(nextAction(asked, withoutEdits, 12 * hourMs)).toMatchObject({
+      kind: "send",
+      isWhole: true,
+    });
   });
 
-  test("a line that could not go out for a day is given up", () => {
-    const note = jobAfter([], { kind: "note", text: "Done." });
-    expect(nextAction(note, chat, 23 * hour)).toMatchObject({ kind: "send" });
-    expect(nextAction(note, chat, 25 * hour)).toMatchObject({ kind: "close", state: "expired" });
+  test("a note that could not be sent for a day expires", () => {
+    const note = chunkAfter([], { kind: "note", text: "Done." });
+    expect(nextAction(note, chat, 23 * hourMs)).toMatchObject({ kind: "send" });
+    expect(nextAction(note, chat, 25 * hourMs)).toMatchObject({ kind: "close", state: "expired" });
   });
 
-  test("a stopped run says so behind what it had said, in a message of its own", () => {
+  test("a stopped run says so in a message of its own", () => {
     const stopped = [claimed, aSettledMessage(runId, "Half"), aRunState(runId, "cancelled")];
-    const first = nextAction(jobAfter(stopped), chat, 12 * hour);
+    const first = nextAction(chunkAfter(stopped), chat, 12 * hourMs);
     expect(first).toMatchObject({ message: { text: "Half" }, to: 5 });
-    const next = nextAction(jobAfter(stopped, { from: 5, chunk: 1 }), chat, 12 * hour);
+    const next = nextAction(chunkAfter(stopped, { from: 5, chunk: 1 }), chat, 12 * hourMs);
     expect(next).toMatchObject({ message: { text: "■ Stopped." } });
   });
 
-  test("a message that steered another run's answer is owed nothing of its own", () => {
+  test("a message that steered another run gets no answer of its own", () => {
     const steered = [aRunState(runId, "completed", { cause: "steered" })];
-    expect(nextAction(jobAfter(steered), chat, 12 * hour)).toMatchObject({
+    expect(nextAction(chunkAfter(steered), chat, 12 * hourMs)).toMatchObject({
       kind: "close",
       state: "dropped",
     });
   });
 
-  test("[P11] what follows an unknown chunk says so, also where nothing else follows", () => {
-    const job = jobAfter(ended, { from: 6, to: 6, chunk: 1, code: afterUnknown });
-    const marked = nextAction(job, chat, 12 * hour);
+  test("[P11] the chunk after one of unknown fate says so, even if nothing else follows", () => {
+    const chunk = chunkAfter(ended, { from: 6, to: 6, chunk: 1, code: afterUnknown });
+    const marked = nextAction(chunk, chat, 12 * hourMs);
     expect(marked).toMatchObject({ kind: "send", isWhole: true });
     expect(JSON.stringify(marked)).toContain("cannot know whether it arrived");
   });

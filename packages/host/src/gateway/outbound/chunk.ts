@@ -12,40 +12,39 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-/** What stands above may or may not have arrived: that is said where a person sees it. */
+/** The previous chunk may or may not have arrived; this one says so. */
 export const afterUnknown = "after_unknown";
-/** The file above could not be sent, and the message of the chunk says why. */
+/** The previous file could not be sent; this chunk's message says why. */
 export const afterFailed = "after_failed";
-/** A person has asked for it again, so it is exactly what it was. */
+/** A person asked for this chunk again, so it is sent exactly as it was. */
 export const resent = "resent";
 
 export const unknownNotice =
   "⚠ The host was interrupted while it sent what belongs above this line, and cannot know whether it arrived. Send /resend to see it again.";
 
-/** A chunk that is still to be sent or to get its last form, with what it is made from. */
+/** A chunk that still has to be sent or get its final edit, with what it is built from. */
 export interface PendingChunk {
   row: OutboxRow;
   readonly address: ChatAddress;
-  /** Of an answer. */
+  /** Set for an answer. */
   readonly text: AnswerText | null;
-  /** Of a question, as it was last read; `undefined` before that, and `null` when there is none. */
+  /** Set for a question, as last read: `undefined` before that, `null` if it no longer exists. */
   approval: ApprovalRow | null | undefined;
-  /** What the platform shows now, where we have put it. */
+  /** What the platform shows now, if this process put it there. */
   shownText: string | null;
-  /** By our own clock: not before then. */
+  /** By the process clock. */
   notBefore: number;
-  /** By the store's clock: when it came to be owed. Of several in a chat the oldest goes first. */
+  /** When it was enqueued, by the store's clock. The oldest in a chat goes first. */
   pendingSince: number;
 }
 
 interface TextAction {
   readonly message: OutgoingText;
   readonly to: number;
-  /** Its last form; until then it grows. */
+  /** Its final form; until then it grows. */
   readonly isWhole: boolean;
 }
 
-/** What to do with a chunk now. */
 export type ChunkAction =
   | { readonly kind: "nothing" }
   | ({ readonly kind: "send" } & TextAction)
@@ -55,7 +54,7 @@ export type ChunkAction =
       readonly file: Extract<AnswerSlice, { kind: "file" }>["file"];
       readonly to: number;
     }
-  /** Nothing of it can be shown: go on behind it. */
+  /** Nothing in it can be shown: continue after it. */
   | { readonly kind: "pass"; readonly to: number }
   | {
       readonly kind: "close";
@@ -65,60 +64,64 @@ export type ChunkAction =
 
 const noAction: ChunkAction = { kind: "nothing" };
 
-/** Older than this, by the store's clock, an answer or a line of ours says nothing to anybody any more. */
+/** An answer or note older than this, by the store's clock, is of no use to anybody. */
 const answerTtlMs = 24 * 60 * 60_000;
 
-/** Where it goes to, as far as that decides what is sent. */
+/** What the platform contributes to the decision. */
 type PlatformTraits = Pick<PlatformAdapter, "limits" | "capabilities">;
 
-export function nextAction(job: PendingChunk, platform: PlatformTraits, now: number): ChunkAction {
-  switch (job.row.kind) {
+export function nextAction(
+  chunk: PendingChunk,
+  platform: PlatformTraits,
+  now: number,
+): ChunkAction {
+  switch (chunk.row.kind) {
     case "answer":
-      return answerAction(job, platform, now);
+      return answerAction(chunk, platform, now);
     case "approval":
-      return approvalAction(job, platform);
+      return approvalAction(chunk, platform);
     case "note":
-      return noteAction(job, now);
+      return noteAction(chunk, now);
   }
 }
 
 function answerAction(
-  { row, text, shownText: shown }: PendingChunk,
+  { row, text, shownText }: PendingChunk,
   { limits, capabilities }: PlatformTraits,
   now: number,
 ): ChunkAction {
   if (text === null) return noAction;
   const { ending } = text;
-  const above = noticeAbove(row);
+  const notice = noticeAbove(row);
   if (ending?.cause === "steered" || ending?.cause === "removed")
     return { kind: "close", state: "dropped", code: ending.cause };
   if (ending !== null && row.platformId === null && now - ending.at > answerTtlMs)
     return { kind: "close", state: "expired", code: "too_old" };
-  const piece =
+  const slice =
     row.code === resent
       ? text.sliceBetween(row.from, row.to)
       : text.sliceAt(row.from, limits.textUnits);
-  switch (piece.kind) {
+  switch (slice.kind) {
     case "none":
       if (ending === null) return noAction;
-      if (above !== null) return sendOrEdit(row, above, row.from);
+      if (notice !== null) return sendOrEdit(row, notice, row.from);
       return { kind: "close", state: "sent", code: null };
     case "blank":
-      return { kind: "pass", to: piece.to };
+      return { kind: "pass", to: slice.to };
     case "file":
-      if (above !== null) return sendOrEdit(row, above, row.from);
-      return { kind: "file", file: piece.file, to: piece.to };
-    case "words": {
-      // What cannot be changed is said when nothing changes it any more.
-      if (!piece.isSettled && !capabilities.edits) return noAction;
-      const said = above === null ? piece.text : `${above}\n\n${piece.text}`;
-      if (!piece.isWhole && said === shown) return noAction;
-      return { ...sendOrEdit(row, said, piece.to), isWhole: piece.isWhole };
+      if (notice !== null) return sendOrEdit(row, notice, row.from);
+      return { kind: "file", file: slice.file, to: slice.to };
+    case "text": {
+      // Without edits, wait until the text can no longer change.
+      if (!slice.isSettled && !capabilities.edits) return noAction;
+      const body = notice === null ? slice.text : `${notice}\n\n${slice.text}`;
+      if (!slice.isWhole && body === shownText) return noAction;
+      return { ...sendOrEdit(row, body, slice.to), isWhole: slice.isWhole };
     }
   }
 }
 
-/** What has to be said of what stands above a chunk, in the chunk itself. */
+/** What this chunk has to say about the one above it. */
 function noticeAbove({ code, message }: OutboxRow): string | null {
   if (code === afterUnknown) return unknownNotice;
   return code === afterFailed ? `⚠ ${message ?? "A file could not be sent."}` : null;
@@ -135,24 +138,24 @@ function approvalAction(
 ): ChunkAction {
   if (approval === undefined) return noAction;
   if (approval === null) return { kind: "close", state: "dropped", code: "gone" };
-  const words = approvalMessage(approval);
+  const message = approvalMessage(approval);
   if (approval.state === "open") {
     if (row.platformId !== null) return noAction;
-    const text = row.code === afterUnknown ? `${unknownNotice}\n\n${words.text}` : words.text;
-    return { kind: "send", message: { ...words, text }, to: row.from, isWhole: !edits };
+    const text = row.code === afterUnknown ? `${unknownNotice}\n\n${message.text}` : message.text;
+    return { kind: "send", message: { ...message, text }, to: row.from, isWhole: !edits };
   }
   if (row.platformId === null) return { kind: "close", state: "dropped", code: "answered" };
-  return { kind: "edit", message: words, to: row.from, isWhole: true };
+  return { kind: "edit", message, to: row.from, isWhole: true };
 }
 
-function noteAction({ row, pendingSince: since }: PendingChunk, now: number): ChunkAction {
-  if (row.platformId === null && now - since > answerTtlMs)
+function noteAction({ row, pendingSince }: PendingChunk, now: number): ChunkAction {
+  if (row.platformId === null && now - pendingSince > answerTtlMs)
     return { kind: "close", state: "expired", code: "too_old" };
   const text = row.code === afterUnknown ? unknownNotice : (row.text ?? "");
   return { kind: "send", message: { text }, to: row.text?.length ?? 0, isWhole: true };
 }
 
-/** The event that says what a chunk is from here on. */
+/** The event that records a chunk's new state. */
 export function chunkEvent(ids: IdSource, row: OutboxRow): NewEvent {
   const { delivery, chunk, kind, lane, begun, state, from, to, attempts, runId } = row;
   const { approvalId, replyTo, text, platformId, retryAt, code, message } = row;
@@ -177,13 +180,13 @@ export function chunkEvent(ids: IdSource, row: OutboxRow): NewEvent {
   return newEvent(ids.make("event"), "outbox.changed", data, runId ?? undefined);
 }
 
-/** The chunk behind one that is done with, still to be sent. */
+/** The pending chunk that follows a finished one. */
 export function nextChunk(row: OutboxRow, code: string | null = null): OutboxRow {
   const { to, chunk } = row;
-  const untouched = { state: "pending", platformId: null, attempts: 0, retryAt: null } as const;
+  const initial = { state: "pending", platformId: null, attempts: 0, retryAt: null } as const;
   return {
     ...row,
-    ...untouched,
+    ...initial,
     chunk: chunk + 1,
     from: to,
     inbound: null,
@@ -193,13 +196,13 @@ export function nextChunk(row: OutboxRow, code: string | null = null): OutboxRow
   };
 }
 
-/** Writes what becomes of chunks, under the session's outbox lease: who has lost it writes nothing any more. */
+/** Writes chunk states under the session's outbox lease: a host that lost the lease can write nothing. */
 export class OutboxWriter {
   readonly #log: Log;
   readonly #ids: IdSource;
   readonly #owner: OwnerId;
   readonly #fence: Fence;
-  readonly #wrote = new Set<string>();
+  readonly #writtenIds = new Set<string>();
 
   constructor(log: Log, ids: IdSource, owner: OwnerId, fence: Fence) {
     this.#log = log;
@@ -208,38 +211,41 @@ export class OutboxWriter {
     this.#fence = fence;
   }
 
-  /** P11: `false` says that nothing was written, and nothing may be sent on the strength of it. */
+  /** P11: `false` means that nothing was written, and nothing may be sent because of it. */
   async write(...rows: readonly OutboxRow[]): Promise<boolean> {
     const [first] = rows;
     if (first === undefined) return true;
     const events = rows.map((row) => chunkEvent(this.#ids, row));
-    for (const { id } of events) this.#wrote.add(id);
+    for (const { id } of events) this.#writtenIds.add(id);
     const result = await this.#log.commit({
       owner: this.#owner,
       session: first.session,
       events,
       under: { lease: "outbox", fence: this.#fence },
-      // Nothing of this is the person's or the model's doing.
+      // Neither the person nor the model did this.
       touch: "quiet",
     });
     return result.status === "committed";
   }
 
-  /** P11: it may have arrived or not. It is not sent again by itself, and what goes out next says so; `null`: nothing was written. */
+  /**
+   * P11: the chunk may or may not have arrived. It is not resent automatically, and the next one says so. `null`:
+   * nothing was written.
+   */
   async writeUnknown(row: OutboxRow, code: string, message: string | null) {
-    const next = row.code === resent ? this.#noteBehind(row) : nextChunk(row, afterUnknown);
+    const next = row.code === resent ? this.#noteAfter(row) : nextChunk(row, afterUnknown);
     return (await this.write({ ...row, state: "unknown", code, message }, next)) ? next : null;
   }
 
-  /** What follows a chunk that a person wanted again is out already: the mark alone goes out behind it. */
-  #noteBehind(row: OutboxRow): OutboxRow {
+  /** What follows a resent chunk has long been sent, so only the notice goes out after it. */
+  #noteAfter(row: OutboxRow): OutboxRow {
     const note = { kind: "note", text: unknownNotice, chunk: 0, from: 0, to: 0 } as const;
     const delivery = this.#ids.make("delivery");
     return { ...nextChunk(row), ...note, delivery, runId: null, approvalId: null };
   }
 
-  /** Whether an event that is read back was written here; it is asked once for each. */
+  /** Whether an event read back from the log was written here. Answers `true` once per event. */
   isOwnEvent(event: StoredEvent): boolean {
-    return this.#wrote.delete(event.id);
+    return this.#writtenIds.delete(event.id);
   }
 }

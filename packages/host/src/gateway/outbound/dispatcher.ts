@@ -8,76 +8,79 @@ import {
 } from "./session-delivery.ts";
 
 export interface DispatcherDeps extends SessionDeliveryDeps {
-  /** How often the store is looked through for what is owed. Reads alone. */
+  /** How often the store is searched for undelivered chunks. Only reads. */
   readonly sweepMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 const maxSessionsPerSweep = 1_000;
 
-/** Sees to it that whatever is owed to a bot's chats goes out, whoever accepted it and whoever ran it. */
+/** Delivers everything that is due to a bot's chats, whichever host accepted or ran it. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #active = new Map<SessionId, Promise<void>>();
-  /** How far the log went when there was nothing more to do: until it goes on, there is nothing to look at. */
-  readonly #seen = new Map<SessionId, Seq>();
-  readonly #poked = new Set<SessionId>();
-  readonly #stop = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  /** The log's head when nothing was left to deliver: until it moves, there is nothing to check. */
+  readonly #deliveredUpTo = new Map<SessionId, Seq>();
+  readonly #notified = new Set<SessionId>();
+  readonly #stopping = new AbortController();
+  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
   }
 
   start(): void {
-    this.#loop = this.#sweepForEver();
+    this.#sweeping = this.#sweepLoop();
   }
 
-  /** Something may be owed here: who is under way already sees it by itself. */
+  /** The session may have something to deliver. A delivery already running picks it up by itself. */
   notify(owner: OwnerId, session: SessionId): void {
-    this.#sendOff([{ owner, session }]);
+    this.#startDeliveries([{ owner, session }]);
   }
 
-  #sendOff(targets: readonly DeliverySession[]): void {
-    if (this.#stop.signal.aborted) return;
+  #startDeliveries(targets: readonly DeliverySession[]): void {
+    if (this.#stopping.signal.aborted) return;
     const idle = targets.filter(({ session }) => !this.#active.has(session));
-    for (const { session } of targets) if (this.#active.has(session)) this.#poked.add(session);
-    const fellows = createStartBarriers(idle.length);
-    for (const [index, target] of idle.entries()) this.#deliver(target, fellows[index]!);
+    for (const { session } of targets) if (this.#active.has(session)) this.#notified.add(session);
+    const barriers = createStartBarriers(idle.length);
+    for (const [index, target] of idle.entries()) this.#deliver(target, barriers[index]!);
   }
 
-  #deliver(target: DeliverySession, fellows: StartBarrier): void {
+  #deliver(target: DeliverySession, barrier: StartBarrier): void {
     const { session } = target;
-    const work = deliverSession(this.#deps, target, this.#stop.signal, fellows)
+    const work = deliverSession(this.#deps, target, this.#stopping.signal, barrier)
       .then(
-        (seen) => void (seen === null ? this.#seen.delete(session) : this.#seen.set(session, seen)),
+        (head) =>
+          void (head === null
+            ? this.#deliveredUpTo.delete(session)
+            : this.#deliveredUpTo.set(session, head)),
       )
       .catch((error: unknown) => {
-        this.#seen.delete(session);
+        this.#deliveredUpTo.delete(session);
         this.#deps.onError(error);
       })
       .finally(() => {
-        fellows.arrive();
-        this.#ended(session);
+        barrier.arrive();
+        this.#onEnded(session);
       });
     this.#active.set(session, work);
   }
 
-  /** Whoever was poked while it was about to leave may have left something behind. */
-  #ended(session: SessionId): void {
+  /** A notification that arrived while the delivery was ending may have been missed. */
+  #onEnded(session: SessionId): void {
     this.#active.delete(session);
-    if (this.#poked.delete(session)) void this.#sweep().catch(this.#deps.onError);
+    if (this.#notified.delete(session)) void this.#sweep().catch(this.#deps.onError);
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#loop;
+    this.#stopping.abort();
+    await this.#sweeping;
     await Promise.all(this.#active.values());
   }
 
-  async #sweepForEver(): Promise<void> {
+  async #sweepLoop(): Promise<void> {
     const { clock, sweepMs, onError } = this.#deps;
-    const { signal } = this.#stop;
+    const { signal } = this.#stopping;
     while (!signal.aborted) {
       await this.#sweep().catch(onError);
       await clock.sleep(sweepMs, signal);
@@ -85,25 +88,28 @@ export class Dispatcher {
   }
 
   async #sweep(): Promise<void> {
-    if (this.#stop.signal.aborted) return;
+    if (this.#stopping.signal.aborted) return;
     const due = await this.#deps.log.store.work.undelivered(maxSessionsPerSweep);
-    const named = new Set(due.map(({ session }) => session));
-    for (const session of this.#seen.keys()) if (!named.has(session)) this.#seen.delete(session);
-    this.#sendOff(due.filter(({ session, head }) => this.#seen.get(session) !== head));
+    const dueSessions = new Set(due.map(({ session }) => session));
+    for (const session of this.#deliveredUpTo.keys())
+      if (!dueSessions.has(session)) this.#deliveredUpTo.delete(session);
+    this.#startDeliveries(
+      due.filter(({ session, head }) => this.#deliveredUpTo.get(session) !== head),
+    );
   }
 }
 
-/** Each arrives once, however often it says so; all go on when all have. */
+/** Each barrier arrives once, however often it is called; all continue when all have arrived. */
 function createStartBarriers(count: number): readonly StartBarrier[] {
   const { promise: allArrived, resolve } = Promise.withResolvers<void>();
-  let missing = count;
+  let remaining = count;
   return Array.from({ length: count }, () => {
-    let isThere = false;
+    let hasArrived = false;
     const arrive = () => {
-      if (isThere) return;
-      isThere = true;
-      missing -= 1;
-      if (missing === 0) resolve();
+      if (hasArrived) return;
+      hasArrived = true;
+      remaining -= 1;
+      if (remaining === 0) resolve();
     };
     return { arrive, allArrived };
   });

@@ -20,54 +20,54 @@ interface OutboxDeps {
 interface DeliveryTarget {
   readonly session: SessionId;
   readonly lane: LaneKey;
-  /** What it answers: the same again is owed once. */
+  /** The inbound message it answers: the same key is enqueued once. */
   readonly key: string;
   readonly replyTo: string | null;
 }
 
-/** A run that a command began may have begun a little before we could look. */
+/** A run started by a command may have started slightly before we read the head. */
 const lookBackSeqs = 1_000;
 
-/** `failed`: the store could not take it, and may later. */
-export type EnqueueStatus = "owed" | "refused" | "failed";
+/** `failed`: the store could not write it, and may later. */
+export type EnqueueStatus = "queued" | "refused" | "failed";
 
-/** A line of the host's own, delivered like any answer. */
+/** A message from the host itself, delivered like an answer. */
 export function enqueueNote(
   { log, owner }: OutboxDeps,
-  owed: DeliveryTarget,
+  target: DeliveryTarget,
   text: string,
 ): Promise<EnqueueStatus> {
-  return enqueueDelivery({ log, owner }, owed, { kind: "note", text });
+  return enqueueDelivery({ log, owner }, target, { kind: "note", text });
 }
 
-/** What a run says, where a command and not a message asked for it. */
+/** A run's answer, if a command rather than a message started the run. */
 export function enqueueAnswer(
   deps: OutboxDeps,
-  owed: DeliveryTarget,
+  target: DeliveryTarget,
   runId: RunId,
 ): Promise<EnqueueStatus> {
-  return enqueueDelivery(deps, owed, { kind: "answer", runId });
+  return enqueueDelivery(deps, target, { kind: "answer", runId });
 }
 
 async function enqueueDelivery(
   { log, owner }: OutboxDeps,
   { session, lane, key, replyTo }: DeliveryTarget,
-  what:
+  content:
     | { readonly kind: "note"; readonly text: string }
     | { readonly kind: "answer"; readonly runId: RunId },
 ): Promise<EnqueueStatus> {
   const row = await log.store.reads.session(owner, session);
   if (row === null) return "refused";
-  const ids = deterministicIds(`owe ${what.kind} ${key}`);
-  const runId = what.kind === "answer" ? what.runId : undefined;
-  const begun = what.kind === "answer" ? Math.max(0, row.head - lookBackSeqs) : row.head;
+  const ids = deterministicIds(`owe ${content.kind} ${key}`);
+  const runId = content.kind === "answer" ? content.runId : undefined;
+  const begun = content.kind === "answer" ? Math.max(0, row.head - lookBackSeqs) : row.head;
   const event = newEvent(
     ids.make("event"),
     "outbox.changed",
     {
       delivery: ids.make("delivery"),
       chunk: 0,
-      kind: what.kind,
+      kind: content.kind,
       lane,
       inbound: key,
       begun: begun as Seq,
@@ -76,24 +76,24 @@ async function enqueueDelivery(
       to: 0,
       attempts: 0,
       ...(replyTo !== null && { replyTo }),
-      ...(what.kind === "note" && { text: what.text }),
+      ...(content.kind === "note" && { text: content.text }),
     },
     runId,
   );
   const { status } = await log.commit({ owner, session, events: [event], touch: "quiet" });
-  return status === "committed" ? "owed" : status;
+  return status === "committed" ? "queued" : status;
 }
 
-/** A person's word on a chunk that may or may not have arrived. */
+/** Applies a person's decision on a chunk that may or may not have arrived. */
 export async function settleUnknownChunk(
   { log, owner }: OutboxDeps,
   row: OutboxRow,
-  how: "resend" | "drop",
+  action: "resend" | "drop",
   key: string,
 ): Promise<boolean> {
-  const ids = deterministicIds(`${how} ${row.delivery} ${row.chunk} ${key}`);
+  const ids = deterministicIds(`${action} ${row.delivery} ${row.chunk} ${key}`);
   const settled: OutboxRow =
-    how === "drop"
+    action === "drop"
       ? { ...row, state: "dropped", code: "by_a_person" }
       : { ...row, state: "pending", platformId: null, attempts: 0, retryAt: null, code: resent };
   const { session } = row;
@@ -105,20 +105,20 @@ export async function settleUnknownChunk(
 const welcomeText = "You are let in. Say what you want; /help tells the rest.";
 
 /**
- * Tells a person in the chat where they asked that they may speak, once for their code. Where the store cannot take that now it
- * is left: that they are let in is written down, and they find out when they write again.
+ * Tells a person in the chat where they asked that they are allowed, once per code. If the store fails, the
+ * message is skipped: the decision itself is stored, and they notice when they write again.
  */
 export async function enqueueWelcome(
-  deps: { readonly log: Log; readonly owner: OwnerId; readonly names: ChatAddressing },
+  deps: { readonly log: Log; readonly owner: OwnerId; readonly addressing: ChatAddressing },
   chat: string,
   code: string,
 ): Promise<SessionId | null> {
-  const lane = deps.names.laneOf({ chat, thread: null, kind: "private" });
+  const lane = deps.addressing.laneOf({ chat, thread: null, kind: "private" });
   const key = `welcome:${lane}:${code.toUpperCase()}`;
   try {
     const session = await sessionForLane(deps, lane, key);
-    const owed = await enqueueNote(deps, { session, lane, key, replyTo: null }, welcomeText);
-    return owed === "owed" ? session : null;
+    const status = await enqueueNote(deps, { session, lane, key, replyTo: null }, welcomeText);
+    return status === "queued" ? session : null;
   } catch (error) {
     if (error instanceof StoreFailure) return null;
     throw error;

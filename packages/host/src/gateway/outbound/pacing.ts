@@ -2,162 +2,162 @@ import type { Clock } from "@holdfast/engine";
 import type { PlatformLimits, ChatAddress, PlatformAdapter, PlatformFailure } from "../adapter.ts";
 
 interface QueueEntry {
-  /** By the store's clock: when it came to be owed. */
+  /** When it was enqueued, by the store's clock. */
   readonly pendingSince: number;
   readonly wake: () => void;
 }
 
 /**
- * Messages that are ready to go out, by chat. A chat may hear from several sessions, when its lane has moved while an answer
- * was on its way: the oldest goes first, also while it waits for another try.
+ * Messages ready to be sent, by chat. A chat may get messages from several sessions if its lane moved while an
+ * answer was on its way: the oldest goes first, even while it waits for a retry.
  */
 export class ChatQueue {
   readonly #chats = new Map<string, Map<string, QueueEntry>>();
 
-  /** Whether it is this one's turn. If not, its bell rings when that may have changed. */
-  join(chat: string, key: string, waiting: QueueEntry): boolean {
-    const here = this.#chats.get(chat) ?? new Map<string, QueueEntry>();
-    this.#chats.set(chat, here);
-    here.set(key, waiting);
-    return oldestOf(here) === key;
+  /** Whether it is this entry's turn. If not, its `wake` is called when that may have changed. */
+  join(chat: string, key: string, entry: QueueEntry): boolean {
+    const entries = this.#chats.get(chat) ?? new Map<string, QueueEntry>();
+    this.#chats.set(chat, entries);
+    entries.set(key, entry);
+    return oldestOf(entries) === key;
   }
 
   leave(chat: string, key: string): void {
-    const here = this.#chats.get(chat);
-    if (here?.delete(key) !== true) return;
-    if (here.size === 0) this.#chats.delete(chat);
-    const next = oldestOf(here);
-    if (next !== undefined) here.get(next)?.wake();
+    const entries = this.#chats.get(chat);
+    if (entries?.delete(key) !== true) return;
+    if (entries.size === 0) this.#chats.delete(chat);
+    const next = oldestOf(entries);
+    if (next !== undefined) entries.get(next)?.wake();
   }
 }
 
-function oldestOf(here: ReadonlyMap<string, QueueEntry>): string | undefined {
-  let first: string | undefined;
-  let since = Number.POSITIVE_INFINITY;
-  for (const [key, waiting] of here)
-    if (waiting.pendingSince < since) [first, since] = [key, waiting.pendingSince];
-  return first;
+function oldestOf(entries: ReadonlyMap<string, QueueEntry>): string | undefined {
+  let oldest: string | undefined;
+  let oldestSince = Number.POSITIVE_INFINITY;
+  for (const [key, entry] of entries)
+    if (entry.pendingSince < oldestSince) [oldest, oldestSince] = [key, entry.pendingSince];
+  return oldest;
 }
 
-/** `growing`: what stands there already is brought up to date, and can wait for what nobody has seen yet. */
+/** `growing`: an update of a message already shown, which can wait for messages nobody has seen yet. */
 export type SendPriority = "new" | "growing";
 
 interface PaceRequest {
   readonly address: ChatAddress;
-  readonly urgency: SendPriority;
+  readonly priority: SendPriority;
   readonly resolve: (turn: "granted" | "over") => void;
 }
 
-/** Calls that show something go out one by one in each chat, and in all no faster than the platform takes them. */
+/** Serialises visible calls within each chat, and keeps all of them within the platform's rate. */
 export class Pacer {
   readonly #limits: Pick<PlatformLimits, "paceMs" | "callsPerSecond">;
   readonly #clock: Clock;
-  /** In the order in which they asked. */
+  /** In order of request. */
   readonly #waiting = new Set<PaceRequest>();
   readonly #busy = new Set<string>();
-  readonly #free = new Map<string, number>();
-  #shut = 0;
+  readonly #freeAtByChat = new Map<string, number>();
+  #pauses = 0;
   #nextCall = 0;
-  #alarm: AbortController | null = null;
+  #timer: AbortController | null = null;
 
   constructor(limits: Pick<PlatformLimits, "paceMs" | "callsPerSecond">, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
   }
 
-  /** `null`: the signal came first, and nothing was called. */
+  /** `null`: the signal was aborted first, and nothing was called. */
   async runPaced<T>(
-    place: ChatAddress,
-    urgency: SendPriority,
+    address: ChatAddress,
+    priority: SendPriority,
     signal: AbortSignal,
     call: () => Promise<T>,
   ): Promise<T | null> {
-    if ((await this.#wait(place, urgency, signal)) === "over") return null;
-    const { chat } = place;
+    if ((await this.#wait(address, priority, signal)) === "over") return null;
+    const { chat } = address;
     try {
       return await call();
     } finally {
       this.#busy.delete(chat);
-      this.delayChat(place, this.#limits.paceMs(place));
+      this.delayChat(address, this.#limits.paceMs(address));
       this.#grant();
     }
   }
 
-  /** Nothing goes to this chat for so long; a longer pause that was asked for before stays. */
+  /** Delays all calls to this chat; a longer delay set before still applies. */
   delayChat({ chat }: ChatAddress, ms: number): void {
-    this.#free.set(chat, Math.max(this.#clock.now() + ms, this.#freeAt(chat)));
+    this.#freeAtByChat.set(chat, Math.max(this.#clock.now() + ms, this.#freeAt(chat)));
   }
 
-  /** Nothing goes anywhere until then. */
-  pauseUntil(opened: Promise<void>): void {
-    this.#shut += 1;
-    void opened.finally(() => {
-      this.#shut -= 1;
+  /** Delays all calls until the promise settles. */
+  pauseUntil(resumed: Promise<void>): void {
+    this.#pauses += 1;
+    void resumed.finally(() => {
+      this.#pauses -= 1;
       this.#grant();
     });
   }
 
   #wait(
-    place: ChatAddress,
-    urgency: SendPriority,
+    address: ChatAddress,
+    priority: SendPriority,
     signal: AbortSignal,
   ): Promise<"granted" | "over"> {
     if (signal.aborted) return Promise.resolve("over");
     return new Promise((resolve) => {
-      const leave = () => ticket.resolve("over");
-      const ticket: PaceRequest = {
-        address: place,
-        urgency,
+      const cancel = () => request.resolve("over");
+      const request: PaceRequest = {
+        address,
+        priority,
         resolve: (turn) => {
-          signal.removeEventListener("abort", leave);
-          this.#waiting.delete(ticket);
+          signal.removeEventListener("abort", cancel);
+          this.#waiting.delete(request);
           resolve(turn);
         },
       };
-      signal.addEventListener("abort", leave);
-      this.#waiting.add(ticket);
+      signal.addEventListener("abort", cancel);
+      this.#waiting.add(request);
       this.#grant();
     });
   }
 
   #grant(): void {
-    this.#alarm?.abort("set anew");
-    this.#alarm = null;
-    while (this.#shut === 0 && this.#waiting.size > 0) {
+    this.#timer?.abort("rescheduled");
+    this.#timer = null;
+    while (this.#pauses === 0 && this.#waiting.size > 0) {
       const now = this.#clock.now();
       if (now < this.#nextCall) return this.#wakeAt(this.#nextCall);
-      const next = this.#nextTicket(now);
-      if (next === undefined) return this.#wakeAt(this.#soonest());
+      const next = this.#nextRequest(now);
+      if (next === undefined) return this.#wakeAt(this.#nextFreeAt());
       this.#nextCall = Math.max(now, this.#nextCall) + 1_000 / this.#limits.callsPerSecond;
       this.#busy.add(next.address.chat);
-      this.#forgetOld(now);
+      this.#prune(now);
       next.resolve("granted");
     }
   }
 
-  #nextTicket(now: number): PaceRequest | undefined {
+  #nextRequest(now: number): PaceRequest | undefined {
     let growing: PaceRequest | undefined;
-    for (const ticket of this.#waiting) {
-      const { chat } = ticket.address;
+    for (const request of this.#waiting) {
+      const { chat } = request.address;
       if (this.#busy.has(chat) || this.#freeAt(chat) > now) continue;
-      if (ticket.urgency === "new") return ticket;
-      growing ??= ticket;
+      if (request.priority === "new") return request;
+      growing ??= request;
     }
     return growing;
   }
 
-  /** When a chat that waits is free again, as far as that is a matter of time. */
-  #soonest(): number {
+  /** When the next waiting chat becomes free, ignoring chats with a call in flight. */
+  #nextFreeAt(): number {
     let soonest = Number.POSITIVE_INFINITY;
-    for (const { address: place } of this.#waiting)
-      if (!this.#busy.has(place.chat)) soonest = Math.min(soonest, this.#freeAt(place.chat));
+    for (const { address } of this.#waiting)
+      if (!this.#busy.has(address.chat)) soonest = Math.min(soonest, this.#freeAt(address.chat));
     return soonest;
   }
 
   #wakeAt(time: number): void {
     if (time === Number.POSITIVE_INFINITY) return;
-    this.#alarm = new AbortController();
-    void this.#sleepUntil(time, this.#alarm.signal);
+    this.#timer = new AbortController();
+    void this.#sleepUntil(time, this.#timer.signal);
   }
 
   async #sleepUntil(time: number, signal: AbortSignal): Promise<void> {
@@ -166,12 +166,13 @@ export class Pacer {
   }
 
   #freeAt(chat: string): number {
-    return this.#free.get(chat) ?? 0;
+    return this.#freeAtByChat.get(chat) ?? 0;
   }
 
-  #forgetOld(now: number): void {
-    if (this.#free.size < 10_000) return;
-    for (const [chat, until] of this.#free) if (until <= now) this.#free.delete(chat);
+  #prune(now: number): void {
+    if (this.#freeAtByChat.size < 10_000) return;
+    for (const [chat, until] of this.#freeAtByChat)
+      if (until <= now) this.#freeAtByChat.delete(chat);
   }
 }
 
@@ -179,15 +180,15 @@ const firstProbeMs = 500;
 const maxProbeMs = 15_000;
 
 /**
- * While a platform is away nothing is sent to it: each try might be one of which nobody can say whether it arrived. A
- * question that changes nothing finds out when it is back.
+ * Pauses all sends while a platform is down: each attempt could be one whose arrival is unknown. A harmless
+ * request finds out when the platform is back.
  */
 export class OutageMonitor {
   readonly #adapter: Pick<PlatformAdapter, "identify">;
   readonly #pacer: Pick<Pacer, "pauseUntil">;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  #isOn = false;
+  #isProbing = false;
 
   constructor(
     adapter: Pick<PlatformAdapter, "identify">,
@@ -201,26 +202,26 @@ export class OutageMonitor {
     this.#signal = signal;
   }
 
-  /** How a call ended that showed nothing for certain. */
-  reportFailure(trouble: PlatformFailure): void {
-    const isAway = trouble.status === "unknown" || (trouble.status === "later" && trouble.isAway);
-    if (!isAway || this.#isOn) return;
-    this.#isOn = true;
-    this.#pacer.pauseUntil(this.#pass());
+  /** Called with every failed call that showed nothing for certain. */
+  reportFailure(failure: PlatformFailure): void {
+    const isDown = failure.status === "unknown" || (failure.status === "later" && failure.isAway);
+    if (!isDown || this.#isProbing) return;
+    this.#isProbing = true;
+    this.#pacer.pauseUntil(this.#probeUntilUp());
   }
 
-  async #pass(): Promise<void> {
-    for (let pause = firstProbeMs; !this.#signal.aborted; pause = nextProbeMs(pause)) {
+  async #probeUntilUp(): Promise<void> {
+    for (let delayMs = firstProbeMs; !this.#signal.aborted; delayMs = nextProbeMs(delayMs)) {
       const answer = await this.#adapter.identify(this.#signal);
-      // Whatever it says, it is there to say it.
+      // Any answer, even a refusal, shows that the platform is up.
       if (answer.status === "identified" || answer.status === "refused") break;
-      const asked = answer.status === "later" ? answer.afterMs : 0;
-      await this.#clock.sleep(Math.max(pause, asked), this.#signal);
+      const requestedMs = answer.status === "later" ? answer.afterMs : 0;
+      await this.#clock.sleep(Math.max(delayMs, requestedMs), this.#signal);
     }
-    this.#isOn = false;
+    this.#isProbing = false;
   }
 }
 
-function nextProbeMs(pause: number): number {
-  return Math.min(maxProbeMs, pause * 2);
+function nextProbeMs(delayMs: number): number {
+  return Math.min(maxProbeMs, delayMs * 2);
 }

@@ -23,7 +23,7 @@ interface SessionRef {
 
 const pageSize = 500;
 
-/** Every event behind a number, and whatever comes, until the signal. It ends by itself when the session is gone. */
+/** Yields all events after `after`, then new ones as they come, until the signal. Ends when the session is gone. */
 export async function* followEvents(
   log: Log,
   { owner, session }: SessionRef,
@@ -40,7 +40,7 @@ export async function* followEvents(
         isCut = true;
         break;
       }
-      // Far behind: the tail goes on from the head, and what lies between is read here.
+      // Too far behind: the tail continues from the head, so read the gap here.
       const events =
         item.kind === "events"
           ? item.events
@@ -76,101 +76,104 @@ export interface PendingChunksDeps {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly writer: OutboxWriter;
-  /** `null` when the lane is another bot's. */
+  /** `null` if the lane is another bot's. */
   readonly addressOf: (row: OutboxRow) => ChatAddress | null;
   readonly repeats: PlatformCapabilities["repeats"];
 }
 
-/** What a session still owes, kept up with its log. */
+/** A session's undelivered chunks, kept up to date from its log. */
 export class PendingChunks {
   readonly #deps: PendingChunksDeps;
-  readonly #jobs = new Map<string, PendingChunk>();
+  readonly #chunks = new Map<string, PendingChunk>();
   readonly #texts = new Map<RunId, AnswerText>();
-  /** When each delivery came to be owed, as far back as we know. */
-  readonly #since = new Map<DeliveryId, number>();
-  #followed = 0 as Seq;
+  /** When each delivery was enqueued, as far back as we know. */
+  readonly #pendingSinceByDelivery = new Map<DeliveryId, number>();
+  #readUpTo = 0 as Seq;
   #loadedAt = 0 as Seq;
 
   constructor(deps: PendingChunksDeps) {
     this.#deps = deps;
   }
 
-  /** In the order in which they go out. */
+  /** In delivery order. */
   get chunks(): readonly PendingChunk[] {
-    return [...this.#jobs.values()].toSorted(
+    return [...this.#chunks.values()].toSorted(
       ({ row: a }, { row: b }) => a.begun - b.begun || a.chunk - b.chunk,
     );
   }
 
   get readUpTo(): Seq {
-    return this.#followed;
+    return this.#readUpTo;
   }
 
-  /** All that was there at the beginning has been seen: what is done now is done with the whole picture. */
+  /** All events that existed at load time have been applied. */
   get isCaughtUp(): boolean {
-    return this.#followed >= this.#loadedAt;
+    return this.#readUpTo >= this.#loadedAt;
   }
 
-  /** Somebody works on one of the runs, so that there may be more to say at any moment. */
+  /** A host is working on one of the runs, so more text may come at any moment. */
   get hasActiveRun(): boolean {
-    return this.#jobs.values().some(({ text }) => text?.isRunning === true);
+    return this.#chunks.values().some(({ text }) => text?.isRunning === true);
   }
 
-  /** Where to begin to follow the log; `null` when nothing is owed. */
+  /** Where to start following the log; `null` if nothing is pending. */
   async load(): Promise<Seq | null> {
     const { log, owner, session } = this.#deps;
     const row = await log.store.reads.session(owner, session);
     if (row === null) return null;
     this.#loadedAt = row.head;
-    for (const each of await this.#readOpen()) {
-      if (each.state !== "sending") {
-        this.#add(each);
+    for (const open of await this.#readOpen()) {
+      if (open.state !== "sending") {
+        this.#add(open);
         continue;
       }
-      const next = await this.#takeOver(each);
+      const next = await this.#recoverSending(open);
       if (next !== null) this.#add(next);
     }
-    const begun = [...this.#jobs.values()].map(({ row: owed }) => owed.begun);
+    const begun = [...this.#chunks.values()].map(({ row: chunkRow }) => chunkRow.begun);
     if (begun.length === 0) return null;
-    this.#followed = Math.max(0, Math.min(...begun) - 1) as Seq;
+    this.#readUpTo = Math.max(0, Math.min(...begun) - 1) as Seq;
     await this.#readApprovals();
-    return this.#followed;
+    return this.#readUpTo;
   }
 
-  /** P11: whoever was sending it is gone, and nobody knows whether it arrived. Where it counts once anyway, it is sent again. */
-  async #takeOver(row: OutboxRow): Promise<OutboxRow | null> {
-    const { writer: desk, repeats } = this.#deps;
-    if (repeats === "shown") return desk.writeUnknown(row, "host_stopped", null);
+  /**
+   * P11: the previous sender is gone, and nobody knows whether the chunk arrived. If the platform drops repeats,
+   * it is sent again.
+   */
+  async #recoverSending(row: OutboxRow): Promise<OutboxRow | null> {
+    const { writer, repeats } = this.#deps;
+    if (repeats === "shown") return writer.writeUnknown(row, "host_stopped", null);
     const again: OutboxRow = { ...row, state: "pending" };
-    return (await desk.write(again)) ? again : null;
+    return (await writer.write(again)) ? again : null;
   }
 
   async #readOpen(): Promise<readonly OutboxRow[]> {
-    const { log, owner, session, addressOf: placeOf } = this.#deps;
+    const { log, owner, session, addressOf } = this.#deps;
     const query = { session, states: ["pending", "sending"], limit: maxOpenChunks } as const;
     const rows = await log.store.reads.outbox(owner, query);
-    return rows.filter((row) => placeOf(row) !== null);
+    return rows.filter((row) => addressOf(row) !== null);
   }
 
-  /** The chunk is done with; `next` is the one that takes its place, if there is more to come. */
-  replace(job: PendingChunk, next: OutboxRow | undefined): void {
-    this.#jobs.delete(outboxKey(job.row));
+  /** Removes a finished chunk; `next` replaces it if there is more to come. */
+  replace(chunk: PendingChunk, next: OutboxRow | undefined): void {
+    this.#chunks.delete(outboxKey(chunk.row));
     if (next !== undefined) this.#add(next);
   }
 
   #add(row: OutboxRow): void {
-    const place = this.#deps.addressOf(row);
-    if (place === null) return;
+    const address = this.#deps.addressOf(row);
+    if (address === null) return;
     const text = row.kind === "answer" && row.runId !== null ? this.#textOf(row.runId) : null;
-    const untouched = { approval: undefined, shownText: null, notBefore: 0 };
-    const since = this.#since.get(row.delivery) ?? row.at;
-    this.#since.set(row.delivery, since);
-    this.#jobs.set(outboxKey(row), {
-      ...untouched,
+    const initial = { approval: undefined, shownText: null, notBefore: 0 };
+    const pendingSince = this.#pendingSinceByDelivery.get(row.delivery) ?? row.at;
+    this.#pendingSinceByDelivery.set(row.delivery, pendingSince);
+    this.#chunks.set(outboxKey(row), {
+      ...initial,
       row,
-      address: place,
+      address,
       text,
-      pendingSince: since,
+      pendingSince,
     });
   }
 
@@ -184,60 +187,61 @@ export class PendingChunks {
     const text = event.runId === undefined ? undefined : this.#texts.get(event.runId);
     text?.apply(event);
     const { seq } = event;
-    const isNews = seq > this.#loadedAt;
-    if (isNews && mayAddChunks(event) && !this.#deps.writer.isOwnEvent(event))
+    const isNew = seq > this.#loadedAt;
+    if (isNew && mayAddChunks(event) && !this.#deps.writer.isOwnEvent(event))
       await this.#loadMore(seq);
-    if (event.type === "input.accepted") this.#date(event);
-    if (event.type === "approval.asked" && text !== undefined) await this.#ask(text, event);
+    if (event.type === "input.accepted") this.#setPendingSince(event);
+    if (event.type === "approval.asked" && text !== undefined)
+      await this.#enqueueApproval(text, event);
     if (event.type === "approval.answered" || event.type === "run.state")
       await this.#readApprovals();
-    // Only now: who stops here has seen all of it.
-    this.#followed = seq;
+    // Set last: the reader resumes from here.
+    this.#readUpTo = seq;
   }
 
-  /** An answer is as old as what it answers, however often it was tried since. */
-  #date({ runId, at }: StoredEvent): void {
-    for (const job of this.#jobs.values()) {
-      if (job.row.kind !== "answer" || job.row.runId !== runId) continue;
-      job.pendingSince = at;
-      this.#since.set(job.row.delivery, at);
+  /** An answer is as old as the message it answers, however often it was retried. */
+  #setPendingSince({ runId, at }: StoredEvent): void {
+    for (const chunk of this.#chunks.values()) {
+      if (chunk.row.kind !== "answer" || chunk.row.runId !== runId) continue;
+      chunk.pendingSince = at;
+      this.#pendingSinceByDelivery.set(chunk.row.delivery, at);
     }
   }
 
-  /** The numbers up to here need no look, also where no event has them any more. */
+  /** Everything up to here is applied, including numbers whose events no longer exist. */
   advanceTo(head: Seq): void {
-    this.#followed = head;
+    this.#readUpTo = head;
   }
 
-  /** Something came in since, or a person has asked for a chunk again. */
+  /** New input arrived, or a person asked for a chunk again. */
   async #loadMore(upTo: Seq): Promise<void> {
     const { log, owner, session } = this.#deps;
     for (const row of await this.#readOpen()) {
-      if (row.state !== "pending" || this.#jobs.has(outboxKey(row))) continue;
-      const isNew = row.runId !== null && !this.#texts.has(row.runId);
+      if (row.state !== "pending" || this.#chunks.has(outboxKey(row))) continue;
+      const isUnknownRun = row.runId !== null && !this.#texts.has(row.runId);
       this.#add(row);
       const text = row.runId === null ? undefined : this.#texts.get(row.runId);
-      if (!isNew || text === undefined || row.begun > upTo) continue;
+      if (!isUnknownRun || text === undefined || row.begun > upTo) continue;
       const from = Math.max(0, row.begun - 1) as Seq;
       for (const event of await readEvents(log, { owner, session }, from, upTo)) text.apply(event);
     }
     await this.#readApprovals();
   }
 
-  /** A question is owed to the chat whose run asks, once, however often its log is read. */
-  async #ask(text: AnswerText, event: StoredEvent): Promise<void> {
+  /** Enqueues a question for the chat whose run asks it: once, however often the log is read. */
+  async #enqueueApproval(text: AnswerText, event: StoredEvent): Promise<void> {
     const decoded = decodeEvent(event);
     if (decoded.kind !== "known" || decoded.event.type !== "approval.asked") return;
     const { approvalId } = decoded.event.data;
-    const asking = this.#jobs.values().find((job) => job.text === text)?.row;
-    if (asking === undefined) return;
-    const { log, owner, session, writer: desk } = this.#deps;
+    const answerRow = this.#chunks.values().find((chunk) => chunk.text === text)?.row;
+    if (answerRow === undefined) return;
+    const { log, owner, session, writer } = this.#deps;
     const delivery = approvalDeliveryId(approvalId);
     const states = outboxState.options;
-    const known = await log.store.reads.outbox(owner, { session, delivery, states, limit: 1 });
-    if (known.length > 0) return;
+    const existing = await log.store.reads.outbox(owner, { session, delivery, states, limit: 1 });
+    if (existing.length > 0) return;
     const row: OutboxRow = {
-      ...nextChunk(asking),
+      ...nextChunk(answerRow),
       delivery,
       chunk: 0,
       kind: "approval",
@@ -246,20 +250,20 @@ export class PendingChunks {
       from: 0,
       to: 0,
     };
-    if (await desk.write(row)) this.#add(row);
+    if (await writer.write(row)) this.#add(row);
     await this.#readApprovals();
   }
 
   async #readApprovals(): Promise<void> {
     const { log, owner } = this.#deps;
-    for (const job of this.#jobs.values()) {
-      const { approvalId } = job.row;
-      if (approvalId !== null) job.approval = await log.store.reads.approval(owner, approvalId);
+    for (const chunk of this.#chunks.values()) {
+      const { approvalId } = chunk.row;
+      if (approvalId !== null) chunk.approval = await log.store.reads.approval(owner, approvalId);
     }
   }
 }
 
-/** Follows from the question, so that it is asked once. */
+/** Derived from the approval, so a question is enqueued once. */
 export function approvalDeliveryId(approval: ApprovalId): DeliveryId {
   return idFromBytes("delivery", createHash("sha256").update(`ask ${approval}`).digest());
 }

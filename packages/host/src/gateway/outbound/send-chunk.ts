@@ -24,7 +24,7 @@ export interface SendDeps {
   readonly signal: AbortSignal;
 }
 
-/** `lost`: what was to be written could not be; nothing more is ours to send. */
+/** `lost`: the state could not be written, so we may send nothing more. */
 export type SendStepResult =
   | { readonly status: "done"; readonly next?: OutboxRow }
   | { readonly status: "open" }
@@ -35,26 +35,26 @@ type FileAction = Extract<ChunkAction, { kind: "file" }>;
 type SendAction = FileAction | Extract<ChunkAction, { kind: "send" }>;
 
 const firstRetryMs = 1_000;
-/** A host that stops waits for what is under way: broken off, nobody would know whether it arrived. */
+/** A stopping host waits this long for sends in flight: nobody would know whether an aborted one arrived. */
 const sendTimeoutMs = 30_000;
 const maxRetryMs = 60_000;
 
-/** Takes a chunk one step further, in its place's turn. What is sent is what stands there when the turn has come. */
-export async function sendStep(deps: SendDeps, job: PendingChunk): Promise<SendStepResult> {
+/** Advances a chunk by one step when its chat's turn comes. The content is decided at that moment. */
+export async function sendStep(deps: SendDeps, chunk: PendingChunk): Promise<SendStepResult> {
   const { adapter, pacer, signal } = deps;
-  const first = nextAction(job, adapter, await deps.now());
+  const first = nextAction(chunk, adapter, await deps.now());
   if (first.kind === "nothing") return { status: "open" };
-  if (first.kind === "close") return closeChunk(deps, job.row, first);
-  if (first.kind === "pass") return skipBlank(deps, job.row, first.to);
-  const urgency = first.kind === "edit" && !first.isWhole ? "growing" : "new";
-  const result = await pacer.runPaced(job.address, urgency, signal, async () => {
-    const action = nextAction(job, adapter, await deps.now());
+  if (first.kind === "close") return closeChunk(deps, chunk.row, first);
+  if (first.kind === "pass") return skipBlank(deps, chunk.row, first.to);
+  const priority = first.kind === "edit" && !first.isWhole ? "growing" : "new";
+  const result = await pacer.runPaced(chunk.address, priority, signal, async () => {
+    const action = nextAction(chunk, adapter, await deps.now());
     switch (action.kind) {
       case "send":
       case "file":
-        return sendNew(deps, job, action);
+        return sendNew(deps, chunk, action);
       case "edit":
-        return editChunk(deps, job, action);
+        return editChunk(deps, chunk, action);
       default:
         return { status: "open" } as const;
     }
@@ -63,65 +63,65 @@ export async function sendStep(deps: SendDeps, job: PendingChunk): Promise<SendS
 }
 
 async function closeChunk(
-  { writer: desk }: SendDeps,
+  { writer }: SendDeps,
   row: OutboxRow,
   { state, code }: Extract<ChunkAction, { kind: "close" }>,
 ): Promise<SendStepResult> {
-  return (await desk.write({ ...row, state, code })) ? { status: "done" } : { status: "lost" };
+  return (await writer.write({ ...row, state, code })) ? { status: "done" } : { status: "lost" };
 }
 
 async function skipBlank(
-  { writer: desk }: SendDeps,
+  { writer }: SendDeps,
   row: OutboxRow,
   to: number,
 ): Promise<SendStepResult> {
   const next = { ...row, from: to, to };
-  return (await desk.write(next)) ? { status: "done", next } : { status: "lost" };
+  return (await writer.write(next)) ? { status: "done", next } : { status: "lost" };
 }
 
-/** P11: that it is being sent is durable before it is sent, so that a crash in between is known to have been one. */
+/** P11: the `sending` state is durable before the send, so a crash in between is detected. */
 async function sendNew(
   deps: SendDeps,
-  job: PendingChunk,
+  chunk: PendingChunk,
   action: SendAction,
 ): Promise<SendStepResult> {
-  const { writer: desk } = deps;
-  const attempts = job.row.attempts + 1;
+  const { writer } = deps;
+  const attempts = chunk.row.attempts + 1;
   const sending: OutboxRow = {
-    ...job.row,
+    ...chunk.row,
     state: "sending",
     to: action.to,
     attempts,
     retryAt: null,
   };
-  // Before anything is said of sending: what cannot be read was certainly not sent.
+  // Read before `sending` is written: a file that cannot be read was certainly not sent.
   const file = action.kind === "file" ? await readFile(deps, action) : null;
-  if (!(await desk.write(sending))) return { status: "lost" };
-  const sent = await callAdapter(deps, job, action, file);
+  if (!(await writer.write(sending))) return { status: "lost" };
+  const sent = await callAdapter(deps, chunk, action, file);
   if (sent.status === "unwanted")
     return closeChunk(deps, sending, { kind: "close", state: "dropped", code: sent.code });
-  if (sent.status !== "sent") return handleFailure(deps, job, sending, action, sent);
+  if (sent.status !== "sent") return handleFailure(deps, chunk, sending, action, sent);
   const { platformId } = sent;
   const isWhole = action.kind === "file" || action.isWhole;
-  if (action.kind === "send") job.shownText = action.message.text;
+  if (action.kind === "send") chunk.shownText = action.message.text;
   const shown = { ...sending, platformId };
-  if (isWhole) return finishChunk(deps, job, shown);
+  if (isWhole) return finishChunk(deps, chunk, shown);
   const open: OutboxRow = { ...shown, state: "pending" };
-  if (!(await desk.write(open))) return { status: "lost" };
-  job.row = open;
+  if (!(await writer.write(open))) return { status: "lost" };
+  chunk.row = open;
   return { status: "open" };
 }
 
 async function callAdapter(
   { adapter }: SendDeps,
-  { address: place, row }: PendingChunk,
+  { address, row }: PendingChunk,
   action: SendAction,
   file: OutgoingFile | null,
 ): Promise<SendResult> {
-  const patience = AbortSignal.timeout(sendTimeoutMs);
-  const parcel = { id: `${row.delivery}_${row.chunk}`, replyTo: row.replyTo };
-  if (action.kind === "send") return adapter.send(place, action.message, parcel, patience);
-  return file === null ? blobGone : adapter.sendFile(place, file, parcel, patience);
+  const timeout = AbortSignal.timeout(sendTimeoutMs);
+  const meta = { id: `${row.delivery}_${row.chunk}`, replyTo: row.replyTo };
+  if (action.kind === "send") return adapter.send(address, action.message, meta, timeout);
+  return file === null ? blobGone : adapter.sendFile(address, file, meta, timeout);
 }
 
 async function readFile(deps: SendDeps, { file }: FileAction): Promise<OutgoingFile | null> {
@@ -136,106 +136,109 @@ const blobGone: PlatformFailure = {
   message: "The file is not there any more.",
 };
 
-/** The last form of a chunk is on the platform: it is done with, and what follows it is the next. */
+/** The chunk's final form is on the platform: it is finished, and the next one follows. */
 async function finishChunk(
-  { writer: desk }: SendDeps,
+  { writer }: SendDeps,
   { text }: PendingChunk,
   row: OutboxRow,
 ): Promise<SendStepResult> {
   const sent: OutboxRow = { ...row, state: "sent", code: null, message: null };
   const isResent = row.code === "resent";
-  const isEnd = text === null || (text.ending !== null && row.to >= text.length);
-  const next = isEnd || isResent ? undefined : nextChunk(row);
-  if (!(await desk.write(sent, ...(next === undefined ? [] : [next])))) return { status: "lost" };
+  const isLast = text === null || (text.ending !== null && row.to >= text.length);
+  const next = isLast || isResent ? undefined : nextChunk(row);
+  if (!(await writer.write(sent, ...(next === undefined ? [] : [next])))) return { status: "lost" };
   return { status: "done", ...(next && { next }) };
 }
 
 async function handleFailure(
   deps: SendDeps,
-  job: PendingChunk,
+  chunk: PendingChunk,
   row: OutboxRow,
   action: SendAction,
-  trouble: PlatformFailure,
+  failure: PlatformFailure,
 ): Promise<SendStepResult> {
-  const { writer: desk } = deps;
-  const { code, message } = trouble;
-  deps.outage.reportFailure(trouble);
-  switch (trouble.status) {
+  const { writer } = deps;
+  const { code, message } = failure;
+  deps.outage.reportFailure(failure);
+  switch (failure.status) {
     case "later":
-      return scheduleRetry(deps, job, row, trouble);
+      return scheduleRetry(deps, chunk, row, failure);
     case "refused": {
       const failed: OutboxRow = { ...row, state: "failed", code, message };
       const next = action.kind === "file" ? chunkAfterFailedFile(row, action, message) : undefined;
-      if (!(await desk.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
+      if (!(await writer.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
       return { status: "done", ...(next && { next }) };
     }
     case "unknown": {
-      // A line that says nothing but that something may be missing does no harm twice.
-      const isMark = action.kind === "send" && action.message.text === unknownNotice;
-      const isHarmless = isMark || deps.adapter.capabilities.repeats === "dropped";
-      if (isHarmless) return scheduleRetry(deps, job, row, { afterMs: firstRetryMs, message });
-      const next = await desk.writeUnknown(row, code, message);
+      // A notice that something may be missing does no harm when shown twice.
+      const isNotice = action.kind === "send" && action.message.text === unknownNotice;
+      const mayRepeat = isNotice || deps.adapter.capabilities.repeats === "dropped";
+      if (mayRepeat) return scheduleRetry(deps, chunk, row, { afterMs: firstRetryMs, message });
+      const next = await writer.writeUnknown(row, code, message);
       return next === null ? { status: "lost" } : { status: "done", next };
     }
   }
 }
 
 async function scheduleRetry(
-  { writer: desk, pacer, now }: SendDeps,
-  job: PendingChunk,
+  { writer, pacer, now }: SendDeps,
+  chunk: PendingChunk,
   row: OutboxRow,
   { afterMs, message }: { readonly afterMs: number; readonly message: string },
 ): Promise<SendStepResult> {
   const ms = retryDelayMs(row.attempts, afterMs);
-  pacer.delayChat(job.address, afterMs);
+  pacer.delayChat(chunk.address, afterMs);
   const retryAt = (await now()) + ms;
-  const again: OutboxRow = { ...row, state: "pending", to: job.row.to, retryAt, message };
-  if (!(await desk.write(again))) return { status: "lost" };
-  job.row = again;
+  const retry: OutboxRow = { ...row, state: "pending", to: chunk.row.to, retryAt, message };
+  if (!(await writer.write(retry))) return { status: "lost" };
+  chunk.row = retry;
   return { status: "wait", ms };
 }
 
-/** What was said behind a file that nobody gets is still said, under a line about the file. */
-function chunkAfterFailedFile(row: OutboxRow, { file }: FileAction, why: string): OutboxRow {
-  const message = `${file.name ?? "A picture"} could not be sent: ${why}`;
+/** The text after a file that failed is still sent, below a line about the file. */
+function chunkAfterFailedFile(row: OutboxRow, { file }: FileAction, reason: string): OutboxRow {
+  const message = `${file.name ?? "A picture"} could not be sent: ${reason}`;
   return { ...nextChunk(row, afterFailed), message };
 }
 
-/** An edit can be made again: it is the same once and twice. */
+/** Edits are idempotent, so they can be retried freely. */
 async function editChunk(
   deps: SendDeps,
-  job: PendingChunk,
-  { message: words, to, isWhole }: Extract<ChunkAction, { kind: "edit" }>,
+  chunk: PendingChunk,
+  { message, to, isWhole }: Extract<ChunkAction, { kind: "edit" }>,
 ): Promise<SendStepResult> {
-  const { adapter, writer: desk, pacer, outage } = deps;
-  const { address: place, row } = job;
+  const { adapter, writer, pacer, outage } = deps;
+  const { address, row } = chunk;
   if (row.platformId === null) return { status: "open" };
-  const isShown = words.text === job.shownText && words.buttons === undefined;
+  const isShown = message.text === chunk.shownText && message.buttons === undefined;
   const edited = isShown
     ? ({ status: "edited" } as const)
-    : await adapter.edit(place, row.platformId, words, AbortSignal.timeout(sendTimeoutMs));
+    : await adapter.edit(address, row.platformId, message, AbortSignal.timeout(sendTimeoutMs));
   switch (edited.status) {
     case "edited":
-      job.shownText = words.text;
-      return isWhole ? finishChunk(deps, job, { ...row, to }) : { status: "open" };
+      chunk.shownText = message.text;
+      return isWhole ? finishChunk(deps, chunk, { ...row, to }) : { status: "open" };
     case "refused": {
-      const { code, message } = edited;
+      const { code, message: reason } = edited;
       if (!isWhole) return { status: "wait", ms: maxRetryMs };
       const next = row.kind === "answer" ? nextChunk({ ...row, to }) : undefined;
-      const failed: OutboxRow = { ...row, to, state: "failed", code, message };
-      if (!(await desk.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
+      const failed: OutboxRow = { ...row, to, state: "failed", code, message: reason };
+      if (!(await writer.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
       return { status: "done", ...(next && { next }) };
     }
     case "later":
     case "unknown": {
       outage.reportFailure(edited);
       const ms = edited.status === "later" ? edited.afterMs : firstRetryMs;
-      pacer.delayChat(place, ms);
+      pacer.delayChat(address, ms);
       return { status: "wait", ms };
     }
   }
 }
 
-function retryDelayMs(attempts: number, asked: number): number {
-  return Math.max(asked, Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10)));
+function retryDelayMs(attempts: number, requestedMs: number): number {
+  return Math.max(
+    requestedMs,
+    Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10)),
+  );
 }

@@ -16,12 +16,12 @@ import type { PlatformAdapter } from "../adapter.ts";
 import type { ChatQueue, OutageMonitor, Pacer } from "./pacing.ts";
 import type { ChatAddressing } from "../chat-addressing.ts";
 
-const wakeReason = "rung";
+const wakeReason = "woken";
 
-/** A bell for one who waits. A ring while nobody waits is not lost: the next wait ends at once. */
+/** Wakes a waiting loop. A wake while nobody waits is remembered: the next wait returns at once. */
 export class WakeSignal {
   readonly #clock: Clock;
-  #rung = false;
+  #isWoken = false;
   #waiting: AbortController | null = null;
 
   constructor(clock: Clock) {
@@ -29,18 +29,18 @@ export class WakeSignal {
   }
 
   wake(): void {
-    this.#rung = true;
-    // With a reason of its own no error is made of it, which would cost more than the rest.
+    this.#isWoken = true;
+    // An explicit reason avoids the cost of creating an Error.
     this.#waiting?.abort(wakeReason);
   }
 
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#rung) {
+  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isWoken) {
       this.#waiting = new AbortController();
-      await this.#clock.sleep(ms, AbortSignal.any([signal, this.#waiting.signal]));
+      await this.#clock.sleep(timeoutMs, AbortSignal.any([signal, this.#waiting.signal]));
       this.#waiting = null;
     }
-    this.#rung = false;
+    this.#isWoken = false;
   }
 }
 
@@ -57,7 +57,7 @@ export interface OutboxLease {
   readonly heartbeat: Heartbeat;
 }
 
-/** P11: two hosts never send for one session at once. `null`: somebody else does, or the session is gone. */
+/** P11: two hosts never send for one session at once. `null`: another host does, or the session is gone. */
 async function acquireOutboxLease(
   deps: OutboxLeaseDeps,
   session: SessionId,
@@ -90,184 +90,187 @@ export interface DeliveryLoopDeps {
   readonly signal: AbortSignal;
 }
 
-/** How long one waits for a run that rests before the lease is given back: it is a person's turn, or another run's. */
+/** How long to wait on an idle run before giving up the lease: the next step is a person's, or another run's. */
 const idleReleaseMs = 3_000;
 const typingIntervalMs = 4_500;
 
-/** Takes what a session owes to its chats out: in each chat one step at a time, in all chats at once. */
+/** Delivers a session's pending chunks: one step at a time within a chat, chats in parallel. */
 class DeliveryLoop {
   readonly #deps: SessionDeliveryDeps;
   readonly #sending: SendDeps;
-  readonly #work: DeliveryLoopDeps;
+  readonly #loopDeps: DeliveryLoopDeps;
   readonly #typedAt = new Map<string, number>();
-  /** What is under way, by chat. */
-  readonly #steps = new Map<string, { readonly job: PendingChunk; readonly done: Promise<void> }>();
-  /** The chats of those that wait for their turn, by what names them. */
+  /** Steps in flight, by chat. */
+  readonly #steps = new Map<
+    string,
+    { readonly chunk: PendingChunk; readonly done: Promise<void> }
+  >();
+  /** Chats of queued chunks, by outbox key. */
   readonly #joined = new Map<string, string>();
-  #end: { readonly failure?: unknown } | null = null;
+  #outcome: { readonly failure?: unknown } | null = null;
   #idleSince: number | null = null;
-  /** By the store's clock, when we looked last. */
-  #at = 0;
+  /** The store's clock at the last look. */
+  #storeNow = 0;
 
-  constructor(deps: SessionDeliveryDeps, { owner }: DeliverySession, run: DeliveryLoopDeps) {
+  constructor(deps: SessionDeliveryDeps, { owner }: DeliverySession, loopDeps: DeliveryLoopDeps) {
     const { adapter, pacer, outage, log } = deps;
     this.#deps = deps;
-    this.#work = run;
+    this.#loopDeps = loopDeps;
     this.#sending = {
       adapter,
       pacer,
       outage,
-      writer: run.writer,
+      writer: loopDeps.writer,
       now: () => log.store.now(),
       readFile: async (id) => (await log.store.reads.blob(owner, id))?.bytes ?? null,
-      signal: run.signal,
+      signal: loopDeps.signal,
     };
   }
 
   async work(): Promise<DeliveredUpTo> {
     try {
-      const seen = await this.#workOn();
+      const deliveredUpTo = await this.#loop();
       await Promise.all([...this.#steps.values()].map(({ done }) => done));
-      if (this.#end !== null && "failure" in this.#end) throw this.#end.failure;
-      return seen;
+      if (this.#outcome !== null && "failure" in this.#outcome) throw this.#outcome.failure;
+      return deliveredUpTo;
     } finally {
       for (const [key, chat] of this.#joined) this.#deps.queue.leave(chat, key);
     }
   }
 
-  async #workOn(): Promise<DeliveredUpTo> {
-    const { pending: owed, wake, signal } = this.#work;
-    while (!signal.aborted && this.#end === null) {
-      if (owed.isCaughtUp && !this.#isBusy()) {
-        await this.#beginSteps();
-        if (owed.chunks.length === 0 && this.#steps.size === 0) return owed.readUpTo;
+  async #loop(): Promise<DeliveredUpTo> {
+    const { pending, wake, signal } = this.#loopDeps;
+    while (!signal.aborted && this.#outcome === null) {
+      if (pending.isCaughtUp && !this.#isBusy()) {
+        await this.#startSteps();
+        if (pending.chunks.length === 0 && this.#steps.size === 0) return pending.readUpTo;
       }
-      const ms = this.#restMs();
-      if (ms <= 0) return owed.readUpTo;
-      this.#type();
-      await wake.wait(ms, signal);
+      const waitMs = this.#idleMs();
+      if (waitMs <= 0) return pending.readUpTo;
+      this.#showTyping();
+      await wake.wait(waitMs, signal);
     }
     return null;
   }
 
-  /** Something is under way wherever there is something to do: what else there is shows when it is done. */
+  /** Every chat with pending chunks has a step in flight, so there is nothing to start. */
   #isBusy(): boolean {
-    const { chunks: jobs } = this.#work.pending;
-    return jobs.length > 0 && jobs.every(({ address: place }) => this.#steps.has(place.chat));
+    const { chunks } = this.#loopDeps.pending;
+    return chunks.length > 0 && chunks.every(({ address }) => this.#steps.has(address.chat));
   }
 
-  /** In each chat the first chunk that has something to do; one that has to wait holds back what comes behind it. */
-  async #beginSteps(): Promise<void> {
-    const { pending: owed, startBarrier: fellows } = this.#work;
-    this.#at = await this.#deps.log.store.now();
-    this.#announce();
-    fellows.arrive();
-    await fellows.allArrived;
-    const seen = new Set(this.#steps.keys());
-    for (const job of owed.chunks) {
-      const { chat } = job.address;
-      if (seen.has(chat) || this.#kindOf(job) === "nothing") continue;
-      seen.add(chat);
-      if (this.#mayGo(job)) this.#begin(job);
+  /** Starts each chat's first actionable chunk; one that has to wait holds back those after it. */
+  async #startSteps(): Promise<void> {
+    const { pending, startBarrier: barrier } = this.#loopDeps;
+    this.#storeNow = await this.#deps.log.store.now();
+    this.#updateQueue();
+    barrier.arrive();
+    await barrier.allArrived;
+    const busyChats = new Set(this.#steps.keys());
+    for (const chunk of pending.chunks) {
+      const { chat } = chunk.address;
+      if (busyChats.has(chat) || this.#actionKindOf(chunk) === "nothing") continue;
+      busyChats.add(chat);
+      if (this.#mayStart(chunk)) this.#start(chunk);
     }
   }
 
-  #kindOf(job: PendingChunk) {
-    return nextAction(job, this.#deps.adapter, this.#at).kind;
+  #actionKindOf(chunk: PendingChunk) {
+    return nextAction(chunk, this.#deps.adapter, this.#storeNow).kind;
   }
 
-  /** Whoever else has something for these chats knows what we have for them. */
-  #announce(): void {
-    for (const job of this.#work.pending.chunks) {
-      if (this.#steps.get(job.address.chat)?.job === job) continue;
-      const kind = this.#kindOf(job);
-      if (kind === "send" || kind === "file") this.#join(job);
-      else this.#leave(job);
+  /** Puts our sendable chunks into the chat queues, where other sessions' deliveries see them. */
+  #updateQueue(): void {
+    for (const chunk of this.#loopDeps.pending.chunks) {
+      if (this.#steps.get(chunk.address.chat)?.chunk === chunk) continue;
+      const kind = this.#actionKindOf(chunk);
+      if (kind === "send" || kind === "file") this.#join(chunk);
+      else this.#leave(chunk);
     }
   }
 
-  #join(job: PendingChunk): boolean {
-    const { address: place, pendingSince: since, row } = job;
+  #join(chunk: PendingChunk): boolean {
+    const { address, pendingSince, row } = chunk;
     const key = outboxKey(row);
-    this.#joined.set(key, place.chat);
-    return this.#deps.queue.join(place.chat, key, {
-      pendingSince: since,
-      wake: () => this.#work.wake.wake(),
+    this.#joined.set(key, address.chat);
+    return this.#deps.queue.join(address.chat, key, {
+      pendingSince,
+      wake: () => this.#loopDeps.wake.wake(),
     });
   }
 
-  #leave({ address: place, row }: PendingChunk): void {
+  #leave({ address, row }: PendingChunk): void {
     const key = outboxKey(row);
     this.#joined.delete(key);
-    this.#deps.queue.leave(place.chat, key);
+    this.#deps.queue.leave(address.chat, key);
   }
 
-  #mayGo(job: PendingChunk): boolean {
-    if (job.notBefore > this.#deps.clock.now() || this.#isEarly(job)) return false;
-    return !this.#joined.has(outboxKey(job.row)) || this.#join(job);
+  #mayStart(chunk: PendingChunk): boolean {
+    if (chunk.notBefore > this.#deps.clock.now() || this.#mustWait(chunk)) return false;
+    return !this.#joined.has(outboxKey(chunk.row)) || this.#join(chunk);
   }
 
-  /** It was told to wait before we took it over. */
-  #isEarly(job: PendingChunk): boolean {
-    const { retryAt } = job.row;
-    if (retryAt === null || retryAt <= this.#at) return false;
-    job.notBefore = Math.max(job.notBefore, this.#deps.clock.now() + retryAt - this.#at);
+  /** It was scheduled for a retry before we took over. */
+  #mustWait(chunk: PendingChunk): boolean {
+    const { retryAt } = chunk.row;
+    if (retryAt === null || retryAt <= this.#storeNow) return false;
+    chunk.notBefore = Math.max(chunk.notBefore, this.#deps.clock.now() + retryAt - this.#storeNow);
     return true;
   }
 
-  #begin(job: PendingChunk): void {
-    const { chat } = job.address;
-    const done = sendStep(this.#sending, job)
-      .then((result) => this.#settle(job, result))
-      .catch((failure: unknown) => void (this.#end = { failure }))
+  #start(chunk: PendingChunk): void {
+    const { chat } = chunk.address;
+    const done = sendStep(this.#sending, chunk)
+      .then((result) => this.#settle(chunk, result))
+      .catch((failure: unknown) => void (this.#outcome = { failure }))
       .finally(() => {
         this.#steps.delete(chat);
-        this.#work.wake.wake();
+        this.#loopDeps.wake.wake();
       });
-    this.#steps.set(chat, { job, done });
+    this.#steps.set(chat, { chunk, done });
   }
 
-  #settle(job: PendingChunk, result: SendStepResult): void {
+  #settle(chunk: PendingChunk, result: SendStepResult): void {
     this.#idleSince = null;
     switch (result.status) {
       case "lost":
-        this.#end = {};
+        this.#outcome = {};
         return;
       case "wait":
-        // It stays the first in its chat: nothing overtakes it.
-        job.notBefore = this.#deps.clock.now() + result.ms;
+        // It stays first in its chat's queue: nothing overtakes it.
+        chunk.notBefore = this.#deps.clock.now() + result.ms;
         return;
       case "done":
-        this.#work.pending.replace(job, result.next);
-        // What follows it takes its place before anybody else can.
-        this.#announce();
-        return this.#leave(job);
+        this.#loopDeps.pending.replace(chunk, result.next);
+        // Queue the next chunk before leaving, so that no other session's message gets between.
+        this.#updateQueue();
+        return this.#leave(chunk);
       case "open":
-        return this.#leave(job);
+        return this.#leave(chunk);
     }
   }
 
-  /** How long nothing is to do, as far as we know. 0: so long that somebody else may look after it. */
-  #restMs(): number {
-    const { pending: owed } = this.#work;
+  /** How long there is nothing to do. 0: long enough to give up the lease. */
+  #idleMs(): number {
+    const { pending } = this.#loopDeps;
     const now = this.#deps.clock.now();
-    const due = owed.chunks.map(({ notBefore }) => notBefore).filter((time) => time > now);
+    const due = pending.chunks.map(({ notBefore }) => notBefore).filter((time) => time > now);
     if (due.length > 0) return Math.max(1, Math.min(...due) - now);
     const isBusy = this.#steps.size > 0 || this.#joined.size > 0;
-    if (isBusy || owed.hasActiveRun || !owed.isCaughtUp) return typingIntervalMs;
+    if (isBusy || pending.hasActiveRun || !pending.isCaughtUp) return typingIntervalMs;
     this.#idleSince ??= now;
     return this.#idleSince + idleReleaseMs - now;
   }
 
-  #type(): void {
+  #showTyping(): void {
     const { adapter, clock } = this.#deps;
     if (!adapter.capabilities.typing) return;
     const now = clock.now();
-    for (const { address: place, text } of this.#work.pending.chunks) {
+    for (const { address, text } of this.#loopDeps.pending.chunks) {
       if (text === null || !text.isRunning || text.isStreaming) continue;
-      if (now - (this.#typedAt.get(place.chat) ?? -Infinity) < typingIntervalMs) continue;
-      this.#typedAt.set(place.chat, now);
-      void adapter.showTyping(place, this.#work.signal);
+      if (now - (this.#typedAt.get(address.chat) ?? -Infinity) < typingIntervalMs) continue;
+      this.#typedAt.set(address.chat, now);
+      void adapter.showTyping(address, this.#loopDeps.signal);
     }
   }
 }
@@ -286,58 +289,58 @@ export interface DeliverySession {
   readonly session: SessionId;
 }
 
-/** How far the log was seen when nothing more was to do; `null` when it could not be looked at to the end. */
+/** The log position at which nothing was left to do; `null` if we stopped before that. */
 export type DeliveredUpTo = Seq | null;
 
-/** Those who were sent off together know of each other's messages before the first of them is sent. */
+/** Deliveries that start together all queue their messages before the first one is sent. */
 export interface StartBarrier {
-  /** Called once, when this one knows what it owes, or will owe nothing. */
+  /** Called once this delivery's chunks are queued, or it turns out to have none. */
   readonly arrive: () => void;
   readonly allArrived: Promise<void>;
 }
 
-/** Brings out what a session owes to the chats of one bot, under the session's outbox lease. */
+/** Delivers a session's chunks to the chats of one bot, under the session's outbox lease. */
 export async function deliverSession(
   deps: SessionDeliveryDeps,
   target: DeliverySession,
-  stopping: AbortSignal,
-  fellows: StartBarrier,
+  stopSignal: AbortSignal,
+  startBarrier: StartBarrier,
 ): Promise<DeliveredUpTo> {
   const held = await acquireOutboxLease(deps, target.session);
   if (held === null) return null;
   const { lease, heartbeat } = held;
-  const over = new AbortController();
-  const signal = AbortSignal.any([stopping, heartbeat.lost, over.signal]);
-  const { log, ids, adapter, addressing: names } = deps;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stopSignal, heartbeat.lost, ended.signal]);
+  const { log, ids, adapter, addressing } = deps;
   try {
-    const desk = new OutboxWriter(log, ids, target.owner, lease.fence);
-    const owed = new PendingChunks({
+    const writer = new OutboxWriter(log, ids, target.owner, lease.fence);
+    const pending = new PendingChunks({
       log,
       ...target,
-      writer: desk,
-      addressOf: ({ lane }) => names.addressOf(lane),
+      writer,
+      addressOf: ({ lane }) => addressing.addressOf(lane),
       repeats: adapter.capabilities.repeats,
     });
-    const first = await owed.load();
+    const first = await pending.load();
     if (first === null)
       return (await log.store.reads.session(target.owner, target.session))?.head ?? null;
     const wake = new WakeSignal(deps.clock);
-    const round = new DeliveryLoop(deps, target, {
-      pending: owed,
-      writer: desk,
+    const loop = new DeliveryLoop(deps, target, {
+      pending,
+      writer,
       wake,
-      startBarrier: fellows,
+      startBarrier,
       signal,
     });
-    const following = followLog(deps, target, { owed, wake, first, signal });
-    // Who does not hear of what is new has nothing more to do here.
-    void following.catch(() => undefined).finally(() => over.abort());
-    const seen = await round.work();
-    over.abort();
+    const following = followLog(deps, target, { pending, wake, first, signal });
+    // Without new events there is nothing more to do here.
+    void following.catch(() => undefined).finally(() => ended.abort());
+    const deliveredUpTo = await loop.work();
+    ended.abort();
     await following;
-    return seen;
+    return deliveredUpTo;
   } finally {
-    over.abort();
+    ended.abort();
     await heartbeat.stop();
     await log.store.leases.release(lease);
   }
@@ -347,15 +350,15 @@ async function followLog(
   { log }: SessionDeliveryDeps,
   target: DeliverySession,
   {
-    owed,
+    pending,
     wake,
     first,
     signal,
-  }: { owed: PendingChunks; wake: WakeSignal; first: Seq; signal: AbortSignal },
+  }: { pending: PendingChunks; wake: WakeSignal; first: Seq; signal: AbortSignal },
 ): Promise<void> {
   for await (const { events, head } of followEvents(log, target, first, signal)) {
-    for (const event of events) await owed.apply(event);
-    owed.advanceTo(head);
+    for (const event of events) await pending.apply(event);
+    pending.advanceTo(head);
     wake.wake();
   }
 }

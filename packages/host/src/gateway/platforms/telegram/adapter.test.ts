@@ -5,7 +5,7 @@ import { type AdapterRig, adapterCases } from "../../../../test/support/gateway/
 import { createTelegramAdapter } from "./adapter.ts";
 
 const person = 7;
-const troubles = {
+const faults = {
   "rate limit": { kind: "limited", seconds: 3 },
   outage: { kind: "html", code: 502 },
   refusal: { kind: "error", code: 403, description: "Forbidden: bot was blocked by the user" },
@@ -13,7 +13,7 @@ const troubles = {
   "cut after": { kind: "cut", when: "after" },
 } as const;
 
-async function openBed(): Promise<AdapterRig> {
+async function openRig(): Promise<AdapterRig> {
   const platform = new FakeBotApi();
   await platform.start();
   onTestFinished(() => platform.stop());
@@ -29,8 +29,8 @@ async function openBed(): Promise<AdapterRig> {
       platform.say(person, "", { text: undefined, caption, document });
     },
     async press(label) {
-      const asked = platform.shownIn(person).find(({ buttons }) => buttons.length > 0);
-      if (asked !== undefined) platform.press(person, asked, label);
+      const message = platform.shownIn(person).find(({ buttons }) => buttons.length > 0);
+      if (message !== undefined) platform.press(person, message, label);
     },
     shown: () =>
       platform.shownIn(person).map(({ id, text, buttons, file }) => ({
@@ -39,12 +39,12 @@ async function openBed(): Promise<AdapterRig> {
         buttons: buttons.map((button) => button.text),
         file,
       })),
-    meet: (trouble) => platform.faults.add("sendMessage", troubles[trouble]),
+    meet: (fault) => platform.faults.add("sendMessage", faults[fault]),
   };
 }
 
-describe("Telegram does what every platform's adapter does", () => {
+describe("the Telegram adapter conforms to the platform contract", () => {
   test.each(adapterCases)("$title", async ({ run }) => {
-    await expect(run(await openBed())).resolves.toBeUndefined();
+    await expect(run(await openRig())).resolves.toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ import { toIncoming, type BotSelf, update } from "./updates.ts";
 export interface TelegramOptions {
   readonly token: string;
   readonly apiRoot: string;
-  /** How long a request for what is new waits, in seconds. */
+  /** Long-polling timeout, in seconds. */
   readonly pollSeconds?: number;
 }
 
@@ -24,7 +24,7 @@ const limits = {
   textUnits: 4_096,
   buttonBytes: 64,
   fileBytes: 20 * 1024 * 1024,
-  // Telegram's own advice: one message a second in a chat, twenty a minute in a group.
+  // Telegram recommends one message a second in a chat, and twenty a minute in a group.
   paceMs: ({ kind }: ChatAddress) => (kind === "private" ? 1_000 : 3_000),
   callsPerSecond: 25,
 } as const;
@@ -44,7 +44,7 @@ export async function createTelegramAdapter(options: TelegramOptions): Promise<P
   const api = new Api(token, {
     apiRoot,
     timeoutSeconds: pollSeconds + 30,
-    // The one of the platform that we run on.
+    // Use Node's fetch instead of the library's.
     fetch: grammyFetch as never,
   });
   let self: BotSelf = { id: 0, username: "" };
@@ -55,9 +55,9 @@ export async function createTelegramAdapter(options: TelegramOptions): Promise<P
     limits,
     async identify(signal) {
       try {
-        const me = await api.getMe(toGrammySignal(signal));
-        self = { id: me.id, username: me.username };
-        return { status: "identified", id: String(me.id), name: me.username };
+        const identity = await api.getMe(toGrammySignal(signal));
+        self = { id: identity.id, username: identity.username };
+        return { status: "identified", id: String(identity.id), name: identity.username };
       } catch (error) {
         return failureOf(error);
       }
@@ -66,24 +66,24 @@ export async function createTelegramAdapter(options: TelegramOptions): Promise<P
       try {
         if (hook === null) await api.deleteWebhook({}, toGrammySignal(signal));
         else {
-          const rest = { secret_token: hook.secret, allowed_updates: allowedUpdates };
-          await api.setWebhook(hook.url, rest, toGrammySignal(signal));
+          const settings = { secret_token: hook.secret, allowed_updates: allowedUpdates };
+          await api.setWebhook(hook.url, settings, toGrammySignal(signal));
         }
         return { status: "subscribed" };
       } catch (error) {
         return failureOf(error);
       }
     },
-    async receive(cursor, patience, signal) {
-      const timeout = patience === "wait" ? pollSeconds : 0;
+    async receive(cursor, mode, signal) {
+      const timeout = mode === "wait" ? pollSeconds : 0;
       try {
         const raw: readonly unknown[] = await api.getUpdates(
           { offset: cursor, limit: updatesPerPage, timeout, allowed_updates: allowedUpdates },
           toGrammySignal(signal),
         );
-        const updates = raw.map((each) => update.parse(each));
+        const updates = raw.map((item) => update.parse(item));
         const next = Math.max(cursor, ...updates.map(({ update_id }) => update_id + 1));
-        const incoming = updates.flatMap((each) => toIncoming(each, self) ?? []);
+        const incoming = updates.flatMap((item) => toIncoming(item, self) ?? []);
         return { status: "received", incoming, next };
       } catch (error) {
         if (errorCodeOf(error) !== 409) return failureOf(error);
@@ -97,47 +97,47 @@ export async function createTelegramAdapter(options: TelegramOptions): Promise<P
       const parsed = update.safeParse(pushed);
       return parsed.success ? toIncoming(parsed.data, self) : null;
     },
-    send: (place, words, parcel, signal) => sendText(api, place, words, parcel, signal),
-    async sendFile(place, file, _parcel, signal) {
-      const { chat, other } = telegramTarget(place);
-      // Who made the file has named it, and the library puts the name into a header as it is.
+    send: (address, message, meta, signal) => sendText(api, address, message, meta, signal),
+    async sendFile(address, file, _meta, signal) {
+      const { chat, threadOptions } = telegramTarget(address);
+      // The name comes from whoever made the file, and grammY puts it into a header unescaped.
       const input = () => new InputFile(file.bytes, safeFileName(file.name));
       const isPhoto = file.kind === "image" && file.bytes.length <= maxPhotoBytes;
       try {
         if (isPhoto) {
-          const sent = await api.sendPhoto(chat, input(), other, toGrammySignal(signal));
+          const sent = await api.sendPhoto(chat, input(), threadOptions, toGrammySignal(signal));
           return { status: "sent", platformId: String(sent.message_id) };
         }
       } catch (error) {
-        // What it cannot make a picture of, it takes as a file: a 400 says that nothing was done.
+        // A 400 means nothing was sent, so send what Telegram rejects as a photo as a document.
         if (errorCodeOf(error) !== 400) return failureOf(error);
       }
       try {
-        const sent = await api.sendDocument(chat, input(), other, toGrammySignal(signal));
+        const sent = await api.sendDocument(chat, input(), threadOptions, toGrammySignal(signal));
         return { status: "sent", platformId: String(sent.message_id) };
       } catch (error) {
         return failureOf(error);
       }
     },
-    edit: (place, id, words, signal) => editText(api, place, id, words, signal),
-    async showTyping(place, signal) {
-      const { chat, other } = telegramTarget(place);
+    edit: (address, id, message, signal) => editText(api, address, id, message, signal),
+    async showTyping(address, signal) {
+      const { chat, threadOptions } = telegramTarget(address);
       await api
-        .sendChatAction(chat, "typing", other, toGrammySignal(signal))
+        .sendChatAction(chat, "typing", threadOptions, toGrammySignal(signal))
         .catch(() => undefined);
     },
     async acknowledgePress(press, text, signal) {
-      const words = text === "" ? {} : { text: text.slice(0, 200) };
-      await api.answerCallbackQuery(press, words, toGrammySignal(signal)).catch(() => undefined);
+      const notice = text === "" ? {} : { text: text.slice(0, 200) };
+      await api.answerCallbackQuery(press, notice, toGrammySignal(signal)).catch(() => undefined);
     },
     async fetchFile({ reference, size }, signal) {
       if ((size ?? 0) > limits.fileBytes) return { status: "too_large" };
       try {
         const { file_path: path } = await api.getFile(reference, toGrammySignal(signal));
         if (path === undefined) return { status: "too_large" };
-        const answer = await fetch(`${apiRoot}/file/bot${token}/${path}`, { signal });
-        if (!answer.ok) throw new HttpStatusError(answer.status);
-        const bytes = await readBounded(answer, limits.fileBytes);
+        const response = await fetch(`${apiRoot}/file/bot${token}/${path}`, { signal });
+        if (!response.ok) throw new HttpStatusError(response.status);
+        const bytes = await readBounded(response, limits.fileBytes);
         return bytes === null ? { status: "too_large" } : { status: "fetched", bytes };
       } catch (error) {
         return failureOf(error);
@@ -154,39 +154,44 @@ export async function createTelegramAdapter(options: TelegramOptions): Promise<P
 
 async function sendText(
   api: Api,
-  place: ChatAddress,
-  words: OutgoingText,
+  address: ChatAddress,
+  message: OutgoingText,
   { replyTo }: SendMeta,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { chat, other } = telegramTarget(place);
+  const { chat, threadOptions } = telegramTarget(address);
   const reply =
     replyTo === null
       ? {}
       : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
-  const rest = { ...other, ...reply, ...inlineKeyboard(words) };
-  return withMarkdownFallback(words.text, async (text, form) => {
-    const sent = await api.sendMessage(chat, text, { ...rest, ...form }, toGrammySignal(signal));
+  const options = { ...threadOptions, ...reply, ...inlineKeyboard(message) };
+  return withMarkdownFallback(message.text, async (text, format) => {
+    const sent = await api.sendMessage(
+      chat,
+      text,
+      { ...options, ...format },
+      toGrammySignal(signal),
+    );
     return { status: "sent", platformId: String(sent.message_id) };
   });
 }
 
 async function editText(
   api: Api,
-  place: ChatAddress,
+  address: ChatAddress,
   platformId: string,
-  words: OutgoingText,
+  message: OutgoingText,
   signal: AbortSignal,
 ): Promise<EditResult> {
-  const { chat } = telegramTarget(place);
-  const buttons = inlineKeyboard(words);
-  return withMarkdownFallback(words.text, async (text, form) => {
+  const { chat } = telegramTarget(address);
+  const buttons = inlineKeyboard(message);
+  return withMarkdownFallback(message.text, async (text, format) => {
     try {
       await api.editMessageText(
         chat,
         Number(platformId),
         text,
-        { ...buttons, ...form },
+        { ...buttons, ...format },
         toGrammySignal(signal),
       );
     } catch (error) {
@@ -196,10 +201,10 @@ async function editText(
   });
 }
 
-/** What Telegram cannot parse after all goes as plain text: a 400 says that nothing was done. */
+/** Sends text that Telegram cannot parse as plain text: a 400 means nothing was sent. */
 async function withMarkdownFallback<T>(
   text: string,
-  call: (text: string, form: { parse_mode?: "MarkdownV2" }) => Promise<T>,
+  call: (text: string, format: { parse_mode?: "MarkdownV2" }) => Promise<T>,
 ) {
   try {
     return await call(toMarkdownV2(text), { parse_mode: "MarkdownV2" });
@@ -232,7 +237,7 @@ function isNotModified(error: unknown): boolean {
 function telegramTarget({ chat, thread }: ChatAddress) {
   return {
     chat: Number(chat),
-    other: thread === null ? {} : { message_thread_id: Number(thread) },
+    threadOptions: thread === null ? {} : { message_thread_id: Number(thread) },
   };
 }
 
@@ -246,7 +251,7 @@ function inlineKeyboard({ buttons }: OutgoingText) {
 
 type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
 
-/** The library was written for a signal of its own, which this one can stand for. */
+/** grammY types its own AbortSignal, which a native one satisfies. */
 function toGrammySignal(signal: AbortSignal): GrammySignal {
   return signal as unknown as GrammySignal;
 }
@@ -277,14 +282,14 @@ async function grammyFetch(url: string | URL, request: GrammyRequest = {}): Prom
   return response;
 }
 
-/** `null`: there is more. What a platform says of a size is not always what comes. */
-async function readBounded(response: Response, most: number): Promise<Uint8Array | null> {
-  const parts: Uint8Array[] = [];
+/** `null`: it is larger. The size that the platform reports is not always right. */
+async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const part of response.body ?? []) {
-    size += part.length;
-    if (size > most) return null;
-    parts.push(part);
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > maxBytes) return null;
+    chunks.push(chunk);
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(chunks);
 }

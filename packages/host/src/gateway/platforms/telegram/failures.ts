@@ -1,6 +1,6 @@
 import type { PlatformFailure } from "../../adapter.ts";
 
-/** Where a request did not even begin: whoever was to take it was not there. */
+/** The connection was never established, so nothing was sent. */
 const connectErrorCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -12,7 +12,7 @@ const connectErrorCodes: ReadonlySet<string> = new Set([
 
 const outageRetryMs = 2_000;
 
-/** The answer was one, though not in the platform's words. */
+/** A response that is not from the Bot API itself, such as a proxy's error page. */
 export class HttpStatusError extends Error {
   readonly status: number;
   constructor(status: number) {
@@ -35,7 +35,7 @@ export function errorCodeOf(error: unknown): number | null {
   return isApiFailure(error) ? error.error_code : null;
 }
 
-/** What a failed call means for what it was to do. Only what may have been done is `unknown`. */
+/** Classifies a failed call. Only a call that may have had an effect is `unknown`. */
 export function failureOf(error: unknown): PlatformFailure {
   if (isApiFailure(error))
     return failureOfStatus(error.error_code, error.description, error.parameters?.retry_after);
@@ -43,7 +43,7 @@ export function failureOf(error: unknown): PlatformFailure {
   if (cause instanceof HttpStatusError)
     return failureOfStatus(cause.status, cause.message, undefined);
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  // The message of an error may name the address, and that holds the token.
+  // Error messages may contain the URL, which contains the token.
   if (connectErrorCodes.has(code))
     return {
       status: "later",
@@ -66,14 +66,14 @@ function failureOfStatus(
 ): PlatformFailure {
   const later = { status: "later", isAway: false, message } as const;
   if (code === 429) return { ...later, afterMs: (retryAfter ?? 1) * 1_000, code: "rate_limited" };
-  // It may have passed the request on and given up waiting.
+  // The proxy may have passed the request on and given up waiting.
   if (code === 504) return { status: "unknown", code: "gateway_timeout", message };
   if (code >= 500) return { ...later, isAway: true, afterMs: outageRetryMs, code: "platform_down" };
   if (code === 401 || code === 404) return { ...later, afterMs: 60_000, code: "token_refused" };
   return { status: "refused", code: `telegram_${code}`, message };
 }
 
-/** The error below the wrappings of the libraries. */
+/** The error inside the libraries' wrappers. */
 function rootCause(error: unknown): unknown {
   let current = error;
   for (let depth = 0; depth < 8; depth += 1) {

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { readMarkdownV2 } from "@holdfast/testing/telegram/read-markdown-v2";
 import { escapeText, toMarkdownV2 } from "./markdown.ts";
 
-/** Text with much of what means something, in every order. */
-const tricky = fc
+/** Text full of markup characters in any order. */
+const markupText = fc
   .array(
     fc.oneof(
       fc.constantFrom(..."_*[]()~`>#+-=|{}.!\\ \n".split(""), "**", "__", "~~", "```", "\n```js\n"),
@@ -16,42 +16,42 @@ const tricky = fc
   )
   .map((parts) => parts.join(""));
 
-function shown(markdown: string): string {
-  const read = readMarkdownV2(toMarkdownV2(markdown));
-  if (!read.ok) throw new Error(`${read.reason}: ${JSON.stringify(toMarkdownV2(markdown))}`);
-  return read.text;
+function render(markdown: string): string {
+  const parsed = readMarkdownV2(toMarkdownV2(markdown));
+  if (!parsed.ok) throw new Error(`${parsed.reason}: ${JSON.stringify(toMarkdownV2(markdown))}`);
+  return parsed.text;
 }
 
-describe("what a model writes, as Telegram's MarkdownV2", () => {
-  test("whatever it is, Telegram can read it", () => {
+describe("converting a model's Markdown to MarkdownV2", () => {
+  test("Telegram can parse the result for any input", () => {
     fc.assert(
-      fc.property(tricky, (text) => void shown(text)),
+      fc.property(markupText, (text) => void render(text)),
       { numRuns: 2_000 },
     );
   });
 
-  test("half of a message that is still being written can be read too", () => {
+  test("a message cut off while streaming still parses", () => {
     fc.assert(
-      fc.property(tricky, fc.nat(100), (text, end) => void shown(text.slice(0, end))),
+      fc.property(markupText, fc.nat(100), (text, end) => void render(text.slice(0, end))),
       { numRuns: 500 },
     );
   });
 
-  test("no letter or digit of it is lost", () => {
+  test("no letter or digit is lost", () => {
     const words = fc.array(fc.constantFrom("one", "2", "dr**ei**", "_vier_", "`fünf`", "*"));
     const letters = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, "");
     fc.assert(
       fc.property(words, (parts) => {
-        expect(letters(shown(parts.join(" ")))).toBe(letters(parts.join(" ")));
+        expect(letters(render(parts.join(" ")))).toBe(letters(parts.join(" ")));
       }),
     );
   });
 
-  test("text that is escaped is shown as it is", () => {
+  test("escaped text is shown unchanged", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
-        const read = readMarkdownV2(escapeText(text));
-        expect(read.ok && read.text).toBe(text);
+        const parsed = readMarkdownV2(escapeText(text));
+        expect(parsed.ok && parsed.text).toBe(text);
       }),
     );
   });
@@ -65,11 +65,11 @@ describe("what a model writes, as Telegram's MarkdownV2", () => {
     ["1. First. (Really!)", "1. First. (Really!)"],
     ["*a*_b_ and _c__d_", "ab and _c__d_"],
   ])("%j is shown as %j", (markdown, text) => {
-    expect(shown(markdown)).toBe(text);
+    expect(render(markdown)).toBe(text);
   });
 
-  test("the reader itself refuses what Telegram refuses", () => {
-    const bad = ["a.b", "*open", "`open", "[a](b", "a_b_c_", "end\\"];
-    expect(bad.filter((text) => readMarkdownV2(text).ok)).toEqual([]);
+  test("the test's parser rejects what Telegram rejects", () => {
+    const malformed = ["a.b", "*open", "`open", "[a](b", "a_b_c_", "end\\"];
+    expect(malformed.filter((text) => readMarkdownV2(text).ok)).toEqual([]);
   });
 });

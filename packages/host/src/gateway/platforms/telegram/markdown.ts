@@ -1,11 +1,11 @@
-/** Everything that means something in MarkdownV2, wherever it stands. */
+/** All characters that MarkdownV2 treats as markup anywhere. */
 const specialCharacters = /[_*[\]()~`>#+\-=|{}.!\\]/g;
 
 export function escapeText(text: string): string {
   return text.replace(specialCharacters, "\\$&");
 }
 
-/** Inside of code only these two end or bend it. */
+/** Inside code, only these two are special. */
 function escapeCode(text: string): string {
   return text.replace(/[`\\]/g, "\\$&");
 }
@@ -15,8 +15,8 @@ function escapeUrl(url: string): string {
 }
 
 /**
- * A model's Markdown as Telegram's MarkdownV2. Whatever is not clearly markup is text, escaped: so the result is well formed
- * for every input, half a message that is still being written too.
+ * Converts a model's Markdown to Telegram's MarkdownV2. Anything that is not clearly markup becomes escaped text,
+ * so the result is well formed for every input, including a message cut off while streaming.
  */
 export function toMarkdownV2(markdown: string): string {
   const lines = markdown.split("\n");
@@ -26,7 +26,7 @@ export function toMarkdownV2(markdown: string): string {
     const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/.exec(line);
     if (fence !== null) {
       const [, mark = "```", info = ""] = fence;
-      const end = lines.findIndex((each, index) => index > at && closesFence(each, mark));
+      const end = lines.findIndex((candidate, index) => index > at && closesFence(candidate, mark));
       const body = lines.slice(at + 1, end === -1 ? lines.length : end).join("\n");
       out.push(codeBlock(body, info));
       at = end === -1 ? lines.length : end + 1;
@@ -58,9 +58,9 @@ function renderLine(line: string): string {
 }
 
 interface SpanRule {
-  /** What it is written with. */
+  /** The model's notation. */
   readonly pattern: RegExp;
-  /** What Telegram writes it with. */
+  /** Telegram's notation. */
   readonly mark: string;
 }
 
@@ -74,43 +74,43 @@ const spanRules: readonly SpanRule[] = [
 const codeSpan = /^(`+)(?!`)([\s\S]*?[^`])\1(?!`)/;
 const link = /^\[([^[\]\n]+)\]\((https?:\/\/[^\s()<>]+)\)/;
 
-/** `open` are the marks that stand around it: an entity is never put into one of its own kind. */
+/** `open` holds the enclosing marks: an entity never nests in one of its own kind. */
 function renderInline(text: string, open: string): string {
   let out = "";
   for (let at = 0; at < text.length;) {
     const rest = text.slice(at);
-    const found = matchSpan(rest, text[at - 1], open);
-    if (found === null) {
+    const span = matchSpan(rest, text[at - 1], open);
+    if (span === null) {
       const [character = ""] = /^\\?[\s\S]/u.exec(rest) ?? [];
       const isEscape = /^\\[!-/:-@[-`{-~]$/.test(character);
       out += escapeText(isEscape ? character.slice(1) : (character[0] ?? ""));
       at += isEscape ? 2 : 1;
       continue;
     }
-    // Two underscores in a row would be read as one underline.
-    const isTouching = found.text.startsWith("_") && /(^|[^\\])_$/.test(out);
-    out += isTouching ? found.text.slice(1, -1) : found.text;
-    at += found.length;
+    // Two adjacent underscores would be read as an underline.
+    const isTouching = span.text.startsWith("_") && /(^|[^\\])_$/.test(out);
+    out += isTouching ? span.text.slice(1, -1) : span.text;
+    at += span.length;
   }
   return out;
 }
 
 function matchSpan(
   rest: string,
-  before: string | undefined,
+  previous: string | undefined,
   open: string,
 ): { readonly text: string; readonly length: number } | null {
-  const code = codeSpan.exec(rest);
-  if (code !== null && (code[2] ?? "").trim() !== "")
-    return { text: `\`${escapeCode((code[2] ?? "").trim())}\``, length: code[0].length };
-  const linked = open.includes("[") ? null : link.exec(rest);
-  if (linked !== null && (linked[1] ?? "").trim() !== "") {
-    const words = renderInline(linked[1] ?? "", `${open}[`);
-    return { text: `[${words}](${escapeUrl(linked[2] ?? "")})`, length: linked[0].length };
+  const codeMatch = codeSpan.exec(rest);
+  if (codeMatch !== null && (codeMatch[2] ?? "").trim() !== "")
+    return { text: `\`${escapeCode((codeMatch[2] ?? "").trim())}\``, length: codeMatch[0].length };
+  const linkMatch = open.includes("[") ? null : link.exec(rest);
+  if (linkMatch !== null && (linkMatch[1] ?? "").trim() !== "") {
+    const label = renderInline(linkMatch[1] ?? "", `${open}[`);
+    return { text: `[${label}](${escapeUrl(linkMatch[2] ?? "")})`, length: linkMatch[0].length };
   }
   for (const { pattern, mark } of spanRules) {
     const [whole, inner = ""] = pattern.exec(rest) ?? [];
-    const isInWord = rest.startsWith("_") && /\w/.test(before ?? "");
+    const isInWord = rest.startsWith("_") && /\w/.test(previous ?? "");
     if (whole === undefined || isInWord || open.includes(mark)) continue;
     return { text: `${mark}${renderInline(inner, open + mark)}${mark}`, length: whole.length };
   }

@@ -64,7 +64,7 @@ const callbackQuery = z.object({
     .optional(),
 });
 
-/** Kinds that we do not know stay what they are: their number counts, and nothing else. */
+/** Updates of unknown kinds still parse: only their id matters. */
 export const update = z.looseObject({
   update_id: z.int(),
   message: message.optional().catch(undefined),
@@ -78,9 +78,9 @@ export interface BotSelf {
   readonly username: string;
 }
 
-export function toIncoming(given: Update, self: BotSelf): Incoming | null {
-  const { message: said, edited_message: edited, callback_query: press } = given;
-  if (said !== undefined) return toMessage("message", said, self);
+export function toIncoming(incoming: Update, self: BotSelf): Incoming | null {
+  const { message: sent, edited_message: edited, callback_query: press } = incoming;
+  if (sent !== undefined) return toMessage("message", sent, self);
   if (edited !== undefined) return toMessage("edit", edited, self);
   if (press?.message === undefined || press.data === undefined) return null;
   return {
@@ -93,47 +93,48 @@ export function toIncoming(given: Update, self: BotSelf): Incoming | null {
   };
 }
 
-function toMessage(kind: "message" | "edit", said: Message, self: BotSelf): Incoming | null {
-  if (said.from === undefined || said.from.is_bot === true) return null;
-  const place = toChatAddress(said);
-  const text = said.text ?? said.caption ?? "";
-  const files = filesOf(said);
+function toMessage(kind: "message" | "edit", source: Message, self: BotSelf): Incoming | null {
+  if (source.from === undefined || source.from.is_bot === true) return null;
+  const address = toChatAddress(source);
+  const text = source.text ?? source.caption ?? "";
+  const files = filesOf(source);
   if (text === "" && files.length === 0) return null;
-  const repliesToUs = said.reply_to_message?.from?.id === self.id;
-  const quoted = said.reply_to_message?.text ?? said.reply_to_message?.caption ?? null;
+  const repliesToUs = source.reply_to_message?.from?.id === self.id;
+  const quoted = source.reply_to_message?.text ?? source.reply_to_message?.caption ?? null;
   return {
     kind,
-    address: place,
-    ...(said.chat.title !== undefined && { chatTitle: said.chat.title }),
-    person: { id: String(said.from.id), name: displayName(said.from) },
-    messageId: String(said.message_id),
+    address,
+    ...(source.chat.title !== undefined && { chatTitle: source.chat.title }),
+    person: { id: String(source.from.id), name: displayName(source.from) },
+    messageId: String(source.message_id),
     text: withoutMention(text, self),
     files,
-    addressed: place.kind === "private" || repliesToUs || isAddressed(text, self),
-    quoted: repliesToUs || place.kind === "private" ? null : quoted,
+    addressed: address.kind === "private" || repliesToUs || isAddressed(text, self),
+    quoted: repliesToUs || address.kind === "private" ? null : quoted,
   };
 }
 
 function toChatAddress(
-  said: Pick<Message, "chat" | "message_thread_id" | "is_topic_message">,
+  source: Pick<Message, "chat" | "message_thread_id" | "is_topic_message">,
 ): ChatAddress {
-  const { chat: where, message_thread_id: thread, is_topic_message: isTopic } = said;
+  const { chat: sourceChat, message_thread_id: thread, is_topic_message: isTopic } = source;
   return {
-    chat: String(where.id),
+    chat: String(sourceChat.id),
     thread: isTopic === true && thread !== undefined ? String(thread) : null,
-    kind: where.type === "private" ? "private" : "group",
+    kind: sourceChat.type === "private" ? "private" : "group",
   };
 }
 
 function isAddressed(text: string, { username }: BotSelf): boolean {
   const [word = ""] = text.split(/\s/, 1);
-  const [, to] = /^\/\w+(?:@(\w+))?$/.exec(word) ?? [];
-  // A command is everybody's, unless it names one.
-  if (word.startsWith("/")) return to === undefined || to.toLowerCase() === username.toLowerCase();
+  const [, target] = /^\/\w+(?:@(\w+))?$/.exec(word) ?? [];
+  // A command is for every bot, unless it names one.
+  if (word.startsWith("/"))
+    return target === undefined || target.toLowerCase() === username.toLowerCase();
   return new RegExp(`@${username}\\b`, "i").test(text);
 }
 
-/** `/stop@our_bot` and `@our_bot what is this` are said to us: the name itself says nothing more. */
+/** Strips our name from `/stop@our_bot` and `@our_bot what is this`. */
 function withoutMention(text: string, { username }: BotSelf): string {
   return text
     .replace(new RegExp(`^(/\\w+)@${username}\\b`, "i"), "$1")
@@ -145,43 +146,45 @@ function displayName({ first_name, last_name, username, id }: z.infer<typeof per
   return (name || username || String(id)).slice(0, 100);
 }
 
-/** What they are where Telegram does not say. */
+/** Used where Telegram does not send a type or name. */
 const fileDefaults = {
-  document: { usual: "application/octet-stream", ending: "" },
-  audio: { usual: "audio/mpeg", ending: ".mp3" },
-  voice: { usual: "audio/ogg", ending: ".ogg" },
-  video: { usual: "video/mp4", ending: ".mp4" },
-  video_note: { usual: "video/mp4", ending: ".mp4" },
+  document: { mediaType: "application/octet-stream", extension: "" },
+  audio: { mediaType: "audio/mpeg", extension: ".mp3" },
+  voice: { mediaType: "audio/ogg", extension: ".ogg" },
+  video: { mediaType: "video/mp4", extension: ".mp4" },
+  video_note: { mediaType: "video/mp4", extension: ".mp4" },
 } as const;
 const fileKinds = ["document", "audio", "voice", "video", "video_note"] as const;
 
-function filesOf(said: Message): IncomingFile[] {
+function filesOf(source: Message): IncomingFile[] {
   const files: IncomingFile[] = [];
-  const photo = said.photo?.toSorted((a, b) => (b.file_size ?? 0) - (a.file_size ?? 0))[0];
+  const photo = source.photo?.toSorted((a, b) => (b.file_size ?? 0) - (a.file_size ?? 0))[0];
   if (photo !== undefined)
     files.push({
       kind: "image",
-      name: `photo-${said.message_id}.jpg`,
+      name: `photo-${source.message_id}.jpg`,
       mediaType: "image/jpeg",
       size: photo.file_size ?? null,
       reference: photo.file_id,
     });
   for (const kind of fileKinds) {
-    const each = said[kind];
-    if (each === undefined) continue;
-    const { usual, ending } = fileDefaults[kind];
+    const attached = source[kind];
+    if (attached === undefined) continue;
+    const { mediaType, extension } = fileDefaults[kind];
     files.push({
       kind: "file",
-      name: each.file_name ?? `${kind.replace("_", "-")}-${said.message_id}${ending}`,
-      mediaType: mediaTypeOf(each.mime_type) ?? usual,
-      size: each.file_size ?? null,
-      reference: each.file_id,
+      name: attached.file_name ?? `${kind.replace("_", "-")}-${source.message_id}${extension}`,
+      mediaType: mediaTypeOf(attached.mime_type) ?? mediaType,
+      size: attached.file_size ?? null,
+      reference: attached.file_id,
     });
   }
   return files;
 }
 
-/** Whoever sends a file says what it is, and may say anything: nothing else than a type is passed on. */
-function mediaTypeOf(said: string | undefined): string | undefined {
-  return said !== undefined && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(said) ? said : undefined;
+/** The sender chooses this value, so only a well-formed type is passed on. */
+function mediaTypeOf(declared: string | undefined): string | undefined {
+  return declared !== undefined && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(declared)
+    ? declared
+    : undefined;
 }

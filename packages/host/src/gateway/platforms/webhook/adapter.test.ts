@@ -13,7 +13,7 @@ import {
 } from "@holdfast/testing/host/webhook-receiver";
 import { webhookChat } from "./webhook.ts";
 
-const troubles = {
+const faults = {
   "rate limit": 429,
   outage: 502,
   refusal: 410,
@@ -28,31 +28,31 @@ interface Shown {
   readonly file?: { readonly name: string; readonly base64: string };
 }
 
-/** A receiver that drops what it has had, and a program that says things. */
-async function openBed(): Promise<AdapterRig> {
+/** A receiver that drops repeats, and a program that posts messages. */
+async function openRig(): Promise<AdapterRig> {
   const answers: ReceiverAnswer[] = [];
   const receiver = await openWebhookReceiver(answers);
   onTestFinished(() => receiver.close());
   const { adapter } = adapterFor([testWebhook(receiver.url)]);
-  const said: unknown[] = [];
+  const pushed: unknown[] = [];
   const push = async (message: Readonly<Record<string, unknown>>): Promise<string> => {
-    const id = `msg-${said.length + 1}`;
-    said.push({ hook: "ci", id, message: { conversation: "deploys", ...message } });
+    const id = `msg-${pushed.length + 1}`;
+    pushed.push({ hook: "ci", id, message: { conversation: "deploys", ...message } });
     return id;
   };
   const shown = (): readonly Shown[] => {
-    const taken = receiver.taken.filter(({ answer }) => answer === 204 || answer === "cut");
-    const byId = new Map(taken.map(({ message }) => [message["id"], message]));
+    const accepted = receiver.taken.filter(({ answer }) => answer === 204 || answer === "cut");
+    const byId = new Map(accepted.map(({ message }) => [message["id"], message]));
     return [...byId.values()] as unknown as readonly Shown[];
   };
   return {
-    // Nothing is asked for here: what was pushed comes in by the same decoding.
+    // Webhooks are never polled: what was pushed goes through the same decoding.
     adapter: {
       ...adapter,
       receive: async (cursor) => ({
         status: "received",
-        incoming: said.slice(cursor).flatMap((each) => adapter.decodePush(each) ?? []),
-        next: said.length,
+        incoming: pushed.slice(cursor).flatMap((item) => adapter.decodePush(item) ?? []),
+        next: pushed.length,
       }),
     },
     place: { chat: webhookChat("ci", "deploys"), thread: null, kind: "group" },
@@ -63,37 +63,37 @@ async function openBed(): Promise<AdapterRig> {
       await push({ text, attachments: [{ name, mediaType: "application/zip", base64 }] });
     },
     async press(label) {
-      const asked = shown().flatMap(({ answers: offered = [] }) => offered);
-      await push({ answer: asked.find((each) => each.label === label)?.answer });
+      const choices = shown().flatMap(({ answers: offered = [] }) => offered);
+      await push({ answer: choices.find((choice) => choice.label === label)?.answer });
     },
     shown: () =>
       shown().map(({ id, text = "", answers: offered = [], file }) => ({
         id,
-        // It is Markdown, for whoever shows it.
+        // The text is Markdown for the receiver to render.
         text: text.replaceAll("**", ""),
         buttons: offered.map(({ label }) => label),
         file: file ? { name: file.name, bytes: Buffer.from(file.base64, "base64") } : null,
       })),
-    meet: (trouble) => void answers.push(troubles[trouble]),
+    meet: (fault) => void answers.push(faults[fault]),
   };
 }
 
-describe("a webhook does what every platform's adapter does", () => {
+describe("the webhook adapter conforms to the platform contract", () => {
   test.each(adapterCases)("$title", async ({ run }) => {
-    await expect(run(await openBed())).resolves.toBeUndefined();
+    await expect(run(await openRig())).resolves.toBeUndefined();
   });
 });
 
-const place = { chat: webhookChat("ci", "deploys"), thread: null, kind: "group" } as const;
-const parcel = { id: "dlv_1_0", replyTo: "msg-1" };
-const soon = () => AbortSignal.timeout(10_000);
+const address = { chat: webhookChat("ci", "deploys"), thread: null, kind: "group" } as const;
+const meta = { id: "dlv_1_0", replyTo: "msg-1" };
+const timeout = () => AbortSignal.timeout(10_000);
 
-test("what goes out is signed with every secret that counts, and says where it belongs", async () => {
+test("a post is signed with every valid secret and names its conversation", async () => {
   const receiver = await openWebhookReceiver();
   onTestFinished(() => receiver.close());
   const secrets = ["the-newer-one-of-the-two-secrets", webhookTestSecret];
   const { adapter } = adapterFor([testWebhook(receiver.url, { secrets })]);
-  await adapter.send(place, { text: "Done." }, parcel, soon());
+  await adapter.send(address, { text: "Done." }, meta, timeout());
   const [taken] = receiver.taken;
   expect(secrets.map((secret) => isSigned(taken!, secret))).toEqual([true, true]);
   expect(taken?.headers["webhook-id"]).toBe("dlv_1_0");
@@ -106,21 +106,21 @@ test("what goes out is signed with every secret that counts, and says where it b
   });
 });
 
-test("[safety] what is not on the public internet is posted to only where that is said of the very hook", async () => {
+test("[safety] a private address is posted to only if that webhook allows it", async () => {
   const receiver = await openWebhookReceiver();
   onTestFinished(() => receiver.close());
   const { adapter } = adapterFor([testWebhook(receiver.url, { network: "public" })]);
-  const sent = await adapter.send(place, { text: "Done." }, parcel, soon());
+  const sent = await adapter.send(address, { text: "Done." }, meta, timeout());
   expect(sent).toMatchObject({ status: "later", code: "egress_address" });
   expect(receiver.taken).toEqual([]);
 });
 
-test("a hook without an address wants no answers, and one that is gone is told as gone", async () => {
+test("a webhook without an address wants no answers, and a removed one is refused", async () => {
   const { adapter } = adapterFor([testWebhook(null)]);
-  const sent = await adapter.send(place, { text: "Done." }, parcel, soon());
+  const sent = await adapter.send(address, { text: "Done." }, meta, timeout());
   expect(sent).toEqual({ status: "unwanted", code: "no_address" });
-  const other = { ...place, chat: webhookChat("gone", "deploys") };
-  expect(await adapter.send(other, { text: "Done." }, parcel, soon())).toMatchObject({
+  const other = { ...address, chat: webhookChat("gone", "deploys") };
+  expect(await adapter.send(other, { text: "Done." }, meta, timeout())).toMatchObject({
     status: "refused",
     code: "webhook_not_found",
   });
@@ -130,10 +130,10 @@ test.each([
   ["7", 7_000],
   ["Tue, 01 Jan 2030 00:00:00 GMT", 3_600_000],
   ["soon", 0],
-])("a receiver that wants %s to pass is given so long, within bounds", async (asked, pause) => {
-  const receiver = await openWebhookReceiver([503], { "retry-after": asked });
+])("a Retry-After of %s is honoured within bounds", async (retryAfter, afterMs) => {
+  const receiver = await openWebhookReceiver([503], { "retry-after": retryAfter });
   onTestFinished(() => receiver.close());
   const { adapter } = adapterFor([testWebhook(receiver.url)]);
-  const sent = await adapter.send(place, { text: "Done." }, parcel, soon());
-  expect(sent).toMatchObject({ status: "later", afterMs: pause, code: "http_503" });
+  const sent = await adapter.send(address, { text: "Done." }, meta, timeout());
+  expect(sent).toMatchObject({ status: "later", afterMs, code: "http_503" });
 });

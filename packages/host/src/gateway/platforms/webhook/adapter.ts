@@ -14,35 +14,34 @@ import { encodeBody, toIncoming, inlinePrefix, pushedMessage } from "./message.t
 
 type EgressResult = Awaited<ReturnType<Egress["request"]>>;
 
-/** A receiver that says so for good; whatever else it says may be put right there, within a day. */
+/** Final refusals; any other status may be fixed at the receiver within a day. */
 const finalStatuses: ReadonlySet<number> = new Set([400, 410, 413, 415, 422]);
-/** Where the request may have arrived before something went wrong. */
+/** The request may have arrived before it failed. */
 const ambiguousFailures: ReadonlySet<string> = new Set(["connection", "time", "cancelled"]);
 const maxRetryAfterMs = 60 * 60_000;
 
-/** What became of something that was posted to a hook's address. */
-function toSendResult(answer: EgressResult, id: string, now: number): SendResult {
-  if (!answer.ok) {
-    const { code, message } = answer.refusal;
+function toSendResult(response: EgressResult, id: string, now: number): SendResult {
+  if (!response.ok) {
+    const { code, message } = response.refusal;
     if (ambiguousFailures.has(code)) return { status: "unknown", code: `egress_${code}`, message };
     return retryLater(`egress_${code}`, message, 0);
   }
-  const { status, headers } = answer.value;
+  const { status, headers } = response.value;
   if (status >= 200 && status < 300) return { status: "sent", platformId: id };
   const [code, message] = [`http_${status}`, `It answered ${status}.`];
   if (finalStatuses.has(status)) return { status: "refused", code, message };
   return retryLater(code, message, parseRetryAfter(headers["retry-after"], now));
 }
 
-/** Only this hook's receiver: nobody else has to wait for it. */
+/** Only this webhook's receiver is affected, so other chats need not wait. */
 function retryLater(code: string, message: string, afterMs: number): PlatformFailure {
   return { status: "later", afterMs, isAway: false, code, message };
 }
 
 /** In seconds, or as a date. */
-function parseRetryAfter(given: unknown, now: number): number {
-  if (typeof given !== "string") return 0;
-  const ms = /^\d{1,9}$/.test(given) ? Number(given) * 1_000 : Date.parse(given) - now;
+function parseRetryAfter(header: unknown, now: number): number {
+  if (typeof header !== "string") return 0;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(0, ms), maxRetryAfterMs);
 }
 
@@ -50,7 +49,7 @@ export interface WebhookAdapterDeps {
   readonly hooks: WebhookLookup;
   readonly egressFor: (hook: Webhook) => Egress;
   readonly readBlob: (id: string) => Promise<Uint8Array | null>;
-  /** By the clock on the wall, in milliseconds. */
+  /** Wall-clock time in milliseconds. */
   readonly now: () => number;
 }
 
@@ -66,32 +65,32 @@ const maxResponseBytes = 4_096;
 const webhookGone = { status: "refused", code: "webhook_not_found" } as const;
 
 /**
- * Programs that push what they say, and are posted what is said to them: all hooks of a host together. What goes out has a
- * name that stays, so that a receiver drops what it has had, and nothing is ever in doubt.
+ * One adapter for all webhooks of a host: programs push messages and get answers posted. Each post has a stable
+ * id, so receivers drop repeats and delivery is never in doubt.
  */
-export function createWebhookAdapter(parts: WebhookAdapterDeps): PlatformAdapter {
-  const { hooks, egressFor, readBlob, now } = parts;
+export function createWebhookAdapter(deps: WebhookAdapterDeps): PlatformAdapter {
+  const { hooks, egressFor, readBlob, now } = deps;
 
   async function post(
-    place: ChatAddress,
-    parcel: SendMeta,
-    said: OutgoingText | OutgoingFile,
+    address: ChatAddress,
+    meta: SendMeta,
+    content: OutgoingText | OutgoingFile,
     signal: AbortSignal,
   ): Promise<SendResult> {
-    const { hook: name } = parseWebhookChat(place.chat);
+    const { hook: name } = parseWebhookChat(address.chat);
     const hook = hooks.find(name);
     if (hook === null) return { ...webhookGone, message: `There is no webhook ${name} any more.` };
     if (hook.url === null) return { status: "unwanted", code: "no_address" };
-    const body = encodeBody(place, parcel, said);
-    const answer = await egressFor(hook).request(hook.url, {
+    const body = encodeBody(address, meta, content);
+    const response = await egressFor(hook).request(hook.url, {
       method: "POST",
-      headers: signedHeaders(hook.secrets, parcel.id, Math.floor(now() / 1_000), body),
+      headers: signedHeaders(hook.secrets, meta.id, Math.floor(now() / 1_000), body),
       body,
       mostBytes: maxResponseBytes,
       whenLarger: "cut",
       signal,
     });
-    return toSendResult(answer, parcel.id, now());
+    return toSendResult(response, meta.id, now());
   }
 
   return {
@@ -103,9 +102,9 @@ export function createWebhookAdapter(parts: WebhookAdapterDeps): PlatformAdapter
       return { status: "identified", id: "webhook", name: names.join(", ") };
     },
     subscribe: async () => ({ status: "subscribed" }),
-    // Everything is pushed: there is never anything to ask for.
-    async receive(cursor, patience, signal) {
-      if (patience === "wait" && !signal.aborted)
+    // Everything is pushed, so polling never returns anything.
+    async receive(cursor, mode, signal) {
+      if (mode === "wait" && !signal.aborted)
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return { status: "received", incoming: [], next: cursor };
     },
@@ -113,13 +112,13 @@ export function createWebhookAdapter(parts: WebhookAdapterDeps): PlatformAdapter
       const parsed = pushedMessage.safeParse(pushed);
       return parsed.success ? toIncoming(parsed.data) : null;
     },
-    send: (place, words, parcel, signal) => post(place, parcel, words, signal),
-    async sendFile(place, file, parcel, signal) {
-      if (file.bytes.length <= limits.fileBytes) return post(place, parcel, file, signal);
+    send: (address, message, meta, signal) => post(address, meta, message, signal),
+    async sendFile(address, file, meta, signal) {
+      if (file.bytes.length <= limits.fileBytes) return post(address, meta, file, signal);
       return { status: "refused", code: "too_large", message: "It is larger than 8 MB." };
     },
     async edit() {
-      throw new Error("What was posted to a webhook cannot be changed.");
+      throw new Error("Webhook posts cannot be edited.");
     },
     showTyping: async () => {},
     acknowledgePress: async () => {},

@@ -12,7 +12,7 @@ import type {
 } from "../../adapter.ts";
 import { webhookChat, parseWebhookChat } from "./webhook.ts";
 
-/** What a hook was sent, when its signature has been seen to be right. */
+/** A posted message whose signature was verified. */
 export const pushedMessage = z.object({
   hook: z.string(),
   id: z.string(),
@@ -29,47 +29,47 @@ const imageTypes: ReadonlySet<string> = new Set([
 
 export function toIncoming({ hook, id, message }: PushedMessage): Incoming {
   const { conversation, sender = "", text = "", attachments = [], answer } = message;
-  const came = {
+  const base = {
     address: { chat: webhookChat(hook, conversation), thread: null, kind: "group" },
     person: { id: hook, name: sender },
     messageId: id,
   } as const;
-  if (answer !== undefined) return { ...came, kind: "press", press: id, data: answer };
+  if (answer !== undefined) return { ...base, kind: "press", press: id, data: answer };
   const files = attachments.map(toIncomingFile);
-  return { ...came, kind: "message", text, files, addressed: true, quoted: null };
+  return { ...base, kind: "message", text, files, addressed: true, quoted: null };
 }
 
 type WebhookAttachment = NonNullable<WebhookMessage["attachments"]>[number];
 
-function toIncomingFile(attached: WebhookAttachment): IncomingFile {
-  const { name, mediaType } = attached;
+function toIncomingFile(attachment: WebhookAttachment): IncomingFile {
+  const { name, mediaType } = attachment;
   const kind = imageTypes.has(mediaType) ? "image" : "file";
-  if ("blobId" in attached)
-    return { kind, name, mediaType, size: null, reference: attached.blobId };
-  const size = Buffer.byteLength(attached.base64, "base64");
-  return { kind, name, mediaType, size, reference: `${inlinePrefix}${attached.base64}` };
+  if ("blobId" in attachment)
+    return { kind, name, mediaType, size: null, reference: attachment.blobId };
+  const size = Buffer.byteLength(attachment.base64, "base64");
+  return { kind, name, mediaType, size, reference: `${inlinePrefix}${attachment.base64}` };
 }
 
-/** Before what came within the message itself. */
+/** Marks a file reference that holds the bytes themselves. */
 export const inlinePrefix = "base64:";
 
-/** What goes out, in the words of whoever receives it. */
+/** The body that is posted to a receiver. */
 export function encodeBody(
   { chat }: ChatAddress,
   { id, replyTo }: SendMeta,
-  said: OutgoingText | OutgoingFile,
+  content: OutgoingText | OutgoingFile,
 ): Uint8Array<ArrayBuffer> {
-  const about = { id, conversation: parseWebhookChat(chat).conversation, replyTo };
-  return new TextEncoder().encode(JSON.stringify({ ...about, ...bodyContent(said) }));
+  const envelope = { id, conversation: parseWebhookChat(chat).conversation, replyTo };
+  return new TextEncoder().encode(JSON.stringify({ ...envelope, ...bodyContent(content) }));
 }
 
-function bodyContent(said: OutgoingText | OutgoingFile) {
-  if ("bytes" in said) {
-    const { name, mediaType, bytes } = said;
+function bodyContent(content: OutgoingText | OutgoingFile) {
+  if ("bytes" in content) {
+    const { name, mediaType, bytes } = content;
     const base64 = Buffer.from(bytes).toString("base64");
     return { type: "file", file: { name: safeFileName(name), mediaType, base64 } };
   }
-  const { text, buttons = [] } = said;
+  const { text, buttons = [] } = content;
   if (buttons.length === 0) return { type: "message", text };
   const answers = buttons.flat().map(({ label, data }) => ({ label, answer: data }));
   return { type: "question", text, answers };

@@ -24,20 +24,20 @@ async function open(script: Script, answers: ReceiverAnswer[] = [], options: Opt
     await rig.close();
     await receiver.close();
   });
-  const heard = () => receiver.taken.map(({ message }) => message["text"]);
-  return { receiver, rig, heard };
+  const postedTexts = () => receiver.taken.map(({ message }) => message["text"]);
+  return { receiver, rig, postedTexts };
 }
 
-const codeOf = async (answer: Response) => {
-  const { code } = (await answer.json()) as { code?: string };
-  return [answer.status, code];
+const codeOf = async (response: Response) => {
+  const { code } = (await response.json()) as { code?: string };
+  return [response.status, code];
 };
 
-const json = async (answer: Response) =>
-  (await answer.json()) as { readonly sessionId: string; readonly runId: string | null };
+const json = async (response: Response) =>
+  (await response.json()) as { readonly sessionId: string; readonly runId: string | null };
 
-test("what a program says is one turn of its conversation's session, and the answer is posted back, signed", async () => {
-  const { receiver, rig } = await open((_, before) => says(`Answer ${before}.`));
+test("a post becomes one turn in its conversation's session, and the answer is posted back signed", async () => {
+  const { receiver, rig } = await open((_, count) => says(`Answer ${count}.`));
   const first = await rig.say("msg-1", { conversation: "deploys", sender: "Ada", text: "Hello" });
   expect(first.status).toBe(202);
   const { sessionId, runId } = await json(first);
@@ -52,17 +52,17 @@ test("what a program says is one turn of its conversation's session, and the ans
   expect(JSON.stringify(rig.model.requests[0])).toContain("Ada: Hello");
   expect((await rig.store.reads.run(rig.owner, runId as never))?.session).toBe(sessionId);
   expect(await rig.store.reads.lane(rig.owner, "webhook:ci:deploys" as never)).toBe(sessionId);
-  // Another conversation, another session.
+  // Another conversation has another session.
   const other = await json(await rig.say("msg-2", { text: "Hello" }));
   expect(other.sessionId).not.toBe(sessionId);
 });
 
-test("[P11] what comes again, at once or later, is one turn and has one answer; other bytes under its id are a conflict", async () => {
-  const { receiver, rig } = await open((_, before) => says(`Answer ${before}.`));
-  const said = { text: "Hello" };
-  const answers = await Promise.all([1, 2, 3].map(() => rig.say("msg-1", said)));
+test("[P11] a repeated post is one turn with one answer, and other bytes under its id conflict", async () => {
+  const { receiver, rig } = await open((_, count) => says(`Answer ${count}.`));
+  const message = { text: "Hello" };
+  const answers = await Promise.all([1, 2, 3].map(() => rig.say("msg-1", message)));
   await receiver.until(1);
-  answers.push(await rig.say("msg-1", said));
+  answers.push(await rig.say("msg-1", message));
   const bodies = await Promise.all(answers.map(json));
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
   expect(new Set(bodies.map(({ runId }) => runId)).size).toBe(1);
@@ -74,25 +74,27 @@ test("[P11] what comes again, at once or later, is one turn and has one answer; 
   expect(receiver.taken).toHaveLength(1);
 });
 
-test("[P11] an answer of which nobody knows whether it arrived is posted again under its id, and nothing is marked", async () => {
-  const { receiver, rig, heard } = await open([says("All of it.")], ["cut"]);
+test("[P11] an answer whose arrival is unknown is posted again under its id, and not marked", async () => {
+  const { receiver, rig, postedTexts } = await open([says("All of it.")], ["cut"]);
   await rig.say("msg-1", { text: "Tell me" });
   await receiver.until(2);
-  expect(heard()).toEqual(["All of it.", "All of it."]);
+  expect(postedTexts()).toEqual(["All of it.", "All of it."]);
   expect(new Set(receiver.taken.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
-  const owed = async () =>
+  const outboxRows = async () =>
     rig.store.reads.outbox(rig.owner, {
       states: ["pending", "sending", "unknown", "failed"],
       limit: 9,
     });
-  await expect.poll(owed).toEqual([]);
+  await expect.poll(outboxRows).toEqual([]);
 });
 
-test("an approval is asked with the answers that it takes, and a message with one of them answers it, once", async () => {
-  let paid = 0;
-  const pay = createTool("pay", async () => okResult(`paid ${++paid}`), { approval: () => "ask" });
+test("an approval lists its answers, and posting one of them answers it once", async () => {
+  let payments = 0;
+  const pay = createTool("pay", async () => okResult(`paid ${++payments}`), {
+    approval: () => "ask",
+  });
   const script = [calls("pay", { euros: 5 }), says("Paid.")];
-  const { receiver, rig, heard } = await open(script, [], { tools: [pay] });
+  const { receiver, rig, postedTexts } = await open(script, [], { tools: [pay] });
   await rig.say("msg-1", { text: "Pay" });
   await receiver.until(1);
   const { type, answers } = receiver.taken[0]!.message as {
@@ -115,13 +117,13 @@ test("an approval is asked with the answers that it takes, and a message with on
   const no = { answer: answers[2]?.answer };
   expect(await codeOf(await rig.say("msg-5", no))).toEqual([409, "answer_refused"]);
   await receiver.until(2);
-  expect([paid, heard()[1]]).toEqual([1, "Paid."]);
+  expect([payments, postedTexts()[1]]).toEqual([1, "Paid."]);
 });
 
-test("a question is answered in words, and what is attached comes to the model", async () => {
+test("a question can be answered with text, and attachments reach the model", async () => {
   const given: (string | undefined)[] = [];
-  const note = async ({ answer }: { readonly answer?: string | undefined }) => {
-    given.push(answer);
+  const note = async ({ answer: response }: { readonly answer?: string | undefined }) => {
+    given.push(response);
     return okResult("Noted.");
   };
   const ask = createTool("ask_user", note, { approval: () => "question" });
@@ -140,22 +142,22 @@ test("a question is answered in words, and what is attached comes to the model",
 const bytes = (text: string) => new TextEncoder().encode(text);
 const signed = (id: string, body: Uint8Array, at = Date.now()) =>
   signedHeaders([webhookTestSecret], id, Math.floor(at / 1_000), body);
-const fits = bytes('{"text":"Hello"}');
+const validBody = bytes('{"text":"Hello"}');
 
 test.each<[string, Uint8Array<ArrayBuffer>, Record<string, string>, [number, string]]>([
-  ["nothing signed", fits, {}, [401, "webhook_unsigned"]],
+  ["nothing signed", validBody, {}, [401, "webhook_unsigned"]],
   [
     "a forged signature",
-    fits,
-    { ...signed("msg-1", fits), "webhook-signature": `v1,${"A".repeat(43)}=` },
+    validBody,
+    { ...signed("msg-1", validBody), "webhook-signature": `v1,${"A".repeat(43)}=` },
     [401, "webhook_unsigned"],
   ],
-  ["another's bytes", bytes("{"), signed("msg-1", fits), [401, "webhook_unsigned"]],
-  ["a cut body", fits.slice(0, -1), signed("msg-1", fits), [401, "webhook_unsigned"]],
+  ["another's bytes", bytes("{"), signed("msg-1", validBody), [401, "webhook_unsigned"]],
+  ["a cut body", validBody.slice(0, -1), signed("msg-1", validBody), [401, "webhook_unsigned"]],
   [
     "what was signed long ago",
-    fits,
-    signed("msg-1", fits, Date.now() - 400_000),
+    validBody,
+    signed("msg-1", validBody, Date.now() - 400_000),
     [401, "webhook_stale"],
   ],
   ["no JSON", bytes("{"), signed("msg-1", bytes("{")), [400, "malformed_json"]],
@@ -165,8 +167,8 @@ test.each<[string, Uint8Array<ArrayBuffer>, Record<string, string>, [number, str
     signed("msg-1", Uint8Array.of(0x22, 0xff, 0x22)),
     [400, "malformed_json"],
   ],
-  ["too much", new Uint8Array(3 << 20), signed("msg-1", fits), [413, "payload_too_large"]],
-])("[safety] %s is refused, and nothing is kept of it", async (_, body, headers, expected) => {
+  ["too much", new Uint8Array(3 << 20), signed("msg-1", validBody), [413, "payload_too_large"]],
+])("[safety] %s is refused and leaves no trace", async (_, body, headers, expected) => {
   const { rig } = await open([]);
   expect(await codeOf(await rig.post(body, headers))).toEqual(expected);
   expect(await rig.store.requests.find(rig.owner, "posted webhook:ci:msg-1")).toBeNull();
@@ -181,30 +183,30 @@ test.each([
   [{ text: "Hello", conversation: "a:b" }],
   [{ text: "Hello", sender: "Ada\u202e" }],
   [{ text: "Hello", attachments: [{ name: "a", mediaType: "text/plain", base64: "%%%" }] }],
-])("[safety] %j does not fit, and is refused", async (message) => {
+])("[safety] %j is refused as invalid", async (message) => {
   const { rig } = await open([]);
   expect(await codeOf(await rig.say("msg-1", message))).toEqual([400, "invalid_request"]);
 });
 
-test("a store that cannot take it says so, and the same again is taken", async () => {
-  const { receiver, rig, heard } = await open([says("Hello.")]);
+test("a post that the store could not save is refused with 503, and accepted when repeated", async () => {
+  const { receiver, rig, postedTexts } = await open([says("Hello.")]);
   const { requests } = rig.store;
-  const keep = requests.keep.bind(requests);
-  let left = 1;
+  const originalKeep = requests.keep.bind(requests);
+  let failuresLeft = 1;
   Object.assign(requests, {
-    keep: async (...asked: Parameters<typeof keep>) =>
-      left-- > 0
+    keep: async (...request: Parameters<typeof originalKeep>) =>
+      failuresLeft-- > 0
         ? { status: "failed", code: "store_full", message: "The disk is full." }
-        : keep(...asked),
+        : originalKeep(...request),
   });
   const first = await rig.say("msg-1", { text: "Hello" });
   expect([first.status, first.headers.has("retry-after")]).toEqual([503, true]);
   expect((await rig.say("msg-1", { text: "Hello" })).status).toBe(202);
   await receiver.until(1);
-  expect(heard()).toEqual(["Hello."]);
+  expect(postedTexts()).toEqual(["Hello."]);
 });
 
-test("a program that wants no answers is still heard, and nothing is left owing", async () => {
+test("a webhook without an address is accepted, and its answers are dropped", async () => {
   const rig = openWebhookRig([says("Nobody hears this.")], testWebhook(null));
   onTestFinished(() => rig.close());
   const { runId } = await json(await rig.say("msg-1", { text: "Do it" }));
@@ -214,6 +216,6 @@ test("a program that wants no answers is still heard, and nothing is left owing"
         states: ["pending", "sending", "dropped"],
         limit: 9,
       })
-    ).map(({ state, code, runId: of }) => [state, code, of]);
+    ).map(({ state, code, runId: rowRunId }) => [state, code, rowRunId]);
   await expect.poll(rows).toEqual([["dropped", "no_address", runId]]);
 });

@@ -23,9 +23,9 @@ export interface ReceivePostDeps {
   readonly hooks: WebhookLookup;
   readonly store: Pick<Store, "reads" | "requests">;
   readonly owner: OwnerId;
-  /** By the clock on the wall, in milliseconds. */
+  /** Wall-clock time in milliseconds. */
   readonly now: () => number;
-  /** Made ready when it is first needed; `undefined` where this process has no gateway. */
+  /** Opened on first use; `undefined` if this process runs no gateway. */
   readonly updateHandler: () => Promise<Pick<UpdateHandler, "handle"> | undefined>;
 }
 
@@ -38,31 +38,34 @@ export type PostResult =
     };
 
 /**
- * What is posted to a hook. P11: answered when what came is durable. Its id and the hash of its bytes are written down before it
- * is acted on, so that the same again, on whichever host and after whichever crash, is the same, and other bytes never are.
+ * Handles a post to a webhook. P11: it is answered only once the message is durable. Its id and the hash of its
+ * bytes are stored before it is handled, so a repetition on any host and after any crash is recognised, and other
+ * bytes under the same id are refused.
  */
 export async function receivePost(
-  parts: ReceivePostDeps,
+  deps: ReceivePostDeps,
   name: string,
   posted: SignedRequest,
 ): Promise<PostResult> {
-  const { hooks, now } = parts;
+  const { hooks, now } = deps;
   const verified = verifySigned(posted, hooks.find(name)?.secrets ?? [], now());
   if (verified.status !== "signed") return refused(`webhook_${verified.status}`);
   const read = readMessage(posted.body);
   if (read.status === "refused") return read;
   const { message } = read;
   try {
-    const reception = await parts.updateHandler();
-    if (reception === undefined) return refused("bot_elsewhere");
+    const updateHandler = await deps.updateHandler();
+    if (updateHandler === undefined) return refused("bot_elsewhere");
     const key = webhookInboundKey(name, verified.id);
-    const claimed = await claimId(parts, key, posted.body);
+    const claimed = await claimId(deps, key, posted.body);
     if (claimed !== null) return claimed;
-    const told = await reception.handle(toIncoming({ hook: name, id: verified.id, message }));
-    if (told !== null) return refused("answer_refused", { detail: told });
-    return await readOutcome(parts, key, message);
+    const refusal = await updateHandler.handle(
+      toIncoming({ hook: name, id: verified.id, message }),
+    );
+    if (refusal !== null) return refused("answer_refused", { detail: refusal });
+    return await readOutcome(deps, key, message);
   } catch (error) {
-    // The same again is safe, and may find the store well.
+    // Repeating the post is safe, and the store may have recovered.
     if (error instanceof RetryLater || error instanceof StoreFailure) return refused("store_busy");
     throw error;
   }
@@ -71,31 +74,31 @@ export async function receivePost(
 function readMessage(
   body: Uint8Array,
 ): { readonly status: "read"; readonly message: WebhookMessage } | Refused {
-  let given: unknown;
+  let decoded: unknown;
   try {
-    given = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    decoded = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
     return refused("malformed_json");
   }
-  const parsed = webhookMessage.safeParse(given);
+  const parsed = webhookMessage.safeParse(decoded);
   if (parsed.success) return { status: "read", message: parsed.data };
   return refused("invalid_request", { errors: fieldErrors(parsed.error) });
 }
 
-/** `null`: it is this message's, now or since before. */
+/** `null`: the id belongs to this message. */
 async function claimId(
   { store, owner }: ReceivePostDeps,
   key: string,
   body: Uint8Array,
 ): Promise<Refused | null> {
   const hash = createHash("sha256").update(body).digest("hex");
-  const claimed = { owner, key: `posted ${key}`, hash, session: null, answer: "null" };
-  const kept = await store.requests.keep(claimed);
-  if (kept.status === "failed") return refused("store_busy");
-  return kept.row.hash === hash ? null : refused("webhook_conflict");
+  const claim = { owner, key: `posted ${key}`, hash, session: null, answer: "null" };
+  const stored = await store.requests.keep(claim);
+  if (stored.status === "failed") return refused("store_busy");
+  return stored.row.hash === hash ? null : refused("webhook_conflict");
 }
 
-/** Read from the store, so that it is the same however often it came. */
+/** Read from the store, so that every repetition gets the same answer. */
 async function readOutcome(
   { store: { reads }, owner }: ReceivePostDeps,
   key: string,

@@ -2,23 +2,23 @@ import { type WebhookCommand, laneKey } from "@holdfast/protocol";
 import type { ChatAddressing } from "../../chat-addressing.ts";
 import type { ChatAccess } from "../../inbound/chat-access.ts";
 
-/** A program that may speak here, and where its answers go. */
+/** A program that may post messages here, and where its answers go. */
 export interface Webhook {
   readonly name: string;
-  /** The newest first: it is signed with all of them, and any of them is believed. */
+  /** Newest first. Posts are signed with all of them, and any of them verifies. */
   readonly secrets: readonly string[];
-  /** `null`: it hears no answers. */
+  /** `null`: it gets no answers. */
   readonly url: string | null;
-  /** Whether the address may be one that is not on the public internet. */
+  /** Whether the address may be on a private network. */
   readonly network: "public" | "private";
-  /** What its texts may be beside messages: what it passes on may be anybody's words, and begin with a slash. */
+  /** Commands it may use. Empty by default: a program may pass on anybody's words, and those may start with a slash. */
   readonly commands: readonly WebhookCommand[];
-  /** What these reach: the sessions that the very lane has begun, or all of the owner's. */
+  /** Which sessions its commands reach: those that its lane created, or all of the owner's. */
   readonly sessions: "own" | "all";
   readonly connectedBy: "configuration" | "page";
 }
 
-/** Those that there are at this moment. */
+/** The webhooks that exist at this moment. */
 export interface WebhookLookup {
   find(name: string): Webhook | null;
   list(): readonly Webhook[];
@@ -26,7 +26,7 @@ export interface WebhookLookup {
 
 const lanePattern = /^webhook:([a-z0-9-]+:[A-Za-z0-9._-]+)$/;
 
-/** The chat of a webhook's message: its hook, and the conversation that it named there. */
+/** The chat of a webhook's message: the webhook's name and the conversation it named. */
 export function webhookChat(hook: string, conversation: string): string {
   return `${hook}:${conversation}`;
 }
@@ -39,7 +39,7 @@ export function parseWebhookChat(chat: string): {
   return { hook, conversation };
 }
 
-/** P11: in whichever conversation it is said, what has the id of another message of its hook is that message. */
+/** P11: an id identifies one message of a webhook, whatever conversation it names. */
 export function webhookInboundKey(hook: string, id: string): string {
   return `webhook:${hook}:${id}`;
 }
@@ -50,15 +50,15 @@ export const webhookAddressing: ChatAddressing = {
     const [, chat] = lanePattern.exec(lane) ?? [];
     return chat === undefined ? null : { chat, thread: null, kind: "group" };
   },
-  inboundKeyOf: ({ address: place, messageId: message }) =>
-    webhookInboundKey(parseWebhookChat(place.chat).hook, message),
-  clientIdOf: ({ address: place, messageId: message }) =>
-    webhookInboundKey(parseWebhookChat(place.chat).hook, message),
-  // Whoever knows the secret speaks for all who are behind it.
+  inboundKeyOf: ({ address, messageId }) =>
+    webhookInboundKey(parseWebhookChat(address.chat).hook, messageId),
+  clientIdOf: ({ address, messageId }) =>
+    webhookInboundKey(parseWebhookChat(address.chat).hook, messageId),
+  // Whoever knows the secret speaks for everybody behind the webhook.
   senderOf: () => null,
 };
 
-/** Whoever has signed may speak, and nobody else comes as far as here: there is nobody to pair. */
+/** A valid signature is all the access control there is: nobody has to be paired. */
 export function webhookAccess(hooks: WebhookLookup): ChatAccess {
   return {
     isAllowed: async () => true,
