@@ -144,7 +144,7 @@ export async function createAgentRuntime(
     log,
     ids,
     clock: systemClock,
-    poke: (...session) => runner.notify(...session),
+    notify: (...session) => runner.notify(...session),
     depth: config.delegateDepth.value,
     children: config.delegateChildren.value,
   });

@@ -1,21 +1,21 @@
 import { mkdir, open, readFile, rename, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The whole text or what was there before, also after a power cut. */
+/** Leaves the whole text or the previous one, even after a power cut. */
 export async function writeFileAtomically(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const fresh = `${file}.new`;
-  const handle = await open(fresh, "w", 0o600);
+  const temporary = `${file}.new`;
+  const handle = await open(temporary, "w", 0o600);
   try {
     await handle.writeFile(text, "utf8");
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(fresh, file);
+  await rename(temporary, file);
 }
 
-/** Empty when there is no such file. */
+/** Empty if there is no such file. */
 export async function readTextOrEmpty(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
@@ -25,10 +25,10 @@ export async function readTextOrEmpty(file: string): Promise<string> {
   }
 }
 
-/** Longer than any of this takes: whoever made a lock that is older is gone. */
-const staleMs = 30_000;
+/** Longer than any locked work takes: an older lock was left by a process that died. */
+const staleLockMs = 30_000;
 
-/** One process at a time for a file that several write. `busy`: another has it, and it is to be tried again. */
+/** Runs `work` under a lock shared by processes. `busy`: another process holds it; try again. */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T | "busy"> {
   const lock = `${file}.lock`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -47,8 +47,8 @@ async function acquireLock(lock: string): Promise<boolean> {
       return true;
     } catch {
       if (isLast) return false;
-      const made = await stat(lock).catch(() => null);
-      if (made !== null && Date.now() - made.mtimeMs < staleMs) return false;
+      const lockStat = await stat(lock).catch(() => null);
+      if (lockStat !== null && Date.now() - lockStat.mtimeMs < staleLockMs) return false;
       await rmdir(lock).catch(() => undefined);
     }
   }

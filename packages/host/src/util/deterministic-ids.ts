@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { idFromBytes, type IdSource } from "@holdfast/protocol";
 
 /**
- * Ids that follow from a request. Sent again, it names the same events, and the store answers as the first time: so what was
- * done is not done twice, also when the host died before it could keep its answer.
+ * Ids derived from a request. A repeated request produces the same event ids, which the store recognises, so
+ * nothing is done twice even if the host died before it could save its answer.
  */
 export function deterministicIds(request: string): IdSource {
-  let made = 0;
+  let count = 0;
   return {
     make(kind) {
-      made += 1;
-      const digest = createHash("sha256").update(`${kind} ${made} ${request}`).digest();
+      count += 1;
+      const digest = createHash("sha256").update(`${kind} ${count} ${request}`).digest();
       return idFromBytes(kind, digest);
     },
   };

@@ -4,18 +4,18 @@ export interface Excerpt {
   text(): string;
 }
 
-export function createExcerpt(keep: number): Excerpt {
-  const half = Math.max(1, Math.floor(keep / 2));
+export function createExcerpt(maxLength: number): Excerpt {
+  const half = Math.max(1, Math.floor(maxLength / 2));
   let head = "";
   let tail: string[] = [];
   let tailLength = 0;
-  let left = 0;
+  let droppedLength = 0;
 
-  /** Pieces are joined now and then rather than with each one: adding stays cheap, however small they are. */
+  /** Joins the tail only now and then, so that adding stays cheap however small the chunks are. */
   function trimTail(): void {
     if (tailLength <= 2 * half) return;
     const joined = tail.join("");
-    left += joined.length - half;
+    droppedLength += joined.length - half;
     tail = [joined.slice(-half)];
     tailLength = half;
   }
@@ -32,7 +32,7 @@ export function createExcerpt(keep: number): Excerpt {
     },
     text() {
       const end = tail.join("");
-      const dropped = left + Math.max(0, end.length - half);
+      const dropped = droppedLength + Math.max(0, end.length - half);
       if (dropped === 0) return (head + end).toWellFormed();
       return `${head}\n[${dropped} characters are left out here]\n${end.slice(-half)}`.toWellFormed();
     },

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 
-/** Whether text names addresses: `10.0.0.1`, or a network like `10.0.0.0/8`. */
+/** Whether text is an address like `10.0.0.1`, or a network like `10.0.0.0/8`. */
 export function isNetwork(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");
   const family = isIP(address);
@@ -26,12 +26,12 @@ export function isInNetworks(list: BlockList, address: string): boolean {
   return family !== 0 && list.check(address, family === 6 ? "ipv6" : "ipv4");
 }
 
-/** Whether a name or an address means this machine, and nothing else. */
+/** Whether a name or address means this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** One who has an IPv6 network has 2^64 addresses, and counts once. */
+/** The key for rate limits: an IPv6 client owns 2^64 addresses, so its /64 counts as one. */
 export function clientNetwork(address: string): string {
   const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
   if (!bare.includes(":") || !isIPv6(bare)) return bare;

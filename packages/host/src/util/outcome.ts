@@ -1,4 +1,4 @@
-/** What keeps a command from its work, said in one sentence that a person can act on. */
+/** Why a command cannot do its work, in one sentence that a person can act on. */
 export interface Failure {
   readonly code:
     | "config.invalid"
@@ -18,8 +18,8 @@ export function done<T>(value: T): Outcome<T> {
   return { ok: true, value };
 }
 
-export function failed(code: Failure["code"], sentence: string): Outcome<never> {
-  return { ok: false, failure: { code, message: sentence } };
+export function failed(code: Failure["code"], message: string): Outcome<never> {
+  return { ok: false, failure: { code, message } };
 }
 
 /** The stable name of a system error (`EACCES`, `ENOENT` …), which says more than its message. */

@@ -2,17 +2,17 @@ import { spawn } from "node:child_process";
 import { createExcerpt } from "./excerpt.ts";
 
 export interface Command {
-  /** The program and its arguments, as they are: no shell looks at them. */
+  /** The program and its arguments, passed as they are, without a shell. */
   readonly argv: readonly [string, ...string[]];
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
-  /** How long a process that was told to end may take before it is killed. */
+  /** How long a process may take to end after SIGTERM before it is killed. */
   readonly graceMs?: number;
-  /** How much of the output is kept, in characters: its beginning and its end. */
+  /** How much of the output to keep, in characters: its beginning and its end. */
   readonly keep?: number;
   readonly signal: AbortSignal;
-  /** The leader of its process group, as soon as there is one. */
+  /** Called with the leader of the process group once it exists. */
   readonly onStart?: (pid: number) => void;
   /** Standard output and standard error as they come. */
   readonly onOutput?: (text: string) => void;
@@ -21,19 +21,19 @@ export interface Command {
 export type CommandEnd = { readonly output: string } & (
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "killed"; readonly signal: NodeJS.Signals }
-  /** By us. */
+  /** Stopped by us. */
   | { readonly kind: "stopped"; readonly why: "cancelled" | "time" }
   | { readonly kind: "not_started"; readonly code: string }
 );
 
 const defaultGraceMs = 2_000;
 const defaultKeep = 10 * 1024 * 1024;
-/** How long a process outside of the group may hold the output open after the command is gone. */
+/** How long a process outside the group may hold the output open after the command has exited. */
 const lingerMs = 500;
 
 /**
- * Runs a program in a process group of its own. When it ends, or is told to, the whole group ends with it: SIGTERM, and
- * SIGKILL for what is still there after the grace. It always resolves, with what it has seen of the output.
+ * Runs a program in a process group of its own. When it ends or is stopped, the whole group ends with it: SIGTERM,
+ * then SIGKILL after the grace period. Always resolves, with the output so far.
  */
 export function runCommand(command: Command): Promise<CommandEnd> {
   const { argv, folder, environment, timeLimitMs, signal, onOutput } = command;
@@ -48,8 +48,9 @@ export function runCommand(command: Command): Promise<CommandEnd> {
     detached: true,
   });
 
-  function take(stream: NodeJS.ReadableStream): void {
-    // Bytes that are no text become replacement characters; one that is cut between two reads does not.
+  function readStream(stream: NodeJS.ReadableStream): void {
+    // A streaming decoder: invalid bytes become replacement characters, but one split across two reads stays
+    // whole.
     const decoder = new TextDecoder();
     const add = (text: string): void => {
       if (text === "") return;
@@ -63,7 +64,7 @@ export function runCommand(command: Command): Promise<CommandEnd> {
   return new Promise((resolve) => {
     let stopped: "cancelled" | "time" | undefined;
     const timers = new Set<NodeJS.Timeout>();
-    const after = (ms: number, act: () => void) => void timers.add(setTimeout(act, ms));
+    const after = (ms: number, action: () => void) => void timers.add(setTimeout(action, ms));
     const stop = (why: "cancelled" | "time"): void => {
       if (stopped !== undefined) return;
       stopped = why;
@@ -87,13 +88,13 @@ export function runCommand(command: Command): Promise<CommandEnd> {
     child.once("error", (error: NodeJS.ErrnoException) =>
       finish({ kind: "not_started", code: error.code ?? "unknown" }),
     );
-    // One that could not be started may have no output at all, as where this process has no more files to open.
+    // A command that could not be started may have no streams, for example when file handles run out.
     if (child.pid === undefined) return;
     command.onStart?.(child.pid);
-    take(child.stdout);
-    take(child.stderr);
+    readStream(child.stdout);
+    readStream(child.stderr);
     child.once("exit", () => {
-      // What it started in its group goes with it, and lets go of the output.
+      // Whatever it started in its group ends too, and releases the output.
       signalGroup(child.pid, "SIGKILL");
       after(lingerMs, () => {
         child.stdout.destroy();
@@ -120,7 +121,7 @@ function signalGroup(leader: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** What a command may know of the host's environment. Everything else stays here, and the secrets with it. */
+/** The variables that a command may see. Everything else, including secrets, is withheld. */
 const allowedVariables: readonly RegExp[] = [
   /^(PATH|HOME|USER|LOGNAME|SHELL|TZ|TMPDIR|LANG|LANGUAGE)$/,
   /^LC_[A-Z]+$/,

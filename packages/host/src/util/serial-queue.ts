@@ -1,4 +1,4 @@
-/** Does one thing after the other, in the order in which they were asked for; one that fails holds up nobody. */
+/** Runs tasks one after the other, in order; a task that fails does not block the next. */
 export function serialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -6,11 +6,11 @@ const secret = "a-secret-that-both-sides-know";
 const now = 1_800_000_000_000;
 const body = new TextEncoder().encode('{"text":"Hello"}');
 
-/** As it comes in: signed with these at this time, and then changed. */
+/** Verifies a request signed with these secrets at this time, and then modified. */
 function verify(
   { secrets = [secret], id = "msg-1", at = now } = {},
   changed: Partial<Parameters<typeof verifySigned>[0]> = {},
-  known: readonly string[] = [secret],
+  accepted: readonly string[] = [secret],
 ) {
   const headers = signedHeaders(secrets, id, Math.floor(at / 1_000), body);
   const sent = {
@@ -20,23 +20,23 @@ function verify(
     body,
     ...changed,
   };
-  return verifySigned(sent, known, now).status;
+  return verifySigned(sent, accepted, now).status;
 }
 
-test("what is signed with the secret is believed, also under a key in base64", () => {
+test("a request signed with the secret is accepted, also with a base64 key", () => {
   expect(verify()).toBe("signed");
   const key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   expect(verify({ secrets: [key] }, {}, [key])).toBe("signed");
 });
 
-test("a signature is the one that the specification's own example has", () => {
+test("the signature matches the specification's example", () => {
   const key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const example = new TextEncoder().encode('{"test": 2432232314}');
   const headers = signedHeaders([key], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, example);
   expect(headers["webhook-signature"]).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 });
 
-test("while a secret is changed, the old and the new one count on both sides, and then the old one does not", () => {
+test("during a rotation both secrets are accepted on both sides, and afterwards only the new one", () => {
   const [old, fresh] = [secret, "another-secret-that-both-know"];
   expect(verify({ secrets: [old] }, {}, [fresh, old])).toBe("signed");
   expect(verify({ secrets: [fresh, old] }, {}, [old])).toBe("signed");
@@ -53,15 +53,15 @@ test.each([
   ["a signature of nothing", { signature: "v1," }],
   ["a signature of another version", { signature: "v1a,AAAA" }],
   ["a signature that is cut", { signature: "v1,bm90IHdob2xl" }],
-])("[safety] %s is not believed", (_, changed) => {
+])("[safety] %s is rejected", (_, changed) => {
   expect(verify({}, changed)).toBe("unsigned");
 });
 
-test("[safety] an id that could be read as another's id and time is not believed, however it is signed", () => {
+test("[safety] an id that makes the signed text ambiguous is rejected, however it is signed", () => {
   expect(verify({ id: "msg.1" })).toBe("unsigned");
 });
 
-test("[safety] where there is no secret nothing is believed", () => {
+test("[safety] without a secret everything is rejected", () => {
   expect(verify({ secrets: [""] }, {}, [])).toBe("unsigned");
   expect(verify({ secrets: ["nobody-has-this-secret-and-nobody-will"] }, {}, [])).toBe("unsigned");
 });
@@ -71,6 +71,6 @@ test.each([
   ["in five minutes", "signed", 300_000],
   ["longer ago", "stale", -301_000],
   ["later", "stale", 301_000],
-])("[safety] what was signed %s is %s", (_, status, offset) => {
+])("[safety] a request signed %s is %s", (_, status, offset) => {
   expect(verify({ at: now + offset })).toBe(status);
 });

@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The headers of Standard Webhooks: signed are the id, the time and the body, so that none of them can be another's. */
+/**
+ * The headers of Standard Webhooks. The signature covers the id, the time and the body, so that none of them can
+ * be replaced.
+ */
 export function signedHeaders(
   secrets: readonly string[],
   id: string,
@@ -35,7 +38,7 @@ export interface SignedRequest {
   readonly id: string | undefined;
   readonly timestamp: string | undefined;
   readonly signature: string | undefined;
-  /** As it came: nothing is parsed before this is known to be signed. */
+  /** The raw bytes: nothing is parsed before the signature is verified. */
   readonly body: Uint8Array;
 }
 
@@ -46,31 +49,32 @@ export type VerifyResult =
 const toleranceMs = 5 * 60_000;
 const maxSignatures = 10;
 const maxHeaderLength = 2_000;
-// Without a dot: what is signed could otherwise be read in two ways.
+// No dots: the signed text would otherwise be ambiguous.
 const idPattern = /^[A-Za-z0-9_:-]{1,80}$/;
 const timestampPattern = /^\d{1,12}$/;
-/** Compared with what nobody can have signed, so that a name without a secret takes as long as one with. */
+/** Used when there is no secret, so that an unknown name takes as long to reject as a known one. */
 const placeholderSecret = "nobody-has-this-secret-and-nobody-will";
 
-/** Whether a request was signed with one of the secrets. That it is old is told only to those who know one. */
+/** Whether a request was signed with one of the secrets. Staleness is reported only to senders who know a secret. */
 export function verifySigned(
   { id = "", timestamp = "", signature = "", body }: SignedRequest,
   secrets: readonly string[],
   now: number,
 ): VerifyResult {
-  const isFormed = idPattern.test(id) && timestampPattern.test(timestamp);
-  const known = secrets.length > 0 ? secrets : [placeholderSecret];
-  const expected = known.map((secret) => signatureDigest(secret, id, timestamp, body));
-  const given = signature.slice(0, maxHeaderLength).split(" ").slice(0, maxSignatures);
-  let hits = 0;
-  for (const each of given.map(parseSignature))
-    for (const digest of expected) if (each !== null && timingSafeEqual(each, digest)) hits += 1;
-  if (!isFormed || hits === 0 || secrets.length === 0) return { status: "unsigned" };
+  const isWellFormed = idPattern.test(id) && timestampPattern.test(timestamp);
+  const candidates = secrets.length > 0 ? secrets : [placeholderSecret];
+  const expected = candidates.map((secret) => signatureDigest(secret, id, timestamp, body));
+  const signatures = signature.slice(0, maxHeaderLength).split(" ").slice(0, maxSignatures);
+  let matches = 0;
+  for (const candidate of signatures.map(parseSignature))
+    for (const digest of expected)
+      if (candidate !== null && timingSafeEqual(candidate, digest)) matches += 1;
+  if (!isWellFormed || matches === 0 || secrets.length === 0) return { status: "unsigned" };
   const age = now - Number(timestamp) * 1_000;
   return Math.abs(age) > toleranceMs ? { status: "stale" } : { status: "signed", id };
 }
 
-/** Of another version, or of another length: none of ours. */
+/** `null`: another version or length. */
 function parseSignature(signature: string): Buffer | null {
   const [, text] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(signature) ?? [];
   return text === undefined ? null : Buffer.from(text, "base64");

@@ -94,7 +94,7 @@ export async function untilReported(
   id: ProcessId,
 ) {
   for (;;) {
-    await watch.look();
+    await watch.checkAll();
     const found = await desk.store.find(owner, null, id);
     if (found?.process.told != null) return found.process;
     await systemClock.sleep(20);

@@ -22,7 +22,7 @@ import { createToolset } from "../../agent/toolset.ts";
 import { openMemoryProviders } from "../../agent/memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
 
-/** A host whose runs may cost a dollar. */
+/** A host that limits each run to one dollar. */
 async function openHost(store: Store, script: Script) {
   const home = mkdtempSync(join(tmpdir(), "holdfast-spend-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
@@ -33,26 +33,35 @@ async function openHost(store: Store, script: Script) {
     throw bug;
   };
   const memories = await openMemoryProviders(home, { choice: "off" });
-  const hands = createToolset(config.value, store);
+  const toolset = createToolset(config.value, store);
   const model = scriptedModel(script);
   const { value } = config;
-  const talk = await createAgentRuntime(value, store, modelsOf(model), memories, hands, report);
-  onTestFinished(() => talk.runner.stop());
-  return { ...talk, model };
+  const runtime = await createAgentRuntime(
+    value,
+    store,
+    modelsOf(model),
+    memories,
+    toolset,
+    report,
+  );
+  onTestFinished(() => runtime.runner.stop());
+  return { ...runtime, model };
 }
 
-const of = (cents: number) => uses({ costMicros: cents * 10_000 });
-const isChilds = (request: { readonly messages: unknown }) =>
+const costs = (cents: number) => uses({ costMicros: cents * 10_000 });
+const isFromChild = (request: { readonly messages: unknown }) =>
   JSON.stringify(request.messages).includes("a task from another agent");
 
-/** The person's run hands a task on; the child goes on for as long as it is let. */
+/** The person's run delegates a task, and the child continues for as long as it may. */
 const endless = (request: { readonly messages: unknown }) =>
-  isChilds(request) ? [calls("todo"), of(40)] : [calls("delegate", { task: "Go on" }), of(40)];
+  isFromChild(request)
+    ? [calls("todo"), costs(40)]
+    : [calls("delegate", { task: "Go on" }), costs(40)];
 
 async function say({ log, runner }: Awaited<ReturnType<typeof openHost>>, store: Store) {
   const { owner, session } = await openTestSession(store);
-  const said = { owner, session, clientId: "one", text: "Begin" };
-  const admitted = await admitMessage(log, ids, said);
+  const message = { owner, session, clientId: "one", text: "Begin" };
+  const admitted = await admitMessage(log, ids, message);
   if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
   runner.notify(owner, session);
   const run = () => store.reads.run(owner, admitted.runId);
@@ -64,49 +73,49 @@ async function say({ log, runner }: Awaited<ReturnType<typeof openHost>>, store:
   return { owner, run, endedAt, child };
 }
 
-const patience = { timeout: 20_000 };
+const pollOptions = { timeout: 20_000 };
 
-test("what a child spends counts for the run that it works for: the child ends, and then the run", async () => {
+test("a child's spending counts towards its parent run: the child ends first, then the run", async () => {
   const store = createReferenceStore();
   const host = await openHost(store, endless);
   const { run, endedAt, child } = await say(host, store);
-  await expect.poll(endedAt, patience).not.toBeNull();
+  await expect.poll(endedAt, pollOptions).not.toBeNull();
   expect(await run()).toMatchObject({ state: "limit", cause: "spend" });
   expect(await child()).toMatchObject({ lastState: "limit" });
-  // 40 of the run's own and twice 40 of the child: neither of them has spent a dollar by itself.
-  expect(host.model.requests.map(isChilds)).toEqual([false, true, true]);
+  // 40 cents of the run's own and twice 40 of the child's: neither spent a dollar alone.
+  expect(host.model.requests.map(isFromChild)).toEqual([false, true, true]);
 });
 
-test("the sum is the same for whoever takes over after a crash", async () => {
+test("the spending total is the same for a host that takes over after a crash", async () => {
   const store = createReferenceStore();
   const never = new Promise(() => {});
-  const first = await openHost(store, (request, before) =>
-    before === 2 ? gate(never) : endless(request),
+  const first = await openHost(store, (request, count) =>
+    count === 2 ? gate(never) : endless(request),
   );
   const { run, endedAt, child } = await say(first, store);
-  await expect.poll(() => first.model.requests.length, patience).toBe(3);
+  await expect.poll(() => first.model.requests.length, pollOptions).toBe(3);
   await first.runner.stop();
   const second = await openHost(store, endless);
   second.runner.start();
-  await expect.poll(endedAt, patience).not.toBeNull();
+  await expect.poll(endedAt, pollOptions).not.toBeNull();
   expect(await run()).toMatchObject({ state: "limit", cause: "spend" });
   expect(await child()).toMatchObject({ lastState: "limit" });
-  expect(second.model.requests.map(isChilds)).toEqual([true]);
+  expect(second.model.requests.map(isFromChild)).toEqual([true]);
 });
 
-test("what a person says in a child's session afterwards is a run of its own", async () => {
+test("a person's later message in a child's session is a run of its own", async () => {
   const store = createReferenceStore();
   const host = await openHost(store, (request) => {
-    if (JSON.stringify(request.messages).includes("Thank you")) return [says("Well."), of(40)];
+    if (JSON.stringify(request.messages).includes("Thank you")) return [says("Well."), costs(40)];
     return endless(request);
   });
   const { owner, endedAt, child } = await say(host, store);
-  await expect.poll(endedAt, patience).not.toBeNull();
+  await expect.poll(endedAt, pollOptions).not.toBeNull();
   const { id: session } = (await child())!;
-  const said = { owner, session, clientId: "two", text: "Thank you" };
-  const admitted = await admitMessage(host.log, ids, said);
-  const own = "runId" in admitted ? admitted.runId : (undefined as never);
+  const message = { owner, session, clientId: "two", text: "Thank you" };
+  const admitted = await admitMessage(host.log, ids, message);
+  const runId = "runId" in admitted ? admitted.runId : (undefined as never);
   host.runner.notify(owner, session);
-  const state = async () => (await store.reads.run(owner, own))?.state;
-  await expect.poll(state, patience).toBe("completed");
+  const state = async () => (await store.reads.run(owner, runId))?.state;
+  await expect.poll(state, pollOptions).toBe("completed");
 });

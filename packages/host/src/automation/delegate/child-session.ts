@@ -17,7 +17,7 @@ import {
 } from "@holdfast/protocol";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 
-/** The call that gives a task. Everything about its child follows from it. */
+/** The tool call that delegates a task. Everything about its child derives from it. */
 export type ParentCall = Pick<ToolCall, "owner" | "session" | "runId" | "callId">;
 
 export interface Child {
@@ -34,7 +34,7 @@ export interface Task {
 const lanePrefix = "delegate:";
 const tagPrefix = "child-of:";
 
-/** The children of a run: their lanes begin so. */
+/** Prefix of the lanes of one run's children. */
 export function childLanePrefixOf({
   session,
   runId,
@@ -42,14 +42,14 @@ export function childLanePrefixOf({
   return `${lanePrefix}${session}:${runId}:`;
 }
 
-/** Every child of every session has a lane that begins so. */
+/** Prefix of every child's lane. */
 export const childLanePrefix = lanePrefix;
 
-function childLaneOf(given: ParentCall): LaneKey {
-  return laneKey.parse(`${childLanePrefixOf(given)}${given.callId}`);
+function childLaneOf(call: ParentCall): LaneKey {
+  return laneKey.parse(`${childLanePrefixOf(call)}${call.callId}`);
 }
 
-/** What is said there is another agent's word, and no person's. */
+/** Input in such a lane comes from another agent, not from a person. */
 export function isChildLane(lane: string | null): boolean {
   return lane?.startsWith(lanePrefix) === true;
 }
@@ -62,7 +62,7 @@ export function hasChildTag({ tags }: { readonly tags: readonly string[] }): boo
   return tags.some((tag) => tag.startsWith(tagPrefix));
 }
 
-/** Whose child a session is. A branch of a child is a person's own. */
+/** The parent of a session, or `null`. A branch of a child belongs to the person who made it. */
 export async function parentOf(
   reads: Pick<Reads, "events">,
   owner: OwnerId,
@@ -75,39 +75,39 @@ export async function parentOf(
   return decoded.event.data.parent ?? null;
 }
 
-/** P7: the same call names the same child, whoever asks and however often. */
-export function childOf(given: ParentCall): Child {
-  const ids = childIds(given);
-  return { owner: given.owner, session: ids.make("session"), runId: ids.make("run") };
+/** P7: the same call names the same child, on any host and however often. */
+export function childOf(call: ParentCall): Child {
+  const ids = childIds(call);
+  return { owner: call.owner, session: ids.make("session"), runId: ids.make("run") };
 }
 
-/** Each kind is counted by itself, so that the first session and the first run are always the child's. */
-function childIds(given: ParentCall): IdSource {
-  const counted = new Map<string, IdSource>();
-  const lane = childLaneOf(given);
+/** Counts each kind separately, so that the first session and first run id are always the child's. */
+function childIds(call: ParentCall): IdSource {
+  const sources = new Map<string, IdSource>();
+  const lane = childLaneOf(call);
   return {
     make(kind) {
-      const source = counted.get(kind) ?? deterministicIds(`${lane} ${kind}`);
-      counted.set(kind, source);
+      const source = sources.get(kind) ?? deterministicIds(`${lane} ${kind}`);
+      sources.set(kind, source);
       return source.make(kind);
     },
   };
 }
 
 /**
- * One commit makes the session, says whose it is and accepts its task. P3: all of its ids follow from the call, so that
- * whoever sends it again after a crash is answered as the first time. Throws where the store cannot be asked.
+ * Creates the session, links it to its parent and accepts its task in one commit. P3: all ids derive from the
+ * call, so a repetition after a crash gets the same answer. Throws when the store fails.
  */
 export async function admitChild(
   log: Log,
-  given: ParentCall,
+  call: ParentCall,
   task: Task,
   parent: ParentLink,
 ): Promise<string | null> {
-  const { owner, session: parentSession } = given;
-  const made = childIds(given);
-  const session = made.make("session");
-  const lane = childLaneOf(given);
+  const { owner, session: parentSession } = call;
+  const ids = childIds(call);
+  const session = ids.make("session");
+  const lane = childLaneOf(call);
   const row = await log.store.reads.session(owner, parentSession);
   if (row === null) return "There is no such session.";
   const created = {
@@ -119,10 +119,10 @@ export async function admitChild(
     tags: [childTag(parentSession)],
     parent,
   } as const;
-  const { events, refused } = await acceptInput(made, {
+  const { events, refused } = await acceptInput(ids, {
     owner,
     session,
-    clientId: given.callId,
+    clientId: call.callId,
     text: `[a task from another agent, in session ${parentSession}; your last answer is handed back to it]\n\n${task.text}`,
     lane,
   });
@@ -131,8 +131,8 @@ export async function admitChild(
     owner,
     session,
     events: [
-      newEvent(made.make("event"), "session.created", { ...created, tags: [...created.tags] }),
-      newEvent(made.make("event"), "lane.bound", { lane }),
+      newEvent(ids.make("event"), "session.created", { ...created, tags: [...created.tags] }),
+      newEvent(ids.make("event"), "lane.bound", { lane }),
       ...events,
     ],
   });
@@ -140,21 +140,21 @@ export async function admitChild(
   return result.status === "committed" ? null : result.message;
 }
 
-/** Where its parent works. */
-function workspaceOf(parent: SessionId, named: string | null): string {
-  return named ?? `session:${parent}`;
+/** The parent's workspace. */
+function workspaceOf(parent: SessionId, workspace: string | null): string {
+  return workspace ?? `session:${parent}`;
 }
 
-/** The call that the lane of a child names. */
+/** The call that a child's lane names. */
 export function parentCallFromLane(owner: OwnerId, lane: LaneKey): ParentCall | null {
   const [session, run, call] = lane.slice(childLanePrefix.length).split(":");
-  const [of, by, named] = [
+  const [parentSession, parentRun, parentCall] = [
     sessionId.safeParse(session),
     runIdSchema.safeParse(run),
     callId.safeParse(call),
   ];
-  if (!of.success || !by.success || !named.success) return null;
-  return { owner, session: of.data, runId: by.data, callId: named.data };
+  if (!parentSession.success || !parentRun.success || !parentCall.success) return null;
+  return { owner, session: parentSession.data, runId: parentRun.data, callId: parentCall.data };
 }
 
 interface RunRef {
@@ -167,30 +167,30 @@ interface RunRef {
 const maxChildren = 100;
 
 /**
- * The runs that work for the same person's word: the one that a person has begun, its children, and theirs. All of it is read
- * from the store, so that it is the same in every process and after every crash.
+ * All runs that work on the same person's message: the run that a person started, its children, and theirs. Read
+ * from the store, so it is the same in every process and after every crash.
  */
 export async function delegationTree(
   reads: Pick<Reads, "events" | "lanes">,
   run: RunRef,
 ): Promise<readonly RunId[]> {
-  let eldest = run;
+  let root = run;
   for (;;) {
-    const given = await parentCallOf(reads, eldest);
-    if (given === null) return descendantsOf(reads, eldest);
-    eldest = given;
+    const parent = await parentCallOf(reads, root);
+    if (parent === null) return descendantsOf(reads, root);
+    root = parent;
   }
 }
 
-/** The call that a run was made by. What a person says in a child's session is a run of the person's own. */
+/** The call that started a run, or `null` if a person did: their message in a child's session is a run of their own. */
 async function parentCallOf(
   reads: Pick<Reads, "events">,
   { owner, session, runId }: RunRef,
 ): Promise<ParentCall | null> {
   const parent = await parentOf(reads, owner, session);
   if (parent === null) return null;
-  const given = { owner, session: parent.sessionId, runId: parent.runId, callId: parent.callId };
-  return childOf(given).runId === runId ? given : null;
+  const call = { owner, session: parent.sessionId, runId: parent.runId, callId: parent.callId };
+  return childOf(call).runId === runId ? call : null;
 }
 
 async function descendantsOf(reads: Pick<Reads, "lanes">, run: RunRef): Promise<readonly RunId[]> {
@@ -198,6 +198,6 @@ async function descendantsOf(reads: Pick<Reads, "lanes">, run: RunRef): Promise<
   const children = lanes
     .flatMap(({ lane }) => parentCallFromLane(run.owner, lane) ?? [])
     .map(childOf);
-  const below = await Promise.all(children.map((child) => descendantsOf(reads, child)));
-  return [run.runId, ...below.flat()];
+  const descendants = await Promise.all(children.map((child) => descendantsOf(reads, child)));
+  return [run.runId, ...descendants.flat()];
 }

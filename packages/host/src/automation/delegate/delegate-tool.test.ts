@@ -29,7 +29,7 @@ import { openModelRegistry } from "../../agent/models/registry.ts";
 import { createOrphanReaper } from "./orphan-reaper.ts";
 import { createDelegateTool } from "./delegate-tool.ts";
 
-/** Conversations of a host with the rehearsal model. */
+/** A host with the rehearsal model. */
 async function open(environment: Record<string, string> = {}) {
   const home = mkdtempSync(join(tmpdir(), "holdfast-delegate-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
@@ -42,25 +42,25 @@ async function open(environment: Record<string, string> = {}) {
   const store = createReferenceStore();
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "facts" });
-  const hands = createToolset(config.value, store);
-  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
-  onTestFinished(() => talk.runner.stop());
+  const toolset = createToolset(config.value, store);
+  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
+  onTestFinished(() => runtime.runner.stop());
   const { owner, session } = chat;
-  const { log } = talk;
+  const { log } = runtime;
 
   async function say(text: string) {
     const admitted = await admitMessage(log, ids, { owner, session, clientId: "one", text });
     if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-    talk.runner.notify(owner, session);
+    runtime.runner.notify(owner, session);
     return admitted.runId;
   }
 
-  /** Until the newest run of the session is as wanted. */
-  async function until(of: SessionId, isReached: (state: RunState) => boolean): Promise<void> {
-    for await (const item of log.tail(owner, of, 0 as Seq)) {
+  /** Waits until a run of the session reaches the wanted state. */
+  async function until(target: SessionId, isWanted: (state: RunState) => boolean): Promise<void> {
+    for await (const item of log.tail(owner, target, 0 as Seq)) {
       if (item.kind !== "events") continue;
       const states = item.events.filter(({ type }) => type === "run.state");
-      if (states.some(({ data }) => isReached(data["state"] as RunState))) return;
+      if (states.some(({ data }) => isWanted(data["state"] as RunState))) return;
     }
   }
 
@@ -75,27 +75,27 @@ async function open(environment: Record<string, string> = {}) {
       .filter(({ type }) => type === "message.tool")
       .flatMap(({ data }) => data["parts"] as { outcome: string; output: string }[]);
   };
-  return { ...talk, home, store, owner, session, chat, say, until, children, results };
+  return { ...runtime, home, store, owner, session, chat, say, until, children, results };
 }
 
 const ended = (state: RunState): boolean => terminalStates.has(state);
 const delegate = (task: string): string => `{tool:delegate ${JSON.stringify({ task })}}`;
 
-/** The child that the call made, as soon as it is there. */
+/** Waits for the child that the call creates. */
 async function untilChild(
   { log, store, owner }: Awaited<ReturnType<typeof open>>,
-  of: SessionId,
+  parent: SessionId,
 ): Promise<SessionId> {
-  for await (const item of log.tail(owner, of, 0 as Seq)) {
+  for await (const item of log.tail(owner, parent, 0 as Seq)) {
     if (item.kind !== "events") continue;
-    const lanes = await store.reads.lanes(owner, `delegate:${of}:`, 1);
+    const lanes = await store.reads.lanes(owner, `delegate:${parent}:`, 1);
     const [lane] = lanes;
     if (lane !== undefined) return lane.session;
   }
   throw new Error("The tail has ended.");
 }
 
-test("a task is answered by a child session that is linked to its call, off the list, and remembered by nobody", async () => {
+test("a task is answered by a child session linked to its call, which is unlisted and not remembered", async () => {
   const host = await open();
   const runId = await host.say(delegate("{words:3}"));
   await host.until(host.session, ended);
@@ -119,7 +119,7 @@ test("a task is answered by a child session that is linked to its call, off the 
   expect(marks).toEqual([]);
 });
 
-test("a child works where its parent does, and asks for itself: the parent's session says so, and the answer reaches it", async () => {
+test("a child uses its parent's workspace and asks for its own approvals, which the parent's session mentions", async () => {
   const host = await open();
   const command = ["sh", "-c", "pwd > here; cat here"];
   await host.say(delegate(`{tool:terminal ${JSON.stringify({ command })}}`));
@@ -147,7 +147,7 @@ async function noticeIn(
     if (item.kind === "events" && item.events.some(({ type }) => type === "notice.added")) return;
 }
 
-test("[P6] a cancel of the parent is one of its child", async () => {
+test("[P6] cancelling the parent cancels its child", async () => {
   const host = await open();
   const runId = await host.say(delegate("{stall:600}"));
   const child = await untilChild(host, host.session);
@@ -161,36 +161,33 @@ test("[P6] a cancel of the parent is one of its child", async () => {
 });
 
 test.each([
-  ["the last", "lookAtAll"],
-  ["those at work", "lookAtLive"],
-] as const)(
-  "[P6] a child whose parent ended without it is ended by whoever looks at %s",
-  async (_, look) => {
-    const host = await open();
-    const runId = await host.say(delegate("{stall:600}"));
-    const child = await untilChild(host, host.session);
-    await host.until(child, (state) => state === "running");
-    // As a host that dies: what was in its hands is left, and nothing is told to anybody.
-    await host.runner.stop();
-    await requestCancel(host.log, ids, host.owner, runId);
-    const keeper = createOrphanReaper({
-      log: host.log,
-      ids,
-      clock: { now: () => 0, sleep: async () => undefined },
-      owner: host.owner,
-      runner: { notify: () => undefined },
-      report: (bug) => {
-        throw bug;
-      },
-    });
-    await keeper[look]();
-    const row = await host.store.reads.session(host.owner, child);
-    const run = await host.store.reads.run(host.owner, row!.liveRun!);
-    expect(run?.cancelRequested).toBe(true);
-  },
-);
+  ["the full scan", "checkAll"],
+  ["the scan of live runs", "checkLive"],
+] as const)("[P6] a child whose parent ended without it is cancelled by %s", async (_, scan) => {
+  const host = await open();
+  const runId = await host.say(delegate("{stall:600}"));
+  const child = await untilChild(host, host.session);
+  await host.until(child, (state) => state === "running");
+  // Like a host that dies: its work stays unfinished, and nobody is told.
+  await host.runner.stop();
+  await requestCancel(host.log, ids, host.owner, runId);
+  const reaper = createOrphanReaper({
+    log: host.log,
+    ids,
+    clock: { now: () => 0, sleep: async () => undefined },
+    owner: host.owner,
+    runner: { notify: () => undefined },
+    report: (bug) => {
+      throw bug;
+    },
+  });
+  await reaper[scan]();
+  const row = await host.store.reads.session(host.owner, child);
+  const run = await host.store.reads.run(host.owner, row!.liveRun!);
+  expect(run?.cancelRequested).toBe(true);
+});
 
-test("tasks are handed on as deep as the settings say, and a run has as many children as they say", async () => {
+test("delegation is limited in depth, and a run in its number of children", async () => {
   const host = await open({ HOLDFAST_DELEGATE_DEPTH: "1", HOLDFAST_DELEGATE_CHILDREN: "1" });
   await host.say(`${delegate(delegate("{words:1}"))} ${delegate("{words:1}")}`);
   await host.until(host.session, ended);
@@ -201,15 +198,15 @@ test("tasks are handed on as deep as the settings say, and a run has as many chi
   expect(await host.children()).toHaveLength(1);
 });
 
-test("[P7] a store that is away for a moment is no word about a task: its answer is heard when the store is back", async () => {
+test("[P7] a store outage does not fail a task: its answer is read once the store is back", async () => {
   const host = await open();
   const { reads } = host.store;
   const readRun = reads.run.bind(reads);
   let failures = 0;
   Object.assign(reads, {
-    run: async (...of: Parameters<typeof readRun>) => {
-      const run = await readRun(...of);
-      // Only the one who waits for the child asks for a run of another session that has begun.
+    run: async (...args: Parameters<typeof readRun>) => {
+      const run = await readRun(...args);
+      // Only the delegate tool reads a completed run of another session.
       const isChild = run !== null && run.session !== host.session && run.state === "completed";
       if (!isChild || failures > 0) return run;
       failures += 1;
@@ -222,7 +219,7 @@ test("[P7] a store that is away for a moment is no word about a task: its answer
   expect((await host.results())[0]).toMatchObject({ outcome: "ok" });
 });
 
-test("a child that fails is a result that says why, with what it had said", async () => {
+test("a failed child is a result that says why, with its last answer", async () => {
   const host = await open();
   await host.say(delegate("{fail:401!}"));
   await host.until(host.session, ended);
@@ -233,24 +230,24 @@ test("a child that fails is a result that says why, with what it had said", asyn
   expect(result?.output).toContain(child!.id);
 });
 
-test("[P7] tasks of one step are worked on side by side, counted one by one, and the same call begun twice has one child", async () => {
+test("[P7] tasks of one step run in parallel and are counted one by one, and a repeated call has one child", async () => {
   const host = await open();
   const { log, owner, session, runner } = host;
   const tool = createDelegateTool({
     log,
     ids,
     clock: systemClock,
-    poke: (...of) => runner.notify(...of),
+    notify: (...args) => runner.notify(...args),
     depth: 1,
     children: 2,
   });
   const runId = ids.make("run");
-  const hands = { signal: new AbortController().signal, write: () => undefined };
-  const give = (callId: CallId) =>
-    tool.run({ owner, session, runId, callId, input: { task: "{words:2}" } }, hands);
+  const context = { signal: new AbortController().signal, write: () => undefined };
+  const delegateCall = (callId: CallId) =>
+    tool.run({ owner, session, runId, callId, input: { task: "{words:2}" } }, context);
   const [first, second, third] = [ids.make("call"), ids.make("call"), ids.make("call")];
-  const given = await Promise.all([first, first, second, third].map(give));
-  expect(given.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "failed"]);
-  expect(given[0]).toEqual(given[1]);
+  const results = await Promise.all([first, first, second, third].map(delegateCall));
+  expect(results.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "failed"]);
+  expect(results[0]).toEqual(results[1]);
   expect(await host.children()).toHaveLength(2);
 });

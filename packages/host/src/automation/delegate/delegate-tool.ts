@@ -30,8 +30,8 @@ import { defineTool, failed } from "../../agent/tools/define-tool.ts";
 const retryMs = 1_000;
 
 /**
- * P7: that the store is away is no word about a task, whose child works on elsewhere or is there already: it is asked again
- * until it answers or nobody waits any more. Whatever is done so may be done twice.
+ * P7: a store outage says nothing about a task, whose child may be running elsewhere. Retries until the store
+ * answers or the call is aborted, so `work` must be safe to repeat.
  */
 async function retryStoreFailures<T>(
   clock: Clock,
@@ -51,13 +51,13 @@ async function retryStoreFailures<T>(
 export interface WaitDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told of what waits for a person's word, perhaps more than once. */
+  /** Called for each open approval, possibly more than once. */
   readonly onAsked: (approval: ApprovalRow) => Promise<void>;
 }
 
 const relevantEvents: ReadonlySet<string> = new Set(["run.state", "approval.asked"]);
 
-/** Waits until the child's run has ended, in whichever process. `null`: it is gone, or nobody waits any more. */
+/** Waits until the child's run has ended, in whichever process. `null`: it is gone, or the call was aborted. */
 async function waitForChild(
   log: Log,
   child: Child,
@@ -66,19 +66,19 @@ async function waitForChild(
   const { owner, session, runId } = child;
   const { reads } = log.store;
 
-  async function look(): Promise<RunRow | "goes on" | null> {
+  async function readEnded(): Promise<RunRow | "running" | null> {
     const run = await reads.run(owner, runId);
     if (run === null || terminalStates.has(run.state)) return run;
-    if (run.state !== "waiting") return "goes on";
+    if (run.state !== "waiting") return "running";
     const { approvals } = await reads.approvals(owner, { session, limit: 20 });
     for (const approval of approvals) await onAsked(approval);
-    return "goes on";
+    return "running";
   }
 
-  /** A look that fails when nobody waits any more has seen nothing. */
-  async function lookAgain(): Promise<RunRow | "goes on" | null> {
+  /** A read that fails after the abort counts as not found. */
+  async function readEndedOrNull(): Promise<RunRow | "running" | null> {
     try {
-      return await retryStoreFailures(clock, signal, look);
+      return await retryStoreFailures(clock, signal, readEnded);
     } catch (error) {
       if (error instanceof StoreFailure) return null;
       throw error;
@@ -93,8 +93,8 @@ async function waitForChild(
       if (item.kind === "status") continue;
       if (item.kind === "events" && !item.events.some(({ type }) => relevantEvents.has(type)))
         continue;
-      const run = await lookAgain();
-      if (run !== "goes on") return run;
+      const run = await readEndedOrNull();
+      if (run !== "running") return run;
     }
   }
   return null;
@@ -103,16 +103,16 @@ async function waitForChild(
 const maxAnswerLength = 30_000;
 const entriesRead = 50;
 
-/** The last words of the run that are an answer, and the last notice where it has failed. */
+/** The run's last answer, and its last notice, which says why it failed. */
 async function readFinalAnswer(
   log: Log,
   { owner, session, runId }: Child,
 ): Promise<{ readonly answer: string; readonly notice: string }> {
   const page = await log.store.reads.entries(owner, session, { limit: entriesRead });
-  const own = (page?.entries ?? []).filter((entry) => entry.runId === runId);
+  const runEntries = (page?.entries ?? []).filter((entry) => entry.runId === runId);
   let answer = "";
   let notice = "";
-  for (const entry of own) {
+  for (const entry of runEntries) {
     const decoded = decodeEvent(entry);
     if (decoded.kind !== "known") continue;
     const { event } = decoded;
@@ -128,17 +128,17 @@ export interface DelegateDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly poke: Runner["notify"];
-  /** How deep tasks may be handed on: 1 is a session's own children. */
+  readonly notify: Runner["notify"];
+  /** Maximum nesting depth: 1 allows a session its own children only. */
   readonly depth: number;
-  /** How many children one run may have. */
+  /** Maximum number of children per run. */
   readonly children: number;
 }
 
 const defaultMinutes = 30;
-/** Less than a run may take, so that its parent gets to read the answer. */
+/** Less than a run may take, so that the parent has time to read the answer. */
 const maxMinutes = 50;
-/** Each holds the place of a run in this process, and its child needs one too. */
+/** Each waiting call occupies a run slot in this process, and its child needs one too. */
 const maxWaiting = 200;
 const minuteMs = 60_000;
 
@@ -158,16 +158,16 @@ const input = z.strictObject({
 });
 
 /**
- * Gives a task to a child: a session of its own, with a run of its own. The call waits for the run's end; what the two
- * have to do with each other stands in the store, so that whoever begins the call again finds the child where it is.
+ * Delegates a task to a child: a session with a run of its own. The call waits for the run's end. The link between
+ * the two is stored, so a repeated call finds the same child.
  */
-export function createDelegateTool(parts: DelegateDeps): Tool {
-  const { log, clock, depth } = parts;
-  const admitOneByOne = serialQueue();
+export function createDelegateTool(deps: DelegateDeps): Tool {
+  const { log, clock, depth } = deps;
+  const admissionQueue = serialQueue();
   let waiting = 0;
 
-  /** `null`: it is there. Otherwise why it cannot be, in words. */
-  async function admit(call: ToolCall, words: string, title?: string): Promise<string | null> {
+  /** `null`: the child exists. Otherwise the reason for refusing. */
+  async function admit(call: ToolCall, text: string, title?: string): Promise<string | null> {
     const { owner, session, runId, callId } = call;
     const { reads } = log.store;
     if ((await reads.run(owner, childOf(call).runId)) !== null) return null;
@@ -175,34 +175,40 @@ export function createDelegateTool(parts: DelegateDeps): Tool {
     const above = parent === null ? [] : [parent.sessionId, ...(parent.above ?? [])];
     if (above.length >= depth)
       return `Tasks are handed on ${depth} deep at most: do this one here.`;
-    const others = await reads.lanes(owner, childLanePrefixOf(call), parts.children);
-    if (others.length >= parts.children)
-      return `A run may have ${parts.children} children, and this one has had them: do this one here.`;
+    const others = await reads.lanes(owner, childLanePrefixOf(call), deps.children);
+    if (others.length >= deps.children)
+      return `A run may have ${deps.children} children, and this one has had them: do this one here.`;
     const link: ParentLink = { sessionId: session, runId, callId, above };
-    return admitChild(log, call, { text: words, title }, link);
+    return admitChild(log, call, { text, title }, link);
   }
 
-  async function follow(call: ToolCall, hands: ToolContext, ms: number): Promise<ToolResult> {
+  async function follow(
+    call: ToolCall,
+    context: ToolContext,
+    timeoutMs: number,
+  ): Promise<ToolResult> {
     const child = childOf(call);
-    const over = new AbortController();
+    const timedOut = new AbortController();
     const finished = new AbortController();
-    void clock.sleep(ms, AbortSignal.any([finished.signal, hands.signal])).then(() => over.abort());
-    const signal = AbortSignal.any([hands.signal, over.signal]);
-    const asked = new Set<string>();
+    void clock
+      .sleep(timeoutMs, AbortSignal.any([finished.signal, context.signal]))
+      .then(() => timedOut.abort());
+    const signal = AbortSignal.any([context.signal, timedOut.signal]);
+    const notifiedApprovals = new Set<string>();
     const onAsked = async (approval: ApprovalRow): Promise<void> => {
-      if (asked.has(approval.id)) return;
+      if (notifiedApprovals.has(approval.id)) return;
       await addWaitingNotices(log, call, child, approval);
-      asked.add(approval.id);
-      hands.write(`\nIt waits for a person's word: ${approval.tool}.\n`);
+      notifiedApprovals.add(approval.id);
+      context.write(`\nIt waits for a person's word: ${approval.tool}.\n`);
     };
-    hands.write(`Session ${child.session} has the task.\n`);
-    parts.poke(child.owner, child.session);
+    context.write(`Session ${child.session} has the task.\n`);
+    deps.notify(child.owner, child.session);
     try {
       const run = await waitForChild(log, child, { clock, signal, onAsked });
-      if (hands.signal.aborted) return await detachFromChild(parts, call, child);
-      return await retryStoreFailures(clock, hands.signal, () =>
-        over.signal.aborted && run === null
-          ? cancelOverdueChild(parts, child, ms)
+      if (context.signal.aborted) return await detachFromChild(deps, call, child);
+      return await retryStoreFailures(clock, context.signal, () =>
+        timedOut.signal.aborted && run === null
+          ? cancelOverdueChild(deps, child, timeoutMs)
           : resultOf(log, child, run),
       );
     } finally {
@@ -215,20 +221,20 @@ export function createDelegateTool(parts: DelegateDeps): Tool {
     description:
       "Gives a task to a child agent with the same tools and workspace, waits for it and answers with its last words. Several at once work side by side.",
     input,
-    // The call names its child: begun again, it finds the same one.
+    // The call determines its child: repeated, it finds the same one.
     replay: "safe",
     timeLimitMs: (maxMinutes + 1) * minuteMs,
     asks: "none",
-    async run({ task, title, minutes = defaultMinutes }, call, hands) {
+    async run({ task, title, minutes = defaultMinutes }, call, context) {
       if (waiting >= maxWaiting) return failed("Too many tasks are handed on here: do it here.");
       waiting += 1;
       try {
-        // Those of one step come at once, and each counts the ones before it.
-        const refused = await retryStoreFailures(clock, hands.signal, () =>
-          admitOneByOne(() => admit(call, task, title)),
+        // Calls of one step arrive together, and each has to count those before it.
+        const refused = await retryStoreFailures(clock, context.signal, () =>
+          admissionQueue(() => admit(call, task, title)),
         );
         if (refused !== null) return failed(refused);
-        return await follow(call, hands, minutes * minuteMs);
+        return await follow(call, context, minutes * minuteMs);
       } finally {
         waiting -= 1;
       }
@@ -236,7 +242,7 @@ export function createDelegateTool(parts: DelegateDeps): Tool {
   });
 }
 
-/** A notice in every session above: whoever looks at one of them sees that something waits, and where. */
+/** Adds a notice to every ancestor session, so that whoever looks at one sees that something waits, and where. */
 async function addWaitingNotices(
   log: Log,
   { owner, session, runId }: ToolCall,
@@ -245,50 +251,50 @@ async function addWaitingNotices(
 ): Promise<void> {
   const parent = await parentOf(log.store.reads, owner, session);
   const above = parent === null ? [] : [parent.sessionId, ...(parent.above ?? [])];
-  const what =
+  const request =
     details.kind === "question" ? "asks a question" : `asks for a person's word (${tool})`;
-  for (const each of [session, ...above]) {
-    const ids = deterministicIds(`child waits ${approvalId} ${each}`);
+  for (const target of [session, ...above]) {
+    const ids = deterministicIds(`child waits ${approvalId} ${target}`);
     const notice = {
       noticeId: ids.make("notice"),
       kind: "child_waiting",
-      text: `A task that was handed on ${what} in session ${child.session}. Answer it there or among the approvals.`,
+      text: `A task that was handed on ${request} in session ${child.session}. Answer it there or among the approvals.`,
       details: { sessionId: child.session, runId: child.runId, approvalId },
     };
-    const own = each === session ? runId : undefined;
-    const event = newEvent(ids.make("event"), "notice.added", notice, own);
-    // A session that takes no more is left out; the approval itself stands.
-    const result = await log.commit({ owner, session: each, events: [event] });
+    const noticeRunId = target === session ? runId : undefined;
+    const event = newEvent(ids.make("event"), "notice.added", notice, noticeRunId);
+    // A session that refuses the event is skipped; the approval itself stays.
+    const result = await log.commit({ owner, session: target, events: [event] });
     if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   }
 }
 
-/** A cancel of the parent is one of its children; a host that only lets go leaves them at work. */
+/** Cancelling the parent cancels its children; a host that merely stops leaves them running. */
 async function detachFromChild(
-  { log, ids, poke }: DelegateDeps,
+  { log, ids, notify }: DelegateDeps,
   { owner, runId }: ToolCall,
   child: Child,
 ): Promise<ToolResult> {
   const run = await log.store.reads.run(owner, runId);
   if (run === null || run.cancelRequested || terminalStates.has(run.state)) {
     await requestCancel(log, ids, owner, child.runId);
-    poke(owner, child.session);
+    notify(owner, child.session);
   }
   return { outcome: "cancelled", output: "", details: detailsOf(child) };
 }
 
 async function cancelOverdueChild(
-  { log, ids, poke }: DelegateDeps,
+  { log, ids, notify }: DelegateDeps,
   child: Child,
-  ms: number,
+  timeoutMs: number,
 ): Promise<ToolResult> {
   const cancel = await requestCancel(log, ids, child.owner, child.runId);
   if (cancel.status === "failed") throw new StoreFailure(cancel.code, cancel.message);
-  poke(child.owner, child.session);
+  notify(child.owner, child.session);
   const { answer } = await readFinalAnswer(log, child);
   return failedResult(
     child,
-    `It took longer than ${ms / minuteMs} minutes and was stopped.`,
+    `It took longer than ${timeoutMs / minuteMs} minutes and was stopped.`,
     answer,
   );
 }
@@ -300,15 +306,15 @@ async function resultOf(log: Log, child: Child, run: RunRow | null): Promise<Too
     const output = `${answer}\n\n[answered in session ${child.session}]`;
     return { outcome: "ok", output, details: detailsOf(child) };
   }
-  const why = run.cause === null ? "" : ` (${run.cause})`;
-  const more = notice === "" ? "" : ` ${notice}`;
-  return failedResult(child, `Its run ended as ${run.state}${why}.${more}`, answer);
+  const cause = run.cause === null ? "" : ` (${run.cause})`;
+  const noticeText = notice === "" ? "" : ` ${notice}`;
+  return failedResult(child, `Its run ended as ${run.state}${cause}.${noticeText}`, answer);
 }
 
-function failedResult(child: Child, words: string, answer: string): ToolResult {
-  const said = answer === "" ? "" : `\nIts last words were:\n${answer}`;
+function failedResult(child: Child, reason: string, answer: string): ToolResult {
+  const lastAnswer = answer === "" ? "" : `\nIts last words were:\n${answer}`;
   return {
-    ...failed(`${words} Its session is ${child.session}.${said}`),
+    ...failed(`${reason} Its session is ${child.session}.${lastAnswer}`),
     details: detailsOf(child),
   };
 }

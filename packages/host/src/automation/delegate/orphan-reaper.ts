@@ -21,40 +21,40 @@ export interface OrphanReaperDeps {
 }
 
 const defaultPollMs = 10_000;
-/** Those who rest cost nothing, and what is gone through for them grows with every child that there ever was. */
+/** Idle orphans cost nothing, and a full scan grows with every child there ever was. */
 const fullScanMs = 3_600_000;
 const maxChildrenPerScan = 200;
 
 /**
- * Ends children whose parent has ended without them: its host was killed between a cancel and theirs. P6: so a cancel
- * reaches them whatever dies.
+ * Cancels children whose parent ended without them, because its host was killed between cancelling it and them.
+ * P6: a cancel reaches them whatever dies.
  */
-export function createOrphanReaper(parts: OrphanReaperDeps) {
-  const { clock, log, owner } = parts;
-  const { reads, work: toDo } = log.store;
+export function createOrphanReaper(deps: OrphanReaperDeps) {
+  const { clock, log, owner } = deps;
+  const { reads, work } = log.store;
   const stopping = new AbortController();
   const { signal } = stopping;
   let working: Promise<void> = Promise.resolve();
 
-  /** The newest of all that there ever were. */
-  async function lookAtAll(): Promise<void> {
+  /** Checks the newest children, whatever their state. */
+  async function checkAll(): Promise<void> {
     for (const { lane } of await reads.lanes(owner, childLanePrefix, maxChildrenPerScan)) {
-      const given = parentCallFromLane(owner, lane);
+      const call = parentCallFromLane(owner, lane);
       if (signal.aborted) return;
-      if (given !== null) await cancelIfOrphaned(parts, given);
+      if (call !== null) await cancelIfOrphaned(deps, call);
     }
   }
 
-  /** P12: only those that are worked on, or wait for a person's word. */
-  async function lookAtLive(): Promise<void> {
+  /** P12: checks only children that are running or wait for an approval. */
+  async function checkLive(): Promise<void> {
     const { approvals } = await reads.approvals(owner, { limit: maxChildrenPerScan });
-    const live = (await toDo.live(maxChildrenPerScan)).filter((each) => each.owner === owner);
-    for (const session of new Set([...live, ...approvals].map((each) => each.session))) {
+    const live = (await work.live(maxChildrenPerScan)).filter((item) => item.owner === owner);
+    for (const session of new Set([...live, ...approvals].map((item) => item.session))) {
       if (signal.aborted) return;
       const row = await reads.session(owner, session);
       const parent = row !== null && hasChildTag(row) && (await parentOf(reads, owner, session));
       if (parent)
-        await cancelIfOrphaned(parts, {
+        await cancelIfOrphaned(deps, {
           owner,
           session: parent.sessionId,
           runId: parent.runId,
@@ -63,28 +63,28 @@ export function createOrphanReaper(parts: OrphanReaperDeps) {
     }
   }
 
-  async function work(): Promise<void> {
-    let allAt = clock.now();
+  async function loop(): Promise<void> {
+    let nextFullScanAt = clock.now();
     while (!signal.aborted) {
       try {
-        if (clock.now() >= allAt) {
-          await lookAtAll();
-          allAt = clock.now() + fullScanMs;
+        if (clock.now() >= nextFullScanAt) {
+          await checkAll();
+          nextFullScanAt = clock.now() + fullScanMs;
         }
-        await lookAtLive();
+        await checkLive();
       } catch (error) {
         if (!(error instanceof StoreFailure))
-          parts.report(error instanceof Error ? error : new Error(String(error)));
+          deps.report(error instanceof Error ? error : new Error(String(error)));
       }
-      await clock.sleep(parts.pollMs ?? defaultPollMs, signal);
+      await clock.sleep(deps.pollMs ?? defaultPollMs, signal);
     }
   }
 
   return {
-    lookAtAll,
-    lookAtLive,
+    checkAll,
+    checkLive,
     start(): void {
-      working = work();
+      working = loop();
     },
     async stop(): Promise<void> {
       stopping.abort();
@@ -95,13 +95,13 @@ export function createOrphanReaper(parts: OrphanReaperDeps) {
 
 async function cancelIfOrphaned(
   { log, ids, owner, runner }: OrphanReaperDeps,
-  given: ParentCall,
+  call: ParentCall,
 ): Promise<void> {
   const { reads } = log.store;
-  const child = childOf(given);
+  const child = childOf(call);
   const run = await reads.run(owner, child.runId);
   if (run === null || run.cancelRequested || terminalStates.has(run.state)) return;
-  const parent = await reads.run(owner, given.runId);
+  const parent = await reads.run(owner, call.runId);
   if (parent !== null && !parent.cancelRequested && !terminalStates.has(parent.state)) return;
   await requestCancel(log, ids, owner, child.runId);
   runner.notify(owner, child.session);

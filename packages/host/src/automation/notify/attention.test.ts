@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { AttentionFinder } from "./attention.ts";
 
-async function openBed() {
+async function openFinder() {
   const time = { now: 1_000_000 };
   const store = createReferenceStore({ clock: () => time.now });
   const chat = await openTestSession(store);
@@ -22,8 +22,8 @@ async function openBed() {
   return { time, chat, finder, find, run };
 }
 
-test("every end that needs a person is found, also behind one that does not, and only once", async () => {
-  const { time, finder, find, run } = await openBed();
+test("every run end that needs a person is found once, even behind one that doesn't", async () => {
+  const { time, finder, find, run } = await openFinder();
   for (const [state, cause] of [
     ["failed", undefined],
     ["interrupted", undefined],
@@ -42,8 +42,8 @@ test("every end that needs a person is found, also behind one that does not, and
   expect(await find(time.now + 1)).toEqual([]);
 });
 
-test("a run that is paused is found though it left the list as it was", async () => {
-  const { time, chat, find } = await openBed();
+test("a paused run is found although it does not move its session up the list", async () => {
+  const { time, chat, find } = await openFinder();
   const runId = aRunId();
   await chat.commit([anInput({ runId }), aRunState(runId, "claimed")]);
   time.now += 60_000;
@@ -54,8 +54,8 @@ test("a run that is paused is found though it left the list as it was", async ()
   expect(await find(time.now)).toEqual([]);
 });
 
-test("memory that fails is found after an hour, and not before", async () => {
-  const { time, chat, find } = await openBed();
+test("failing memory is found after an hour, not before", async () => {
+  const { time, chat, find } = await openFinder();
   const runId = aRunId();
   await chat.commit([anInput({ runId }), aRunState(runId, "claimed")]);
   await chat.commit([aRunState(runId, "completed"), aMark(runId)]);

@@ -12,7 +12,7 @@ import {
 } from "@holdfast/protocol";
 import type { ApprovalCursor, ListCursor, Reads, SessionRow } from "@holdfast/engine";
 
-/** Why a person is needed. The names are stable: whoever is told sorts by them. */
+/** Why a person is needed. The names are stable: receivers sort by them. */
 export const attentionType = z.enum([
   "approval_waiting",
   "question_waiting",
@@ -26,7 +26,7 @@ export const attentionType = z.enum([
 export type AttentionType = z.infer<typeof attentionType>;
 
 export const attention = z.object({
-  /** Follows from what happened: whoever finds it, and however often, it is the same. */
+  /** Derived from what happened, so it is the same whoever finds it and however often. */
   id: z.string(),
   type: attentionType,
   session: sessionId,
@@ -34,7 +34,7 @@ export const attention = z.object({
   at: z.int(),
   runId: runIdSchema.optional(),
   approvalId: approvalId.optional(),
-  /** Where it stands in the session's log. */
+  /** The event's position in the session's log. */
   seq: seq.optional(),
   /** A stable code. */
   cause: z.string().max(100).optional(),
@@ -62,45 +62,45 @@ export function instructionFor(type: AttentionType): string {
 
 const pageSize = 100;
 const eventsPerPage = 500;
-/** A longer stretch without an end of a run is not gone through. */
+/** Limits how many pages without the end of a run are read back. */
 const maxPages = 40;
 const maxKnownSessions = 2_000;
 const memoryStuckMs = 3_600_000;
 const memoryCheckMs = 60_000;
 
 /**
- * Finds in the store what needs a person. Runs that end move their session up the list, so that only what has changed is
- * read; whoever has seen a log up to a number does not read it again.
+ * Finds what needs a person in the store. A run that ends moves its session up the list, so only changed sessions
+ * are read, and their logs only from where the last scan stopped.
  */
 export class AttentionFinder {
   readonly #reads: Reads;
   readonly #owner: OwnerId;
-  readonly #seen = new Map<SessionId, number>();
-  #memoryAt = Number.NEGATIVE_INFINITY;
+  readonly #seenUpTo = new Map<SessionId, number>();
+  #memoryCheckedAt = Number.NEGATIVE_INFINITY;
 
   constructor(reads: Reads, owner: OwnerId) {
     this.#reads = reads;
     this.#owner = owner;
   }
 
-  /** What was found last was not kept: the next look finds it again. */
+  /** Called when the last result could not be stored: the next scan finds it again. */
   reset(): void {
-    this.#seen.clear();
-    this.#memoryAt = Number.NEGATIVE_INFINITY;
+    this.#seenUpTo.clear();
+    this.#memoryCheckedAt = Number.NEGATIVE_INFINITY;
   }
 
   async find(since: number, now: number): Promise<readonly Attention[]> {
-    if (this.#seen.size > maxKnownSessions) this.#seen.clear();
+    if (this.#seenUpTo.size > maxKnownSessions) this.#seenUpTo.clear();
     return [
-      ...(await this.#waiting(since)),
-      ...(await this.#onShelf("active", since)),
-      ...(await this.#onShelf("archived", since)),
-      ...(await this.#memory(now)),
+      ...(await this.#findApprovals(since)),
+      ...(await this.#findRuns("active", since)),
+      ...(await this.#findRuns("archived", since)),
+      ...(await this.#findStuckMemory(now)),
     ];
   }
 
-  /** What is asked at once is one word to say. */
-  async #waiting(since: number): Promise<readonly Attention[]> {
+  /** Approvals asked at the same moment by one run are one notice. */
+  async #findApprovals(since: number): Promise<readonly Attention[]> {
     const found = new Map<string, Attention>();
     let after: ApprovalCursor | undefined;
     for (;;) {
@@ -117,24 +117,27 @@ export class AttentionFinder {
     }
   }
 
-  async #onShelf(shelf: "active" | "archived", since: number): Promise<readonly Attention[]> {
+  async #findRuns(shelf: "active" | "archived", since: number): Promise<readonly Attention[]> {
     const found: Attention[] = [];
     let after: ListCursor | undefined;
     for (;;) {
       const query = { shelf, limit: pageSize, ...(after !== undefined && { after }) };
       const { sessions, next } = await this.#reads.sessions(this.#owner, query);
       for (const row of sessions) {
-        // A pause leaves the list as it is: it is looked for among all that are at its top.
-        if (row.liveState === "paused") found.push(...(await this.#pause(row, since)));
+        // A pause does not move its session up the list, so every session on the page is checked.
+        if (row.liveState === "paused") found.push(...(await this.#findPause(row, since)));
         if (row.sortAt >= since && row.lastState !== null)
-          found.push(...(await this.#ends(row, since)));
+          found.push(...(await this.#findRunEnds(row, since)));
       }
       if (next === null || next.sortAt < since) return found;
       after = next;
     }
   }
 
-  async #pause({ id: session, liveRun }: SessionRow, since: number): Promise<readonly Attention[]> {
+  async #findPause(
+    { id: session, liveRun }: SessionRow,
+    since: number,
+  ): Promise<readonly Attention[]> {
     const run = liveRun && (await this.#reads.run(this.#owner, liveRun));
     if (run === null || run.state !== "paused" || run.restsSince === null) return [];
     const { id: runId, restsSince: at } = run;
@@ -142,12 +145,15 @@ export class AttentionFinder {
     return [{ id: attentionId("run_paused", runId, at), type: "run_paused", session, at, runId }];
   }
 
-  /** From the newest event back to what is older, or was seen before. */
-  async #ends({ id, head, origin }: SessionRow, since: number): Promise<readonly Attention[]> {
+  /** Reads back from the newest event to what is older than `since`, or was seen before. */
+  async #findRunEnds(
+    { id, head, origin }: SessionRow,
+    since: number,
+  ): Promise<readonly Attention[]> {
     const found: Attention[] = [];
-    const from = Math.max(this.#seen.get(id) ?? 0, origin?.seq ?? 0);
+    const from = Math.max(this.#seenUpTo.get(id) ?? 0, origin?.seq ?? 0);
     let upTo: number = head;
-    for (let stretch = 0; upTo > from && stretch < maxPages; stretch += 1) {
+    for (let pageCount = 0; upTo > from && pageCount < maxPages; pageCount += 1) {
       const after = Math.max(from, upTo - eventsPerPage);
       const query = { after: seq.parse(after), upTo: seq.parse(upTo), limit: eventsPerPage };
       const page = await this.#reads.events(this.#owner, id, query);
@@ -158,13 +164,13 @@ export class AttentionFinder {
       if (first !== undefined && first.at < since) break;
       upTo = after;
     }
-    this.#seen.set(id, head);
+    this.#seenUpTo.set(id, head);
     return found;
   }
 
-  async #memory(now: number): Promise<readonly Attention[]> {
-    if (now - this.#memoryAt < memoryCheckMs) return [];
-    this.#memoryAt = now;
+  async #findStuckMemory(now: number): Promise<readonly Attention[]> {
+    if (now - this.#memoryCheckedAt < memoryCheckMs) return [];
+    this.#memoryCheckedAt = now;
     const { failing, oldestAt } = await this.#reads.memory(this.#owner);
     if (failing === null || oldestAt === null || now - oldestAt < memoryStuckMs) return [];
     const cause = failing.code === null ? {} : { cause: failing.code.slice(0, 100) };
@@ -176,7 +182,7 @@ export class AttentionFinder {
 function runEndAttention(session: SessionId, stored: StoredEvent): readonly Attention[] {
   const decoded = decodeEvent(stored);
   if (decoded.kind !== "known" || decoded.event.type !== "run.state") return [];
-  const { id, at, seq: number, runId, data } = decoded.event;
+  const { id, at, seq: eventSeq, runId, data } = decoded.event;
   const type = attentionTypeOf(data.state, data.cause);
   if (type === null) return [];
   return [
@@ -185,7 +191,7 @@ function runEndAttention(session: SessionId, stored: StoredEvent): readonly Atte
       type,
       session,
       at,
-      seq: number,
+      seq: eventSeq,
       ...(runId !== undefined && { runId }),
       ...(data.cause !== undefined && { cause: data.cause.slice(0, 100) }),
     },

@@ -15,7 +15,7 @@ import {
 
 const alive = { isDead: () => "alive" as const };
 
-function happens(at: number, more: Partial<Attention> = {}): Attention {
+function anAttention(at: number, overrides: Partial<Attention> = {}): Attention {
   const runId = ids.make("run");
   return {
     id: attentionId(runId, at),
@@ -23,99 +23,108 @@ function happens(at: number, more: Partial<Attention> = {}): Attention {
     session: ids.make("session"),
     at,
     runId,
-    ...more,
+    ...overrides,
   };
 }
 
-function taking(state: NoticeState, found: readonly Attention[], at: number): NoticeState {
+function enqueue(state: NoticeState, found: readonly Attention[], at: number): NoticeState {
   const { state: next } = enqueueNotices(state, found, at);
-  if (next === null) throw new Error("Nothing was taken up.");
+  if (next === null) throw new Error("Nothing was queued.");
   return next;
 }
 
-test("what was before the first look is nobody's any more", () => {
+test("events before the first scan are ignored", () => {
   const now = 1_000_000;
-  expect(enqueueNotices(emptyNoticeState(now), [happens(now - 1)], now + 1).state).toBeNull();
+  expect(enqueueNotices(emptyNoticeState(now), [anAttention(now - 1)], now + 1).state).toBeNull();
 });
 
-test("what comes to light late is taken up, and what is found again is not", () => {
-  const [soon, late] = [happens(1_000_100), happens(1_000_050)];
-  const state = taking(emptyNoticeState(1_000_000), [soon], 1_020_000);
-  const both = taking(state, [late, soon], 1_040_000);
+test("an event that becomes visible late is queued, and one found again is not", () => {
+  const [soon, late] = [anAttention(1_000_100), anAttention(1_000_050)];
+  const state = enqueue(emptyNoticeState(1_000_000), [soon], 1_020_000);
+  const both = enqueue(state, [late, soon], 1_040_000);
   expect(both.owed.map(({ at }) => at)).toEqual([soon.at, late.at]);
   expect(enqueueNotices(both, [late, soon], 1_050_000).state).toBeNull();
 });
 
-test("the row stays within what a register takes, and what finds no room keeps its place", () => {
-  const found = Array.from({ length: 500 }, (_, each) =>
-    happens(1_000_001 + each, { cause: "c".repeat(100), approvalId: ids.make("approval") }),
+test("the row stays within the register's limit, and events that don't fit are queued later", () => {
+  const found = Array.from({ length: 500 }, (_, index) =>
+    anAttention(1_000_001 + index, { cause: "c".repeat(100), approvalId: ids.make("approval") }),
   );
   let state = emptyNoticeState(1_000_000);
-  const told = new Set<string>();
-  for (let now = 1_001_000; told.size < found.length; now += 10_000) {
-    const taken = enqueueNotices(state, found, now);
-    state = taken.state ?? state;
+  const sent = new Set<string>();
+  for (let now = 1_001_000; sent.size < found.length; now += 10_000) {
+    const result = enqueueNotices(state, found, now);
+    state = result.state ?? state;
     for (;;) {
       const claim = claimNext(state, now, aHolder(), { isDead: () => "dead" });
       if (claim === null) break;
       expect(JSON.stringify(claim.state).length).toBeLessThan(16_000);
-      expect(told.has(claim.item.id)).toBe(false);
-      told.add(claim.item.id);
+      expect(sent.has(claim.item.id)).toBe(false);
+      sent.add(claim.item.id);
       state = settleNotice(
         noticeState.parse(JSON.parse(JSON.stringify(claim.state))),
         claim.item.id,
-        "over",
+        "done",
       );
     }
     expect(now).toBeLessThan(2_000_000);
   }
-  expect(told.size).toBe(500);
+  expect(sent.size).toBe(500);
 });
 
-test("a day's limit and a memory that is stuck are told once a day", () => {
+test("a daily spend limit and stuck memory are reported once a day", () => {
   const day = 24 * 3_600_000;
-  const spent = (at: number): Attention => happens(at, { type: "spend_limit", cause: "spend_day" });
-  const first = taking(emptyNoticeState(0), [spent(1), spent(2)], 10);
+  const spent = (at: number): Attention =>
+    anAttention(at, { type: "spend_limit", cause: "spend_day" });
+  const first = enqueue(emptyNoticeState(0), [spent(1), spent(2)], 10);
   expect(first.owed).toHaveLength(1);
   expect(enqueueNotices(first, [spent(20)], 30).state).toBeNull();
-  expect(taking(first, [spent(day + 1)], day + 2).owed).toHaveLength(2);
+  expect(enqueue(first, [spent(day + 1)], day + 2).owed).toHaveLength(2);
 });
 
-test("a try is counted before it is made, and each pause is longer", () => {
-  let state = taking(emptyNoticeState(0), [happens(1)], 2);
-  const me = aHolder();
+test("an attempt is counted before it is made, and each delay is longer", () => {
+  let state = enqueue(emptyNoticeState(0), [anAttention(1)], 2);
+  const holder = aHolder();
   let now = 2;
-  const pauses: number[] = [];
-  for (let tries = 0; tries < 14; tries += 1) {
-    const claim = claimNext(state, now, me, alive);
+  const delays: number[] = [];
+  for (let attempt = 0; attempt < 14; attempt += 1) {
+    const claim = claimNext(state, now, holder, alive);
     if (claim === null) throw new Error("It is due.");
-    pauses.push(claim.item.retryAt - now);
-    expect(claimNext(claim.state, now, me, alive)).toBeNull();
+    delays.push(claim.item.retryAt - now);
+    expect(claimNext(claim.state, now, holder, alive)).toBeNull();
     now = claim.item.retryAt;
-    state = settleNotice(claim.state, claim.item.id, "later");
+    state = settleNotice(claim.state, claim.item.id, "retry");
   }
-  expect(pauses.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
-  expect(pauses.at(-1)).toBe(1_800_000);
+  expect(delays.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
+  expect(delays.at(-1)).toBe(1_800_000);
 });
 
-test("while one sends nobody else does, unless its time is over or it is proven dead", () => {
-  const state = taking(emptyNoticeState(0), [happens(1), happens(2)], 3);
+test("only one host sends at a time, unless its lease has expired or it is proven dead", () => {
+  const state = enqueue(emptyNoticeState(0), [anAttention(1), anAttention(2)], 3);
   const claim = claimNext(state, 10, aHolder(), alive);
   if (claim === null) throw new Error("It is due.");
   const other = aHolder();
   expect(claimNext(claim.state, 5_000, other, alive)).toBeNull();
   expect(claimNext(claim.state, 5_000, other, { isDead: () => "dead" })).not.toBeNull();
   expect(claimNext(claim.state, 60_000, other, alive)).not.toBeNull();
-  const settled = settleNotice(claim.state, claim.item.id, "later");
+  const settled = settleNotice(claim.state, claim.item.id, "retry");
   expect(claimNext(settled, 11, other, alive)?.item.at).toBe(2);
 });
 
-test("a clock that was far ahead and is put right keeps nothing from being told", () => {
+test("a clock that was far ahead and is corrected delays no notice", () => {
   const [ahead, now] = [Date.parse("2090-01-01"), Date.parse("2026-11-18")];
   const spent = { type: "spend_limit", cause: "spend_day" } as const;
-  const early = taking(emptyNoticeState(now), [happens(ahead), happens(ahead, spent)], ahead);
-  const claimed = claimNext(early, ahead, aHolder(), alive);
-  const state = taking(clampToClock(claimed!.state, now), [happens(now), happens(now, spent)], now);
+  const queuedAhead = enqueue(
+    emptyNoticeState(now),
+    [anAttention(ahead), anAttention(ahead, spent)],
+    ahead,
+  );
+  const claimed = claimNext(queuedAhead, ahead, aHolder(), alive);
+  const state = enqueue(
+    clampToClock(claimed!.state, now),
+    [anAttention(now), anAttention(now, spent)],
+    now,
+  );
   expect(state.owed).toHaveLength(4);
   expect(claimNext(state, now, aHolder(), alive)?.item.retryAt).toBeLessThan(now + 10_000);
   expect(clampToClock(state, now)).toBe(state);

@@ -7,24 +7,24 @@ import type { OwnerId } from "@holdfast/protocol";
 const pendingNotice = attention.extend({ tries: z.int(), retryAt: z.int() });
 export type PendingNotice = z.infer<typeof pendingNotice>;
 
-/** Everything that is kept about telling, in one row of the register: who changes it says which one they have seen. */
+/** All notification state, in one row of the register that hosts change with compare-and-set. */
 export const noticeState = z.object({
-  /** Everything before then was taken up, or is nobody's any more. */
+  /** Everything before this time was queued or is ignored. */
   from: z.int(),
   owed: z.array(pendingNotice),
-  /** What was taken up so recently that a look may find it again, with its time. */
+  /** Ids queued so recently that a scan may find them again, with their times. */
   taken: z.array(z.tuple([z.string(), z.int()])),
-  /** When that was told last which is told once a day. */
+  /** When each once-a-day notice was last queued. */
   once: z.record(z.string(), z.int()),
-  /** Who is sending at this moment. */
+  /** The host that is sending at this moment. */
   sender: z.object({ holder: holderSchema, until: z.int() }).nullable(),
 });
 export type NoticeState = z.infer<typeof noticeState>;
 
-/** A commit gets its time before it can be seen: so much later everything of a time has come to light. */
+/** A commit gets its time before it becomes visible: after this long, everything of a given time is visible. */
 const overlapMs = 30_000;
 const dayMs = 24 * 3_600_000;
-/** So that the row stays within what a register takes. What finds no room stays in the log until there is some. */
+/** Keeps the row within the register's size limit. What does not fit stays in the log until there is room. */
 const maxPending = 24;
 const maxTaken = 120;
 const idleAdvanceMs = 600_000;
@@ -37,61 +37,61 @@ export function emptyNoticeState(now: number): NoticeState {
 }
 
 /**
- * What is kept, by a clock that may have been put back since: one that was far ahead must not keep anything from being told
- * until the time has come that it showed.
+ * Corrects the state after the clock was set back: a clock that was far ahead must not delay notices until the
+ * time it showed.
  */
 export function clampToClock(state: NoticeState, now: number): NoticeState {
   if (state.from <= now + overlapMs) return state;
-  const owing = state.owed.map((each) => ({
-    ...each,
-    at: Math.min(each.at, now),
-    retryAt: Math.min(each.retryAt, now),
+  const owed = state.owed.map((notice) => ({
+    ...notice,
+    at: Math.min(notice.at, now),
+    retryAt: Math.min(notice.retryAt, now),
   }));
-  return { ...state, from: now - overlapMs, owed: owing, once: {}, sender: null };
+  return { ...state, from: now - overlapMs, owed, once: {}, sender: null };
 }
 
 export interface EnqueueResult {
-  /** `null`: there is nothing to write down. */
+  /** `null`: nothing to write. */
   readonly state: NoticeState | null;
-  /** Whether something found no room. */
+  /** Whether something did not fit. */
   readonly rest: "some" | "none";
 }
 
 export function enqueueNotices(
   state: NoticeState,
   found: readonly Attention[],
-  lookedAt: number,
+  scannedAt: number,
 ): EnqueueResult {
-  const known = new Set(state.taken.map(([id]) => id));
+  const queuedIds = new Set(state.taken.map(([id]) => id));
   const fresh: Attention[] = [];
   const once = { ...state.once };
   const room = Math.min(maxPending - state.owed.length, maxTaken - state.taken.length);
   const ordered = found
-    .filter(({ id, at }) => at >= state.from && !known.has(id))
+    .filter(({ id, at }) => at >= state.from && !queuedIds.has(id))
     .toSorted((a, b) => a.at - b.at);
-  let left: Attention | undefined;
-  for (const each of ordered) {
-    const key = dailyKey(each);
-    if (key !== null && each.at - (once[key] ?? Number.NEGATIVE_INFINITY) < dayMs) continue;
+  let leftOver: Attention | undefined;
+  for (const candidate of ordered) {
+    const key = dailyKey(candidate);
+    if (key !== null && candidate.at - (once[key] ?? Number.NEGATIVE_INFINITY) < dayMs) continue;
     if (fresh.length >= room) {
-      left = each;
+      leftOver = candidate;
       break;
     }
-    fresh.push(each);
-    if (key !== null) once[key] = each.at;
+    fresh.push(candidate);
+    if (key !== null) once[key] = candidate.at;
   }
-  const rest = left === undefined ? "none" : "some";
-  // What is left is the oldest that is: all before it was taken.
-  const from = Math.max(state.from, Math.min(left?.at ?? lookedAt, lookedAt - overlapMs));
+  const rest = leftOver === undefined ? "none" : "some";
+  // The first one left over is the oldest: everything before it was queued.
+  const from = Math.max(state.from, Math.min(leftOver?.at ?? scannedAt, scannedAt - overlapMs));
   const step = rest === "some" ? 1 : idleAdvanceMs;
   if (fresh.length === 0 && from - state.from < step) return { state: null, rest };
-  const all = [...state.taken, ...fresh.map(({ id, at }): [string, number] => [id, at])];
-  const taken = all.filter(([, at]) => at >= from);
-  const owing = [...state.owed, ...fresh.map((each) => ({ ...each, tries: 0, retryAt: 0 }))];
-  return { state: { ...state, from, once, taken, owed: owing }, rest };
+  const recent = [...state.taken, ...fresh.map(({ id, at }): [string, number] => [id, at])];
+  const taken = recent.filter(([, at]) => at >= from);
+  const owed = [...state.owed, ...fresh.map((notice) => ({ ...notice, tries: 0, retryAt: 0 }))];
+  return { state: { ...state, from, once, taken, owed }, rest };
 }
 
-/** Every run that comes after has the same to say. */
+/** Key for notices that every following run would repeat. */
 function dailyKey({ type, cause }: Attention): string | null {
   if (type === "memory_stuck") return type;
   return cause === "spend_day" ? cause : null;
@@ -102,27 +102,31 @@ export interface Claim {
   readonly item: PendingNotice;
 }
 
-/** One sender at a time. The try is counted before it is made: whoever dies of it does not begin again at once. */
+/**
+ * Lets one host send at a time. The attempt is counted before it is made, so that a crash during it does not retry
+ * at once.
+ */
 export function claimNext(
   state: NoticeState,
   now: number,
-  me: Holder,
+  holder: Holder,
   liveness: Liveness,
 ): Claim | null {
   const { sender } = state;
-  const isOthers = sender !== null && sender.holder.nonce !== me.nonce && sender.until > now;
-  if (isOthers && liveness.isDead(sender.holder) !== "dead") return null;
+  const isHeldByOther =
+    sender !== null && sender.holder.nonce !== holder.nonce && sender.until > now;
+  if (isHeldByOther && liveness.isDead(sender.holder) !== "dead") return null;
   const [item] = state.owed
     .filter(({ retryAt }) => retryAt <= now)
     .toSorted((a, b) => a.retryAt - b.retryAt || a.at - b.at);
   if (item === undefined) return null;
-  const tried = { ...item, tries: item.tries + 1, retryAt: now + retryDelayMs(item.tries) };
+  const attempted = { ...item, tries: item.tries + 1, retryAt: now + retryDelayMs(item.tries) };
   return {
-    item: tried,
+    item: attempted,
     state: {
       ...state,
-      owed: state.owed.map((each) => (each.id === item.id ? tried : each)),
-      sender: { holder: me, until: now + senderLeaseMs },
+      owed: state.owed.map((notice) => (notice.id === item.id ? attempted : notice)),
+      sender: { holder, until: now + senderLeaseMs },
     },
   };
 }
@@ -135,20 +139,24 @@ export function isExpired({ at }: Attention, now: number): boolean {
   return now - at > dayMs;
 }
 
-/** `later`: it waits for its time, which the claim has written down. */
-export function settleNotice(state: NoticeState, id: string, end: "over" | "later"): NoticeState {
-  const others = state.owed.filter((each) => each.id !== id);
-  return { ...state, sender: null, owed: end === "over" ? others : state.owed };
+/** `retry`: it stays queued for the time that the claim has set. */
+export function settleNotice(
+  state: NoticeState,
+  id: string,
+  outcome: "done" | "retry",
+): NoticeState {
+  const others = state.owed.filter((notice) => notice.id !== id);
+  return { ...state, sender: null, owed: outcome === "done" ? others : state.owed };
 }
 
 const registerKey = "notify";
-const maxTries = 20;
+const maxAttempts = 20;
 
 export type NoticeChange =
   | { readonly status: "changed"; readonly state: NoticeState }
   /** There was nothing to change. */
-  | { readonly status: "kept" }
-  /** The store took nothing: what was to change is still to be done. */
+  | { readonly status: "unchanged" }
+  /** The store failed; the change is still to be made. */
   | { readonly status: "failed" };
 
 /** The row that all hosts of a store share. */
@@ -165,12 +173,12 @@ export class NoticeStore {
     return decodeNoticeState((await this.#register.read(this.#owner, registerKey))?.value);
   }
 
-  /** Applied to what stands there at the moment of writing; `null` leaves it. */
+  /** Applied to the state at the moment of writing; `null` leaves it unchanged. */
   async change(apply: (state: NoticeState | null) => NoticeState | null): Promise<NoticeChange> {
-    for (let tries = 0; tries < maxTries; tries += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const row = await this.#register.read(this.#owner, registerKey);
       const state = apply(decodeNoticeState(row?.value));
-      if (state === null) return { status: "kept" };
+      if (state === null) return { status: "unchanged" };
       const change = { owner: this.#owner, key: registerKey, expect: row?.revision ?? 0 };
       const result = await this.#register.put({ ...change, value: JSON.stringify(state) });
       if (result.status === "put") return { status: "changed", state };
@@ -180,7 +188,7 @@ export class NoticeStore {
   }
 }
 
-/** What cannot be read is begun anew, from now on: nobody is told all of history. */
+/** Unreadable state starts over from now, instead of reporting all of history. */
 function decodeNoticeState(value: string | undefined): NoticeState | null {
   if (value === undefined) return null;
   try {

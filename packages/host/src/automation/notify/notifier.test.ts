@@ -19,14 +19,14 @@ const secret = "a-secret-of-both-of-us";
 
 const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
 
-async function openBed(script: Script, answers: ReceiverAnswer[] = []) {
+async function openRig(script: Script, answers: ReceiverAnswer[] = []) {
   const rig = openApi(script, { tools: [pay] });
   const receiver = await openWebhookReceiver(answers);
-  const said: string[] = [];
+  const logLines: string[] = [];
   const bugs: unknown[] = [];
   const notifiers: Notifier[] = [];
   const time = { aheadMs: 0 };
-  const kept = new NoticeStore(rig.store.register, rig.owner);
+  const noticeStore = new NoticeStore(rig.store.register, rig.owner);
   onTestFinished(async () => {
     await Promise.all(notifiers.map((notifier) => notifier.stop()));
     await receiver.close();
@@ -34,15 +34,15 @@ async function openBed(script: Script, answers: ReceiverAnswer[] = []) {
     expect([...rig.bugs, ...bugs]).toEqual([]);
   });
 
-  /** One more host that tells; it has looked at everything once when this resolves. */
-  async function startHost(more: Partial<NotifierDeps> = {}): Promise<Notifier> {
-    let asked = 0;
+  /** Starts another notifying host, and resolves after its first full round. */
+  async function startHost(overrides: Partial<NotifierDeps> = {}): Promise<Notifier> {
+    let clockReads = 0;
     const notifier = createNotifier({
       store: {
         reads: rig.store.reads,
         register: rig.store.register,
         now: async () => {
-          asked += 1;
+          clockReads += 1;
           return (await rig.store.now()) + time.aheadMs;
         },
       },
@@ -55,26 +55,26 @@ async function openBed(script: Script, answers: ReceiverAnswer[] = []) {
       secret,
       details: "off",
       redact: (text) => text.replaceAll("hunter2", "[redacted]"),
-      logLine: (level, line) => void said.push(`${level} ${line}`),
+      logLine: (level, line) => void logLines.push(`${level} ${line}`),
       report: (bug) => void bugs.push(bug),
-      times: { lookMs: 5, requestMs: 5_000 },
-      ...more,
+      times: { pollMs: 5, requestMs: 5_000 },
+      ...overrides,
     });
     notifiers.push(notifier);
     notifier.start("https://hold.example.org/");
-    // Once for a look, once for a send: with the third the first round is over.
-    await expect.poll(() => asked).toBeGreaterThan(2);
+    // One read of the clock per scan and one per send: the third means the first round is over.
+    await expect.poll(() => clockReads).toBeGreaterThan(2);
     return notifier;
   }
-  const taken = async (count: number): Promise<void> => {
+  const expectTaken = async (count: number): Promise<void> => {
     await receiver.until(count);
     expect(receiver.taken).toHaveLength(count);
   };
-  const owed = async () => (await kept.read())?.owed ?? [];
-  const allTold = async (): Promise<void> => {
-    await expect.poll(owed).toEqual([]);
+  const pending = async () => (await noticeStore.read())?.owed ?? [];
+  const untilSent = async (): Promise<void> => {
+    await expect.poll(pending).toEqual([]);
   };
-  return { rig, receiver, startHost, said, time, taken, owed, allTold, kept };
+  return { rig, receiver, startHost, logLines, time, expectTaken, pending, untilSent, noticeStore };
 }
 
 async function say(rig: ApiRig, text: string, session?: Awaited<ReturnType<typeof newSession>>) {
@@ -84,57 +84,57 @@ async function say(rig: ApiRig, text: string, session?: Awaited<ReturnType<typeo
   return id;
 }
 
-test("a run that failed is told once, signed, with a link and without a word of what was said", async () => {
-  const { rig, receiver, startHost, taken, allTold } = await openBed([
+test("a failed run is reported once, signed, with a link and without any content", async () => {
+  const { rig, receiver, startHost, expectTaken, untilSent } = await openRig([
     fails("fatal"),
     says("Fine."),
   ]);
   await startHost();
   const session = await say(rig, "my password is hunter2");
-  await taken(1);
-  const [hook] = receiver.taken;
-  if (hook === undefined) throw new Error("Nothing was told.");
-  expect(isSigned(hook, secret)).toBe(true);
-  expect(isSigned({ ...hook, body: hook.body.replace("run_failed", "run_fairly") }, secret)).toBe(
+  await expectTaken(1);
+  const [post] = receiver.taken;
+  if (post === undefined) throw new Error("Nothing was told.");
+  expect(isSigned(post, secret)).toBe(true);
+  expect(isSigned({ ...post, body: post.body.replace("run_failed", "run_fairly") }, secret)).toBe(
     false,
   );
-  expect(hook.message).toMatchObject({
-    id: hook.headers["webhook-id"],
+  expect(post.message).toMatchObject({
+    id: post.headers["webhook-id"],
     type: "run_failed",
     sessionId: session,
     title: null,
     do: { link: `https://hold.example.org/?session=${session}` },
   });
-  expect(hook.body).not.toMatch(/hunter2|password|The script says/i);
-  // One that completes tells nobody, and the look behind it finds nothing twice.
+  expect(post.body).not.toMatch(/hunter2|password|The script says/i);
+  // A completed run notifies nobody, and the next scan finds nothing twice.
   await say(rig, "again", session);
   await untilEnded(rig, session);
-  const other = await say(rig, "the script is over");
-  await taken(2);
-  expect(receiver.taken[1]?.message).toMatchObject({ sessionId: other, type: "run_failed" });
-  await allTold();
+  const otherSession = await say(rig, "the script is over");
+  await expectTaken(2);
+  expect(receiver.taken[1]?.message).toMatchObject({ sessionId: otherSession, type: "run_failed" });
+  await untilSent();
 });
 
-test("with details it is told what happened, without secrets", async () => {
-  const { rig, receiver, startHost, taken } = await openBed([
+test("with details on, a notice says what happened, without secrets", async () => {
+  const { rig, receiver, startHost, expectTaken } = await openRig([
     fails("fatal", { message: "The key hunter2 is wrong." }),
   ]);
   await startHost({ details: "on" });
   await say(rig, "Say hello");
-  await taken(1);
+  await expectTaken(1);
   const { title, details } = receiver.taken[0]?.message ?? {};
   expect(title).toBe("Say hello");
   expect(details).toContain("[redacted]");
 });
 
-test("calls that wait together are told once, and not any more when they were answered before", async () => {
-  const { rig, receiver, startHost, time, taken, allTold } = await openBed(
+test("approvals that wait together are one notice, and none once they were answered", async () => {
+  const { rig, receiver, startHost, time, expectTaken, untilSent } = await openRig(
     [[calls("pay", "rent"), calls("pay", "tax")], says("Done."), says("Done.")],
     [500],
   );
   await startHost();
   const session = await say(rig, "Pay");
-  await taken(1);
+  await expectTaken(1);
   expect(receiver.taken[0]?.message).toMatchObject({
     type: "approval_waiting",
     sessionId: session,
@@ -146,81 +146,81 @@ test("calls that wait together are told once, and not any more when they were an
     );
   await untilEnded(rig, session);
   time.aheadMs += 5_000;
-  await allTold();
+  await untilSent();
   expect(receiver.taken.length).toBe(1);
 });
 
-test("a receiver that fails, cuts or is silent is told again under the same id until it has taken it", async () => {
+test("a receiver that fails, cuts off or hangs gets the notice again under the same id until it accepts", async () => {
   const answers: ReceiverAnswer[] = [500, "cut", "hold", 302];
-  const { rig, receiver, startHost, time, taken, allTold, said } = await openBed(
+  const { rig, receiver, startHost, time, expectTaken, untilSent, logLines } = await openRig(
     [fails("fatal")],
     answers,
   );
-  await startHost({ times: { lookMs: 5, requestMs: 300 } });
+  await startHost({ times: { pollMs: 5, requestMs: 300 } });
   await say(rig, "Hello");
-  for (let tries = 1; tries <= 5; tries += 1) {
-    await taken(tries);
-    time.aheadMs += 1_000 * 2 ** tries;
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    await expectTaken(attempt);
+    time.aheadMs += 1_000 * 2 ** attempt;
   }
-  await allTold();
+  await untilSent();
   expect(new Set(receiver.taken.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
-  expect(said.filter((line) => line.startsWith("warn"))).toHaveLength(1);
+  expect(logLines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
 });
 
-test("what nobody takes for a day is given up, and said", async () => {
-  const { rig, receiver, startHost, time, taken, allTold, said } = await openBed(
+test("a notice that nobody accepts for a day is dropped, and logged", async () => {
+  const { rig, receiver, startHost, time, expectTaken, untilSent, logLines } = await openRig(
     [fails("fatal")],
     [500],
   );
   await startHost();
   await say(rig, "Hello");
-  await taken(1);
+  await expectTaken(1);
   time.aheadMs += 25 * 3_600_000;
-  await allTold();
+  await untilSent();
   expect(receiver.taken.length).toBe(1);
-  expect(said.at(-1)).toContain("given up");
+  expect(logLines.at(-1)).toContain("given up");
 });
 
-test("of several hosts one tells at a time; when it is proven dead another goes on under the same id", async () => {
+test("only one of several hosts sends; when it is proven dead, another continues under the same id", async () => {
   const dead = aHolder();
-  const { rig, receiver, startHost, time, taken, allTold, kept } = await openBed(
+  const { rig, receiver, startHost, time, expectTaken, untilSent, noticeStore } = await openRig(
     [fails("fatal")],
     ["hold"],
   );
   await startHost({ holder: dead });
   await say(rig, "Hello");
-  await taken(1);
-  // It is due again, but somebody is at it.
+  await expectTaken(1);
+  // It is due again, but the first host is still sending.
   time.aheadMs += 5_000;
   await startHost();
   await startHost();
-  const before = await kept.read();
-  expect(before?.sender?.holder.nonce).toBe(dead.nonce);
+  const state = await noticeStore.read();
+  expect(state?.sender?.holder.nonce).toBe(dead.nonce);
   expect(receiver.taken.length).toBe(1);
   await startHost({
     liveness: { isDead: ({ nonce }) => (nonce === dead.nonce ? "dead" : "unknown") },
   });
-  await taken(2);
-  await allTold();
+  await expectTaken(2);
+  await untilSent();
   expect(receiver.taken[1]?.headers["webhook-id"]).toBe(receiver.taken[0]?.headers["webhook-id"]);
 });
 
-test("more than can be owed waits in the log, and each is told once by whichever host", async () => {
+test("notices beyond the queue's limit wait in the log, and each is sent once by some host", async () => {
   const count = 40;
   const refusals = Array.from({ length: 24 }, (): ReceiverAnswer => 503);
-  const { rig, receiver, startHost, time, taken, owed, allTold } = await openBed(
+  const { rig, receiver, startHost, time, expectTaken, pending, untilSent } = await openRig(
     () => fails("fatal"),
     refusals,
   );
   await startHost();
   await startHost();
   const sessions = new Set<string>();
-  for (let each = 0; each < count; each += 1) sessions.add(await say(rig, `Hello ${each}`));
+  for (let index = 0; index < count; index += 1) sessions.add(await say(rig, `Hello ${index}`));
   await receiver.until(24);
-  expect((await owed()).length).toBeLessThanOrEqual(24);
+  expect((await pending()).length).toBeLessThanOrEqual(24);
   time.aheadMs += 5_000;
-  await taken(count + 24);
-  await allTold();
-  const told = receiver.taken.map(({ message }) => String(message["sessionId"]));
-  expect(new Set(told)).toEqual(sessions);
+  await expectTaken(count + 24);
+  await untilSent();
+  const reported = receiver.taken.map(({ message }) => String(message["sessionId"]));
+  expect(new Set(reported)).toEqual(sessions);
 });

@@ -25,7 +25,7 @@ import {
 export interface NoticeMessageDeps {
   readonly reads: Reads;
   readonly owner: OwnerId;
-  /** Where people find the page; `null` when nobody can. */
+  /** The page's address; `null` if people cannot reach it. */
   readonly address: string | null;
   readonly details: "on" | "off";
   readonly redact: Redact;
@@ -36,26 +36,26 @@ const nearbyEvents = 20;
 
 /** `null`: nobody is needed any more. */
 async function encodeNotice(
-  parts: NoticeMessageDeps,
+  deps: NoticeMessageDeps,
   item: Attention,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const { reads, owner, address, redact } = parts;
+  const { reads, owner, address, redact } = deps;
   const { id, type, session: sessionId, at, runId, approvalId, cause } = item;
   const session = await reads.session(owner, sessionId);
-  if (session === null || session.trashedAt !== null || !(await isStillOpen(parts, item)))
+  if (session === null || session.trashedAt !== null || !(await isStillOpen(deps, item)))
     return null;
-  const tellsAll = parts.details === "on";
-  // A title that nobody chose is made of what was said.
-  const title = tellsAll || session.titleSource === "chosen" ? session.title : null;
-  const details = tellsAll ? await detailsOf(parts, item) : undefined;
-  const place = type === "memory_stuck" ? "?settings=memory" : `?session=${sessionId}`;
+  const hasDetails = deps.details === "on";
+  // A title that nobody chose is derived from what was said.
+  const title = hasDetails || session.titleSource === "chosen" ? session.title : null;
+  const details = hasDetails ? await detailsOf(deps, item) : undefined;
+  const query = type === "memory_stuck" ? "?settings=memory" : `?session=${sessionId}`;
   const message = {
     id,
     type,
     sessionId,
     title: title === null ? null : redact(title),
     at,
-    do: { words: instructionFor(type), link: address === null ? null : `${address}${place}` },
+    do: { words: instructionFor(type), link: address === null ? null : `${address}${query}` },
     ...(runId !== undefined && { runId }),
     ...(approvalId !== undefined && { approvalId }),
     ...(cause !== undefined && { cause }),
@@ -72,15 +72,15 @@ async function isStillOpen({ reads, owner }: NoticeMessageDeps, item: Attention)
 
 async function detailsOf(
   { reads, owner }: NoticeMessageDeps,
-  { session, approvalId, runId, seq: end }: Attention,
+  { session, approvalId, runId, seq: upTo }: Attention,
 ): Promise<string | undefined> {
   if (approvalId !== undefined) {
     const approval = await reads.approval(owner, approvalId);
     return approval?.details.shown ?? (approval === null ? undefined : approval.tool);
   }
-  if (end === undefined) return undefined;
-  const after = seq.parse(Math.max(0, end - nearbyEvents));
-  const page = await reads.events(owner, session, { after, upTo: end, limit: nearbyEvents });
+  if (upTo === undefined) return undefined;
+  const after = seq.parse(Math.max(0, upTo - nearbyEvents));
+  const page = await reads.events(owner, session, { after, upTo, limit: nearbyEvents });
   for (const stored of page?.events.toReversed() ?? []) {
     const { kind, event } = decodeEvent(stored);
     if (kind === "known" && event.type === "notice.added" && event.runId === runId)
@@ -106,104 +106,105 @@ export interface NotifierDeps {
 }
 
 export interface Notifier {
-  /** `address`: where people find the page. */
+  /** `address`: the page's address. */
   start(address: string | null): void;
   stop(): Promise<void>;
 }
 
-const defaultTimes = { lookMs: 2_000, requestMs: 10_000 };
+const defaultTimes = { pollMs: 2_000, requestMs: 10_000 };
 const triesBeforeWarning = 3;
 const maxResponseBytes = 4_096;
 
 /**
- * Tells the operator's webhook when a person is needed. What has happened is read from the store, and what is owed stands
- * in its register, so that runs know nothing of it, and whichever host is left goes on.
+ * Posts to the operator's webhook when a person is needed. Events are read from the store and pending notices are
+ * kept in its register, so runs don't have to know about it, and any surviving host continues.
  */
-export function createNotifier(parts: NotifierDeps): Notifier {
-  const { store, owner, clock, liveness, holder, logLine: say } = parts;
-  const times = { ...defaultTimes, ...parts.times };
-  const kept = new NoticeStore(store.register, owner);
+export function createNotifier(deps: NotifierDeps): Notifier {
+  const { store, owner, clock, liveness, holder, logLine } = deps;
+  const times = { ...defaultTimes, ...deps.times };
+  const noticeStore = new NoticeStore(store.register, owner);
   const finder = new AttentionFinder(store.reads, owner);
   const stopping = new AbortController();
   const { signal } = stopping;
-  const { host: receiver } = new URL(parts.url);
+  const { host: receiver } = new URL(deps.url);
   let working: Promise<void> = Promise.resolve();
   let address: string | null = null;
 
-  async function look(): Promise<void> {
+  async function scan(): Promise<void> {
     const now = await store.now();
-    const state = await kept.read();
-    if (state === null) return void (await kept.change((found) => found ?? emptyNoticeState(now)));
+    const state = await noticeStore.read();
+    if (state === null)
+      return void (await noticeStore.change((existing) => existing ?? emptyNoticeState(now)));
     const { from } = clampToClock(state, now);
     if (from < state.from) finder.reset();
-    const found = await finder.find(from, now);
+    const attentions = await finder.find(from, now);
     let rest = "none";
-    const change = await kept.change((latest) => {
-      const taken = latest && enqueueNotices(clampToClock(latest, now), found, now);
-      rest = taken?.rest ?? "none";
-      return taken?.state ?? null;
+    const change = await noticeStore.change((current) => {
+      const result = current && enqueueNotices(clampToClock(current, now), attentions, now);
+      rest = result?.rest ?? "none";
+      return result?.state ?? null;
     });
-    // What found no room, or was not written down, has to be found again.
+    // What did not fit or could not be stored has to be found again.
     if (change.status === "failed" || rest === "some") finder.reset();
   }
 
-  /** Says whether there may be more to send. */
+  /** Resolves to whether there may be more to send. */
   async function sendNext(): Promise<boolean> {
     const now = await store.now();
     let item: PendingNotice | undefined;
-    const claimed = await kept.change((state) => {
+    const claimed = await noticeStore.change((state) => {
       const claim = state && claimNext(clampToClock(state, now), now, holder, liveness);
       item = claim?.item;
       return claim?.state ?? null;
     });
     if (claimed.status !== "changed" || item === undefined) return false;
     const { id } = item;
-    const end = await send(item, now);
-    const settled = await kept.change((state) => state && settleNotice(state, id, end));
+    const outcome = await send(item, now);
+    const settled = await noticeStore.change((state) => state && settleNotice(state, id, outcome));
     return settled.status === "changed";
   }
 
-  async function send(item: PendingNotice, now: number): Promise<"over" | "later"> {
-    const what = `${item.type} of ${item.session}`;
+  async function send(item: PendingNotice, now: number): Promise<"done" | "retry"> {
+    const subject = `${item.type} of ${item.session}`;
     if (isExpired(item, now)) {
-      say("warn", `notify: ${receiver} has not taken ${what} for a day: it is given up`);
-      return "over";
+      logLine("warn", `notify: ${receiver} has not taken ${subject} for a day: it is given up`);
+      return "done";
     }
-    const body = await encodeNotice({ ...parts, reads: store.reads, address }, item);
-    if (body === null) return "over";
-    const answer = await parts.egress.request(parts.url, {
+    const body = await encodeNotice({ ...deps, reads: store.reads, address }, item);
+    if (body === null) return "done";
+    const response = await deps.egress.request(deps.url, {
       method: "POST",
-      headers: signedHeaders([parts.secret], item.id, Math.floor(now / 1_000), body),
+      headers: signedHeaders([deps.secret], item.id, Math.floor(now / 1_000), body),
       body,
       mostBytes: maxResponseBytes,
       whenLarger: "cut",
       timeLimitMs: times.requestMs,
       signal,
     });
-    if (answer.ok && answer.value.status >= 200 && answer.value.status < 300) return "over";
-    const why = answer.ok ? `it answered ${answer.value.status}` : answer.refusal.message;
+    if (response.ok && response.value.status >= 200 && response.value.status < 300) return "done";
+    const reason = response.ok ? `it answered ${response.value.status}` : response.refusal.message;
     const level = item.tries === triesBeforeWarning ? "warn" : "info";
-    say(level, `notify: ${receiver} has not taken ${what} (try ${item.tries}): ${why}`);
-    return "later";
+    logLine(level, `notify: ${receiver} has not taken ${subject} (try ${item.tries}): ${reason}`);
+    return "retry";
   }
 
   async function work(): Promise<void> {
     while (!signal.aborted) {
       try {
-        await look();
+        await scan();
         while (!signal.aborted && (await sendNext()));
       } catch (error) {
         finder.reset();
-        // That the store is away is told by who watches it.
-        if (!(error instanceof StoreFailure)) parts.report(error);
+        // Store outages are reported elsewhere.
+        if (!(error instanceof StoreFailure)) deps.report(error);
       }
-      await clock.sleep(times.lookMs, signal);
+      await clock.sleep(times.pollMs, signal);
     }
   }
 
   return {
-    start(found) {
-      address = found;
+    start(pageAddress) {
+      address = pageAddress;
       working = work();
     },
     async stop() {

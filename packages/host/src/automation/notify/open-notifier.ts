@@ -9,7 +9,7 @@ import type { Notifier } from "./notifier.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { Logger } from "../../ops/telemetry/logger.ts";
 
-/** A webhook that cannot tell us from others would believe anybody. */
+/** A receiver that cannot verify who posts would believe anybody. */
 export function checkNotifyConfig({ notifyUrl, notifySecret }: Config): Outcome<undefined> {
   if (notifyUrl.value === undefined || notifySecret.value !== undefined) return done(undefined);
   return failed(
@@ -18,7 +18,7 @@ export function checkNotifyConfig({ notifyUrl, notifySecret }: Config): Outcome<
   );
 }
 
-/** Who tells the operator's webhook, where there is one. Nothing of it is loaded otherwise. */
+/** Opens the notifier if a webhook is configured; otherwise its code is not even loaded. */
 export async function openConfiguredNotifier(
   { notifyUrl: { value: url }, notifySecret: { value: secret }, notifyDetails }: Config,
   store: Store,
@@ -34,7 +34,7 @@ export async function openConfiguredNotifier(
     clock: systemClock,
     holder: currentHolder("notify"),
     liveness: createLiveness(),
-    // The operator has named this very host and port, wherever they are.
+    // The operator named this very host and port, so it may be on a private network.
     egress: createEgress({ allow: [`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`] }),
     url,
     secret,

@@ -19,18 +19,18 @@ export function describeEnd(end: ProcessEnd): string {
   }
 }
 
-/** Why an end begins no turn. */
+/** Why an end starts no turn. */
 export function turnLimitText(turns: number): string {
-  const why =
+  const reason =
     turns === 0
       ? "Ends of background commands begin no turns here"
       : turns === 1
         ? "The last turn was begun by the end of a background command, and by no person"
         : `The last ${turns} turns were begun by ends of background commands, and none by a person`;
-  return `${why}, so this one begins none: say something, and it goes on.`;
+  return `${reason}, so this one begins none: say something, and it goes on.`;
 }
 
-/** What the session is told when a process has ended. The host's own words: nothing of what the process wrote. */
+/** The message to the session when a process ends. It contains only the host's words, nothing the process wrote. */
 export function endReportText(
   { id, shown, startedAt, endedAt }: ProcessRecord,
   end: ProcessEnd,
@@ -42,39 +42,39 @@ export function endReportText(
 const lanePrefix = "process:";
 const pageSize = 100;
 
-/** Names the message about the end of a process, for good. */
+/** Identifies the message about a process's end permanently. */
 export function reportKey(id: ProcessId): string {
   return `${lanePrefix}${id}`;
 }
 
-/** What is said there is the host's word, and no person's. */
+/** Input in such a lane comes from the host, not from a person. */
 export function isProcessLane(lane: string | null): boolean {
   return lane?.startsWith(lanePrefix) === true;
 }
 
 /**
- * What the end of a process is to its session: the beginning of a turn, or only shown, where as many turns in a row as may be
- * were begun by ends of processes and by nobody else. It is counted in the log, so that no restart begins anew.
+ * Whether a process's end starts a turn or is only shown: the latter once `maxTurns` turns in a row were started
+ * by process ends alone. Counted from the log, so that a restart does not reset it.
  */
 export async function reportKindFor(
   reads: Pick<Reads, "snapshot" | "entries">,
   owner: OwnerId,
   { id, session }: { readonly id: ProcessId; readonly session: SessionId },
-  most: number,
+  maxTurns: number,
 ): Promise<"turn" | "notice"> {
   const key = reportKey(id);
   let count = 0;
   for await (const clientId of newestClientIds(reads, owner, session)) {
-    // Whoever told it has died before that was written down.
+    // A host reported it and died before recording that.
     if (clientId === key) return "turn";
     if (!isProcessLane(clientId)) break;
     count += 1;
-    if (count >= most) return "notice";
+    if (count >= maxTurns) return "notice";
   }
-  return count < most ? "turn" : "notice";
+  return count < maxTurns ? "turn" : "notice";
 }
 
-/** The names of what was said, the newest first: what waits is newer than all entries. */
+/** Client ids of the session's input, newest first: queued input is newer than all entries. */
 async function* newestClientIds(
   reads: Pick<Reads, "snapshot" | "entries">,
   owner: OwnerId,

@@ -16,12 +16,12 @@ import {
 } from "./process-folder.ts";
 
 /**
- * Minds one background process: a process of its own, so that what it minds outlives the host, its end is seen and its
- * output kept while no host is there. Told what to do by the files of one folder, and to stop by SIGTERM.
+ * Supervises one background process, from a process of its own: the command outlives the host, and its end and
+ * output are recorded while no host runs. Controlled by the files of one folder, and stopped by SIGTERM.
  */
 const [folder = "."] = process.argv.slice(2);
 
-/** The whole text or none: whoever reads it may do so at any moment. */
+/** Atomic: it may be read at any moment. */
 function writeJson(name: string, value: unknown): void {
   writeFileSync(join(folder, `${name}.new`), JSON.stringify(value), { mode: 0o600, flush: true });
   renameSync(join(folder, `${name}.new`), join(folder, name));
@@ -40,35 +40,35 @@ function toProcessEnd(end: CommandEnd): ProcessEnd {
   }
 }
 
-/** The host that started it may be gone at any moment, which is nothing to us. */
-function notifyHost(word: "begun" | "ended"): void {
-  if (process.connected) process.send?.(word, () => process.connected && process.disconnect());
+/** The host that started it may be gone at any moment, which does not matter here. */
+function notifyHost(event: "begun" | "ended"): void {
+  if (process.connected) process.send?.(event, () => process.connected && process.disconnect());
 }
 
 const spec = await readSpec(folder);
 const age = await specAge(folder);
-// P7: later it may have been told as lost already.
+// P7: a late start is skipped, because it may have been reported as lost already.
 if (spec !== null && age !== null && age < startWithinMs) {
   const stopping = new AbortController();
   process.on("SIGTERM", () => stopping.abort());
-  // A terminal that goes away, or Ctrl-C in it, is meant for the host.
+  // A terminal's hang-up or Ctrl-C is meant for the host.
   for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
   const output = createOutputWriter(folder);
   const minder = currentHolder("minder");
-  const beat = join(folder, fileNames.beat);
-  writeFileSync(beat, "", { mode: 0o600 });
-  const beats = setInterval(() => {
+  const beatFile = join(folder, fileNames.beat);
+  writeFileSync(beatFile, "", { mode: 0o600 });
+  const heartbeat = setInterval(() => {
     try {
-      utimesSync(beat, new Date(), new Date());
+      utimesSync(beatFile, new Date(), new Date());
     } catch {
-      // Its home is gone: nobody will ever ask for it again.
+      // The home was deleted: nobody will ever ask for this process again.
       stopping.abort();
     }
   }, heartbeatMs);
-  let unknown: string | null = null;
+  let startError: string | null = null;
   const end = await runCommand({
     ...spec,
-    // It is kept in files; nothing of it is needed here.
+    // The output goes to files; nothing of it is needed here.
     keep: 2,
     signal: stopping.signal,
     onStart: (pid) => {
@@ -77,21 +77,21 @@ if (spec !== null && age !== null && age < startWithinMs) {
         writeJson(fileNames.begun, { minder, leader });
         notifyHost("begun");
       } catch (error) {
-        // No host could find it, and none could stop it: it must not go on.
-        unknown = systemCode(error);
+        // No host could find it or stop it, so it must not continue.
+        startError = systemCode(error);
         stopping.abort();
       }
     },
     onOutput: (text) => output.add(text),
   });
-  clearInterval(beats);
+  clearInterval(heartbeat);
   try {
     writeJson(
       fileNames.end,
-      unknown === null ? toProcessEnd(end) : { kind: "not_started", code: unknown },
+      startError === null ? toProcessEnd(end) : { kind: "not_started", code: startError },
     );
   } catch {
-    // No room, or no home any more: then it counts as lost, which is what it is.
+    // No disk space, or no home any more: then it is reported as lost.
   }
   notifyHost("ended");
 }

@@ -6,7 +6,7 @@ import { holderSchema } from "@holdfast/store/identity";
 import type { Holder, Liveness } from "@holdfast/engine";
 import type { ProcessRecord } from "./process-store.ts";
 
-/** What a process is started with. Written by the host, read by the one who minds it. */
+/** How to start a process. Written by the host, read by the minder. */
 export const processSpec = z.object({
   argv: z.tuple([z.string()], z.string()),
   folder: z.string(),
@@ -15,11 +15,11 @@ export const processSpec = z.object({
 });
 export type ProcessSpec = z.infer<typeof processSpec>;
 
-/** Who minds it, and the leader of the group that it runs in. */
+/** The minder, and the leader of the command's process group. */
 const startRecord = z.object({ minder: holderSchema, leader: holderSchema });
 export type StartRecord = z.infer<typeof startRecord>;
 
-/** How it ended, as who minded it has seen. `lost`: nobody has seen it. */
+/** How a process ended, as the minder saw it. `lost`: nobody saw it. */
 export const processEnd = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("exited"), code: z.int() }),
   z.object({ kind: z.literal("killed"), signal: z.string() }),
@@ -33,13 +33,13 @@ export const fileNames = {
   spec: "spec.json",
   begun: "begun.json",
   end: "end.json",
-  /** Touched while it is minded. */
+  /** Touched while the minder is alive. */
   beat: "beat",
 } as const;
 
 export const heartbeatMs = 5_000;
 
-/** Who minds a process begins it within this time of its being written down, or never. */
+/** The minder starts the command within this time after the spec was written, or never. */
 export const startWithinMs = 10_000;
 
 export function readSpec(folder: string): Promise<ProcessSpec | null> {
@@ -54,7 +54,7 @@ export function readEnd(folder: string): Promise<ProcessEnd | null> {
   return readJson(join(folder, fileNames.end), processEnd);
 }
 
-/** `null`: it is not there, or is not what it should be. */
+/** `null`: missing or malformed. */
 async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | null> {
   try {
     return schema.parse(JSON.parse(await readFile(file, "utf8")));
@@ -63,59 +63,61 @@ async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | null
   }
 }
 
-/** So much of a process's output is kept: its beginning, and twice as much of its end. */
+/** Size of one output file: the first and the last two are kept. */
 const segmentBytes = 256 * 1024;
-const segmentName = (piece: number): string => `out.${piece}`;
+const segmentName = (index: number): string => `out.${index}`;
 
 /**
- * Keeps the beginning and the end of an output of any length in files of bounded size: the first piece, the newest one and
- * the one before it. Written at once, so that whoever kills the writer loses nothing of it.
+ * Keeps the beginning and the end of an output of any length in files of bounded size: the first segment, the
+ * newest one and the one before it. Written synchronously, so that a kill loses nothing.
  */
 export function createOutputWriter(folder: string): { add(text: string): void } {
-  let piece = 0;
+  let index = 0;
   let written = 0;
-  let file = openSync(join(folder, segmentName(piece)), "w", 0o600);
-  function beginPiece(): void {
-    const next = openSync(join(folder, segmentName(piece + 1)), "w", 0o600);
+  let file = openSync(join(folder, segmentName(index)), "w", 0o600);
+  function startSegment(): void {
+    const next = openSync(join(folder, segmentName(index + 1)), "w", 0o600);
     closeSync(file);
     file = next;
-    piece += 1;
+    index += 1;
     written = 0;
-    if (piece > 2) rmSync(join(folder, segmentName(piece - 2)), { force: true });
+    if (index > 2) rmSync(join(folder, segmentName(index - 2)), { force: true });
   }
   return {
     add(text) {
       try {
-        if (written >= segmentBytes) beginPiece();
+        if (written >= segmentBytes) startSegment();
         written += writeSync(file, text);
       } catch {
-        // A disk without room costs the output, and not the process.
+        // A full disk costs the output, not the process.
       }
     },
   };
 }
 
-/** The end of what is kept, at most so many characters, and whether that is all of it. */
+/** The end of the stored output, at most `maxLength` characters, and whether that is all of it. */
 export async function readOutput(
   folder: string,
-  most: number,
+  maxLength: number,
 ): Promise<{ readonly text: string; readonly isWhole: boolean }> {
   const names = await readdir(folder).catch(() => []);
-  const pieces = names
+  const indices = names
     .flatMap((name) => /^out\.(?<piece>\d+)$/.exec(name)?.groups?.["piece"] ?? [])
     .map(Number)
     .toSorted((a, b) => a - b);
-  const newest = pieces.slice(-3);
-  // The first piece stands before a gap once there are four; what is read here is the end.
-  const joined = newest.every((piece, n) => n === 0 || piece === (newest[n - 1] ?? 0) + 1)
+  const newest = indices.slice(-3);
+  // With four or more segments there is a gap after the first; only the contiguous end is read.
+  const contiguous = newest.every(
+    (index, position) => position === 0 || index === (newest[position - 1] ?? 0) + 1,
+  )
     ? newest
     : newest.slice(1);
   const texts = await Promise.all(
-    joined.map((piece) => readFile(join(folder, segmentName(piece)), "utf8").catch(() => "")),
+    contiguous.map((index) => readFile(join(folder, segmentName(index)), "utf8").catch(() => "")),
   );
   const whole = texts.join("");
-  const isWhole = joined[0] === 0 && whole.length <= most;
-  return { text: whole.slice(-most).toWellFormed(), isWhole };
+  const isWhole = contiguous[0] === 0 && whole.length <= maxLength;
+  return { text: whole.slice(-maxLength).toWellFormed(), isWhole };
 }
 
 export type ProcessState =
@@ -124,12 +126,12 @@ export type ProcessState =
   | { readonly kind: "starting" }
   | { readonly kind: "ended"; readonly end: ProcessEnd };
 
-/** So long nobody has minded it, where it cannot be proven that somebody does. */
+/** Without a heartbeat for this long the minder counts as gone, if its liveness cannot be determined. */
 const heartbeatTimeoutMs = 12 * heartbeatMs;
 
 /**
- * How a process stands, by what its files say and by who is alive. An end is what who minded it has written down; without
- * one, and with nobody left who could write it, the process is lost, and that is said and nothing else.
+ * Determines a process's state from its files and from who is alive. An end is what the minder wrote; without one,
+ * and with nobody left to write it, the process is lost.
  */
 export async function readProcessState(
   folder: string,
@@ -137,30 +139,31 @@ export async function readProcessState(
   liveness: Liveness,
 ): Promise<ProcessState> {
   const age = await specAge(folder);
-  const isYoung = age !== null && age < startWithinMs + heartbeatMs;
-  const first = await readEnd(folder);
-  // P11: that it could not be started is the word of the call, as long as there is somebody who says it.
-  const isForCall = isYoung && first?.kind === "not_started";
-  if (isForCall && liveness.isDead(process.by) === "alive") return { kind: "starting" };
-  if (first !== null) return { kind: "ended", end: first };
+  const isRecent = age !== null && age < startWithinMs + heartbeatMs;
+  const recordedEnd = await readEnd(folder);
+  // P11: the tool call itself reports a failed start, as long as its host is alive.
+  const isReportedByCall = isRecent && recordedEnd?.kind === "not_started";
+  if (isReportedByCall && liveness.isDead(process.by) === "alive") return { kind: "starting" };
+  if (recordedEnd !== null) return { kind: "ended", end: recordedEnd };
   const begun = await readStartRecord(folder);
   if (begun === null) {
-    // Its host may have died in the moment between: who minds it then says so within this time, or never.
-    const mayBegin = age === null ? !(await isMinderGone(folder, process.by, liveness)) : isYoung;
+    // Its host may have died just after spawning the minder, which then starts the command within this time, or
+    // never.
+    const mayBegin = age === null ? !(await isMinderGone(folder, process.by, liveness)) : isRecent;
     return mayBegin ? { kind: "starting" } : endedOrLost(folder);
   }
   if (!(await isMinderGone(folder, begun.minder, liveness))) return { kind: "running", begun };
-  const seen = await endedOrLost(folder);
-  if (seen.end.kind === "lost") killGroup(begun.leader, liveness);
-  return seen;
+  const ended = await endedOrLost(folder);
+  if (ended.end.kind === "lost") killGroup(begun.leader, liveness);
+  return ended;
 }
 
-/** Who minded it may have written the end down and gone while we looked. */
+/** The minder may have written the end and exited since we looked. */
 async function endedOrLost(folder: string): Promise<Extract<ProcessState, { kind: "ended" }>> {
   return { kind: "ended", end: (await readEnd(folder)) ?? { kind: "lost" } };
 }
 
-/** How long ago it was written down; `null`: it is not, yet or any more. */
+/** Age of the spec; `null`: not written yet, or removed. */
 export async function specAge(folder: string): Promise<number | null> {
   const spec = await stat(join(folder, fileNames.spec)).catch(() => null);
   return spec && Date.now() - spec.mtimeMs;
@@ -179,23 +182,26 @@ async function isMinderGone(folder: string, minder: Holder, liveness: Liveness):
   }
 }
 
-/** What nobody minds any more has no time limit and cannot be stopped: it ends. Only what is proven to be it is killed. */
+/**
+ * A process without a minder has no time limit and cannot be stopped, so it is killed, but only if it is proven to
+ * be ours.
+ */
 function killGroup(leader: Holder, liveness: Liveness): void {
   if (liveness.isDead(leader) !== "alive") return;
   try {
     process.kill(-leader.pid, "SIGKILL");
   } catch {
-    // It has just gone.
+    // It has just exited.
   }
 }
 
-/** Asks who minds it to end it, and wakes them: what they mind may have put them to sleep. */
+/** Asks the minder to stop the process, and continues the minder in case its command suspended it. */
 export function requestStop({ minder }: StartRecord, liveness: Liveness): void {
   if (liveness.isDead(minder) !== "alive") return;
   try {
     process.kill(minder.pid, "SIGTERM");
     process.kill(minder.pid, "SIGCONT");
   } catch {
-    // It has just gone.
+    // It has just exited.
   }
 }

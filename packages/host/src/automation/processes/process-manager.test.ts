@@ -28,17 +28,17 @@ function isWritten(file: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8").endsWith("\n");
 }
 
-test("a process goes on when its call is over, and its end is told to the session once, in the host's words alone", async () => {
+test("a process outlives its call, and its end is reported to the session once, in the host's words alone", async () => {
   const host = await open();
   const id = await host.start(
     "until [ -e go ]; do sleep 0.05; done; echo I am $((40 + 2)); exit 3",
   );
   expect(await host.ask({ action: "list" })).toMatchObject({ outcome: "ok" });
-  await host.watch.look();
+  await host.watch.checkAll();
   expect(await host.said()).toEqual([]);
   writeFileSync(join(host.folder, "go"), "");
   expect(await untilReported(host, id)).toMatchObject({ told: "accepted" });
-  await host.watch.look();
+  await host.watch.checkAll();
   const said = await host.said();
   expect(said).toMatchObject([{ clientId: `process:${id}`, lane: `process:${id}` }]);
   expect(JSON.stringify(said)).toContain("ended with exit code 3");
@@ -48,50 +48,50 @@ test("a process goes on when its call is over, and its end is told to the sessio
   expect(read.output).toContain("I am 42");
 });
 
-test("two hosts that see the same end, and one that comes back before it was noted, tell it once", async () => {
+test("an end that two hosts see, or that was not recorded as reported, is reported once", async () => {
   const host = await open();
   const id = await host.start("exit 0");
   while ((await readEnd(host.desk.folderOf(id))) === null) await systemClock.sleep(20);
   const [found] = await host.desk.store.list(host.owner);
   const other = openProcessHost(host.home, host.store, host);
-  await Promise.all([host.watch.look(), other.watch.look()]);
+  await Promise.all([host.watch.checkAll(), other.watch.checkAll()]);
   await untilReported(other, id);
-  // As if the host had died before it wrote down that it was told.
-  const [told] = await host.desk.store.list(host.owner);
-  await host.desk.store.change({ ...told!, process: found!.process });
+  // As if the host had died before it recorded the report.
+  const [reported] = await host.desk.store.list(host.owner);
+  await host.desk.store.change({ ...reported!, process: found!.process });
   await untilReported(openProcessHost(host.home, host.store, host), id);
   expect(await host.said()).toHaveLength(1);
 });
 
-test("one that cannot be started is a failed call, and nothing more is said of it", async () => {
+test("a process that cannot be started is a failed call, and nothing else is reported", async () => {
   const host = await open();
   const failed = await host.run(["no-such-program"]);
   expect(failed).toMatchObject({ outcome: "failed" });
   expect(failed.output).toContain("could not be started (ENOENT)");
-  await host.watch.look();
-  const [only] = await host.desk.store.list(host.owner);
-  expect(only?.process).toMatchObject({ told: "silent", end: { kind: "not_started" } });
+  await host.watch.checkAll();
+  const [record] = await host.desk.store.list(host.owner);
+  expect(record?.process).toMatchObject({ told: "silent", end: { kind: "not_started" } });
   expect(await host.said()).toEqual([]);
 });
 
-test("that one could not be started is left to its call, and is told where that could not note it", async () => {
+test("a failed start is left to its call, and reported only if the call could not record it", async () => {
   const host = await open();
   await host.run(["no-such-program"]);
-  const [noted] = await host.desk.store.list(host.owner);
-  const before = { ...noted!.process, end: null, endedAt: null, told: null };
-  await host.desk.store.change({ ...noted!, process: before });
-  const spec = join(host.desk.folderOf(before.id), fileNames.spec);
-  // However long this has taken.
+  const [recorded] = await host.desk.store.list(host.owner);
+  const unrecorded = { ...recorded!.process, end: null, endedAt: null, told: null };
+  await host.desk.store.change({ ...recorded!, process: unrecorded });
+  const spec = join(host.desk.folderOf(unrecorded.id), fileNames.spec);
+  // However long the test has taken so far.
   utimesSync(spec, new Date(), new Date());
-  await host.watch.look();
+  await host.watch.checkAll();
   expect(await host.said()).toEqual([]);
   const longAgo = new Date(Date.now() - 60_000);
   utimesSync(spec, longAgo, longAgo);
-  await untilReported(host, before.id);
+  await untilReported(host, unrecorded.id);
   expect(JSON.stringify(await host.said())).toContain("could not be started (ENOENT)");
 });
 
-test("stopped by its session's agent, a process and all that it started end, and no turn begins", async () => {
+test("stopping a process ends everything it started, and starts no turn", async () => {
   const host = await open();
   const id = await host.start("sleep 600 & echo $! > child; wait");
   while (!isWritten(join(host.folder, "child"))) await systemClock.sleep(20);
@@ -106,43 +106,43 @@ test("stopped by its session's agent, a process and all that it started end, and
   expect(await host.said()).toEqual([]);
 });
 
-test("one that has put who minds it to sleep is stopped all the same, when asked and when its time is over", async () => {
+test("a process that suspended its minder is still stopped, on request and when its time is up", async () => {
   const host = await open();
-  const putToSleep = async (id: ProcessId): Promise<void> => {
+  const suspendMinder = async (id: ProcessId): Promise<void> => {
     const begun = await readStartRecord(host.desk.folderOf(id));
     process.kill(begun!.minder.pid, "SIGSTOP");
   };
-  // At once, before anything could be written down about it.
+  // At once, before anything could be recorded about it.
   const first = await host.start("kill -STOP $PPID; sleep 600");
-  await putToSleep(first);
+  await suspendMinder(first);
   expect((await host.ask({ action: "stop", id: first })).output).toContain("was stopped");
   const second = await host.start("sleep 600");
-  await putToSleep(second);
+  await suspendMinder(second);
   const found = await host.desk.store.find(host.owner, null, second);
   await host.desk.store.change({ ...found!, process: { ...found!.process, startedAt: 0 } });
   expect(await untilReported(host, second)).toMatchObject({ end: { kind: "stopped" } });
 });
 
-test("two hosts that begin on one home at once call it the same", async () => {
+test("hosts that start on one home at once agree on its id", async () => {
   const host = await open();
   const others = [1, 2, 3].map(() => openProcessHost(host.home, host.store, host).desk.homeId());
   expect(new Set(await Promise.all(others)).size).toBe(1);
 });
 
-test("when all places are taken the oldest that is over makes room, and its files go with it", async () => {
+test("when all slots are taken, the oldest finished process makes room, and its files are removed", async () => {
   const host = await open();
   const first = await host.start("exit 0");
-  const told = await untilReported(host, first);
-  const startedAt = told.startedAt + 1;
-  for (let place = 1; place < 200; place += 1)
-    await host.desk.store.add(host.owner, { ...told, id: ids.make("process"), startedAt });
+  const finished = await untilReported(host, first);
+  const startedAt = finished.startedAt + 1;
+  for (let index = 1; index < 200; index += 1)
+    await host.desk.store.add(host.owner, { ...finished, id: ids.make("process"), startedAt });
   expect(existsSync(host.desk.folderOf(first))).toBe(true);
   const second = await host.start("exit 0");
   expect(existsSync(host.desk.folderOf(second))).toBe(true);
   expect(existsSync(host.desk.folderOf(first))).toBe(false);
 });
 
-test("with its session in the trash a process ends", async () => {
+test("moving its session to the trash stops a process", async () => {
   const host = await open();
   const id = await host.start("sleep 600");
   await createLog(host.store).trashSession(host.owner, host.session);
@@ -152,7 +152,7 @@ test("with its session in the trash a process ends", async () => {
   });
 });
 
-test("beyond its time a process is stopped, and that is told", async () => {
+test("a process that exceeds its time limit is stopped, and that is reported", async () => {
   const host = await open();
   const { output } = await host.run("sleep 600", { seconds: 1 });
   const id = processId.parse(/prc_\w+/.exec(output)?.[0]);
@@ -160,21 +160,21 @@ test("beyond its time a process is stopped, and that is told", async () => {
   expect(JSON.stringify(await host.said())).toContain("took too long");
 });
 
-test("a session has as many as the settings say, and knows nothing of those of others", async () => {
+test("a session has a limited number of processes, and cannot see those of others", async () => {
   const host = await open({ perSession: 1 });
   const id = await host.start("sleep 600");
   expect(await host.run("sleep 600")).toMatchObject({ outcome: "failed" });
   const other = await openTestSession(host.store);
   const processes = createProcessesTool(host.desk);
-  const hands = { signal: new AbortController().signal, write: () => undefined };
+  const context = { signal: new AbortController().signal, write: () => undefined };
   const { owner, session } = other;
-  const from = { owner, session, runId: ids.make("run"), callId: ids.make("call") };
-  expect(await processes.run({ ...from, input: { action: "stop", id } }, hands)).toMatchObject({
+  const call = { owner, session, runId: ids.make("run"), callId: ids.make("call") };
+  expect(await processes.run({ ...call, input: { action: "stop", id } }, context)).toMatchObject({
     outcome: "failed",
   });
 });
 
-test("where people alone are to be told, an end is a notice", async () => {
+test("with reports set to notice, an end is a notice", async () => {
   const host = await open({ reports: "notice" });
   const id = await host.start("exit 0");
   await untilReported(host, id);
@@ -185,7 +185,7 @@ test("where people alone are to be told, an end is a notice", async () => {
 
 const aNotice = () => ({ noticeId: ids.make("notice"), kind: "filler", text: "Much was done." });
 
-/** Everything that waits is taken up and answered. */
+/** Runs the agent until all queued input is answered. */
 async function answerAll({ store, owner, session, chat }: Awaited<ReturnType<typeof open>>) {
   const runner = createRunner(store, createLog(store), {
     model: scriptedModel(() => says("Well.")),
@@ -195,32 +195,32 @@ async function answerAll({ store, owner, session, chat }: Awaited<ReturnType<typ
   expect((await chat.snapshot()).inbox).toEqual([]);
 }
 
-test("turns in a row that only ends of processes have begun have a bound, over restarts too, until a person says something", async () => {
+test("the number of turns in a row that process ends start is limited, across restarts, until a person writes", async () => {
   const options = { turnsInARow: 2, perSession: 9 };
   const first = await open(options);
-  const tellOne = async (host: ReturnType<typeof openProcessHost>) =>
+  const runAndReport = async (host: ReturnType<typeof openProcessHost>) =>
     (await untilReported(host, await first.start("exit 0"))).told;
-  expect([await tellOne(first), await tellOne(first)]).toEqual(["accepted", "accepted"]);
-  // They count whether they wait or were taken up, however much was done for them.
+  expect([await runAndReport(first), await runAndReport(first)]).toEqual(["accepted", "accepted"]);
+  // They count whether queued or answered, however much happened since.
   await answerAll(first);
   const filler = Array.from({ length: 150 }, () => anEvent("notice.added", aNotice()));
   await first.chat.commit(filler);
   const second = openProcessHost(first.home, first.store, { ...options, owner: first.owner });
-  expect([await tellOne(second), (await first.said()).length]).toEqual(["committed", 2]);
+  expect([await runAndReport(second), (await first.said()).length]).toEqual(["committed", 2]);
   const notices = (await first.chat.entries()).filter(({ type }) => type === "notice.added");
   expect(JSON.stringify(notices)).toMatch(/The last 2 turns .* say something, and it goes on/);
   const { owner, session, store } = first;
   const said = { owner, session, clientId: "mine", text: "Go on" };
   await admitMessage(createLog(store), ids, said);
-  expect([await tellOne(second), await tellOne(second), await tellOne(second)]).toEqual([
-    "accepted",
-    "accepted",
-    "committed",
-  ]);
+  expect([
+    await runAndReport(second),
+    await runAndReport(second),
+    await runAndReport(second),
+  ]).toEqual(["accepted", "accepted", "committed"]);
   expect(await first.said()).toHaveLength(5);
 });
 
-test("of a long output the beginning and the end are kept, within bounds", async () => {
+test("the beginning and the end of a long output are kept, within bounds", async () => {
   const host = await open();
   const id = await host.start("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end");
   await untilReported(host, id);

@@ -36,9 +36,9 @@ import { type StoredProcess, ProcessStore, type ProcessRecord } from "./process-
 import { describeEnd } from "./end-report.ts";
 
 export interface ProcessLimits {
-  /** How many of a session may run at once; 0: there are none at all. */
+  /** How many processes a session may run at once; 0 disables them. */
   readonly perSession: number;
-  /** How long any may run. */
+  /** Maximum run time. */
   readonly hours: number;
 }
 
@@ -51,7 +51,7 @@ export interface ProcessManagerDeps {
 }
 
 export interface BackgroundCommand extends ProcessSpec {
-  /** As people and the model see it. */
+  /** The command line for people and the model. */
   readonly shown: string;
 }
 
@@ -65,75 +65,78 @@ const startTimeoutMs = 10_000;
 const wakeMs = 500;
 const stopTimeoutMs = 6_000;
 const pollMs = 100;
-/** More than the grace that a process has to end in. */
+/** Longer than the grace period in which a process may end. */
 const overtimeGraceMs = 5_000;
-const maxTries = 20;
+const maxAttempts = 20;
 
-/** Starts background processes, and knows those of every host on the store. Their files are in the home that started them. */
+/**
+ * Starts background processes, and knows those of every host on the store. A process's files are in the home that
+ * started it.
+ */
 export class ProcessManager {
   readonly limits: ProcessLimits;
   readonly store: ProcessStore;
-  readonly #parts: ProcessManagerDeps;
-  #place: Promise<string> | undefined;
-  readonly #enterOneByOne = serialQueue();
+  readonly #deps: ProcessManagerDeps;
+  #homeId: Promise<string> | undefined;
+  readonly #registrationQueue = serialQueue();
 
-  constructor(parts: ProcessManagerDeps) {
-    this.#parts = parts;
-    this.limits = parts.limits;
-    this.store = new ProcessStore(parts.store.register);
+  constructor(deps: ProcessManagerDeps) {
+    this.#deps = deps;
+    this.limits = deps.limits;
+    this.store = new ProcessStore(deps.store.register);
   }
 
-  /** The name of this home: it tells its own processes from those of others. */
+  /** The id of this home: tells its processes from those of other homes. */
   homeId(): Promise<string> {
-    this.#place ??= this.#findPlace().catch((error: unknown) => {
-      // A disk that takes nothing now may do so later.
-      this.#place = undefined;
+    this.#homeId ??= this.#readOrCreateHomeId().catch((error: unknown) => {
+      // The disk may be writable again later.
+      this.#homeId = undefined;
       throw error;
     });
-    return this.#place;
+    return this.#homeId;
   }
 
-  /** Several hosts may begin on one home: whoever comes first names it. */
-  async #findPlace(): Promise<string> {
+  /** Several hosts may start on one home: the first one creates its id. */
+  async #readOrCreateHomeId(): Promise<string> {
     const file = join(this.parentFolder, "place");
     for (;;) {
-      const known = await readTextOrEmpty(file);
-      if (known !== "") return known;
-      const made = await withFileLock(file, async () => {
-        const meanwhile = await readTextOrEmpty(file);
-        if (meanwhile !== "") return meanwhile;
+      const existing = await readTextOrEmpty(file);
+      if (existing !== "") return existing;
+      const created = await withFileLock(file, async () => {
+        const current = await readTextOrEmpty(file);
+        if (current !== "") return current;
         const name = randomUUID();
         await writeFileAtomically(file, name);
         return name;
       });
-      if (made !== "busy") return made;
-      await this.#parts.clock.sleep(pollMs);
+      if (created !== "busy") return created;
+      await this.#deps.clock.sleep(pollMs);
     }
   }
 
   get parentFolder(): string {
-    return join(this.#parts.home, "processes");
+    return join(this.#deps.home, "processes");
   }
 
   folderOf(id: ProcessId): string {
     return join(this.parentFolder, id);
   }
 
-  /** P7: it is written down before it starts, so that whatever dies, somebody finds it and says what became of it. */
+  /** P7: recorded before it starts, so that whatever dies, some host finds it and reports its end. */
   async start(call: ToolCall, command: BackgroundCommand): Promise<StartResult> {
     const id = deterministicIds(`process ${call.callId}`).make("process");
-    // Those of one step come at once, and each counts the ones before it.
-    const refused = await this.#enterOneByOne(() => this.#enter(id, call, command));
+    // Calls of one step arrive together, and each has to count those before it.
+    const refused = await this.#registrationQueue(() => this.#register(id, call, command));
     if (refused !== null) return { status: "refused", words: refused };
     const { shown: _, ...spec } = command;
-    const end = await this.#begin(id, spec);
+    const end = await this.#launch(id, spec);
     if (end?.kind !== "not_started") return { status: "started", id };
-    await this.#noteNotStarted(call.owner, id, end);
+    await this.#recordNotStarted(call.owner, id, end);
     return { status: "refused", words: `It ${describeEnd(end)}.` };
   }
 
-  /** How it ended, if that is known already. */
-  async #begin(id: ProcessId, spec: ProcessSpec): Promise<ProcessEnd | null> {
+  /** Resolves to how it ended, if that is known already. */
+  async #launch(id: ProcessId, spec: ProcessSpec): Promise<ProcessEnd | null> {
     const folder = this.folderOf(id);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -141,53 +144,57 @@ export class ProcessManager {
     } catch (error) {
       return { kind: "not_started", code: systemCode(error) };
     }
-    const heard = await startMinder(folder, spec.environment, this.#parts.clock);
+    const started = await startMinder(folder, spec.environment, this.#deps.clock);
     const end = await readEnd(folder);
-    if (end !== null || heard !== "gone") return end;
-    // P7: who minded it is gone and it had begun: what became of it is not for the call to say.
+    if (end !== null || started !== "gone") return end;
+    // P7: the minder is gone, but the command had started: its fate is not for the call to report.
     return (await readStartRecord(folder)) === null
       ? { kind: "not_started", code: "minder" }
       : null;
   }
 
-  /** The call itself says so: nothing is left to be told. What is not noted is told as an end. */
-  async #noteNotStarted(owner: OwnerId, id: ProcessId, end: ProcessEnd): Promise<void> {
-    // Where there is no room for it either, the register alone has it.
+  /** The call itself reports this, so nothing more has to be. If it cannot be recorded, it is reported as an end. */
+  async #recordNotStarted(owner: OwnerId, id: ProcessId, end: ProcessEnd): Promise<void> {
+    // If the file cannot be written either, the register alone has it.
     const file = join(this.folderOf(id), fileNames.end);
     await writeFileAtomically(file, JSON.stringify(end)).catch(() => undefined);
     const found = await this.store.find(owner, null, id);
     if (found === null) return;
-    const endedAt = await this.#parts.store.now();
+    const endedAt = await this.#deps.store.now();
     await this.store.change({
       ...found,
       process: { ...found.process, end, endedAt, told: "silent" },
     });
   }
 
-  /** `null`: it has its place. Otherwise why not, in words. */
-  async #enter(id: ProcessId, call: ToolCall, command: BackgroundCommand): Promise<string | null> {
+  /** `null`: it has a slot. Otherwise the reason for refusing. */
+  async #register(
+    id: ProcessId,
+    call: ToolCall,
+    command: BackgroundCommand,
+  ): Promise<string | null> {
     const { owner, session, runId } = call;
-    const { reads } = this.#parts.store;
+    const { reads } = this.#deps.store;
     const { perSession } = this.limits;
     const row = await reads.session(owner, session);
     if (row === null || hasChildTag(row))
       return "A child hands its answer back and is over: run it in the foreground.";
-    const [place, all] = [await this.homeId(), await this.store.list(owner)];
+    const [homeId, all] = [await this.homeId(), await this.store.list(owner)];
     const running = all.filter(({ process }) => process.end === null);
     if (running.filter(({ process }) => process.session === session).length >= perSession)
       return `A session has ${perSession} background processes at most: stop one first.`;
-    if (running.filter(({ process }) => process.place === place).length >= maxPerHost)
+    if (running.filter(({ process }) => process.place === homeId).length >= maxPerHost)
       return `This host has ${maxPerHost} background processes at most.`;
     const added = await this.store.add(owner, {
       id,
       session,
       runId,
       lane: await this.#laneOf(call),
-      place,
+      place: homeId,
       host: hostname(),
       by: currentHolder("processes"),
       shown: command.shown.slice(0, maxShownLength),
-      startedAt: await this.#parts.store.now(),
+      startedAt: await this.#deps.store.now(),
       timeLimitMs: command.timeLimitMs,
       stop: null,
       end: null,
@@ -195,108 +202,109 @@ export class ProcessManager {
       told: null,
     });
     if (added.status === "full") return "There is no place for another background process now.";
-    // Nobody can ask for its output any more. What is not removed now is later, with what else is left over.
-    if (added.before?.place === place)
-      await rm(this.folderOf(added.before.id), { recursive: true, force: true }).catch(() => {});
+    // Nobody can ask for its output any more. If this fails, the periodic cleanup removes it.
+    if (added.replaced?.place === homeId)
+      await rm(this.folderOf(added.replaced.id), { recursive: true, force: true }).catch(() => {});
     return null;
   }
 
-  /** Where people hear the answers of the run that starts it, if they are delivered. */
+  /** The lane in which the answers of the starting run are delivered, if they are. */
   async #laneOf({ owner, session, runId }: ToolCall): Promise<LaneKey | null> {
-    const page = await this.#parts.store.reads.entries(owner, session, { limit: 200 });
-    const asked = page?.entries.findLast(
+    const page = await this.#deps.store.reads.entries(owner, session, { limit: 200 });
+    const message = page?.entries.findLast(
       (entry) => entry.type === "message.user" && entry.runId === runId,
     );
-    const lane = laneKey.safeParse(asked?.data["lane"]).data;
+    const lane = laneKey.safeParse(message?.data["lane"]).data;
     return lane !== undefined && isDeliveredLane(lane) ? lane : null;
   }
 
-  /** How one stands. `elsewhere`: only its own host can tell. */
+  /** `elsewhere`: only its own host knows. */
   async stateOf(process: ProcessRecord): Promise<ProcessState | { readonly kind: "elsewhere" }> {
     if (process.end !== null) return { kind: "ended", end: process.end };
     if (process.place !== (await this.homeId())) return { kind: "elsewhere" };
-    return readProcessState(this.folderOf(process.id), process, this.#parts.liveness);
+    return readProcessState(this.folderOf(process.id), process, this.#deps.liveness);
   }
 
-  /** Who minds it ends it in time; one that has not done so for long is told to. */
+  /** The minder enforces the time limit; one that is long overdue is told to. */
   enforceTimeLimit(
     { startedAt, timeLimitMs }: ProcessRecord,
-    seen: ProcessState,
+    state: ProcessState,
     now: number,
   ): void {
-    if (seen.kind === "running" && now > startedAt + timeLimitMs + overtimeGraceMs)
-      requestStop(seen.begun, this.#parts.liveness);
+    if (state.kind === "running" && now > startedAt + timeLimitMs + overtimeGraceMs)
+      requestStop(state.begun, this.#deps.liveness);
   }
 
   async output(
     process: ProcessRecord,
-    most: number,
+    maxLength: number,
   ): Promise<{ text: string; isWhole: boolean } | null> {
     if (process.place !== (await this.homeId())) return null;
-    return readOutput(this.folderOf(process.id), most);
+    return readOutput(this.folderOf(process.id), maxLength);
   }
 
-  /** A durable wish: its own host follows it, here and now if that is this one. */
+  /** Records the request durably. The process's host carries it out: at once, if that is this one. */
   async stop(
     owner: OwnerId,
     session: SessionId | null,
     id: ProcessId,
-    why: "asked" | "session" = "asked",
+    reason: "asked" | "session" = "asked",
   ): Promise<StoredProcess | null> {
-    for (let tries = 0; ; tries += 1) {
+    for (let attempt = 0; ; attempt += 1) {
       const found = await this.store.find(owner, session, id);
-      if (found === null || found.process.end !== null || tries === maxTries) return found;
-      if (found.process.stop !== null) return this.#carryOut(found);
-      await this.store.change({ ...found, process: { ...found.process, stop: why } });
+      if (found === null || found.process.end !== null || attempt === maxAttempts) return found;
+      if (found.process.stop !== null) return this.#waitForStop(found);
+      await this.store.change({ ...found, process: { ...found.process, stop: reason } });
     }
   }
 
-  async #carryOut(found: StoredProcess): Promise<StoredProcess> {
-    const deadline = this.#parts.clock.now() + stopTimeoutMs;
-    let asked = false;
-    while (this.#parts.clock.now() < deadline) {
-      const seen = await this.stateOf(found.process);
-      if (seen.kind === "elsewhere") return found;
-      if (seen.kind === "ended") return { ...found, process: { ...found.process, end: seen.end } };
-      if (seen.kind === "running" && !asked) {
-        requestStop(seen.begun, this.#parts.liveness);
-        asked = true;
+  async #waitForStop(found: StoredProcess): Promise<StoredProcess> {
+    const deadline = this.#deps.clock.now() + stopTimeoutMs;
+    let hasRequestedStop = false;
+    while (this.#deps.clock.now() < deadline) {
+      const state = await this.stateOf(found.process);
+      if (state.kind === "elsewhere") return found;
+      if (state.kind === "ended")
+        return { ...found, process: { ...found.process, end: state.end } };
+      if (state.kind === "running" && !hasRequestedStop) {
+        requestStop(state.begun, this.#deps.liveness);
+        hasRequestedStop = true;
       }
-      await this.#parts.clock.sleep(pollMs);
+      await this.#deps.clock.sleep(pollMs);
     }
     return found;
   }
 }
 
-/** Resolves when it has begun, or could not; what became of it stands in its files. `gone`: nobody minds it. */
+/** Resolves once the command has started, or could not; its files say what happened. `gone`: the minder has exited. */
 async function startMinder(
   folder: string,
   environment: Readonly<Record<string, string>>,
   clock: Clock,
-): Promise<"heard" | "gone" | "slow"> {
+): Promise<"started" | "gone" | "slow"> {
   const script = fileURLToPath(new URL("minder.ts", import.meta.url));
   const minder = spawn(process.execPath, [script, folder], {
-    // Of the host's environment it gets no more than what it minds.
+    // The minder gets no more of the host's environment than its command.
     env: environment,
     cwd: folder,
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     detached: true,
   });
-  const heard = new AbortController();
-  let how: "heard" | "gone" | "slow" = "slow";
-  const hear = (what: "heard" | "gone") => (): void => {
-    if (how === "slow") how = what;
-    heard.abort();
+  const settled = new AbortController();
+  let outcome: "started" | "gone" | "slow" = "slow";
+  const settle = (result: "started" | "gone") => (): void => {
+    if (outcome === "slow") outcome = result;
+    settled.abort();
   };
-  minder.once("message", hear("heard"));
-  minder.once("exit", hear("gone"));
-  minder.once("error", hear("gone"));
-  for (let waited = 0; !heard.signal.aborted && waited < startTimeoutMs; waited += wakeMs) {
-    await clock.sleep(wakeMs, heard.signal);
-    // What it has started may have put it to sleep before it could say so.
+  minder.once("message", settle("started"));
+  minder.once("exit", settle("gone"));
+  minder.once("error", settle("gone"));
+  for (let waited = 0; !settled.signal.aborted && waited < startTimeoutMs; waited += wakeMs) {
+    await clock.sleep(wakeMs, settled.signal);
+    // Its command may have suspended it before it could report.
     minder.kill("SIGCONT");
   }
   if (minder.connected) minder.disconnect();
   minder.unref();
-  return how;
+  return outcome;
 }

@@ -17,23 +17,23 @@ const processRow = z.object({
   id: processId,
   session: sessionId,
   runId,
-  /** Where the message of its run came from, if its answers are delivered there. */
+  /** The lane of the message that started its run, if answers are delivered there. */
   lane: laneKey.nullable(),
-  /** The home whose folder has its files, and the machine that this was on. */
+  /** The home that has its files, and the machine's name. */
   place: z.string(),
   host: z.string(),
-  /** Who started it. */
+  /** The host that started it. */
   by: holderSchema,
   shown: z.string(),
   startedAt: z.int(),
   timeLimitMs: z.int(),
-  /** Why it is to end, where somebody wants that. */
+  /** Why it is to be stopped, if it is. */
   stop: z.enum(["asked", "session"]).nullable(),
   end: processEnd.nullable(),
   endedAt: z.int().nullable(),
-  /** How its end is told, decided with it. */
+  /** How its end is reported, decided when it ends. */
   tells: z.enum(["turn", "notice"]).optional(),
-  /** What became of the word about its end: `accepted`, `silent`, or why it was refused. */
+  /** The outcome of reporting its end: `accepted`, `silent`, or why it was refused. */
   told: z.string().nullable(),
 });
 export type ProcessRecord = z.infer<typeof processRow>;
@@ -46,9 +46,9 @@ export interface StoredProcess {
 }
 
 const registerPrefix = "process/";
-/** A row of the register each. One that has ended leaves its place to another when all are taken. */
+/** One register row each. When all are taken, one that has ended is reused. */
 const maxProcesses = 200;
-const maxTries = 20;
+const maxAttempts = 20;
 
 /** The background processes of all hosts on the store, in its register. */
 export class ProcessStore {
@@ -58,7 +58,7 @@ export class ProcessStore {
     this.#register = register;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   async list(owner: OwnerId): Promise<readonly StoredProcess[]> {
     const rows = await this.#register.list(owner, registerPrefix, maxProcesses);
     return rows
@@ -80,26 +80,26 @@ export class ProcessStore {
     return found !== undefined && isTheirs ? found : null;
   }
 
-  /** With whom it was that had its place before. `full`: there is none for it, or the store does not take it now. */
+  /** `replaced` is the process whose slot it took. `full`: there is no free slot, or the store failed. */
   async add(
     owner: OwnerId,
     process: ProcessRecord,
   ): Promise<
-    { readonly status: "added"; readonly before: ProcessRecord | null } | { status: "full" }
+    { readonly status: "added"; readonly replaced: ProcessRecord | null } | { status: "full" }
   > {
-    for (let tries = 0; tries < maxTries; tries += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const rows = await this.#register.list(owner, registerPrefix, maxProcesses);
-      const place = findFreeSlot(rows);
-      if (place === null) break;
-      const { before, ...free } = place;
-      const put = await this.#register.put({ owner, ...free, value: JSON.stringify(process) });
-      if (put.status === "put") return { status: "added", before };
-      if (put.status === "failed") break;
+      const slot = findFreeSlot(rows);
+      if (slot === null) break;
+      const { replaced, ...row } = slot;
+      const result = await this.#register.put({ owner, ...row, value: JSON.stringify(process) });
+      if (result.status === "put") return { status: "added", replaced };
+      if (result.status === "failed") break;
     }
     return { status: "full" };
   }
 
-  /** `false`: somebody else was faster, and it is to be looked at again. */
+  /** `false`: another host changed it first; read it again. */
   async change({ owner, key, revision, process }: StoredProcess): Promise<boolean> {
     const value = JSON.stringify(process);
     return (await this.#register.put({ owner, key, value, expect: revision })).status === "put";
@@ -107,18 +107,18 @@ export class ProcessStore {
 }
 
 function findFreeSlot(rows: readonly { key: string; value: string; revision: number }[]) {
-  const taken = new Set(rows.map(({ key }) => key));
-  for (let place = 0; place < maxProcesses; place += 1) {
-    const key = `${registerPrefix}${String(place).padStart(3, "0")}`;
-    if (!taken.has(key)) return { key, expect: 0, before: null };
+  const usedKeys = new Set(rows.map(({ key }) => key));
+  for (let index = 0; index < maxProcesses; index += 1) {
+    const key = `${registerPrefix}${String(index).padStart(3, "0")}`;
+    if (!usedKeys.has(key)) return { key, expect: 0, replaced: null };
   }
-  const over = rows
+  const finished = rows
     .map(({ key, value, revision }) => ({ key, expect: revision, process: decodeProcess(value) }))
     .filter(({ process }) => process === null || process.told !== null)
     .toSorted((a, b) => (a.process?.startedAt ?? 0) - (b.process?.startedAt ?? 0));
-  const [oldest] = over;
+  const [oldest] = finished;
   if (oldest === undefined) return null;
-  return { key: oldest.key, expect: oldest.expect, before: oldest.process };
+  return { key: oldest.key, expect: oldest.expect, replaced: oldest.process };
 }
 
 function decodeProcess(value: string): ProcessRecord | null {

@@ -28,7 +28,7 @@ async function open(options?: Parameters<typeof openProcesses>[0]) {
   return host;
 }
 
-test("one that is lost with who minds it is told as lost, and nothing of it runs on", async () => {
+test("a process lost together with its minder is reported as lost, and its group is killed", async () => {
   const host = await open();
   const id = await host.start("sleep 600");
   const begun = await readStartRecord(host.desk.folderOf(id));
@@ -40,10 +40,10 @@ test("one that is lost with who minds it is told as lost, and nothing of it runs
   while (liveness.isDead(begun!.leader) !== "dead") await systemClock.sleep(20);
 });
 
-test("one that was written down and never begun is told as lost", async () => {
+test("a process that was recorded and never started is reported as lost", async () => {
   const host = await open();
   const id = await host.start("exit 0");
-  // Who minds it writes there until then.
+  // The minder writes there until then.
   while ((await readEnd(host.desk.folderOf(id))) === null) await systemClock.sleep(20);
   const [found] = await host.desk.store.list(host.owner);
   rmSync(host.desk.folderOf(id), { recursive: true });
@@ -54,7 +54,7 @@ test("one that was written down and never begun is told as lost", async () => {
 
 const longAgo = new Date(Date.now() - 60_000);
 
-test("one that was written down long ago and has not begun is told as lost, though its host lives", async () => {
+test("a process that did not start long after being recorded is reported as lost, although its host lives", async () => {
   const host = await open();
   const id = await host.start("exit 0");
   const folder = host.desk.folderOf(id);
@@ -64,7 +64,7 @@ test("one that was written down long ago and has not begun is told as lost, thou
   expect(await untilReported(host, id)).toMatchObject({ end: { kind: "lost" } });
 });
 
-test("and then it never begins", () => {
+test("a minder that starts too late runs nothing", () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-minder-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const argv = ["touch", join(folder, "touched")];
@@ -76,7 +76,7 @@ test("and then it never begins", () => {
   expect(readdirSync(folder)).toEqual([fileNames.spec]);
 });
 
-test("where its files cannot be written, nothing is started, and its place is free again", async () => {
+test("when its files cannot be written, nothing is started and its slot is free again", async () => {
   const host = await open({ perSession: 1 });
   await host.desk.homeId();
   const files = join(host.home, "processes");
@@ -92,7 +92,7 @@ test("where its files cannot be written, nothing is started, and its place is fr
   expect(await host.said()).toHaveLength(1);
 });
 
-test("files of a process that the register has forgotten go, and those of the others stay", async () => {
+test("files of a process that the register has forgotten are removed, and those of others stay", async () => {
   const host = await open();
   const id = await host.start("exit 0");
   await untilReported(host, id);
@@ -104,11 +104,11 @@ test("files of a process that the register has forgotten go, and those of the ot
   expect(existsSync(host.desk.folderOf(id))).toBe(true);
 });
 
-test("one that cannot be written down as begun is no more than a failed call: nothing runs that nobody could stop", async () => {
+test("a process whose start cannot be recorded is a failed call, and does not keep running", async () => {
   const host = await open();
   const { owner, session } = host;
   const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input: null };
-  // As on a disk without room.
+  // As on a full disk.
   const folder = host.desk.folderOf(deterministicIds(`process ${call.callId}`).make("process"));
   mkdirSync(join(folder, `${fileNames.begun}.new`), { recursive: true });
   const mark = `600.${process.pid}`;

@@ -16,66 +16,69 @@ export interface ProcessWatcherDeps {
   readonly owner: OwnerId;
   readonly manager: ProcessManager;
   readonly runner: Pick<Runner, "notify">;
-  /** Whether an end begins a turn, or is only shown to people. */
+  /** Whether an end starts a turn, or is only shown to people. */
   readonly reports: "turn" | "notice";
-  /** How many turns in a row ends may begin with nobody saying anything. */
+  /** How many turns in a row process ends may start without a person's message. */
   readonly turnsInARow: number;
   readonly report: (bug: Error) => void;
 }
 
-/** While something runs here, and otherwise: what others ask of this host is found in the register alone. */
+/**
+ * Poll intervals while something runs here, and otherwise: requests of other hosts arrive through the register
+ * alone.
+ */
 const busyMs = 500;
 const idleMs = 5_000;
-/** A host that has said nothing so long after its process had to be over is gone. */
+/** A host that has reported nothing this long after its process's time limit is gone. */
 const abandonedMs = 600_000;
 const cleanupMs = 3_600_000;
 
 /**
- * Looks after background processes: sees their ends, ends those that are to end, and tells their sessions. P11: the process
- * names the message about its end, and the store takes a name once; so whichever host looks, and wherever one is killed,
- * each end is told once.
+ * Watches background processes: detects their ends, stops those that are to stop, and reports to their sessions.
+ * P11: the process names the message about its end, and the store accepts a name once, so each end is reported
+ * once, whichever hosts look and wherever one is killed.
  */
-export function createProcessWatcher(parts: ProcessWatcherDeps) {
-  const { clock, manager: desk, owner } = parts;
+export function createProcessWatcher(deps: ProcessWatcherDeps) {
+  const { clock, manager, owner } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   let working: Promise<void> = Promise.resolve();
 
-  /** Resolves to whether something of this home still runs. */
-  async function look(): Promise<boolean> {
-    const place = await desk.homeId();
+  /** Resolves to whether a process of this home still runs. */
+  async function checkAll(): Promise<boolean> {
+    const homeId = await manager.homeId();
     let isBusy = false;
-    for (const found of await desk.store.list(owner)) {
+    for (const found of await manager.store.list(owner)) {
       if (signal.aborted || found.process.told !== null) continue;
-      const left = await checkProcess(parts, found);
-      isBusy ||= left === "running" && found.process.place === place;
+      const outcome = await checkProcess(deps, found);
+      isBusy ||= outcome === "running" && found.process.place === homeId;
     }
     return isBusy;
   }
 
-  async function work(): Promise<void> {
-    let tidyAt = clock.now();
+  async function loop(): Promise<void> {
+    let nextCleanupAt = clock.now();
     while (!signal.aborted) {
       let isBusy = false;
       try {
-        isBusy = await look();
-        if (clock.now() >= tidyAt) {
-          await removeStaleFolders(desk, owner);
-          tidyAt = clock.now() + cleanupMs;
+        isBusy = await checkAll();
+        if (clock.now() >= nextCleanupAt) {
+          await removeStaleFolders(manager, owner);
+          nextCleanupAt = clock.now() + cleanupMs;
         }
       } catch (error) {
-        // That the store is away is told by who watches it.
+        // Store outages are reported elsewhere.
         if (!(error instanceof StoreFailure))
-          parts.report(error instanceof Error ? error : new Error(String(error)));
+          deps.report(error instanceof Error ? error : new Error(String(error)));
       }
       await clock.sleep(isBusy ? busyMs : idleMs, signal);
     }
   }
 
   return {
-    look,
+    checkAll,
     start(): void {
-      working = work();
+      working = loop();
     },
     async stop(): Promise<void> {
       stopping.abort();
@@ -85,73 +88,73 @@ export function createProcessWatcher(parts: ProcessWatcherDeps) {
 }
 
 async function checkProcess(
-  parts: ProcessWatcherDeps,
+  deps: ProcessWatcherDeps,
   found: StoredProcess,
 ): Promise<"running" | "over"> {
-  const { manager: desk, log, owner } = parts;
+  const { manager, log, owner } = deps;
   const { process } = found;
   if (process.end !== null) {
-    await reportEnd(parts, found, process.end);
+    await reportEnd(deps, found, process.end);
     return "over";
   }
   const now = await log.store.now();
-  const seen = await desk.stateOf(process);
-  if (seen.kind === "elsewhere") {
-    const isForgotten = now > process.startedAt + process.timeLimitMs + abandonedMs;
-    if (!isForgotten) return "running";
-    return recordEnd(parts, found, { kind: "lost" }, now);
+  const state = await manager.stateOf(process);
+  if (state.kind === "elsewhere") {
+    const isAbandoned = now > process.startedAt + process.timeLimitMs + abandonedMs;
+    if (!isAbandoned) return "running";
+    return recordEnd(deps, found, { kind: "lost" }, now);
   }
-  if (seen.kind === "ended") return recordEnd(parts, found, seen.end, now);
-  desk.enforceTimeLimit(process, seen, now);
+  if (state.kind === "ended") return recordEnd(deps, found, state.end, now);
+  manager.enforceTimeLimit(process, state, now);
   const session = await log.store.reads.session(owner, process.session);
-  if (process.stop !== null) await desk.stop(owner, null, process.id);
+  if (process.stop !== null) await manager.stop(owner, null, process.id);
   else if (session === null || session.trashedAt !== null)
-    await desk.stop(owner, null, process.id, "session");
+    await manager.stop(owner, null, process.id, "session");
   return "running";
 }
 
-/** First what became of it stands in the register, then it is told: whoever dies between the two, the next one tells it. */
+/** Records the end before reporting it: if this host dies in between, the next one reports it. */
 async function recordEnd(
-  parts: ProcessWatcherDeps,
+  deps: ProcessWatcherDeps,
   found: StoredProcess,
-  how: ProcessEnd,
+  end: ProcessEnd,
   endedAt: number,
 ): Promise<"over"> {
-  const { owner, reports, turnsInARow } = parts;
-  const { reads } = parts.log.store;
+  const { owner, reports, turnsInARow } = deps;
+  const { reads } = deps.log.store;
   const tells =
     reports === "notice" ? reports : await reportKindFor(reads, owner, found.process, turnsInARow);
-  const process = { ...found.process, end: how, endedAt, tells };
-  if (await parts.manager.store.change({ ...found, process }))
-    await reportEnd(parts, { ...found, process, revision: found.revision + 1 }, how);
+  const process = { ...found.process, end, endedAt, tells };
+  if (await deps.manager.store.change({ ...found, process }))
+    await reportEnd(deps, { ...found, process, revision: found.revision + 1 }, end);
   return "over";
 }
 
 async function reportEnd(
-  parts: ProcessWatcherDeps,
+  deps: ProcessWatcherDeps,
   found: StoredProcess,
-  how: ProcessEnd,
+  end: ProcessEnd,
 ): Promise<void> {
   const { process } = found;
-  const isWanted = process.stop !== null && how.kind === "stopped";
-  const told = isWanted ? "silent" : await submitReport(parts, found, how);
-  if (told !== null) await parts.manager.store.change({ ...found, process: { ...process, told } });
+  const isRequested = process.stop !== null && end.kind === "stopped";
+  const told = isRequested ? "silent" : await submitReport(deps, found, end);
+  if (told !== null) await deps.manager.store.change({ ...found, process: { ...process, told } });
 }
 
-/** `null`: the store could not be asked. Otherwise what became of it, for good. */
+/** `null`: the store failed. Otherwise the final outcome. */
 async function submitReport(
   { log, ids, owner, runner, reports, turnsInARow }: ProcessWatcherDeps,
   { process }: StoredProcess,
-  how: ProcessEnd,
+  end: ProcessEnd,
 ): Promise<string | null> {
   const { session, id, lane } = process;
   const key = reportKey(id);
-  const text = endReportText(process, how);
+  const text = endReportText(process, end);
   if ((process.tells ?? reports) === "notice") {
-    const own = deterministicIds(key);
-    const words = reports === "notice" ? text : `${text} ${turnLimitText(turnsInARow)}`;
-    const notice = { noticeId: own.make("notice"), kind: "process_ended", text: words };
-    const events = [newEvent(own.make("event"), "notice.added", notice)];
+    const noticeIds = deterministicIds(key);
+    const noticeText = reports === "notice" ? text : `${text} ${turnLimitText(turnsInARow)}`;
+    const notice = { noticeId: noticeIds.make("notice"), kind: "process_ended", text: noticeText };
+    const events = [newEvent(noticeIds.make("event"), "notice.added", notice)];
     const result = await log.commit({ owner, session, events });
     return result.status === "failed" ? null : result.status;
   }
@@ -168,16 +171,17 @@ async function submitReport(
   return "accepted";
 }
 
-/** Files of processes whose place in the register was given to others. */
-async function removeStaleFolders(desk: ProcessManager, owner: OwnerId): Promise<void> {
-  // The folders first: one whose folder is there has had its place since before, so that none is taken from what just starts.
-  const names = await readdir(desk.parentFolder).catch(() => []);
-  const known = new Set((await desk.store.list(owner)).map(({ process }) => process.id));
-  // A store that knows of none may be another one than they were started with.
+/** Removes the files of processes whose slots were reused. */
+async function removeStaleFolders(manager: ProcessManager, owner: OwnerId): Promise<void> {
+  // Folders are read first: a folder seen here was registered before, so none is taken from a process that is just
+  // starting.
+  const names = await readdir(manager.parentFolder).catch(() => []);
+  const known = new Set((await manager.store.list(owner)).map(({ process }) => process.id));
+  // A store that knows no processes may not be the one they were started with.
   if (known.size === 0) return;
   for (const name of names) {
     const id = processId.safeParse(name);
     if (id.success && !known.has(id.data))
-      await rm(desk.folderOf(id.data), { recursive: true, force: true });
+      await rm(manager.folderOf(id.data), { recursive: true, force: true });
   }
 }

@@ -15,13 +15,13 @@ const input = z.strictObject({
   id: z.string().max(100).optional().describe("Which one, for read and stop."),
 });
 
-/** The background processes of a session: which there are, what they have written, and an end to one. */
-export function createProcessesTool(desk: ProcessManager): Tool {
+/** Lists a session's background processes, reads their output, and stops one. */
+export function createProcessesTool(manager: ProcessManager): Tool {
   async function stateOf(process: ProcessRecord): Promise<string> {
-    const seen = await desk.stateOf(process);
-    switch (seen.kind) {
+    const state = await manager.stateOf(process);
+    switch (state.kind) {
       case "ended":
-        return describeEnd(seen.end);
+        return describeEnd(state.end);
       case "elsewhere":
         return `runs on ${process.host}, as far as is known here`;
       case "starting":
@@ -31,7 +31,7 @@ export function createProcessesTool(desk: ProcessManager): Tool {
     }
   }
 
-  async function tellOne(process: ProcessRecord): Promise<string> {
+  async function describe(process: ProcessRecord): Promise<string> {
     return `${process.id} ${JSON.stringify(process.shown)} ${await stateOf(process)}`;
   }
 
@@ -44,23 +44,23 @@ export function createProcessesTool(desk: ProcessManager): Tool {
     asks: "none",
     async run({ action, id }, { owner, session }) {
       if (action === "list") {
-        const all = await desk.store.list(owner);
+        const all = await manager.store.list(owner);
         const own = all.filter(({ process }) => process.session === session).slice(-maxListed);
         if (own.length === 0) return ok("There are none.");
-        return ok((await Promise.all(own.map(({ process }) => tellOne(process)))).join("\n"));
+        return ok((await Promise.all(own.map(({ process }) => describe(process)))).join("\n"));
       }
       const parsed = processId.safeParse(id);
-      const found = parsed.success ? await desk.store.find(owner, session, parsed.data) : null;
+      const found = parsed.success ? await manager.store.find(owner, session, parsed.data) : null;
       if (found === null) return failed("There is no such process in this session.");
       if (action === "stop") {
-        const stopped = await desk.stop(owner, session, found.process.id);
-        return ok(await tellOne(stopped?.process ?? found.process));
+        const stopped = await manager.stop(owner, session, found.process.id);
+        return ok(await describe(stopped?.process ?? found.process));
       }
-      const head = await tellOne(found.process);
-      const output = await desk.output(found.process, maxReadLength);
+      const head = await describe(found.process);
+      const output = await manager.output(found.process, maxReadLength);
       if (output === null) return failed(`${head}: its output is there, and not here.`);
-      const left = output.isWhole ? "" : "[what came before is left out]\n";
-      return ok(`${head}\n${left}${output.text === "" ? "[no output]" : output.text}`);
+      const omission = output.isWhole ? "" : "[what came before is left out]\n";
+      return ok(`${head}\n${omission}${output.text === "" ? "[no output]" : output.text}`);
     },
   });
 }

@@ -23,7 +23,7 @@ const zones = [
   "Africa/Casablanca",
 ];
 const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
-const all = { days: [...days] };
+const everyDay = { days: [...days] };
 
 const zone = fc.constantFrom(...zones);
 const time = fc
@@ -36,37 +36,37 @@ const times: fc.Arbitrary<ScheduleTimes> = fc.record({
 const rule: fc.Arbitrary<ScheduleRule> = fc.record({ times, timeZone: zone });
 const instant = fc.integer({ min: Date.UTC(2015, 0, 1), max: Date.UTC(2035, 0, 1) });
 
-describe("the next time", () => {
-  test("lies ahead, within eight days, and is the same from wherever one counts", () => {
+describe("nextOccurrence", () => {
+  test("is in the future, within eight days, and the same from any earlier instant", () => {
     fc.assert(
-      fc.property(rule, instant, fc.nat({ max: 7 * dayMs }), (given, after, step) => {
-        const next = nextOccurrence(given, after);
+      fc.property(rule, instant, fc.nat({ max: 7 * dayMs }), (schedule, after, step) => {
+        const next = nextOccurrence(schedule, after);
         expect(next).not.toBeNull();
         const { at } = next!;
         expect(at).toBeGreaterThan(after);
         expect(at - after).toBeLessThanOrEqual(8 * dayMs + 3_600_000);
         const between = Math.min(at - 1, after + step);
-        expect(nextOccurrence(given, between)).toEqual(next);
+        expect(nextOccurrence(schedule, between)).toEqual(next);
       }),
       { numRuns: 150 },
     );
   });
 
-  test("is what the clocks there show, or as much later as they were put forward", () => {
+  test("matches the zone's wall clock, or is later by the size of the skipped gap", () => {
     fc.assert(
-      fc.property(rule, instant, (given, after) => {
-        const { at, name } = nextOccurrence(given, after)!;
+      fc.property(rule, instant, (schedule, after) => {
+        const { at, name } = nextOccurrence(schedule, after)!;
         const wanted = Date.parse(`${name}:00Z`);
-        const late = wallAt(given.timeZone, at) - wanted;
-        // Samoa left out a whole day.
-        expect([0, 30 * 60_000, 60 * 60_000, dayMs]).toContain(late);
-        expect(instantOf(given.timeZone, wanted)).toBe(at);
+        const delay = wallAt(schedule.timeZone, at) - wanted;
+        // Samoa skipped a whole day.
+        expect([0, 30 * 60_000, 60 * 60_000, dayMs]).toContain(delay);
+        expect(instantOf(schedule.timeZone, wanted)).toBe(at);
       }),
       { numRuns: 150 },
     );
   });
 
-  test("comes once for each day and time of a year, through every change of the clocks", () => {
+  test("occurs once per day and time of a year, through every clock change", () => {
     fc.assert(
       fc.property(zone, fc.integer({ min: 2015, max: 2034 }), time, (timeZone, year, at) => {
         const from = instantOf(timeZone, Date.UTC(year, 0, 1)) - 1;
@@ -74,40 +74,40 @@ describe("the next time", () => {
         const names = new Set<string>();
         let after = from;
         for (;;) {
-          const next = nextOccurrence({ times: { ...all, at: [at] }, timeZone }, after);
+          const next = nextOccurrence({ times: { ...everyDay, at: [at] }, timeZone }, after);
           if (next === null || next.at > to) break;
           names.add(next.name);
           after = next.at;
         }
-        const length = (Date.UTC(year + 1, 0, 1) - Date.UTC(year, 0, 1)) / dayMs;
-        expect(names.size).toBe(length);
+        const dayCount = (Date.UTC(year + 1, 0, 1) - Date.UTC(year, 0, 1)) / dayMs;
+        expect(names.size).toBe(dayCount);
       }),
       { numRuns: 8 },
     );
   });
 });
 
-describe("when the clocks change", () => {
+describe("occurrencesBetween across clock changes", () => {
   const berlin = (at: string[], after: string, upTo: string) =>
     occurrencesBetween(
-      { times: { ...all, at }, timeZone: "Europe/Berlin" },
+      { times: { ...everyDay, at }, timeZone: "Europe/Berlin" },
       Date.parse(after),
       Date.parse(upTo),
     ).map(({ at: instantAt, name }) => [name, new Date(instantAt).toISOString()]);
 
-  test("a time that is passed over is due that much later, once", () => {
+  test("a skipped time is due once, later by the size of the gap", () => {
     expect(berlin(["02:30"], "2027-03-27T12:00Z", "2027-03-28T12:00Z")).toEqual([
       ["2027-03-28T02:30", "2027-03-28T01:30:00.000Z"],
     ]);
   });
 
-  test("a time that comes twice is due the first time only", () => {
+  test("a repeated time is due only the first time", () => {
     expect(berlin(["02:30"], "2026-10-24T12:00Z", "2026-10-25T12:00Z")).toEqual([
       ["2026-10-25T02:30", "2026-10-25T00:30:00.000Z"],
     ]);
   });
 
-  test("two times that fall together are two occurrences", () => {
+  test("two times that fall on one instant are two occurrences", () => {
     expect(berlin(["03:30", "02:30"], "2027-03-27T12:00Z", "2027-03-28T12:00Z")).toEqual([
       ["2027-03-28T02:30", "2027-03-28T01:30:00.000Z"],
       ["2027-03-28T03:30", "2027-03-28T01:30:00.000Z"],
@@ -115,7 +115,7 @@ describe("when the clocks change", () => {
   });
 });
 
-test("what is due once is due once", () => {
+test("a one-time schedule is due once", () => {
   const once: ScheduleRule = {
     times: { date: "2026-12-24", at: "18:00" },
     timeZone: "Europe/Berlin",

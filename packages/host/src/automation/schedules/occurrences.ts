@@ -3,11 +3,11 @@ import type { ScheduleTimes } from "@holdfast/protocol";
 const minuteMs = 60_000;
 const zoneDayMs = 24 * 60 * minuteMs;
 
-/** A time as clocks on the wall show it, counted in milliseconds as if it were universal time. */
+/** A wall-clock time, in milliseconds as if it were UTC. */
 export type WallTime = number;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** One zone has many spellings, and each would be kept. */
+/** A zone has many spellings, each cached separately. */
 const maxFormats = 100;
 
 function formatFor(timeZone: string): Intl.DateTimeFormat {
@@ -39,32 +39,31 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What clocks in a zone show at an instant. */
+/** The wall-clock time in a zone at an instant. */
 export function wallAt(timeZone: string, instant: number): WallTime {
-  const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+  const fields: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
   for (const { type, value } of formatFor(timeZone).formatToParts(instant))
-    shown[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
+    fields[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /**
- * The instant at which clocks in a zone show this time. Where they show it twice, the first; where they pass over it, as long
- * after the jump as it would have been after the moment of the jump: half past two, when two becomes three, is half past three.
+ * The instant at which clocks in a zone show this time. If they show it twice, the first; if they skip it, as long
+ * after the jump as it would have been: 02:30, when 02:00 becomes 03:00, is 03:30.
  */
 export function instantOf(timeZone: string, wall: WallTime): number {
-  const [before, after] = [wall - zoneDayMs, wall + zoneDayMs].map(
-    (near) => wallAt(timeZone, near) - near,
+  const [offsetBefore, offsetAfter] = [wall - zoneDayMs, wall + zoneDayMs].map(
+    (instant) => wallAt(timeZone, instant) - instant,
   );
-  const candidates = [wall - (before ?? 0), wall - (after ?? 0)];
-  const shown = candidates.filter((instant) => wallAt(timeZone, instant) === wall);
-  return shown.length === 0 ? wall - (before ?? 0) : Math.min(...shown);
+  const candidates = [wall - (offsetBefore ?? 0), wall - (offsetAfter ?? 0)];
+  const matching = candidates.filter((instant) => wallAt(timeZone, instant) === wall);
+  return matching.length === 0 ? wall - (offsetBefore ?? 0) : Math.min(...matching);
 }
 
-/** One time at which a schedule is due. */
 export interface Occurrence {
   readonly at: number;
-  /** What the clocks there show, or would: it names the occurrence for good, whoever counts from wherever. */
+  /** The wall-clock time: identifies the occurrence permanently, on every host. */
   readonly name: string;
 }
 
@@ -80,28 +79,28 @@ const occurrenceCache = new Map<string, Occurrence | null>();
 const maxCached = 1_000;
 
 /**
- * The first occurrence behind an instant; `null` when there will be none. Calendars are slow, and who looks for what is due
- * asks the same of every schedule every few seconds: the answer never changes.
+ * The first occurrence after an instant; `null` if there is none. Cached: calendar computation is slow, the
+ * scheduler asks the same for every schedule every few seconds, and the answer never changes.
  */
 export function nextOccurrence(
   { times, timeZone }: ScheduleRule,
   after: number,
 ): Occurrence | null {
-  const question = JSON.stringify([timeZone, times, after]);
-  const answer = occurrenceCache.get(question);
-  if (answer !== undefined) return answer;
+  const cacheKey = JSON.stringify([timeZone, times, after]);
+  const cached = occurrenceCache.get(cacheKey);
+  if (cached !== undefined) return cached;
   if (occurrenceCache.size >= maxCached) occurrenceCache.clear();
   const found = findNext({ times, timeZone }, after);
-  occurrenceCache.set(question, found);
+  occurrenceCache.set(cacheKey, found);
   return found;
 }
 
 function findNext({ times, timeZone }: ScheduleRule, after: number): Occurrence | null {
   if ("date" in times) {
-    const only = occurrenceOn(times.date, times.at, timeZone);
-    return only.at > after ? only : null;
+    const occurrence = occurrenceOn(times.date, times.at, timeZone);
+    return occurrence.at > after ? occurrence : null;
   }
-  // A day before: what clocks pass over is due later than they would show it.
+  // Start a day early: a skipped time is due later than its wall-clock time.
   const today = Math.floor(wallAt(timeZone, after) / dayMs) - 1;
   let first: Occurrence | null = null;
   for (let [day, last] = [today, today + 9]; day <= last; day += 1) {
@@ -112,14 +111,14 @@ function findNext({ times, timeZone }: ScheduleRule, after: number): Occurrence 
       const found = occurrenceOn(date.toISOString().slice(0, 10), time, timeZone);
       if (found.at <= after || (first !== null && isBefore(first, found))) continue;
       first = found;
-      // What the day after brings may still come before what was put off.
+      // An occurrence of the next day may still precede one that was delayed by a skip.
       last = Math.min(last, day + 1);
     }
   }
   return first;
 }
 
-/** Those between two instants, the newest of them where they are many. */
+/** All occurrences between two instants; only the newest if there are many. */
 export function occurrencesBetween(rule: ScheduleRule, after: number, upTo: number): Occurrence[] {
   const found: Occurrence[] = [];
   for (let from = after; ;) {
@@ -132,26 +131,29 @@ export function occurrencesBetween(rule: ScheduleRule, after: number, upTo: numb
 }
 
 const maxOccurrences = 100;
-/** Ever further back. No week is without an occurrence, and no change of clocks makes one longer than nine days. */
+/** Windows to search, ever larger. Every week has an occurrence, and no clock change stretches one beyond nine days. */
 const lookBackMs = [dayMs / 24, dayMs, 9 * dayMs];
 
-/** The newest between two instants, with all others of its last hour: after years as soon as after a day. */
+/** The newest occurrence between two instants, with the others of its last hour. As fast after years as after a day. */
 export function newestBetween(rule: ScheduleRule, after: number, upTo: number): Occurrence[] {
   const next = nextOccurrence(rule, after);
   if (next === null || next.at > upTo) return [];
   if ("date" in rule.times) return [next];
-  for (const back of lookBackMs) {
-    const found = occurrencesBetween(rule, Math.max(after, upTo - back), upTo);
+  for (const windowMs of lookBackMs) {
+    const found = occurrencesBetween(rule, Math.max(after, upTo - windowMs), upTo);
     if (found.length > 0) return found;
   }
   return [];
 }
 
-/** Two times of a day may fall on one instant, where clocks pass over one of them. */
-function atSameInstant({ times, timeZone }: ScheduleRule, one: Occurrence): readonly Occurrence[] {
-  if ("date" in times) return [one];
-  const all = times.at.map((time) => occurrenceOn(one.name.slice(0, 10), time, timeZone));
-  return all.filter(({ at }) => at === one.at).toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+/** Two times of a day may fall on one instant if clocks skip one of them. */
+function atSameInstant(
+  { times, timeZone }: ScheduleRule,
+  occurrence: Occurrence,
+): readonly Occurrence[] {
+  if ("date" in times) return [occurrence];
+  const all = times.at.map((time) => occurrenceOn(occurrence.name.slice(0, 10), time, timeZone));
+  return all.filter(({ at }) => at === occurrence.at).toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
 }
 
 function isBefore(a: Occurrence, b: Occurrence): boolean {

@@ -10,7 +10,7 @@ import type { z } from "zod";
 
 import { nextOccurrence } from "./occurrences.ts";
 
-/** `from`: occurrences up to then are done with, by the store's clock. */
+/** `from`: occurrences up to this time are done, by the store's clock. */
 const scheduleRow = scheduleView.omit({ nextAt: true }).extend({
   from: scheduleView.shape.createdAt,
   recent: scheduleView.shape.recent.default([]),
@@ -20,12 +20,12 @@ export type OccurrenceOutcome = Schedule["recent"][number];
 
 const maxRecent = 10;
 
-/** What became of it last stands first. */
+/** Newest outcome first. */
 export function withOutcome(
   schedule: Schedule,
-  ...happened: readonly OccurrenceOutcome[]
+  ...outcomes: readonly OccurrenceOutcome[]
 ): Schedule {
-  const recent = [...happened.toReversed(), ...schedule.recent].slice(0, maxRecent);
+  const recent = [...outcomes.toReversed(), ...schedule.recent].slice(0, maxRecent);
   return { ...schedule, recent, last: recent[0] ?? null };
 }
 
@@ -46,12 +46,12 @@ export type ScheduleWriteResult =
   | Failed;
 
 const registerPrefix = "schedule/";
-/** A row of the register each. What was removed leaves its place to another. */
+/** One register row each. A removed schedule's row is reused. */
 const maxSchedules = 200;
 const emptySlot = "null";
-const maxTries = 20;
+const maxAttempts = 20;
 
-/** The prompts that are said by themselves, in the store's register: every host on the store goes by them. */
+/** The scheduled prompts, in the store's register, shared by all hosts on the store. */
 export class ScheduleStore {
   readonly #register: Register;
   readonly #now: () => Promise<number>;
@@ -76,27 +76,29 @@ export class ScheduleStore {
     return found?.schedule ?? null;
   }
 
-  /** The same id again is the same schedule. */
+  /** Idempotent: the same id is the same schedule. */
   async create(owner: OwnerId, id: ScheduleId, body: ScheduleBody): Promise<ScheduleWriteResult> {
     const now = await this.#now();
     const { missed = "skip", state = "on" } = body;
-    const more = { id, createdAt: now, from: now, last: null, recent: [] };
-    const schedule: Schedule = { ...body, missed, state, ...more };
-    for (let tries = 0; tries < maxTries; tries += 1) {
+    const defaults = { id, createdAt: now, from: now, last: null, recent: [] };
+    const schedule: Schedule = { ...body, missed, state, ...defaults };
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const rows = await this.#register.list(owner, registerPrefix, maxSchedules);
-      const known = rows.map(({ value }) => decodeSchedule(value)).find((each) => each?.id === id);
-      if (known != null) return { status: "kept", schedule: known };
-      const place = findFreeSlot(rows);
-      if (place === null) return { status: "too_many" };
+      const existing = rows
+        .map(({ value }) => decodeSchedule(value))
+        .find((candidate) => candidate?.id === id);
+      if (existing != null) return { status: "kept", schedule: existing };
+      const slot = findFreeSlot(rows);
+      if (slot === null) return { status: "too_many" };
       const value = JSON.stringify(schedule);
-      const put = await this.#register.put({ owner, ...place, value });
-      if (put.status === "put") return { status: "kept", schedule };
-      if (put.status === "failed") return put;
+      const result = await this.#register.put({ owner, ...slot, value });
+      if (result.status === "put") return { status: "kept", schedule };
+      if (result.status === "failed") return result;
     }
     return { status: "too_many" };
   }
 
-  /** What is changed counts from now on: times that have passed are not made up for. */
+  /** Changes apply from now on: occurrences that have passed are not caught up. */
   async change(owner: OwnerId, id: ScheduleId, body: ScheduleChange): Promise<ScheduleWriteResult> {
     const from = await this.#now();
     return this.#rewrite(owner, id, (schedule) =>
@@ -104,20 +106,20 @@ export class ScheduleStore {
     );
   }
 
-  /** What was said beside its times changes nothing about when it is due. */
+  /** Records a manual run, which does not change when the schedule is due. */
   addOutcome(
     owner: OwnerId,
     id: ScheduleId,
-    happened: OccurrenceOutcome,
+    outcome: OccurrenceOutcome,
   ): Promise<ScheduleWriteResult> {
-    return this.#rewrite(owner, id, (schedule) => withOutcome(schedule, happened));
+    return this.#rewrite(owner, id, (schedule) => withOutcome(schedule, outcome));
   }
 
   remove(owner: OwnerId, id: ScheduleId): Promise<ScheduleWriteResult> {
     return this.#rewrite(owner, id, () => null);
   }
 
-  /** `false`: somebody else was faster, or the schedule was changed. */
+  /** `false`: another host was faster, or the schedule was changed. */
   async advance({ owner, key, revision, schedule }: StoredSchedule): Promise<boolean> {
     const change = { owner, key, expect: revision, value: JSON.stringify(schedule) };
     return (await this.#register.put(change)).status === "put";
@@ -128,25 +130,25 @@ export class ScheduleStore {
     id: ScheduleId,
     apply: (schedule: Schedule) => Schedule | null,
   ): Promise<ScheduleWriteResult> {
-    for (let tries = 0; tries < maxTries; tries += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const found = (await this.list(owner)).find(({ schedule }) => schedule.id === id);
       if (found === undefined) return { status: "not_found" };
       const changed = apply(found.schedule);
       const value = changed === null ? emptySlot : JSON.stringify(changed);
       const { key, revision: expect } = found;
-      const put = await this.#register.put({ owner, key, value, expect });
-      if (put.status === "put") return { status: "kept", schedule: changed ?? found.schedule };
-      if (put.status === "failed") return put;
+      const result = await this.#register.put({ owner, key, value, expect });
+      if (result.status === "put") return { status: "kept", schedule: changed ?? found.schedule };
+      if (result.status === "failed") return result;
     }
     return { status: "not_found" };
   }
 }
 
 function findFreeSlot(rows: readonly { key: string; value: string; revision: number }[]) {
-  const taken = new Map(rows.map((row) => [row.key, row]));
-  for (let place = 0; place < maxSchedules; place += 1) {
-    const key = `${registerPrefix}${String(place).padStart(3, "0")}`;
-    const row = taken.get(key);
+  const rowsByKey = new Map(rows.map((row) => [row.key, row]));
+  for (let index = 0; index < maxSchedules; index += 1) {
+    const key = `${registerPrefix}${String(index).padStart(3, "0")}`;
+    const row = rowsByKey.get(key);
     if (row === undefined) return { key, expect: 0 };
     if (row.value === emptySlot) return { key, expect: row.revision };
   }

@@ -29,14 +29,14 @@ export interface SubmitPromptDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly runner: Pick<Runner, "notify">;
-  /** The session that a lane points at, made where there is none: by two who ask for the same, once. */
+  /** The session a lane points at, created if there is none; concurrent callers get the same one. */
   readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
 }
 
 export interface PromptSource {
-  /** Names the message for good: the store takes a name once. */
+  /** Identifies the message permanently: the store accepts a key once. */
   readonly key: string;
-  /** Tells the model why this is said. */
+  /** Tells the model why this message exists. */
   readonly heading: string;
 }
 
@@ -45,7 +45,7 @@ interface SubmittedPrompt {
   readonly admission: Admission;
 }
 
-/** Says a schedule's prompt where it is to be said, and lets it run. */
+/** Submits a schedule's prompt to its target and starts the run. */
 export async function submitPrompt(
   { log, ids, runner, sessionFor }: SubmitPromptDeps,
   owner: OwnerId,
@@ -78,17 +78,17 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** So late it may be without having been missed: a host that is slow, or was just started again. */
+/** How late an occurrence may be without counting as missed: the host may be slow, or just restarting. */
 const graceMs = 120_000;
 const defaultPollMs = 5_000;
 
 /**
- * Says prompts at their times. The occurrence names the message, and the store takes a name once: so whoever looks, however
- * many hosts there are and wherever one of them is killed, each occurrence is at most one run. What a schedule has behind it
- * is written down after that, and only spares the next look.
+ * Submits prompts at their times. The occurrence names the message, and the store accepts a name once: each
+ * occurrence is at most one run, however many hosts poll and wherever one is killed. The schedule's progress is
+ * written after that, and only saves work on the next poll.
  */
-export function createScheduler(parts: SchedulerDeps): Scheduler {
-  const { clock } = parts;
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  const { clock } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   let working: Promise<void> = Promise.resolve();
@@ -96,13 +96,13 @@ export function createScheduler(parts: SchedulerDeps): Scheduler {
   async function work(): Promise<void> {
     while (!signal.aborted) {
       try {
-        await submitDuePrompts(parts, signal);
+        await submitDuePrompts(deps, signal);
       } catch (error) {
-        // That the store is away is told by who watches it.
+        // Store outages are reported elsewhere.
         if (!(error instanceof StoreFailure))
-          parts.report(error instanceof Error ? error : new Error(String(error)));
+          deps.report(error instanceof Error ? error : new Error(String(error)));
       }
-      await clock.sleep(parts.pollMs ?? defaultPollMs, signal);
+      await clock.sleep(deps.pollMs ?? defaultPollMs, signal);
     }
   }
 
@@ -117,53 +117,59 @@ export function createScheduler(parts: SchedulerDeps): Scheduler {
   };
 }
 
-/** One look at all of them. What keeps one of them from being said keeps no other. */
-export async function submitDuePrompts(parts: SchedulerDeps, signal?: AbortSignal): Promise<void> {
-  const { log, store: kept, owner, report } = parts;
+/** Polls all schedules once. A failure of one does not stop the others. */
+export async function submitDuePrompts(deps: SchedulerDeps, signal?: AbortSignal): Promise<void> {
+  const { log, store, owner, report } = deps;
   const now = await log.store.now();
-  let away: StoreFailure | undefined;
-  for (const each of await kept.list(owner)) {
+  let storeFailure: StoreFailure | undefined;
+  for (const stored of await store.list(owner)) {
     if (signal?.aborted === true) return;
     try {
-      if (each.schedule.state === "on") await submitDue(parts, each, now);
+      if (stored.schedule.state === "on") await submitDue(deps, stored, now);
     } catch (error) {
-      if (error instanceof StoreFailure) away ??= error;
-      else report(new Error(`The schedule ${each.schedule.id} was not said.`, { cause: error }));
+      if (error instanceof StoreFailure) storeFailure ??= error;
+      else
+        report(
+          new Error(`The schedule ${stored.schedule.id} was not submitted.`, { cause: error }),
+        );
     }
   }
-  if (away !== undefined) throw away;
+  if (storeFailure !== undefined) throw storeFailure;
 }
 
-async function submitDue(parts: SchedulerDeps, found: StoredSchedule, now: number): Promise<void> {
-  const { schedule } = found;
-  if (schedule.from > now + graceMs) return rewindToNow(parts, found, now);
+async function submitDue(deps: SchedulerDeps, stored: StoredSchedule, now: number): Promise<void> {
+  const { schedule } = stored;
+  if (schedule.from > now + graceMs) return rewindToNow(deps, stored, now);
   const due = newestBetween(schedule, schedule.from, now);
   const newest = due.at(-1);
   if (newest === undefined) return;
-  let happened: OccurrenceOutcome[] = [];
-  for (const each of occurrencesToSubmit(schedule, due, now)) {
-    const said = await submitOccurrence(parts, schedule, each);
-    // What the store could not take is still due.
-    if (said === "later") return;
-    happened.push({ occurrence: each.name, at: now, ...said });
+  let outcomes: OccurrenceOutcome[] = [];
+  for (const occurrence of occurrencesToSubmit(schedule, due, now)) {
+    const result = await submitOccurrence(deps, schedule, occurrence);
+    // Still due: the store could not write it.
+    if (result === "later") return;
+    outcomes.push({ occurrence: occurrence.name, at: now, ...result });
   }
-  if (happened.length === 0) happened = [{ occurrence: newest.name, at: now, outcome: "skipped" }];
-  await parts.store.advance({
-    ...found,
-    schedule: withOutcome({ ...schedule, from: newest.at }, ...happened),
+  if (outcomes.length === 0) outcomes = [{ occurrence: newest.name, at: now, outcome: "skipped" }];
+  await deps.store.advance({
+    ...stored,
+    schedule: withOutcome({ ...schedule, from: newest.at }, ...outcomes),
   });
 }
 
-/** The clock was ahead and is put right: what it was ahead of is still to come, and what was said then has its name for good. */
+/**
+ * After a clock that was ahead is corrected: occurrences it had skipped are still to come, and those it submitted
+ * stay deduplicated by name.
+ */
 async function rewindToNow(
-  { store: kept }: SchedulerDeps,
-  found: StoredSchedule,
+  { store }: SchedulerDeps,
+  stored: StoredSchedule,
   now: number,
 ): Promise<void> {
-  await kept.advance({ ...found, schedule: { ...found.schedule, from: now - graceMs } });
+  await store.advance({ ...stored, schedule: { ...stored.schedule, from: now - graceMs } });
 }
 
-/** Those that are on time; of those that were missed none, or the newest where nothing newer is said anyway. */
+/** The occurrences on time; of the missed ones none, or just the newest if none is on time. */
 function occurrencesToSubmit(
   { missed }: Schedule,
   due: readonly Occurrence[],
@@ -173,13 +179,13 @@ function occurrencesToSubmit(
   return onTime.length > 0 || missed === "skip" ? onTime : due.slice(-1);
 }
 
-/** `later`: the store could not be asked. Otherwise what became of it, for good. */
+/** `later`: the store failed. Otherwise the final outcome. */
 async function submitOccurrence(
-  parts: SchedulerDeps,
+  deps: SchedulerDeps,
   schedule: Schedule,
   { name }: Occurrence,
 ): Promise<"later" | Pick<OccurrenceOutcome, "outcome" | "sessionId">> {
-  const { session: sessionId, admission } = await submitPrompt(parts, parts.owner, schedule, {
+  const { session: sessionId, admission } = await submitPrompt(deps, deps.owner, schedule, {
     key: `schedule:${schedule.id}:${name}`,
     heading: `scheduled for ${name.replace("T", " ")}, ${schedule.timeZone}`,
   });
@@ -187,7 +193,7 @@ async function submitOccurrence(
     case "accepted":
       return { outcome: "accepted", sessionId };
     case "refused":
-      // The lane has moved since another host said it.
+      // The lane has moved since another host submitted it.
       return admission.code === "inbound_taken"
         ? { outcome: "accepted" }
         : { outcome: admission.code };
@@ -196,7 +202,7 @@ async function submitOccurrence(
   }
 }
 
-/** Who says prompts at their times on this store, beside whichever other host does. */
+/** The scheduler for this store, next to those of other hosts. */
 export function openScheduler(
   log: Log,
   runner: Pick<Runner, "notify">,

@@ -35,19 +35,19 @@ test.each([
   ["SQLite", sqlite],
   ["PostgreSQL", postgres],
 ] as const)(
-  "[P11] four hosts on %s say each occurrence once",
-  async (_, place) => {
-    const open = await place();
+  "[P11] four hosts on %s submit each occurrence once",
+  async (_, prepare) => {
+    const open = await prepare();
     let offset = 0;
     const stores: Store[] = [];
-    for (let each = 0; each < 4; each += 1) stores.push(await open(() => offset));
+    for (let index = 0; index < 4; index += 1) stores.push(await open(() => offset));
     onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
     const [first] = stores;
     const at = Array.from({ length: 24 }, (__, hour) => `${String(hour).padStart(2, "0")}:00`);
-    const kept = new ScheduleStore(first!.register, () => first!.now());
+    const schedules = new ScheduleStore(first!.register, () => first!.now());
     const body = { title: "Hourly", prompt: "Hello", times: { days: [...days], at } };
-    const more = { timeZone: "UTC", target: { lane } };
-    await kept.create(owner, ids.make("schedule"), { ...body, ...more });
+    const target = { timeZone: "UTC", target: { lane } };
+    await schedules.create(owner, ids.make("schedule"), { ...body, ...target });
     const hosts = stores.map((store) => {
       const log = createLog(store);
       return createScheduler({
@@ -57,7 +57,8 @@ test.each([
         owner,
         store: new ScheduleStore(store.register, () => store.now()),
         runner: { notify: () => {} },
-        sessionFor: (of, to, key) => sessionForLane({ log, owner: of }, to, key),
+        sessionFor: (laneOwner, targetLane, key) =>
+          sessionForLane({ log, owner: laneOwner }, targetLane, key),
         report: (bug) => {
           throw bug;
         },
@@ -65,17 +66,17 @@ test.each([
       });
     });
     for (const host of hosts) host.start();
-    const owed = async () =>
+    const pendingCount = async () =>
       (await first!.reads.outbox(owner, { states: ["pending"], limit: 1_000 })).length;
     const hours = 6;
     for (let hour = 1; hour <= hours; hour += 1) {
-      // To a minute past the next full hour.
+      // Advance to a minute past the next full hour.
       const now = await first!.now();
       offset += 60 * minuteMs - (now % (60 * minuteMs)) + minuteMs;
-      await expect.poll(owed, { interval: 5 }).toBe(hour);
+      await expect.poll(pendingCount, { interval: 5 }).toBe(hour);
     }
     await Promise.all(hosts.map((host) => host.stop()));
-    expect(await owed()).toBe(hours);
+    expect(await pendingCount()).toBe(hours);
     const { sessions } = await first!.reads.sessions(owner, { limit: 10 });
     expect(sessions).toHaveLength(1);
   },

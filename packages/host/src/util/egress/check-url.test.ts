@@ -68,13 +68,13 @@ test.each(["1.1.1.1", "8.8.8.8", "93.184.215.14", "172.32.0.1", "2606:4700::1111
   },
 );
 
-test("[safety] no way of carrying an IPv4 address inside of an IPv6 one is public", () => {
+test("[safety] no IPv6 address that embeds an IPv4 address is public", () => {
   const hex = (n: number) => n.toString(16);
   fc.assert(
     fc.property(fc.ipV4(), (v4) => {
       const [a = 0, b = 0, c = 0, d = 0] = v4.split(".").map(Number);
       const [high, low] = [hex(a * 256 + b), hex(c * 256 + d)];
-      const carried = [
+      const embedded = [
         `::ffff:${v4}`,
         `::${high}:${low}`,
         `64:ff9b::${high}:${low}`,
@@ -82,7 +82,7 @@ test("[safety] no way of carrying an IPv4 address inside of an IPv6 one is publi
         `2002:${high}:${low}::1`,
         `2001:0:${high}:${low}::1`,
       ];
-      return !carried.some(isPublicAddress);
+      return !embedded.some(isPublicAddress);
     }),
   );
 });

@@ -27,14 +27,14 @@ export function fetched<T>(value: T): EgressResult<T> {
   return { ok: true, value };
 }
 
-export function refused(code: EgressRefusal["code"], words: string): EgressResult<never> {
-  return { ok: false, refusal: { code, message: words } };
+export function refused(code: EgressRefusal["code"], message: string): EgressResult<never> {
+  return { ok: false, refusal: { code, message } };
 }
 
 /**
- * IPv4 ranges that are not somebody's public server: this network, private, shared, loopback, link-local (with the
- * metadata services), protocol assignments, documentation, 6to4 relays, benchmarks, multicast, reserved. The single
- * address is a cloud's own service that stands in a public range.
+ * IPv4 ranges that no public server uses: this network, private, shared, loopback, link-local (with the metadata
+ * services), protocol assignments, documentation, 6to4 relays, benchmarks, multicast, reserved. The single address
+ * is a cloud provider's internal service within a public range.
  */
 const specialIpv4Ranges: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
@@ -56,8 +56,9 @@ const specialIpv4Ranges: readonly (readonly [string, number])[] = [
 ];
 
 /**
- * Of IPv6 only 2000::/3 is public at all, which leaves out loopback, mapped and NAT64 addresses, unique local, link-local and
- * multicast. Inside it: protocol assignments with Teredo, documentation, and 6to4, which carry an IPv4 address of anybody's choice.
+ * Only 2000::/3 of IPv6 is public at all, which excludes loopback, mapped and NAT64 addresses, unique local,
+ * link-local and multicast. Inside it, these are special: protocol assignments with Teredo, documentation, and
+ * 6to4, which embeds an arbitrary IPv4 address.
  */
 const specialIpv6Ranges: readonly (readonly [string, number])[] = [
   ["2001::", 23],
@@ -72,7 +73,7 @@ const specialRanges = new BlockList();
 for (const [net, prefix] of specialIpv4Ranges) specialRanges.addSubnet(net, prefix, "ipv4");
 for (const [net, prefix] of specialIpv6Ranges) specialRanges.addSubnet(net, prefix, "ipv6");
 
-/** Whether an address is one on the public internet. What is not an address is not. */
+/** Whether this is an address on the public internet. Anything that is not an IP address is not. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -89,31 +90,31 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-const longestUrl = 8_192;
+const maxUrlLength = 8_192;
 
-/** What an operator has allowed beyond the public internet: exact hosts, on any port or on one. */
+/** Hosts that an operator allows beyond the public internet: by exact name, on any port or on one. */
 export interface AllowList {
   has(host: string, port: number): boolean;
 }
 
 export function allowList(entries: readonly string[]): AllowList {
-  const known = new Set(entries.map((entry) => entry.toLowerCase().replace(/[[\]]/g, "")));
-  return { has: (host, port) => known.has(host) || known.has(`${host}:${port}`) };
+  const allowed = new Set(entries.map((entry) => entry.toLowerCase().replace(/[[\]]/g, "")));
+  return { has: (host, port) => allowed.has(host) || allowed.has(`${host}:${port}`) };
 }
 
-/** An address as it will be asked: everything in it was looked at. */
+/** A URL that passed all checks. */
 export interface Target {
   readonly url: URL;
-  /** Without brackets and without a last dot: what is resolved and compared. */
+  /** Without brackets and trailing dot: the form that is resolved and compared. */
   readonly host: string;
   readonly port: number;
 }
 
 export function checkUrl(text: string, isPort: (port: number) => boolean, allowed: AllowList) {
-  return checkTarget(text.length > longestUrl ? null : URL.parse(text), isPort, allowed);
+  return checkTarget(text.length > maxUrlLength ? null : URL.parse(text), isPort, allowed);
 }
 
-/** The same checks for the first address and for wherever a redirect leads. */
+/** The same checks for the first URL and for every redirect. */
 export function checkTarget(
   url: URL | null,
   isPort: (port: number) => boolean,

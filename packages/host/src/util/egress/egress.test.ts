@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 
 import { createEgress, type EgressRequest } from "./egress.ts";
 
-/** In these tests 127.0.0.2 stands for the public internet, and 127.0.0.1 for what is nobody's business. */
+/** In these tests 127.0.0.2 stands for the public internet, and 127.0.0.1 for the private network. */
 const outer = "127.0.0.2";
 const inner = "127.0.0.1";
 
@@ -26,9 +26,9 @@ async function serveAt(address: string, listener: RequestListener, port = 0): Pr
   return (server.address() as AddressInfo).port;
 }
 
-/** Two servers on one port, a resolver that the test speaks for, and who was asked. */
+/** Two servers on one port, a scripted resolver, and a record of the requests. */
 async function openNet(outside: RequestListener) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const names = new Map<string, string[]>([
     ["out.test", [outer]],
     ["in.test", [inner]],
@@ -36,33 +36,33 @@ async function openNet(outside: RequestListener) {
   ]);
   const resolved: string[] = [];
   const port = await serveAt(outer, (request, response) => {
-    asked.push(`outer ${request.url}`);
+    requests.push(`outer ${request.url}`);
     outside(request, response);
   });
   const secret: RequestListener = (request, response) => {
-    asked.push(`inner ${request.url}`);
+    requests.push(`inner ${request.url}`);
     response.end("SECRET");
   };
   await serveAt(inner, secret, port);
-  const parts = {
+  const deps = {
     resolve: async (host: string) => {
       resolved.push(host);
       return names.get(host) ?? [];
     },
     isPublic: (address: string) => address === outer,
-    isPort: (asks: number) => asks === port,
+    isPort: (candidate: number) => candidate === port,
   };
-  const egress = createEgress(parts);
+  const egress = createEgress(deps);
   const get = async (url: string, request?: EgressRequest, client = egress) => {
-    const answer = await client.request(url.replace("PORT", String(port)), request);
-    if (!answer.ok) return answer.refusal.code;
-    const { bytes, ...rest } = answer.value;
+    const result = await client.request(url.replace("PORT", String(port)), request);
+    if (!result.ok) return result.refusal.code;
+    const { bytes, ...rest } = result.value;
     return { ...rest, text: Buffer.from(bytes).toString() };
   };
-  return { port, asked, names, resolved, parts, get };
+  return { port, requests, names, resolved, deps, get };
 }
 
-test("an answer comes with where it came from, its type and its text", async () => {
+test("a response has its final URL, its type and its text", async () => {
   const net = await openNet((request, response) => {
     response.setHeader("content-type", 'Text/HTML; charset="utf-8"');
     response.setHeader("set-cookie", "a=b");
@@ -79,31 +79,31 @@ test("an answer comes with where it came from, its type and its text", async () 
     url: `http://out.test:${net.port}/a?b#c`,
   });
   const again = await net.get("http://out.test:PORT/");
-  for (const answer of [first, again]) {
-    const text = typeof answer === "string" ? answer : answer.text;
+  for (const response of [first, again]) {
+    const text = typeof response === "string" ? response : response.text;
     expect(text).toContain(`"host":"out.test:${net.port}"`);
     expect(text).not.toMatch(/cookie|proxy/i);
   }
 });
 
-test("[safety] [CVE-2026-45401] a name is resolved once, and what it answers later changes nothing", async () => {
+test("[safety] [CVE-2026-45401] a name is resolved once, and a later answer changes nothing", async () => {
   const net = await openNet((_, response) => void response.end("outside"));
   const answers = [[outer], [inner]];
   const resolve = async () => answers.shift() ?? [inner];
-  const client = createEgress({ ...net.parts, resolve });
+  const client = createEgress({ ...net.deps, resolve });
   expect(await net.get("http://rebound.test:PORT/", {}, client)).toMatchObject({ text: "outside" });
-  expect(net.asked).toEqual(["outer /"]);
+  expect(net.requests).toEqual(["outer /"]);
   expect(answers).toHaveLength(1);
   expect(await net.get("http://rebound.test:PORT/", {}, client)).toBe("address");
-  expect(net.asked).toHaveLength(1);
+  expect(net.requests).toHaveLength(1);
 });
 
-test("of a name with several addresses only those are asked that may be", async () => {
+test("of a name's addresses only the permitted ones are used", async () => {
   const net = await openNet((_, response) => void response.end("outside"));
   expect(await net.get("http://both.test:PORT/")).toMatchObject({ text: "outside" });
   expect(await net.get("http://in.test:PORT/")).toBe("address");
   expect(await net.get("http://nowhere.test:PORT/")).toBe("unresolved");
-  expect(net.asked).toEqual(["outer /"]);
+  expect(net.requests).toEqual(["outer /"]);
 });
 
 test.each([
@@ -130,25 +130,25 @@ test.each([
 ])("[safety] %s is refused: %s", async (url, code) => {
   const net = await openNet((_, response) => void response.end("outside"));
   expect(await net.get(url)).toBe(code);
-  expect(net.asked).toEqual([]);
+  expect(net.requests).toEqual([]);
 });
 
 test.each([
-  ["a name of the inside", "http://in.test:PORT/", "address"],
-  ["an address of the inside", "http://127.0.0.1:PORT/", "address"],
+  ["a private name", "http://in.test:PORT/", "address"],
+  ["a private address", "http://127.0.0.1:PORT/", "address"],
   ["another scheme", "file:///etc/passwd", "scheme"],
   ["another port", "http://out.test:22/", "port"],
   ["credentials", "http://a:b@out.test:PORT/", "credentials"],
-  ["itself, for ever", "/", "redirect"],
+  ["itself, forever", "/", "redirect"],
 ])("[safety] [CVE-2026-45400] a redirect to %s is refused", async (_, location, code) => {
   const net = await openNet((_request, response) => {
     response.writeHead(302, { location: location.replace("PORT", String(net.port)) }).end();
   });
   expect(await net.get("http://out.test:PORT/")).toBe(code);
-  expect(net.asked.every((each) => each.startsWith("outer"))).toBe(true);
+  expect(net.requests.every((request) => request.startsWith("outer"))).toBe(true);
 });
 
-test("[safety] [CVE-2026-25253] a redirect to another origin is followed without what was meant for the first", async () => {
+test("[safety] [CVE-2026-25253] a redirect to another origin does not carry the first one's secrets", async () => {
   const net = await openNet((request, response) => {
     if (request.url === "/a") response.writeHead(307, { location: "/b" }).end();
     else if (request.url === "/b")
@@ -167,7 +167,7 @@ test("[safety] [CVE-2026-25253] a redirect to another origin is followed without
   expect(await net.get("http://out.test:PORT/a", post)).toBe("redirect");
 });
 
-test("[safety] who asks for one host is told of another, which is not asked", async () => {
+test("[safety] with follows set to its host, a redirect to another host is refused", async () => {
   const net = await openNet((request, response) => {
     if (request.url === "/end") return void response.end("the end");
     const location = request.url === "/near" ? "/end" : `http://other.test:${net.port}/end`;
@@ -179,28 +179,34 @@ test("[safety] who asks for one host is told of another, which is not asked", as
     text: "the end",
   });
   expect(await net.get("http://out.test:PORT/far", { follows })).toBe("redirect");
-  expect(net.asked).toEqual(["outer /near", "outer /end", "outer /far"]);
+  expect(net.requests).toEqual(["outer /near", "outer /end", "outer /far"]);
 });
 
-test("an operator allows a host by its exact name, on one port or on all", async () => {
+test("an operator can allow a host by its exact name, on one port or on all", async () => {
   const net = await openNet((_, response) => void response.end("outside"));
-  const allowing = (entry: string) =>
+  const egressAllowing = (entry: string) =>
     createEgress({
-      ...net.parts,
+      ...net.deps,
       isPort: () => false,
       allow: [entry.replace("PORT", `${net.port}`)],
     });
   const secret = { text: "SECRET" };
-  expect(await net.get("http://in.test:PORT/", {}, allowing("in.test"))).toMatchObject(secret);
-  expect(await net.get("http://IN.test:PORT/", {}, allowing("in.TEST:PORT"))).toMatchObject(secret);
-  expect(await net.get("http://127.0.0.1:PORT/", {}, allowing("127.0.0.1"))).toMatchObject(secret);
-  expect(await net.get("http://in.test:PORT/", {}, allowing("in.test:1"))).toBe("port");
-  expect(await net.get("http://a.in.test:PORT/", {}, allowing("in.test"))).toBe("port");
-  const wide = createEgress({ ...net.parts, allow: ["test"] });
-  expect(await net.get("http://in.test:PORT/", {}, wide)).toBe("address");
+  expect(await net.get("http://in.test:PORT/", {}, egressAllowing("in.test"))).toMatchObject(
+    secret,
+  );
+  expect(await net.get("http://IN.test:PORT/", {}, egressAllowing("in.TEST:PORT"))).toMatchObject(
+    secret,
+  );
+  expect(await net.get("http://127.0.0.1:PORT/", {}, egressAllowing("127.0.0.1"))).toMatchObject(
+    secret,
+  );
+  expect(await net.get("http://in.test:PORT/", {}, egressAllowing("in.test:1"))).toBe("port");
+  expect(await net.get("http://a.in.test:PORT/", {}, egressAllowing("in.test"))).toBe("port");
+  const suffixOnly = createEgress({ ...net.deps, allow: ["test"] });
+  expect(await net.get("http://in.test:PORT/", {}, suffixOnly)).toBe("address");
 });
 
-test("what is large is cut or refused, and of a bomb no more is unpacked than is kept", async () => {
+test("a large body is cut or refused, and a decompression bomb is unpacked no further than the limit", async () => {
   const zeros = Buffer.alloc(8 * 1024 * 1024);
   const bodies: Record<string, [string, Buffer]> = {
     "/gzip": ["gzip", gzipSync(zeros)],
@@ -213,17 +219,17 @@ test("what is large is cut or refused, and of a bomb no more is unpacked than is
     const [encoding, body] = bodies[request.url ?? ""] ?? ["identity", Buffer.from("?")];
     response.writeHead(200, { "content-encoding": encoding }).end(body);
   });
-  const most = { mostBytes: 1_000 };
+  const limit = { mostBytes: 1_000 };
   for (const path of ["gzip", "br", "plain"]) {
-    const cut = await net.get(`http://out.test:PORT/${path}`, { ...most, whenLarger: "cut" });
+    const cut = await net.get(`http://out.test:PORT/${path}`, { ...limit, whenLarger: "cut" });
     expect(cut).toMatchObject({ isCut: true, text: "\0".repeat(1_000) });
-    expect(await net.get(`http://out.test:PORT/${path}`, most)).toBe("too_large");
+    expect(await net.get(`http://out.test:PORT/${path}`, limit)).toBe("too_large");
   }
-  expect(await net.get("http://out.test:PORT/nested", most)).toBe("encoding");
-  expect(await net.get("http://out.test:PORT/lying", most)).toBe("connection");
+  expect(await net.get("http://out.test:PORT/nested", limit)).toBe("encoding");
+  expect(await net.get("http://out.test:PORT/lying", limit)).toBe("connection");
 });
 
-test("a type that nobody takes is not read", async () => {
+test("a body of an unwanted type is not read", async () => {
   const net = await openNet((_, response) => {
     response.writeHead(200, { "content-type": "application/zip" }).write("begun and never ended");
   });
@@ -231,7 +237,7 @@ test("a type that nobody takes is not read", async () => {
   expect(await net.get("http://out.test:PORT/", { takes })).toBe("content_type");
 });
 
-test("whoever never answers, or never ends, is left; so is one that is cancelled or cut", async () => {
+test("a request that never ends, is cancelled or cut off is given up", async () => {
   const net = await openNet((request, response) => {
     if (request.url === "/endless") response.write("a");
     if (request.url === "/cut") response.write("a", () => response.destroy());
@@ -240,7 +246,7 @@ test("whoever never answers, or never ends, is left; so is one that is cancelled
   expect(await net.get("http://out.test:PORT/silent", { timeLimitMs })).toBe("time");
   expect(await net.get("http://out.test:PORT/endless", { timeLimitMs })).toBe("time");
   expect(await net.get("http://out.test:PORT/cut")).toBe("connection");
-  const stuck = createEgress({ ...net.parts, resolve: () => new Promise(() => {}) });
+  const stuck = createEgress({ ...net.deps, resolve: () => new Promise(() => {}) });
   expect(await net.get("http://out.test:PORT/", { timeLimitMs }, stuck)).toBe("time");
   const cancel = new AbortController();
   const pending = net.get("http://out.test:PORT/silent", { signal: cancel.signal });
@@ -248,7 +254,7 @@ test("whoever never answers, or never ends, is left; so is one that is cancelled
   expect(await pending).toBe("cancelled");
 });
 
-test("headers without end are refused", async () => {
+test("oversized headers are refused", async () => {
   const net = await openNet((_, response) => {
     response.setHeader("x", "a".repeat(100_000));
     response.end();

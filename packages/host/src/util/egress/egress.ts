@@ -16,7 +16,7 @@ import {
 import { type Body, readBody, exchange, type OutgoingRequest } from "./exchange.ts";
 
 export interface EgressDeps {
-  /** `host` or `host:port` that the operator lets be asked though it is not public. */
+  /** `host` or `host:port` that the operator allows although it is not public. */
   readonly allow?: readonly string[];
   readonly resolve?: (host: string) => Promise<readonly string[]>;
   readonly isPublic?: (address: string) => boolean;
@@ -29,20 +29,20 @@ export interface EgressRequest {
   readonly body?: Uint8Array;
   readonly mostBytes?: number;
   readonly whenLarger?: "cut" | "refuse";
-  /** For everything together: names, connections, redirects, the body. */
+  /** For everything together: name resolution, connections, redirects, the body. */
   readonly timeLimitMs?: number;
-  /** `its host`: a redirect to another one is not followed, but told. */
+  /** `its host`: a redirect to another host is refused and reported. */
   readonly follows?: "anywhere" | "its host";
-  /** Which media types are read. All when absent. */
+  /** Media types to read. All if absent. */
   readonly takes?: (mediaType: string) => boolean;
   readonly signal?: AbortSignal;
 }
 
 export interface EgressAnswer extends Body {
-  /** Where it came from, after all redirects. */
+  /** The final URL, after all redirects. */
   readonly url: string;
   readonly status: number;
-  /** In lower case, without parameters; empty when the server named none. */
+  /** In lower case, without parameters; empty if the server sent none. */
   readonly mediaType: string;
   readonly charset: string | null;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -59,31 +59,31 @@ const webPorts: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The one way out to an address that came from data. Each hop is checked anew: its scheme, its port, and the very
- * addresses that its name has at this moment, one of which is then used. No cookies, no credentials in addresses, no proxy.
+ * The only way out to a URL that came from data. Every hop is checked again: its scheme, its port, and the
+ * addresses that its name has right now, one of which is then used. No cookies, no credentials in URLs, no proxy.
  */
-export function createEgress(parts: EgressDeps = {}): Egress {
-  const { resolve = resolveAll, isPublic = isPublicAddress } = parts;
-  const { isPort = (port) => webPorts.has(port) } = parts;
-  const allowed = allowList(parts.allow ?? []);
+export function createEgress(deps: EgressDeps = {}): Egress {
+  const { resolve = resolveAll, isPublic = isPublicAddress } = deps;
+  const { isPort = (port) => webPorts.has(port) } = deps;
+  const allowed = allowList(deps.allow ?? []);
 
-  /** From one hop to the next. Nothing that is kept secret follows to another origin. */
+  /** Follows redirects. Secret headers are not sent to another origin. */
   async function follow(
     first: Target,
-    sent: OutgoingRequest,
+    request: OutgoingRequest,
     follows: EgressRequest["follows"],
   ): Promise<EgressResult<[IncomingMessage, Target]>> {
     let target = first;
-    let { headers } = sent;
+    let { headers } = request;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
-      const response = await ask(target, { ...sent, headers });
+      const response = await send(target, { ...request, headers });
       if (!response.ok) return response;
-      const { statusCode = 0, headers: answered } = response.value;
-      const { location } = answered;
+      const { statusCode = 0, headers: responseHeaders } = response.value;
+      const { location } = responseHeaders;
       if (!redirects.has(statusCode) || location === undefined)
         return fetched([response.value, target]);
       response.value.destroy();
-      if (sent.method === "POST")
+      if (request.method === "POST")
         return refused("redirect", "What was sent is not sent elsewhere.");
       const next = checkTarget(URL.parse(location, target.url.href), isPort, allowed);
       if (!next.ok) return next;
@@ -97,24 +97,24 @@ export function createEgress(parts: EgressDeps = {}): Egress {
     return refused("redirect", `There were more than ${maxRedirects} redirects.`);
   }
 
-  async function ask(
+  async function send(
     target: Target,
-    sent: OutgoingRequest,
+    request: OutgoingRequest,
   ): Promise<EgressResult<IncomingMessage>> {
-    const addresses = await addressesOf(target, allowed, sent.signal);
+    const addresses = await addressesOf(target, allowed, request.signal);
     if (!addresses.ok) return addresses;
     let last: EgressResult<IncomingMessage> = refused(
       "unresolved",
       `${target.host} has no address.`,
     );
     for (const address of addresses.value.slice(0, maxAddresses)) {
-      last = await exchange(target, address, sent);
-      if (last.ok || sent.signal.aborted) break;
+      last = await exchange(target, address, request);
+      if (last.ok || request.signal.aborted) break;
     }
     return last;
   }
 
-  /** Those of a name that may be asked; the one that is used is one of them, without a second look at the name. */
+  /** The permitted addresses of a name. The connection uses one of them without resolving the name again. */
   async function addressesOf(
     { host, port }: Target,
     list: AllowList,
@@ -133,38 +133,43 @@ export function createEgress(parts: EgressDeps = {}): Egress {
   }
 
   return {
-    async request(url, asked = {}) {
+    async request(url, request = {}) {
       const { mostBytes = defaultLimits.mostBytes, timeLimitMs = defaultLimits.timeLimitMs } =
-        asked;
-      const { method = "GET", headers = {}, body, whenLarger = "refuse", takes } = asked;
+        request;
+      const { method = "GET", headers = {}, body, whenLarger = "refuse", takes } = request;
       const first = checkUrl(url, isPort, allowed);
       if (!first.ok) return first;
-      const over = AbortSignal.timeout(timeLimitMs);
-      const signal = asked.signal === undefined ? over : AbortSignal.any([asked.signal, over]);
+      const timeout = AbortSignal.timeout(timeLimitMs);
+      const signal =
+        request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
       const explain = <T>(result: EgressResult<T>): EgressResult<T> => {
         if (result.ok || !signal.aborted) return result;
-        return asked.signal?.aborted === true
+        return request.signal?.aborted === true
           ? refused("cancelled", "It was cancelled.")
           : refused("time", `It took longer than ${timeLimitMs} ms.`);
       };
       try {
         if (signal.aborted) return explain(refused("cancelled", "It was cancelled."));
-        const reached = await follow(first.value, { method, headers, body, signal }, asked.follows);
-        if (!reached.ok) return explain(reached);
-        const [response, target] = reached.value;
+        const followed = await follow(
+          first.value,
+          { method, headers, body, signal },
+          request.follows,
+        );
+        if (!followed.ok) return explain(followed);
+        const [response, target] = followed.value;
         const { mediaType, charset } = contentType(response);
         if (takes !== undefined && !takes(mediaType)) {
           response.destroy();
           return refused("content_type", `The answer is ${mediaType || "of no known type"}.`);
         }
-        const read = await readBody(response, { mostBytes, whenLarger });
-        if (!read.ok) return explain(read);
-        const { statusCode: status = 0, headers: answered } = response;
-        const place = { url: target.url.href, status, mediaType, charset, headers: answered };
-        return fetched({ ...read.value, ...place });
+        const received = await readBody(response, { mostBytes, whenLarger });
+        if (!received.ok) return explain(received);
+        const { statusCode: status = 0, headers: responseHeaders } = response;
+        const meta = { url: target.url.href, status, mediaType, charset, headers: responseHeaders };
+        return fetched({ ...received.value, ...meta });
       } catch (error) {
-        const words = error instanceof Error ? error.message : String(error);
-        return explain(refused("connection", words));
+        const message = error instanceof Error ? error.message : String(error);
+        return explain(refused("connection", message));
       }
     },
   };
@@ -174,7 +179,7 @@ async function resolveAll(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 }
 
-/** A resolver has no signal; whoever waits for it has. */
+/** A resolver takes no signal, so the wait for it does. */
 function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -183,10 +188,10 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 function withoutSecrets(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const kept = Object.entries(headers).filter(([name]) =>
+  const safe = Object.entries(headers).filter(([name]) =>
     /^(accept|accept-language|user-agent)$/i.test(name),
   );
-  return Object.fromEntries(kept);
+  return Object.fromEntries(safe);
 }
 
 function contentType({ headers }: IncomingMessage): { mediaType: string; charset: string | null } {

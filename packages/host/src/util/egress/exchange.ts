@@ -6,9 +6,9 @@ import { isIP, type LookupFunction } from "node:net";
 import { type EgressResult, fetched, refused, type Target } from "./check-url.ts";
 
 export interface BodyLimits {
-  /** Of the body as it is after decompression. */
+  /** Of the body after decompression. */
   readonly mostBytes: number;
-  /** What becomes of a body that is longer. */
+  /** What to do with a larger body. */
   readonly whenLarger: "cut" | "refuse";
 }
 
@@ -27,44 +27,44 @@ const decoders = {
 const acceptedEncodings = "gzip, deflate, br";
 
 /**
- * Reads a body piece by piece and stops at the limit, which counts what comes out of the decompression: of a bomb no
- * more is made than what is kept.
+ * Reads a body in chunks and stops at the limit, which counts decompressed bytes: a decompression bomb expands no
+ * further than the limit.
  */
 export async function readBody(
   response: IncomingMessage,
   { mostBytes, whenLarger }: BodyLimits,
 ): Promise<EgressResult<Body>> {
-  const plain = decompressed(response);
-  if (plain === null) {
+  const decoded = decompressed(response);
+  if (decoded === null) {
     response.destroy();
     return refused("encoding", "The answer is packed in a way that is not unpacked here.");
   }
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const piece of plain as AsyncIterable<Buffer>) {
-      pieces.push(piece);
-      size += piece.byteLength;
+    for await (const chunk of decoded as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
       if (size <= mostBytes) continue;
       if (whenLarger === "refuse")
         return refused("too_large", `The answer is larger than ${mostBytes} bytes.`);
-      return fetched({ bytes: Buffer.concat(pieces).subarray(0, mostBytes), isCut: true });
+      return fetched({ bytes: Buffer.concat(chunks).subarray(0, mostBytes), isCut: true });
     }
-    return fetched({ bytes: Buffer.concat(pieces), isCut: false });
+    return fetched({ bytes: Buffer.concat(chunks), isCut: false });
   } finally {
-    plain.destroy();
+    decoded.destroy();
     response.destroy();
   }
 }
 
-/** One packing at most: a list of them is nobody's honest answer. */
+/** At most one encoding: no honest server sends a list. */
 function decompressed(response: IncomingMessage): Readable | null {
   const encoding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "identity" || encoding === "") return response;
   if (!Object.hasOwn(decoders, encoding)) return null;
-  const unpack = decoders[encoding as keyof typeof decoders]();
-  // An error of either side reaches whoever reads.
-  return pipeline(response, unpack, () => undefined);
+  const decoder = decoders[encoding as keyof typeof decoders]();
+  // An error on either side reaches the reader.
+  return pipeline(response, decoder, () => undefined);
 }
 
 export interface OutgoingRequest {
@@ -74,29 +74,29 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** Nothing is kept open between requests, and nothing of the environment (a proxy, for example) has a say. */
+/** No keep-alive, and no influence from the environment (such as a proxy). */
 const agents = {
   http: new HttpAgent({ keepAlive: false }),
   https: new HttpsAgent({ keepAlive: false }),
 };
-const largestHead = 32 * 1024;
-/** What the connection itself decides, or would carry somebody's identity along. */
-const reserved =
+const maxHeadBytes = 32 * 1024;
+/** Headers that the connection itself determines, or that carry an identity. */
+const reservedHeaders =
   /^(host|cookie|connection|content-length|transfer-encoding|te|upgrade|expect|proxy-.*)$/i;
 
-/** One request to one address that was checked: the name is not resolved again, whoever asks. */
+/** One request to an address that was checked, without resolving the name again. */
 export function exchange(
   { url, host, port }: Target,
   address: string,
   { method, headers, body, signal }: OutgoingRequest,
 ): Promise<EgressResult<IncomingMessage>> {
   const isSecure = url.protocol === "https:";
-  const lookup: LookupFunction = (_name, { all }, answer) => {
+  const lookup: LookupFunction = (_name, { all }, callback) => {
     const family = isIP(address);
-    if (all === true) answer(null, [{ address, family }]);
-    else answer(null, address, family);
+    if (all === true) callback(null, [{ address, family }]);
+    else callback(null, address, family);
   };
-  const chosen = Object.entries(headers).filter(([name]) => !reserved.test(name));
+  const allowedHeaders = Object.entries(headers).filter(([name]) => !reservedHeaders.test(name));
   const options = {
     method,
     host,
@@ -104,12 +104,12 @@ export function exchange(
     path: `${url.pathname}${url.search}`,
     agent: isSecure ? agents.https : agents.http,
     lookup,
-    maxHeaderSize: largestHead,
+    maxHeaderSize: maxHeadBytes,
     signal,
     headers: {
       host: url.host,
       "accept-encoding": acceptedEncodings,
-      ...Object.fromEntries(chosen),
+      ...Object.fromEntries(allowedHeaders),
       ...(body !== undefined && { "content-length": String(body.byteLength) }),
     },
     ...(isSecure && isIP(host) === 0 && { servername: host }),
@@ -118,7 +118,7 @@ export function exchange(
     const request = isSecure ? requestHttps(options) : requestHttp(options);
     request.once("error", (error) => resolve(refused("connection", error.message)));
     request.once("response", (response) => {
-      // What is read fails by itself; what nobody reads must not bring the host down.
+      // Readers see the error themselves; a response that nobody reads must not crash the host.
       response.on("error", () => undefined);
       const { remoteAddress } = response.socket;
       if (remoteAddress !== undefined && !isSameAddress(remoteAddress, address)) {
@@ -132,7 +132,7 @@ export function exchange(
   });
 }
 
-/** An address may be written in several ways. */
+/** An address can be written in several ways. */
 function isSameAddress(one: string, other: string): boolean {
   return canonical(one) === canonical(other);
 }

@@ -3,10 +3,10 @@ export interface Edit {
   readonly line: string;
 }
 
-/** More changes than this are shown as one: nobody reads them line by line. */
+/** More changes than this are shown as one block: nobody reads them line by line. */
 const maxChanges = 400;
 
-/** What turns one list of lines into another, by the shortest way where that is short (Myers). */
+/** The edits that turn one list of lines into another: the shortest script while it is short (Myers). */
 function diffLines(before: readonly string[], after: readonly string[]): readonly Edit[] {
   let start = 0;
   const shorter = Math.min(before.length, after.length);
@@ -28,11 +28,11 @@ const removed = (line: string): Edit => ({ kind: "removed", line });
 
 /** `null`: there are too many changes. */
 function shortest(old: readonly string[], fresh: readonly string[]): readonly Edit[] | null {
-  const most = Math.min(old.length + fresh.length, maxChanges);
-  /** For each diagonal, how far into `old` so many changes lead; one map for each number of changes. */
+  const limit = Math.min(old.length + fresh.length, maxChanges);
+  /** One map per number of changes: for each diagonal, how far into `old` it gets. */
   const trace: Map<number, number>[] = [];
   let reach = new Map([[1, 0]]);
-  for (let changes = 0; changes <= most; changes += 1) {
+  for (let changes = 0; changes <= limit; changes += 1) {
     trace.push(reach);
     reach = new Map(reach);
     for (let k = -changes; k <= changes; k += 2) {
@@ -76,9 +76,9 @@ function walkBack(
   return edits.toReversed();
 }
 
-const context = 3;
+const contextLines = 3;
 
-/** A text in lines, and whether the last one is ended. */
+/** Splits a text into lines; marks a last line without a line break. */
 function linesOf(text: string): string[] {
   if (text === "") return [];
   const lines = text.split("\n");
@@ -88,13 +88,13 @@ function linesOf(text: string): string[] {
 }
 
 /**
- * A unified diff of two texts, without its file header; empty when they are the same. What is longer than `most` characters is cut
- * after a whole line, and a line says so.
+ * A unified diff of two texts without the file header; empty if they are equal. Beyond `maxLength` characters it
+ * is cut after a whole line, and a last line says so.
  */
-export function unifiedDiff(before: string, after: string, most = 8_000): string {
+export function unifiedDiff(before: string, after: string, maxLength = 8_000): string {
   const edits = diffLines(linesOf(before), linesOf(after));
   const out: string[] = [];
-  let room = most;
+  let room = maxLength;
   for (const hunk of hunksOf(edits)) {
     for (const line of [
       hunkHeader(hunk),
@@ -116,24 +116,25 @@ interface NumberedEdit extends Edit {
   readonly fresh: number;
 }
 
-/** Changes with what stands around them; those whose surroundings touch are one hunk. */
+/** Groups changes with their context; overlapping contexts form one hunk. */
 function hunksOf(edits: readonly Edit[]): NumberedEdit[][] {
-  const placed: NumberedEdit[] = [];
+  const numbered: NumberedEdit[] = [];
   let [old, fresh] = [1, 1];
   for (const edit of edits) {
-    placed.push({ ...edit, old, fresh });
+    numbered.push({ ...edit, old, fresh });
     if (edit.kind !== "added") old += 1;
     if (edit.kind !== "removed") fresh += 1;
   }
-  const changed = placed.flatMap(({ kind }, index) => (kind === "same" ? [] : [index]));
+  const changed = numbered.flatMap(({ kind }, index) => (kind === "same" ? [] : [index]));
   const hunks: NumberedEdit[][] = [];
   let from = 0;
   changed.forEach((index, n) => {
-    const before = changed[n - 1];
-    if (before === undefined || index - before > 2 * context) from = Math.max(0, index - context);
+    const previous = changed[n - 1];
+    if (previous === undefined || index - previous > 2 * contextLines)
+      from = Math.max(0, index - contextLines);
     const next = changed[n + 1];
-    if (next === undefined || next - index > 2 * context)
-      hunks.push(placed.slice(from, index + context + 1));
+    if (next === undefined || next - index > 2 * contextLines)
+      hunks.push(numbered.slice(from, index + contextLines + 1));
   });
   return hunks;
 }

@@ -1,4 +1,4 @@
-/** The names that pages really use. Others stay as they are written. */
+/** The entities that pages really use. Others stay as they are written. */
 const namedEntities: Readonly<Record<string, string>> = {
   amp: "&",
   lt: "<",
@@ -47,8 +47,8 @@ const namedEntities: Readonly<Record<string, string>> = {
 
 function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,10}));/gi, (whole, ...found) => {
-    const [decimal, hex, name] = found as (string | undefined)[];
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,10}));/gi, (whole, ...groups) => {
+    const [decimal, hex, name] = groups as (string | undefined)[];
     if (name !== undefined)
       return Object.hasOwn(namedEntities, name) ? (namedEntities[name] ?? whole) : whole;
     const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
@@ -57,7 +57,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Their content is nobody's reading. */
+/** Tags whose content is not for reading. */
 const skippedTags: ReadonlySet<string> = new Set(
   "script style noscript template svg math iframe object canvas select head title".split(" "),
 );
@@ -66,23 +66,23 @@ const blockTags: ReadonlySet<string> = new Set(
     " ",
   ),
 );
-const deepestList = 6;
+const maxListIndent = 6;
 
 interface HtmlReading {
   readonly out: string[];
   room: number;
-  /** Inside of `pre` spaces are kept. */
+  /** Inside `pre`, spaces are kept. */
   pre: number;
   lists: number;
   readonly links: string[];
 }
 
 /**
- * The words of a page as plain text, with headings, lists and links as Markdown writes them. One pass, in time
- * proportional to the page, whatever is in it; no part of it is ever run or fetched.
+ * A page as plain text, with headings, lists and links in Markdown notation. One pass, in time proportional to the
+ * page; nothing in it is ever run or fetched.
  */
-export function readableHtml(html: string, base: string, most: number): string {
-  const reading: HtmlReading = { out: [], room: most, pre: 0, lists: 0, links: [] };
+export function readableHtml(html: string, base: string, maxLength: number): string {
+  const reading: HtmlReading = { out: [], room: maxLength, pre: 0, lists: 0, links: [] };
   const title = titleOf(html);
   if (title !== "") add(reading, `# ${title}\n\n`);
   let at = 0;
@@ -90,7 +90,7 @@ export function readableHtml(html: string, base: string, most: number): string {
     const open = html.indexOf("<", at);
     addText(reading, html.slice(at, open === -1 ? html.length : open));
     if (open === -1) break;
-    at = takeTag(reading, html, open, base);
+    at = handleTag(reading, html, open, base);
   }
   const lines = reading.out.join("").split("\n");
   return lines
@@ -101,26 +101,26 @@ export function readableHtml(html: string, base: string, most: number): string {
 }
 
 function titleOf(html: string): string {
-  const found = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? "";
-  return decodeEntities(found).replace(/\s+/g, " ").trim();
+  const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? "";
+  return decodeEntities(title).replace(/\s+/g, " ").trim();
 }
 
-/** Answers with where the text goes on. */
-function takeTag(reading: HtmlReading, html: string, open: number, base: string): number {
+/** Handles one tag and returns the position after it. */
+function handleTag(reading: HtmlReading, html: string, open: number, base: string): number {
   if (html.startsWith("<!--", open)) return after(html, "-->", open + 4);
-  const name = /^<(\/?)([a-z][a-z0-9]{0,15})(?=[\s/>])/i.exec(html.slice(open, open + 20));
-  if (name === null) {
+  const match = /^<(\/?)([a-z][a-z0-9]{0,15})(?=[\s/>])/i.exec(html.slice(open, open + 20));
+  if (match === null) {
     if (/^<[!?]/.test(html.slice(open, open + 2))) return after(html, ">", open);
-    // A bare sign is text.
+    // A bare `<` is text.
     addText(reading, "<");
     return open + 1;
   }
-  const [, slash, written = ""] = name;
-  const tag = written.toLowerCase();
+  const [, slash, rawName = ""] = match;
+  const tag = rawName.toLowerCase();
   const end = after(html, ">", open);
   if (slash === "" && skippedTags.has(tag)) return afterClosing(html, tag, end);
-  if (slash === "") begin(reading, tag, html.slice(open, Math.min(end, open + 4_000)), base);
-  else finish(reading, tag);
+  if (slash === "") openTag(reading, tag, html.slice(open, Math.min(end, open + 4_000)), base);
+  else closeTag(reading, tag);
   return end;
 }
 
@@ -132,17 +132,17 @@ function after(html: string, mark: string, from: number): number {
 function afterClosing(html: string, tag: string, from: number): number {
   const closing = new RegExp(`</${tag}[\\s>]`, "gi");
   closing.lastIndex = from;
-  const found = closing.exec(html);
-  return found === null ? html.length : after(html, ">", found.index);
+  const match = closing.exec(html);
+  return match === null ? html.length : after(html, ">", match.index);
 }
 
-function begin(reading: HtmlReading, tag: string, text: string, base: string): void {
+function openTag(reading: HtmlReading, tag: string, text: string, base: string): void {
   if (/^h[1-6]$/.test(tag)) return add(reading, `\n\n${"#".repeat(Number(tag[1]))} `);
   if (tag === "br") return add(reading, "\n");
   if (tag === "li")
     return add(
       reading,
-      `\n${"  ".repeat(Math.min(deepestList, Math.max(0, reading.lists - 1)))}- `,
+      `\n${"  ".repeat(Math.min(maxListIndent, Math.max(0, reading.lists - 1)))}- `,
     );
   if (tag === "td" || tag === "th") return add(reading, " | ");
   if (tag === "a") return void reading.links.push(hrefOf(text, base));
@@ -152,7 +152,7 @@ function begin(reading: HtmlReading, tag: string, text: string, base: string): v
   if (blockTags.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
 }
 
-function finish(reading: HtmlReading, tag: string): void {
+function closeTag(reading: HtmlReading, tag: string): void {
   if (/^h[1-6]$/.test(tag)) return add(reading, "\n\n");
   if (tag === "a") {
     const href = reading.links.pop() ?? "";
@@ -171,8 +171,8 @@ function hrefOf(tag: string, base: string): string {
 }
 
 function attribute(tag: string, name: "href" | "alt"): string {
-  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s>]+))`, "i").exec(tag);
-  return decodeEntities(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
+  const match = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s>]+))`, "i").exec(tag);
+  return decodeEntities(match?.[1] ?? match?.[2] ?? match?.[3] ?? "").trim();
 }
 
 function addText(reading: HtmlReading, raw: string): void {

@@ -1,14 +1,14 @@
 /**
- * Characters that change how a text looks without being seen: controls, marks of direction, joiners, tags, what is
- * invisible. A line break and a tab are kept.
+ * Invisible characters that change how a text looks: controls, direction marks, joiners, tags. Line breaks and
+ * tabs are kept.
  */
-const hidden =
+const invisible =
   // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these are what is looked for
   /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFC\uD800-\uDFFF]|[\u{E0000}-\u{E0FFF}]/gu;
 
-/** The same text with what cannot be seen made visible, so that a person is shown what will really run. */
+/** Makes invisible characters visible, so that a person sees what will really run. */
 export function showControls(text: string): string {
-  return text.replace(hidden, (character) => {
+  return text.replace(invisible, (character) => {
     const code = character.codePointAt(0) ?? 0;
     return `\\u{${code.toString(16).padStart(4, "0").toUpperCase()}}`;
   });

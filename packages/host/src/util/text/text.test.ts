@@ -12,8 +12,8 @@ const texts = fc
   .tuple(lines, fc.boolean())
   .map(([all, ended]) => all.join("\n") + (ended ? "\n" : ""));
 
-describe("a diff", () => {
-  test("of any two texts turns the one into the other", () => {
+describe("unifiedDiff", () => {
+  test("turns any text into any other when applied as a patch", () => {
     fc.assert(
       fc.property(texts, texts, (before, after) => {
         const diff = unifiedDiff(before, after, 1_000_000);
@@ -27,14 +27,14 @@ describe("a diff", () => {
     );
   });
 
-  test("shows what changed with three lines around it", () => {
+  test("shows a change with three lines of context", () => {
     const before = ["1", "2", "3", "4", "5", "6", "7", "8", "9", ""].join("\n");
     expect(unifiedDiff(before, before.replace("5", "five"))).toBe(
       "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8",
     );
   });
 
-  test("of two long texts that have nothing in common comes to an end, and is cut", () => {
+  test("ends on two long texts without common lines, and cuts the diff", () => {
     const before = Array.from({ length: 50_000 }, (_, n) => `a${n}`).join("\n");
     const diff = unifiedDiff(before, before.replaceAll("a", "b"));
     expect(diff.length).toBeLessThan(8_100);
@@ -42,28 +42,28 @@ describe("a diff", () => {
   });
 });
 
-describe("a patch", () => {
+describe("patchText", () => {
   const patch = (text: string, body: string) => {
     const parsed = parsePatch(body);
     return parsed.ok ? patchText(text, parsed.files[0]?.hunks ?? []) : parsed;
   };
   const header = "--- a/f\n+++ b/f\n";
 
-  test("is found where else its lines are, if that is one place, and not guessed", () => {
+  test("finds a hunk's lines elsewhere if there is one match, and does not guess", () => {
     const hunk = `${header}@@ -1,1 +1,1 @@\n-b\n+B\n`;
     expect(patch("a\nb\nc\n", hunk)).toEqual({ ok: true, text: "a\nB\nc\n" });
-    const words = (text: string) => {
+    const reasonFor = (text: string) => {
       const patched = patch(text, hunk);
       return patched.ok ? "" : patched.words;
     };
-    expect(words("a\nb\nb\n")).toMatch(/more than once/);
-    expect(words("a\nbb\n")).toMatch(/not in the file/);
-    expect(words("a\nb \n")).toMatch(/not in the file/);
+    expect(reasonFor("a\nb\nb\n")).toMatch(/more than once/);
+    expect(reasonFor("a\nbb\n")).toMatch(/not in the file/);
+    expect(reasonFor("a\nb \n")).toMatch(/not in the file/);
   });
 
-  test("of lines that are all alike is not looked for without end", () => {
-    const alike = 30_000;
-    const hunk = `@@ -1,${alike + 1} +1,${alike} @@\n${" \n".repeat(alike)}-x\n`;
+  test("gives up on a hunk of identical lines in a file of such lines", () => {
+    const count = 30_000;
+    const hunk = `@@ -1,${count + 1} +1,${count} @@\n${" \n".repeat(count)}-x\n`;
     const parsed = parsePatch(`--- a/file\n+++ b/file\n${hunk}`);
     if (!parsed.ok) throw new Error(parsed.words);
     expect(patchText("\n".repeat(1_000_000), parsed.files[0]?.hunks ?? [])).toMatchObject({
@@ -72,7 +72,7 @@ describe("a patch", () => {
     });
   });
 
-  test("leaves line ends as they are", () => {
+  test("keeps line endings", () => {
     const hunk = `${header}@@ -1,2 +1,2 @@\n-a\n+A\n b\n`;
     expect(patch("a\r\nb\r\n", hunk)).toEqual({ ok: true, text: "A\r\nb\r\n" });
     expect(patch("a\nb", hunk)).toEqual({ ok: true, text: "A\nb" });
@@ -88,13 +88,13 @@ describe("a patch", () => {
     ["--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", /must be a file/],
     ["rename from a\nrename to b\n", /renames/],
     [`${header}@@ -99999999999,1 +1 @@\n`, /at least one hunk/],
-  ])("%j is refused", (body, words) => {
+  ])("%j is refused", (body, reason) => {
     const parsed = parsePatch(body);
-    expect(parsed.ok ? "taken" : parsed.words).toMatch(words);
+    expect(parsed.ok ? "taken" : parsed.words).toMatch(reason);
   });
 });
 
-describe("a pattern", () => {
+describe("compileGlob", () => {
   test.each([
     ["*.ts", "a.ts", true],
     ["*.ts", "a/b.ts", false],
@@ -125,20 +125,21 @@ describe("a pattern", () => {
     "x".repeat(1_001),
     "{a,b}".repeat(7),
     "{*,?*}".repeat(6) + "*?".repeat(400),
-  ])("%j is none", (pattern) => {
+  ])("rejects %j", (pattern) => {
     expect(compileGlob(pattern)).toBeNull();
   });
 
-  test("that would take a regular expression for ever is matched like any other", () => {
+  test("matches patterns on which a regular expression would backtrack forever", () => {
     expect(compileGlob("*a".repeat(200))?.(`${"a".repeat(5_000)}b`)).toBe(false);
     expect(compileGlob(`${"**/".repeat(200)}x`)?.("a/".repeat(500))).toBe(false);
   });
 });
 
-describe("a page", () => {
-  const read = (html: string, most = 10_000) => readableHtml(html, "https://example.org/a/", most);
+describe("readableHtml", () => {
+  const read = (html: string, maxLength = 10_000) =>
+    readableHtml(html, "https://example.org/a/", maxLength);
 
-  test("becomes text with headings, lists and links, and without scripts", () => {
+  test("turns a page into text with headings, lists and links, without scripts", () => {
     expect(
       read(`<!doctype html><html><head><title>A &amp; B</title><style>p{}</style></head>
         <body><h2>One</h2><p>Some <b>bold</b>
@@ -163,11 +164,11 @@ describe("a page", () => {
     "&".repeat(100_000),
     `<pre>${" ".repeat(200_000)}`,
     "<ul>".repeat(20_000),
-  ])("that is broken comes to an end", (html) => {
+  ])("ends on a broken page", (html) => {
     expect(read(html, 60_000).length).toBeLessThanOrEqual(60_000);
   });
 
-  test("of any bytes is a text", () => {
+  test("returns a text for any input", () => {
     const tokens = fc.constantFrom(
       "<",
       ">",
@@ -190,7 +191,7 @@ describe("a page", () => {
   });
 });
 
-test("what cannot be seen is shown", () => {
+test("showControls shows invisible characters", () => {
   expect(showControls("a\u202Eb\u0007c\u200Dd\uFEFFe\u{E0041}\nf\tg ä日🙂")).toBe(
     "a\\u{202E}b\\u{0007}c\\u{200D}d\\u{FEFF}e\\u{E0041}\nf\tg ä日🙂",
   );
