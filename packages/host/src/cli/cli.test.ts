@@ -16,7 +16,7 @@ function makeHome(): string {
   return home;
 }
 
-/** One host for all of these: what they do to it does not get in each other's way. */
+/** One host for all of these tests: they don't interfere with each other. */
 let served: Awaited<ReturnType<typeof serveHere>>;
 const servedHome = mkdtempSync(join(tmpdir(), "holdfast-cli-served-"));
 beforeAll(async () => {
@@ -27,10 +27,10 @@ afterAll(async () => {
   rmSync(servedHome, { recursive: true, force: true });
 });
 
-test("every command teaches itself: its use, its flags and examples; the version is the bare number", async () => {
+test("every command has help with usage, flags and examples, and --version prints the bare number", async () => {
   expect(await runHere(["--version"], {})).toEqual({ code: 0, said: "0.1.0\n", told: "" });
   const { said } = await runHere(["--help"], {});
-  const names = [...said.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((found) => found[1] ?? "");
+  const names = [...said.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((match) => match[1] ?? "");
   expect(names).toEqual(expect.arrayContaining(["serve", "chat", "run", "doctor", "restore"]));
   for (const name of names) {
     const help = await runHere([name, "--help"], {});
@@ -40,7 +40,7 @@ test("every command teaches itself: its use, its flags and examples; the version
   }
 });
 
-test("config shows each value with where it came from, and no secret", async () => {
+test("config shows each value with its source, and no secret", async () => {
   const home = makeHome();
   writeFileSync(join(home, "config.json"), `{"port": 9001}`);
   const settings = { HOLDFAST_HOME: home, HOLDFAST_TOKEN: "hush-hush", HOLDFAST_RESUME: "ask" };
@@ -49,8 +49,8 @@ test("config shows each value with where it came from, and no secret", async () 
   expect(said).toMatch(/^resume +HOLDFAST_RESUME +ask$/m);
   expect(said).toMatch(new RegExp(`^port +${join(home, "config.json")} +9001$`, "m"));
   expect(said).toMatch(/^token +HOLDFAST_TOKEN +\(hidden\)$/m);
-  const long = { ...settings, HOLDFAST_ORIGIN: `https://${"a".repeat(60)}.example.org` };
-  const rows = (await runHere(["config"], long)).said.trimEnd().split("\n");
+  const longSettings = { ...settings, HOLDFAST_ORIGIN: `https://${"a".repeat(60)}.example.org` };
+  const rows = (await runHere(["config"], longSettings)).said.trimEnd().split("\n");
   const columns = rows.map((row) => /^(\S+ +)(\S+ +)/.exec(row)?.slice(1, 3).join("").length);
   expect(new Set(columns).size).toBe(1);
   expect(said).not.toContain("hush-hush");
@@ -66,13 +66,13 @@ test.each([
   ["exprot", 'Did you mean "export"?'],
   ["res", 'Did you mean "restore"?'],
   ["foo", "There are serve, chat, run,"],
-])("%s is not a command: it says so, and %s", async (typed, words) => {
+])("%s is not a command: it says so, and %s", async (typed, hint) => {
   const { code, told } = await runHere([typed], {});
   expect(code).toBe(2);
-  expect(told).toMatch(`"${typed}" is not a command of Holdfast. ${words}`);
+  expect(told).toMatch(`"${typed}" is not a command of Holdfast. ${hint}`);
 });
 
-test("an answer that is given again after a failure is written once, and a provider that asks to wait is told of", async () => {
+test("an answer repeated after a failure is written once, and a provider's wait is reported", async () => {
   const { code, said, told } = await runHere(
     ["run", "{words:4}{fail:429}{words:2}"],
     served.settings,
@@ -83,21 +83,21 @@ test("an answer that is given again after a failure is written once, and a provi
 });
 
 test.each([
-  ["a failure ends it so", "{fail:400}", 1, /The answer failed/],
+  ["a failure exits with 1", "{fail:400}", 1, /The answer failed/],
   [
-    "a call that asks ends it so",
+    "a call that needs approval exits with 6",
     '{tool:terminal {"command":["ls","a b"]}}',
     6,
     /terminal: ls 'a b'\nAnswer it with holdfast chat --session [a-z0-9]{6}, on the page/,
   ],
-  ["nothing to ask is a misuse", "", 2, /There is nothing to ask/],
+  ["an empty prompt exits with 2", "", 2, /There is nothing to ask/],
 ])("run: %s", async (_, prompt, code, told) => {
   const end = await runHere(["run", prompt], served.settings);
   expect(end.code).toBe(code);
   expect(end.told).toMatch(told);
 });
 
-/** Without the page: it need not be built here. */
+/** Without the page, which may not be built here. */
 const serving = ["serve", "--roles", "runner"];
 
 test("a host that cannot start says why in one sentence", async () => {
@@ -114,8 +114,12 @@ test("a host that cannot start says why in one sentence", async () => {
     said: "",
     told: `The environment variable HOLDFAST_PORT is "eighty"; it must be a port number from 0 to 65535 (0 takes any free port).\n`,
   });
-  const open = { HOLDFAST_HOST: "0.0.0.0", HOLDFAST_TOKEN: "short", HOLDFAST_HOME: makeHome() };
-  expect((await runHere(serving, open)).told).toMatch(
+  const openSettings = {
+    HOLDFAST_HOST: "0.0.0.0",
+    HOLDFAST_TOKEN: "short",
+    HOLDFAST_HOME: makeHome(),
+  };
+  expect((await runHere(serving, openSettings)).told).toMatch(
     /^The token is too short to serve other machines on 0\.0\.0\.0: .*\n$/,
   );
   expect(await runHere(["serve", "--prot", "1"], {})).toEqual({
@@ -125,15 +129,15 @@ test("a host that cannot start says why in one sentence", async () => {
   });
 });
 
-test("a second start on the same home, or beside another's, says that Holdfast runs there, and where", async () => {
+test("a second start on the same home or port says that Holdfast runs there, and where", async () => {
   const { HOLDFAST_URL: url } = served.settings;
-  const again = [...serving, "--port", new URL(url).port];
-  const beside = await runHere(again, { HOLDFAST_HOME: makeHome() });
-  expect(beside.told).toContain(
+  const args = [...serving, "--port", new URL(url).port];
+  const otherHome = await runHere(args, { HOLDFAST_HOME: makeHome() });
+  expect(otherHome.told).toContain(
     `Another Holdfast, with a home of its own, is already running at ${url}/: to serve`,
   );
   onTestFinished(announceHost(servedHome, `${url}/`));
-  const { code, said, told } = await runHere(again, { HOLDFAST_HOME: servedHome });
+  const { code, said, told } = await runHere(args, { HOLDFAST_HOME: servedHome });
   expect([code, said]).toEqual([1, ""]);
   expect(told).toContain(`Holdfast is already running on this home, at ${url}/: use that one`);
 });
@@ -147,23 +151,27 @@ const findings = z.array(
   }),
 );
 
-async function examine(settings: Record<string, string>) {
+async function runDoctor(settings: Record<string, string>) {
   const { code, said } = await runHere(["doctor", "--json"], settings);
   const found = findings.parse(JSON.parse(said));
-  return { code, of: (what: string) => found.filter((each) => each.what === what), found };
+  return {
+    code,
+    findingsFor: (what: string) => found.filter((finding) => finding.what === what),
+    found,
+  };
 }
 
-test("doctor finds nothing wrong with a host that works, and a way to mend for whatever it names", async () => {
+test("doctor finds nothing wrong with a working host, and says how to mend everything it names", async () => {
   const { settings } = served;
-  const { code, found, of } = await examine({ ...settings, HOLDFAST_PORT: "0" });
+  const { code, found, findingsFor } = await runDoctor({ ...settings, HOLDFAST_PORT: "0" });
   expect({ code, bad: found.filter(({ state }) => state === "bad") }).toEqual({ code: 0, bad: [] });
-  expect(of("Model")).toMatchObject([{ state: "care" }]);
+  expect(findingsFor("Model")).toMatchObject([{ state: "care" }]);
   for (const { state, mend } of found) expect(mend === undefined).toBe(state === "good");
   for (const what of ["Node", "SQLite", "Disk sync", "Free space", "Store", "Clock", "Memory"])
-    expect(of(what)).toMatchObject([{ state: "good" }]);
+    expect(findingsFor(what)).toMatchObject([{ state: "good" }]);
 });
 
-test("doctor names what is wrong: rights, a spill, a taken port, a database that is not there", async () => {
+test("doctor reports wrong rights, a spill, a taken port and an unreachable database", async () => {
   const { settings } = served;
   const home = servedHome;
   const spill = join(home, "spill", "run_x-1.spill");
@@ -180,78 +188,83 @@ test("doctor names what is wrong: rights, a spill, a taken port, a database that
   await once(other, "listening");
   const address = other.address();
   const port = String(typeof address === "object" ? address?.port : "");
-  const { code, of } = await examine({
+  const { code, findingsFor } = await runDoctor({
     ...settings,
     HOLDFAST_PORT: port,
     HOLDFAST_STORE: "postgres://nobody@127.0.0.1:1/none",
   });
   expect(code).toBe(1);
-  expect(of("Home")).toMatchObject([{ state: "bad", mend: `chmod 700 ${home}` }]);
-  expect(of("Rights")).toContainEqual({
+  expect(findingsFor("Home")).toMatchObject([{ state: "bad", mend: `chmod 700 ${home}` }]);
+  expect(findingsFor("Rights")).toContainEqual({
     what: "Rights",
     state: "bad",
     words: `${join(home, "token")} is open to others (644)`,
     mend: `chmod 600 ${join(home, "token")}`,
   });
-  expect(of("Spills")).toMatchObject([{ state: "care" }]);
-  expect(of("Port")).toMatchObject([{ state: "bad" }]);
-  expect(of("PostgreSQL")).toMatchObject([{ state: "bad" }]);
+  expect(findingsFor("Spills")).toMatchObject([{ state: "care" }]);
+  expect(findingsFor("Port")).toMatchObject([{ state: "bad" }]);
+  expect(findingsFor("PostgreSQL")).toMatchObject([{ state: "bad" }]);
 });
 
-test("doctor counts the tools of MCP servers, and says which one is away", async () => {
+test("doctor counts the tools of MCP servers, and reports the one that is away", async () => {
   const server = await openMcpHttpServer();
   onTestFinished(server.close);
   const mcp = { wiki: { url: server.url }, gone: { command: "/nowhere/at-all" } };
   const settings = { HOLDFAST_HOME: makeHome(), HOLDFAST_PORT: "0" };
-  const { code, of } = await examine({ ...settings, HOLDFAST_MCP: JSON.stringify(mcp) });
-  expect(of("MCP wiki")).toMatchObject([{ state: "good", words: "reachable, 6 tools" }]);
-  expect(of("MCP gone")).toMatchObject([{ state: "bad" }]);
+  const { code, findingsFor } = await runDoctor({ ...settings, HOLDFAST_MCP: JSON.stringify(mcp) });
+  expect(findingsFor("MCP wiki")).toMatchObject([{ state: "good", words: "reachable, 6 tools" }]);
+  expect(findingsFor("MCP gone")).toMatchObject([{ state: "bad" }]);
   expect(code).toBe(1);
 });
 
-test("doctor stops where there is no home, and at settings that are not understood", async () => {
+test("doctor stops at a missing home and at invalid settings", async () => {
   const file = join(makeHome(), "file");
   writeFileSync(file, "");
-  expect(await examine({ HOLDFAST_HOME: join(file, "home") })).toMatchObject({ code: 1 });
-  const { code, of } = await examine({ HOLDFAST_HOME: makeHome(), HOLDFAST_PORT: "eighty" });
-  expect({ code, settings: of("Settings") }).toMatchObject({ settings: [{ state: "bad" }] });
+  expect(await runDoctor({ HOLDFAST_HOME: join(file, "home") })).toMatchObject({ code: 1 });
+  const { code, findingsFor } = await runDoctor({
+    HOLDFAST_HOME: makeHome(),
+    HOLDFAST_PORT: "eighty",
+  });
+  expect({ code, settings: findingsFor("Settings") }).toMatchObject({
+    settings: [{ state: "bad" }],
+  });
 });
 
-test("what is exported can be taken in again, and never written over a file that is there", async () => {
+test("an export can be imported again, and never overwrites a file", async () => {
   const { settings } = served;
   await runHere(["run", "tomatoes {words:3}"], settings);
   expect((await runHere(["export", "tomatoes"], settings)).said).toMatch(
     /tomatoes[\s\S]+A holdfast is\./,
   );
   const file = join(makeHome(), "out.json");
-  const writing = ["export", "tomatoes", "--format", "json", "--to", file];
-  expect(await runHere(writing, settings)).toMatchObject({ code: 0 });
-  expect(await runHere(writing, settings)).toMatchObject({ code: 1 });
+  const exportArgs = ["export", "tomatoes", "--format", "json", "--to", file];
+  expect(await runHere(exportArgs, settings)).toMatchObject({ code: 0 });
+  expect(await runHere(exportArgs, settings)).toMatchObject({ code: 1 });
   expect((await runHere(["import", file], settings)).said).toMatch(/^Taken in: ses_/);
   expect(await runHere(["import", join(servedHome, "token")], settings)).toMatchObject({ code: 1 });
 });
 
-test("what is backed up is restored into an empty home alone, and fsck proves it", async () => {
+test("a backup is restored only into an empty home, and fsck finds it clean", async () => {
   const { settings } = served;
   expect(await runHere(["run", "{words:2}"], settings)).toMatchObject({ code: 0 });
   expect((await runHere(["backup"], settings)).said).toContain(join(servedHome, "backups"));
   const [name = ""] = readdirSync(join(servedHome, "backups"));
   const restored = { HOLDFAST_HOME: join(makeHome(), "new") };
-  const from = join(servedHome, "backups", name);
-  expect(await runHere(["restore", from], restored)).toMatchObject({ code: 0 });
-  expect(await runHere(["restore", from], restored)).toMatchObject({ code: 1 });
+  const backupFolder = join(servedHome, "backups", name);
+  expect(await runHere(["restore", backupFolder], restored)).toMatchObject({ code: 0 });
+  expect(await runHere(["restore", backupFolder], restored)).toMatchObject({ code: 1 });
   const { code, said } = await runHere(["fsck"], restored);
   expect(code).toBe(0);
   expect(said).toMatch(/^[1-9]\d* sessions, \d+ events: clean\.\n$/);
 });
 
-test("completion: sessions come from the host that serves the home, by the end of their id and by words of their title", async () => {
+test("completion suggests the serving host's sessions by the end of their id and by words of their title", async () => {
   const { settings } = served;
   const client = createClient({ baseUrl: settings.HOLDFAST_URL, token: settings.HOLDFAST_TOKEN });
-  const made = await client.createSession({ body: { title: "Rose\tgarden" } });
-  if (!made.ok) throw new Error("no session");
+  const created = await client.createSession({ body: { title: "Rose\tgarden" } });
+  if (!created.ok) throw new Error("no session");
   await client.createSession({ body: { title: "Taxes" } });
-  const id = shortId(made.value.session.id);
+  const id = shortId(created.value.session.id);
   const line = { code: 0, said: `${id}\tRose garden\n`, told: "" };
   expect(await runHere(["__complete", "session", "SE GAR"], settings)).toEqual(line);
   expect(await runHere(["__complete", "session", id], settings)).toEqual(line);

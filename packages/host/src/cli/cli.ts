@@ -4,7 +4,7 @@ import { type Command, exit, type Terminal, parseFlags, describeCommand } from "
 import { commands } from "./commands/registry.ts";
 import { cleanLine } from "./screen/text.ts";
 
-/** Runs what the arguments ask for and answers the exit code. */
+/** Runs the command that the arguments name and resolves to the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === "--help" || name === "-h") {
@@ -23,18 +23,20 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return runCommandLine([rest[0], "--help"], terminal);
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
-    terminal.printError(notACommand(name));
+    terminal.printError(unknownCommandMessage(name));
     return exit.misuse;
   }
   return runCommand({ name, command: await entry.load() }, rest, terminal);
 }
 
-function notACommand(name: string): string {
+function unknownCommandMessage(name: string): string {
   const names = Object.keys(commands);
-  const near = similarNames(name, names).map((each) => `"${each}"`);
-  const meant =
-    near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `There are ${names.join(", ")}.`;
-  return `"${cleanLine(name)}" is not a command of Holdfast. ${meant} "holdfast --help" says what each does.`;
+  const suggestions = similarNames(name, names).map((suggestion) => `"${suggestion}"`);
+  const hint =
+    suggestions.length > 0
+      ? `Did you mean ${suggestions.join(" or ")}?`
+      : `There are ${names.join(", ")}.`;
+  return `"${cleanLine(name)}" is not a command of Holdfast. ${hint} "holdfast --help" says what each does.`;
 }
 
 async function runCommand(

@@ -16,7 +16,7 @@ export type Input = Readable & {
   setRawMode?(mode: boolean): unknown;
 };
 
-/** What a command has around it. */
+/** A command's surroundings. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly personFolder: string;
@@ -26,11 +26,11 @@ export interface Terminal {
   printError(line: string): void;
 }
 
-/** A flag that is a command's own. Each setting is a flag too, of every command. */
+/** A flag of one command. Every setting is a flag of all commands, too. */
 export interface CommandFlag {
   readonly type: "string" | "boolean";
   readonly about: string;
-  /** What stands behind it, in the help: `--session <id>`. */
+  /** Placeholder for its value in the help: `--session <id>`. */
   readonly value?: string;
 }
 
@@ -40,19 +40,19 @@ export interface Arguments {
 }
 
 export interface Command {
-  /** How it is typed, behind `holdfast`. */
+  /** How it is typed, after `holdfast`. */
   readonly usage: readonly string[];
   readonly about: string;
   readonly flags?: Readonly<Record<string, CommandFlag>>;
-  /** What a person types, and what comes of it. */
+  /** Pairs of what to type and what it does. */
   readonly examples: readonly (readonly [string, string])[];
-  /** Which settings its help lists: those of a host, or those that lead to one. */
+  /** Which settings its help lists: those of a host, or those needed to reach one. */
   readonly settings: "host" | "reach" | "none";
-  /** Answers the exit code. */
+  /** Resolves to the exit code. */
   run(given: Arguments, terminal: Terminal): Promise<number>;
 }
 
-/** How a command ends; `run` adds the ends of a run. */
+/** Exit codes of all commands; `run` adds those of a run's end. */
 export const exit = { done: 0, failed: 1, misuse: 2 } as const;
 
 export function textFlag({ flags }: Arguments, name: string): string | undefined {
@@ -64,12 +64,12 @@ export function hasFlag({ flags }: Arguments, name: string): boolean {
   return flags[name] === true;
 }
 
-/** Whether something was piped in, or a file put in the place of the keyboard. */
+/** Whether standard input is a pipe, a file or a socket. */
 export function isPiped(input: Input): boolean {
   if (input.isTTY === true) return false;
   try {
-    const kind = fstatSync(0);
-    return kind.isFIFO() || kind.isFile() || kind.isSocket();
+    const stat = fstatSync(0);
+    return stat.isFIFO() || stat.isFile() || stat.isSocket();
   } catch {
     return false;
   }
@@ -85,13 +85,13 @@ export type ParsedFlags =
   | { readonly ok: true; readonly given: Arguments }
   | { readonly ok: false; readonly sentence: string };
 
-/** Reads what stands behind a command's name: its own flags, one for each setting, `--help`, and words. */
+/** Parses a command's arguments: its own flags, one for each setting, `--help`, and words. */
 export function parseFlags(
   args: readonly string[],
   command: Pick<Command, "flags" | "usage">,
 ): ParsedFlags {
   const settings = settingNames.map((name) => [flagOf(name), { type: "string" }] as const);
-  const own = Object.entries(command.flags ?? {}).map(
+  const commandFlags = Object.entries(command.flags ?? {}).map(
     ([name, { type }]) => [name, { type }] as const,
   );
   try {
@@ -99,31 +99,31 @@ export function parseFlags(
       args: [...args],
       options: {
         ...Object.fromEntries(settings),
-        ...Object.fromEntries(own),
+        ...Object.fromEntries(commandFlags),
         help: { type: "boolean", short: "h" },
       },
       allowPositionals: takesPositionals(command),
     });
     return { ok: true, given: { words: positionals, flags: values } };
   } catch (error) {
-    // Its messages begin with the sentence that matters and go on with advice that does not.
+    // The first sentence of its messages matters; the advice after it does not.
     const [sentence] = error instanceof Error ? error.message.split(/\.\s|\n/) : [];
     return { ok: false, sentence: `${sentence ?? "The flags cannot be read"}.` };
   }
 }
 
-/** Whether anything but flags may stand behind its name. */
+/** Whether it takes arguments other than flags. */
 function takesPositionals({ usage }: Pick<Command, "usage">): boolean {
   return usage.some((line) => line.includes(" "));
 }
 
-/** What leads a command to a host, or makes one here. */
+/** The settings needed to reach a host, or to open one here. */
 const connectionSettings: readonly SettingName[] = ["home", "store", "url", "token", "model"];
 
-/** How a command is used, by example. */
+/** The help of a command. */
 export function describeCommand(command: Command): string {
   const { usage, about, flags = {}, examples } = command;
-  const own = Object.entries(flags).map(([name, { value, about: meaning }]) => {
+  const flagRows = Object.entries(flags).map(([name, { value, about: meaning }]) => {
     const typed = value === undefined ? `--${name}` : `--${name} <${value}>`;
     return `  ${typed.padEnd(24)} ${meaning}`;
   });
@@ -131,7 +131,7 @@ export function describeCommand(command: Command): string {
     ...usage.map((line, index) => `${index === 0 ? "Usage: " : "       "}holdfast ${line}`),
     "",
     about,
-    ...section("Flags:", own),
+    ...section("Flags:", flagRows),
     ...section("Examples:", examples.flatMap(showExample)),
     ...section(settingsTitle(command.settings), settingRows(command.settings)),
   ].join("\n");
@@ -145,19 +145,19 @@ function showExample([typed, meaning]: readonly [string, string]): string[] {
   return [`  ${typed}`, `      ${meaning}`];
 }
 
-function settingsTitle(which: Command["settings"]): string {
-  const where = "as a flag, in the environment, or in config.json in the home:";
-  return which === "host" ? `Settings, ${where}` : `Where the host is, ${where}`;
+function settingsTitle(kind: Command["settings"]): string {
+  const sources = "as a flag, in the environment, or in config.json in the home:";
+  return kind === "host" ? `Settings, ${sources}` : `Where the host is, ${sources}`;
 }
 
 /** The settings that a command's help lists. */
-export function settingsOf(which: Command["settings"]): readonly SettingName[] {
-  if (which === "none") return [];
-  return which === "host" ? settingNames : connectionSettings;
+export function settingsOf(kind: Command["settings"]): readonly SettingName[] {
+  if (kind === "none") return [];
+  return kind === "host" ? settingNames : connectionSettings;
 }
 
-function settingRows(which: Command["settings"]): string[] {
-  const names = settingsOf(which);
+function settingRows(kind: Command["settings"]): string[] {
+  const names = settingsOf(kind);
   const widest = Math.max(...names.map((name) => flagOf(name).length));
   const widestVariable = Math.max(...names.map((name) => variableOf(name).length));
   return names.map((name) => {

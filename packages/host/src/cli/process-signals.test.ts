@@ -2,36 +2,36 @@ import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { waitForStopSignal } from "./process-signals.ts";
 
-class Pretended extends EventEmitter {
+class FakeProcess extends EventEmitter {
   readonly exits: number[] = [];
   exit(code: number): void {
     this.exits.push(code);
   }
 }
 
-function begin() {
+function openWait() {
   const clock = { now: 0 };
-  const pretended = new Pretended();
-  return { clock, pretended, asked: waitForStopSignal(pretended, () => clock.now) };
+  const fakeProcess = new FakeProcess();
+  return { clock, fakeProcess, stopped: waitForStopSignal(fakeProcess, () => clock.now) };
 }
 
 test.each(["SIGINT", "SIGTERM", "SIGHUP"])(
   "the first %s asks for an orderly end",
   async (signal) => {
-    const { pretended, asked } = begin();
-    pretended.emit(signal);
-    await asked;
-    expect(pretended.exits).toEqual([]);
+    const { fakeProcess, stopped } = openWait();
+    fakeProcess.emit(signal);
+    await stopped;
+    expect(fakeProcess.exits).toEqual([]);
   },
 );
 
-test("the echo of a press is no second press; the next press ends at once", () => {
-  const { clock, pretended } = begin();
-  pretended.emit("SIGINT");
+test("the duplicate of a Ctrl-C is ignored, and a second one exits at once", () => {
+  const { clock, fakeProcess } = openWait();
+  fakeProcess.emit("SIGINT");
   clock.now = 20;
-  pretended.emit("SIGINT");
-  expect(pretended.exits).toEqual([]);
+  fakeProcess.emit("SIGINT");
+  expect(fakeProcess.exits).toEqual([]);
   clock.now = 400;
-  pretended.emit("SIGINT");
-  expect(pretended.exits).toEqual([130]);
+  fakeProcess.emit("SIGINT");
+  expect(fakeProcess.exits).toEqual([130]);
 });

@@ -1,33 +1,33 @@
 import type { Writable } from "node:stream";
 import { systemCode } from "../util/outcome.ts";
 
-/** The part of a process that hears Ctrl-C. */
+/** The part of `process` that receives Ctrl-C. */
 export interface InterruptSource {
   on(signal: "SIGINT", listener: () => void): unknown;
   off(signal: "SIGINT", listener: () => void): unknown;
 }
 
-/** npm passes on what the terminal has sent already: one press may arrive twice. */
+/** npm forwards the Ctrl-C that the terminal already sent, so one press may arrive twice. */
 const duplicateInterruptMs = 250;
 
-/** Once, and then once more: the first Ctrl-C and the next. */
+/** Calls `first` on the first Ctrl-C and `second` on later ones. */
 export function onInterrupts(
   process: InterruptSource,
-  acts: { readonly first: () => void; readonly second: () => void },
+  handlers: { readonly first: () => void; readonly second: () => void },
   now: () => number = () => performance.now(),
 ): { readonly stop: () => void } {
   let firstAt: number | undefined;
   function onSignal(): void {
     if (firstAt === undefined) {
       firstAt = now();
-      acts.first();
-    } else if (now() - firstAt > duplicateInterruptMs) acts.second();
+      handlers.first();
+    } else if (now() - firstAt > duplicateInterruptMs) handlers.second();
   }
   process.on("SIGINT", onSignal);
   return { stop: () => void process.off("SIGINT", onSignal) };
 }
 
-/** The part of a process that is asked to stop, and can. */
+/** The part of `process` that receives stop signals and can exit. */
 export interface StopTarget {
   on(signal: StopSignal, listener: () => void): unknown;
   exit(code: number): void;
@@ -39,14 +39,14 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const interruptedExitCode = 130;
 
 /**
- * npm passes on the Ctrl-C that the terminal has already sent to every process of the group, so one
- * press arrives twice. Only what comes after this is a second press.
+ * npm forwards the Ctrl-C that the terminal already sent to the whole group, so one press arrives twice. Only a
+ * signal after this time is a second press.
  */
 const duplicateSignalMs = 250;
 
 /**
- * Resolves when the process is asked to stop. The first request is for an orderly end; a second one
- * does not wait for it. The listeners stay, as an echo may arrive after everything has been closed.
+ * Resolves when the process is asked to stop. The first signal asks for an orderly end; a second one exits at
+ * once. The listeners stay, because a duplicate may arrive after everything was closed.
  */
 export function waitForStopSignal(
   stoppable: StopTarget,
@@ -65,19 +65,19 @@ export function waitForStopSignal(
   return promise;
 }
 
-/** What a shell says of a program that wrote to a pipe that nobody reads. */
+/** A shell's exit code for a program killed by SIGPIPE. */
 const brokenPipeExitCode = 128 + 13;
 
-/** `holdfast sessions list | head` has seen enough: that is no failure, and nothing to be told. */
+/** `holdfast sessions list | head` closes the pipe early: that is not an error. */
 export function exitOnBrokenPipe(
   { stdout, stderr }: { readonly stdout: Writable; readonly stderr: Writable },
-  leave: (code: number) => void,
+  exitProcess: (code: number) => void,
 ): void {
   stdout.on("error", (error) => {
     if (systemCode(error) !== "EPIPE") throw error;
-    leave(brokenPipeExitCode);
+    exitProcess(brokenPipeExitCode);
   });
-  // Whoever does not read complaints still wants the work done.
+  // Nobody reads the errors, but the work should still be done.
   stderr.on("error", (error) => {
     if (systemCode(error) !== "EPIPE") throw error;
   });

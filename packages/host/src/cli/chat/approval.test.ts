@@ -5,7 +5,7 @@ import { approvalRows, type OpenApproval } from "./approval.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { handleLine } from "./handle-line.ts";
 
-const look: RenderStyle = { width: 80, paint: (_, text) => text };
+const style: RenderStyle = { width: 80, paint: (_, text) => text };
 const content = `${"a line of text\n".repeat(2_000)}the very end`;
 const shown = `Writes to "a.txt":\n${content.slice(0, 8_000)}\n[22012 more characters are not shown here]`;
 const approval: OpenApproval = {
@@ -18,28 +18,27 @@ const approval: OpenApproval = {
   shown,
 };
 
-function typing() {
+function openTyping() {
   const answer = vi.fn<ChatSession["answer"]>(async () => undefined);
   const conversation = { answer } as unknown as ChatSession;
-  const type = (text: string) =>
-    handleLine(text, { conversation, approval, style: look, folder: null });
+  const type = (text: string) => handleLine(text, { conversation, approval, style, folder: null });
   return { answer, type };
 }
 
-test("a call that is cut says how much is hidden and how to see it, and shows all of it when asked", async () => {
-  const rows = approvalRows(approval, look).join("\n");
+test("a truncated call says how much is hidden and how to see it, and is shown in full on request", async () => {
+  const rows = approvalRows(approval, style).join("\n");
   expect(rows).toContain("more characters are not shown here");
   expect(rows).toContain("v shows all of it");
   expect(rows).not.toContain("the very end");
-  const { answer, type } = typing();
-  const whole = await type("v");
-  expect(whole.rows.join("\n")).toContain("the very end");
+  const { answer, type } = openTyping();
+  const full = await type("v");
+  expect(full.rows.join("\n")).toContain("the very end");
   expect(answer).not.toHaveBeenCalled();
   await type("d");
-  expect(answer.mock.calls.map(([, word]) => word)).toEqual([{ decision: "deny" }]);
+  expect(answer.mock.calls.map(([, reply]) => reply)).toEqual([{ decision: "deny" }]);
 });
 
-test("a call that is shown whole offers no more than there is", () => {
-  const rows = approvalRows({ ...approval, shown: "Runs ls" }, look).join("\n");
+test("a call that is shown in full does not offer to show more", () => {
+  const rows = approvalRows({ ...approval, shown: "Runs ls" }, style).join("\n");
   expect(rows).not.toContain("shows all of it");
 });

@@ -28,7 +28,7 @@ export interface ApprovalReply {
 
 const maxAnswerLength = 10_000;
 
-/** A person's word in the letters that they typed; nothing is taken for a yes that is none. */
+/** Parses a typed decision; only an exact word counts as a yes. */
 function parseDecision(typed: string): ApprovalAnswer | undefined {
   const word = typed.trim().toLowerCase();
   return Object.hasOwn(decisions, word) ? decisions[word] : undefined;
@@ -39,7 +39,7 @@ const questionInput = z.looseObject({
   choices: z.array(z.string()).optional(),
 });
 
-/** What is asked, where a model asks a person something; nothing where it asks to do something. */
+/** The question, if the model asks one; `undefined` if it asks to run something. */
 export function questionOf({
   kind,
   input,
@@ -47,7 +47,7 @@ export function questionOf({
   return kind === "question" ? questionInput.safeParse(input).data : undefined;
 }
 
-/** What a person's words are to what asks: a yes or a no to a call, an answer to a question. */
+/** Interprets typed text: a decision about a call, or an answer to a question. */
 export function parseReply(typed: string, approval: OpenApproval): ApprovalReply | undefined {
   if (approval.kind !== "question") {
     const decision = parseDecision(typed);
@@ -58,49 +58,52 @@ export function parseReply(typed: string, approval: OpenApproval): ApprovalReply
   return { decision: "once", answer: (numbered ?? typed.trim()).slice(0, maxAnswerLength) };
 }
 
-/** Exactly what would run, and where, and how to say yes or no; or the question, and what may be chosen. */
-export function approvalRows(approval: OpenApproval, look: RenderStyle): string[] {
-  const asked = questionRows(approval, look);
+/** What exactly would run and where, with how to answer; or the question with its choices. */
+export function approvalRows(approval: OpenApproval, style: RenderStyle): string[] {
+  const rows = questionRows(approval, style);
   const question = questionOf(approval);
   if (question !== undefined) {
     const choices = (question.choices ?? []).map((choice, index) => `${index + 1}. ${choice}`);
-    return [...asked, ...choices.flatMap((choice) => wrapBlock(choice, look, "  ", []))];
+    return [...rows, ...choices.flatMap((choice) => wrapBlock(choice, style, "  ", []))];
   }
-  const more = summariseApproval(approval).hides ? " · v shows all of it" : "";
-  return [...asked, look.paint("dim", `o once · s for this session · a always · d deny${more}`)];
-}
-
-/** The same without a word of how it is answered. */
-export function questionRows(approval: OpenApproval, look: RenderStyle): string[] {
-  const asked = questionOf(approval);
-  if (asked !== undefined) return ["", ...wrapBlock(asked.question, look, "? ", ["bold"])];
+  const viewHint = summariseApproval(approval).isTruncated ? " · v shows all of it" : "";
   return [
-    "",
-    look.paint("bold", "May this run?"),
-    ...wrapBlock(summariseApproval(approval).words, look, "  ", ["accent"]),
+    ...rows,
+    style.paint("dim", `o once · s for this session · a always · d deny${viewHint}`),
   ];
 }
 
-/** All that would run, however long it is. */
-export function fullCallRows({ name, input, place }: OpenApproval, look: RenderStyle): string[] {
-  const where = place === undefined ? "" : `\nin ${place}`;
-  return wrapBlock(describeCall(name, input) + where, look, "  ", ["accent"]);
+/** The same without how to answer. */
+export function questionRows(approval: OpenApproval, style: RenderStyle): string[] {
+  const question = questionOf(approval);
+  if (question !== undefined) return ["", ...wrapBlock(question.question, style, "? ", ["bold"])];
+  return [
+    "",
+    style.paint("bold", "May this run?"),
+    ...wrapBlock(summariseApproval(approval).text, style, "  ", ["accent"]),
+  ];
 }
 
-/** Whether a person wants to see it before they decide. */
+/** The complete call, however long it is. */
+export function fullCallRows({ name, input, place }: OpenApproval, style: RenderStyle): string[] {
+  const location = place === undefined ? "" : `\nin ${place}`;
+  return wrapBlock(describeCall(name, input) + location, style, "  ", ["accent"]);
+}
+
+/** Whether the person wants to see the complete call first. */
 export function asksForFullCall(typed: string, { kind }: OpenApproval): boolean {
   return kind !== "question" && ["v", "view", "show"].includes(typed.trim().toLowerCase());
 }
 
-/** The host cuts its own words at about this length, and says so in them. */
+/** The host truncates its own description at about this length, and says so in it. */
 const maxShownLength = 8_000;
 
-/** The host's own words for it where it has some. */
+/** The host's own description of the call, if there is one. */
 function summariseApproval({ name, input, place, shown }: OpenApproval): {
-  readonly words: string;
-  readonly hides: boolean;
+  readonly text: string;
+  readonly isTruncated: boolean;
 } {
-  if (shown !== undefined) return { words: shown, hides: shown.length >= maxShownLength };
-  const words = describeCall(name, input) + (place === undefined ? "" : `\nin ${place}`);
-  return { words, hides: false };
+  if (shown !== undefined) return { text: shown, isTruncated: shown.length >= maxShownLength };
+  const text = describeCall(name, input) + (place === undefined ? "" : `\nin ${place}`);
+  return { text, isTruncated: false };
 }

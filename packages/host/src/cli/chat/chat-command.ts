@@ -38,18 +38,18 @@ export const chat: Command = {
   settings: "reach",
   async run(given, terminal) {
     const reports: string[] = [];
-    const reached = await connectHost(given, terminal, {
+    const connection = await connectHost(given, terminal, {
       localMode: "works",
       report: (bug) => reports.push(bug.message),
     });
-    if (!reached.ok) {
-      terminal.printError(reached.failure.message);
+    if (!connection.ok) {
+      terminal.printError(connection.failure.message);
       return exit.failed;
     }
     try {
-      return await runChat(given, terminal, reached.value);
+      return await runChat(given, terminal, connection.value);
     } finally {
-      await reached.value.close();
+      await connection.value.close();
       for (const report of reports) terminal.printError(report);
     }
   },
@@ -58,41 +58,42 @@ export const chat: Command = {
 async function runChat(
   given: Arguments,
   terminal: Terminal,
-  reached: HostConnection,
+  connection: HostConnection,
 ): Promise<number> {
-  const chosen = await chooseSession(given, terminal, reached);
-  if (chosen === "none") return exit.failed;
+  const sessionId = await chooseSession(given, terminal, connection);
+  if (sessionId === "none") return exit.failed;
   const { output } = terminal;
-  const talking = await openChat(given, terminal, reached);
+  const chatView = await openChat(given, terminal, connection);
   const paint = createPaint(output, terminal.environment);
-  if (output.isTTY === true) talking.print([paint("dim", greeting(reached))]);
-  if (chosen !== null) talking.conversation.switchTo(chosen);
-  await talking.run();
-  const { state } = talking;
+  if (output.isTTY === true) chatView.print([paint("dim", greeting(connection))]);
+  if (sessionId !== null) chatView.conversation.switchTo(sessionId);
+  await chatView.run();
+  const { state } = chatView;
   if (state !== undefined && output.isTTY === true) {
-    const isLive = liveRun(state) !== null && reached.location === "here";
+    const isLive = liveRun(state) !== null && connection.location === "here";
     if (isLive) terminal.print("The answer was not finished; it goes on with the next host.");
     terminal.print(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
   }
   return exit.done;
 }
 
-/** The richest that the terminal can show, and no more than the person wants. */
-async function openChat(given: Arguments, terminal: Terminal, reached: HostConnection) {
+/** The richest chat that the terminal supports and the person wants. */
+async function openChat(given: Arguments, terminal: Terminal, connection: HostConnection) {
   const { input, output, environment } = terminal;
   const model = textFlag(given, "model");
-  if (input.isTTY !== true || output.isTTY !== true) return new PipeChat(reached, terminal, model);
+  if (input.isTTY !== true || output.isTTY !== true)
+    return new PipeChat(connection, terminal, model);
   const isPlain = hasFlag(given, "plain") || environment["TERM"] === "dumb";
-  if (isPlain || !(output instanceof Writable)) return new PlainChat(reached, terminal, model);
-  // React watches over itself unless it is told that nobody develops here; that costs time and memory.
+  if (isPlain || !(output instanceof Writable)) return new PlainChat(connection, terminal, model);
+  // Without this, React runs its development checks, which cost time and memory.
   process.env["NODE_ENV"] ??= "production";
   const { RichChat } = await import("./rich/rich-chat.ts");
-  return new RichChat(reached, { ...terminal, output }, model);
+  return new RichChat(connection, { ...terminal, output }, model);
 }
 
-function greeting({ location: where, address }: HostConnection): string {
-  const place = where === "here" ? "in this process" : `at ${address ?? "the host"}`;
-  return `— Holdfast, ${place}. /help says what there is.`;
+function greeting({ location, address }: HostConnection): string {
+  const hostText = location === "here" ? "in this process" : `at ${address ?? "the host"}`;
+  return `— Holdfast, ${hostText}. /help says what there is.`;
 }
 
 async function chooseSession(
@@ -100,27 +101,28 @@ async function chooseSession(
   terminal: Terminal,
   { client }: HostConnection,
 ): Promise<SessionId | null | "none"> {
-  const named = textFlag(given, "session");
-  if (named === undefined && !hasFlag(given, "continue")) return null;
+  const sessionName = textFlag(given, "session");
+  if (sessionName === undefined && !hasFlag(given, "continue")) return null;
   const found =
-    named === undefined
+    sessionName === undefined
       ? await client.listSessions({ query: { limit: 1 } })
-      : await findSessions(client, named);
+      : await findSessions(client, sessionName);
   if (!found.ok) {
     terminal.printError(describeError(found.error));
     return "none";
   }
   const sessions = "sessions" in found ? found.sessions : found.value.sessions;
   const [session, ...others] = sessions;
-  if (session === undefined && named === undefined) return null;
+  if (session === undefined && sessionName === undefined) return null;
   if (session !== undefined && others.length === 0) return session.id;
   const paint = createPaint(terminal.output, terminal.environment);
   terminal.printError(
     session === undefined
-      ? `No session fits "${named}".`
-      : `More than one session fits "${named}":`,
+      ? `No session fits "${sessionName}".`
+      : `More than one session fits "${sessionName}":`,
   );
   const width = columnsOf(terminal.output, 100) - 1;
-  for (const each of sessions.slice(0, 20)) terminal.printError(sessionRow(each, { width, paint }));
+  for (const candidate of sessions.slice(0, 20))
+    terminal.printError(sessionRow(candidate, { width, paint }));
   return "none";
 }

@@ -21,13 +21,13 @@ export interface ChatListener {
   onConnection(state: ConnectionState): void;
   onStatus(text: string): void;
   /** The host will not show this session any more. */
-  onEnded(refused: CommandRefusal): void;
+  onEnded(refusal: CommandRefusal): void;
 }
 
-/** A person who waits at a keyboard waits until they do not want to any more. */
+/** A person at the keyboard decides themselves when to stop waiting. */
 const hostWaitMs = 24 * 3_600_000;
 
-/** One session at a time, followed through lost connections. What was said is sent once, however often it is tried. */
+/** Follows one session at a time through lost connections. A message is accepted once, however often it is sent. */
 export class ChatSession {
   readonly #client: Client;
   readonly #listener: ChatListener;
@@ -59,22 +59,22 @@ export class ChatSession {
     this.#sessionId = null;
   }
 
-  /** The first message begins the session that it belongs to. */
+  /** The first message creates its session. */
   async send(text: string, mode: InputMode = "queue"): Promise<CommandRefusal | undefined> {
     const key = randomUUID();
-    const id = this.#sessionId ?? (await this.#begin(key));
+    const id = this.#sessionId ?? (await this.#createSession(key));
     if (typeof id !== "string") return id;
     const body = { clientId: key, text, mode, lane: laneKey.parse(`cli:${id}`) };
-    const sent = await this.#ask(() => this.#client.sendMessage({ params: { id }, body }));
+    const sent = await this.#retry(() => this.#client.sendMessage({ params: { id }, body }));
     return sent.ok ? undefined : refusalFrom(sent.error);
   }
 
-  /** The number of the newest event there is: whoever has seen it has seen what came before. */
+  /** The newest event's number: whoever has seen it has seen everything before it. */
   async head(): Promise<number> {
     const id = this.#sessionId;
     if (id === null) return 0;
     const query = { limit: 1 };
-    const read = await this.#ask(() => this.#client.readSession({ params: { id }, query }));
+    const read = await this.#retry(() => this.#client.readSession({ params: { id }, query }));
     return read.ok ? read.value.seq : 0;
   }
 
@@ -87,55 +87,55 @@ export class ChatSession {
     return answer;
   }
 
-  async answer(id: ApprovalId, word: ApprovalReply): Promise<CommandRefusal | undefined> {
+  async answer(id: ApprovalId, reply: ApprovalReply): Promise<CommandRefusal | undefined> {
     const headers = { "idempotency-key": randomUUID() };
-    const told = await this.#ask(() =>
-      this.#client.answerApproval({ params: { id }, headers, body: { ...word } }),
+    const result = await this.#retry(() =>
+      this.#client.answerApproval({ params: { id }, headers, body: { ...reply } }),
     );
-    return told.ok ? undefined : refusalFrom(told.error);
+    return result.ok ? undefined : refusalFrom(result.error);
   }
 
-  async #begin(key: string): Promise<SessionId | CommandRefusal> {
+  async #createSession(key: string): Promise<SessionId | CommandRefusal> {
     const headers = { "idempotency-key": key };
     const body = this.#model === undefined ? {} : { model: this.#model };
-    const begun = await this.#ask(() => this.#client.createSession({ headers, body }));
-    if (!begun.ok) return refusalFrom(begun.error);
-    this.switchTo(begun.value.session.id);
-    return begun.value.session.id;
+    const created = await this.#retry(() => this.#client.createSession({ headers, body }));
+    if (!created.ok) return refusalFrom(created.error);
+    this.switchTo(created.value.session.id);
+    return created.value.session.id;
   }
 
-  async #ask<T>(ask: () => Promise<Result<T>>): Promise<Result<T>> {
-    const patience = createHostWait(hostWaitMs);
+  async #retry<T>(request: () => Promise<Result<T>>): Promise<Result<T>> {
+    const hostWait = createHostWait(hostWaitMs);
     try {
-      return await patience.retryUntilAnswered(ask);
+      return await hostWait.retryUntilAnswered(request);
     } finally {
-      patience.stop();
+      hostWait.stop();
     }
   }
 
   async #follow(id: SessionId, signal: AbortSignal): Promise<void> {
     const onConnection = (state: ConnectionState): void => this.#listener.onConnection(state);
     let state: SessionState | undefined;
-    const silence = watchForStall({
+    const stallWatch = watchForStall({
       client: this.#client,
       isWaiting: () => state !== undefined && isBusy(state),
       onReasons: (reasons) => this.#listener.onStatus(reasons),
     });
-    signal.addEventListener("abort", () => silence.stop(), { once: true });
+    signal.addEventListener("abort", () => stallWatch.stop(), { once: true });
     for await (const item of this.#client.open(id, { signal, onConnection })) {
       if (signal.aborted) return;
-      silence.reset();
+      stallWatch.reset();
       if (item.kind === "state") {
         this.#listener.onState(item.state, state === undefined);
         state = item.state;
       } else if (item.kind === "status") this.#listener.onStatus(item.status.text ?? "");
       else this.#listener.onEnded(refusalFrom(item.error));
     }
-    silence.stop();
+    stallWatch.stop();
   }
 }
 
-/** Whether the host has something to do that is not a person's turn. */
+/** Whether the host is working, rather than waiting for a person. */
 function isBusy(state: SessionState): boolean {
   const run = liveRun(state);
   if (run === null) return state.inbox.length > 0;

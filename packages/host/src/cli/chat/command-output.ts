@@ -24,13 +24,13 @@ const changeTexts = {
   model_chosen: "The model of this session is now",
 } as const;
 
-/** What a command came to, in rows of a terminal. A document is for whoever called to put somewhere. */
-export function commandRows(answer: CommandAnswer, look: RenderStyle): string[] {
-  const { paint } = look;
+/** A command's result as terminal rows. Documents are left to the caller. */
+export function commandRows(answer: CommandAnswer, style: RenderStyle): string[] {
+  const { paint } = style;
   const note = (text: string): string[] => [paint("dim", `— ${cleanLine(text)}`)];
   switch (answer.kind) {
     case "help":
-      return helpRows(answer.commands, look);
+      return helpRows(answer.commands, style);
     case "moved":
       return note(
         `${movedTexts[answer.how]} ${sessionTitle(answer.session)} (${shortId(answer.session.id)})`,
@@ -39,7 +39,7 @@ export function commandRows(answer: CommandAnswer, look: RenderStyle): string[] 
       return [
         ...(answer.why === "which" ? note("Several fit. Which one? /resume <end of the id>") : []),
         ...answer.sessions.map((session) =>
-          sessionRow(session, { ...look, mark: session.id === answer.current ? "›" : " " }),
+          sessionRow(session, { ...style, mark: session.id === answer.current ? "›" : " " }),
         ),
         ...(answer.sessions.length === 0 ? note("There are no sessions.") : []),
       ];
@@ -48,7 +48,7 @@ export function commandRows(answer: CommandAnswer, look: RenderStyle): string[] 
         return note(`${changeTexts.titled} “${answer.session.title ?? ""}”.`);
       if (answer.what === "model_chosen")
         return note(`${changeTexts.model_chosen} ${answer.session.model ?? "the usual one"}.`);
-      // The conversation itself shows what was cut and what came back.
+      // The conversation itself shows what was removed or restored.
       return [];
     case "sent":
       return note(sentTexts[answer.how]);

@@ -19,40 +19,40 @@ export interface LineContext {
   readonly conversation: ChatSession;
   readonly approval: OpenApproval | undefined;
   readonly style: RenderStyle;
-  /** Where documents are put; `null` prints them. */
+  /** Where to save documents; `null` prints them. */
   readonly folder: string | null;
 }
 
-/** What became of a line: rows to show, and whether the person wants to leave. `sent`: an answer will come. */
+/** What a line led to: rows to show, and what happens next. `sent`: an answer will come. */
 export interface LineResult {
   readonly rows: readonly string[];
   readonly next: "stay" | "leave" | "sent";
-  /** To choose from, where the rows list sessions. */
+  /** To choose from, if the rows list sessions. */
   readonly sessions?: readonly SessionView[];
 }
 
-/** Does what a person typed: a word about what asks, a command, or a message. */
+/** Executes a typed line: a reply to an approval, a command, or a message. */
 export async function handleLine(text: string, context: LineContext): Promise<LineResult> {
-  const { conversation, approval, style: look } = context;
+  const { conversation, approval, style } = context;
   const typed = parseInput(text);
   switch (typed.kind) {
     case "nothing":
       return { rows: [], next: "stay" };
     case "message":
       if (approval !== undefined) return answerApproval(typed.text, approval, context);
-      return sendMessage(typed.text, conversation, look);
+      return sendMessage(typed.text, conversation, style);
     case "unknown":
       if (["quit", "exit", "q"].includes(typed.name)) return { rows: [], next: "leave" };
       return errorResult(
         `There is no command /${typed.name}. Did you mean /${typed.nearest}? (//${typed.name} … sends it as a message.)`,
-        look,
+        style,
       );
     case "misused":
-      return errorResult(typed.sentence, look);
+      return errorResult(typed.sentence, style);
     case "command": {
       const answer = await conversation.execute(typed.invocation);
       const rows =
-        answer.kind === "document" ? saveDocument(answer, context) : commandRows(answer, look);
+        answer.kind === "document" ? saveDocument(answer, context) : commandRows(answer, style);
       const next = answer.kind === "sent" ? "sent" : "stay";
       return { rows, next, sessions: answer.kind === "sessions" ? answer.sessions : [] };
     }
@@ -62,52 +62,53 @@ export async function handleLine(text: string, context: LineContext): Promise<Li
 async function sendMessage(
   text: string,
   conversation: ChatSession,
-  look: RenderStyle,
+  style: RenderStyle,
 ): Promise<LineResult> {
-  const refused = await conversation.send(text);
-  if (refused === undefined) return { rows: [], next: "sent" };
-  return { rows: commandRows(refused, look), next: "stay" };
+  const refusal = await conversation.send(text);
+  if (refusal === undefined) return { rows: [], next: "sent" };
+  return { rows: commandRows(refusal, style), next: "stay" };
 }
 
 async function answerApproval(
   text: string,
   approval: OpenApproval,
-  { conversation, style: look }: LineContext,
+  { conversation, style }: LineContext,
 ): Promise<LineResult> {
-  if (asksForFullCall(text, approval)) return { rows: fullCallRows(approval, look), next: "stay" };
-  const word = parseReply(text, approval);
-  if (word === undefined) {
+  if (asksForFullCall(text, approval)) return { rows: fullCallRows(approval, style), next: "stay" };
+  const reply = parseReply(text, approval);
+  if (reply === undefined) {
     return {
       rows: [
-        ...approvalRows(approval, look),
-        look.paint("bad", "That is neither yes nor no. /queue sends a message for later."),
+        ...approvalRows(approval, style),
+        style.paint("bad", "That is neither yes nor no. /queue sends a message for later."),
       ],
       next: "stay",
     };
   }
-  const refused = await conversation.answer(approval.approvalId, word);
-  if (refused !== undefined) return { rows: commandRows(refused, look), next: "stay" };
-  const said = cleanLine(word.answer ?? word.decision);
-  return { rows: [look.paint("dim", `— ${said}`)], next: "sent" };
+  const refusal = await conversation.answer(approval.approvalId, reply);
+  if (refusal !== undefined) return { rows: commandRows(refusal, style), next: "stay" };
+  const replyText = cleanLine(reply.answer ?? reply.decision);
+  return { rows: [style.paint("dim", `— ${replyText}`)], next: "sent" };
 }
 
-function errorResult(sentence: string, look: RenderStyle): LineResult {
-  return { rows: [look.paint("bad", cleanLine(sentence))], next: "stay" };
+function errorResult(sentence: string, style: RenderStyle): LineResult {
+  return { rows: [style.paint("bad", cleanLine(sentence))], next: "stay" };
 }
 
-/** Never over something that is there. */
+/** Never overwrites a file. */
 function saveDocument(
   { name, text }: Extract<CommandAnswer, { kind: "document" }>,
-  { folder, style: look }: LineContext,
+  { folder, style }: LineContext,
 ): readonly string[] {
   if (folder === null) return text.split("\n");
-  const [, stem = name, ending = ""] = /^(.*?)(\.\w+)?$/.exec(name) ?? [];
+  const [, stem = name, extension = ""] = /^(.*?)(\.\w+)?$/.exec(name) ?? [];
   let path = join(folder, name);
-  for (let copy = 2; existsSync(path); copy += 1) path = join(folder, `${stem}-${copy}${ending}`);
+  for (let copy = 2; existsSync(path); copy += 1)
+    path = join(folder, `${stem}-${copy}${extension}`);
   try {
     writeFileSync(path, text, { flag: "wx", mode: 0o600 });
-    return [look.paint("dim", `— Written to ${path}`)];
+    return [style.paint("dim", `— Written to ${path}`)];
   } catch (error) {
-    return [look.paint("bad", `${path} cannot be written (${systemCode(error)}).`)];
+    return [style.paint("bad", `${path} cannot be written (${systemCode(error)}).`)];
   }
 }

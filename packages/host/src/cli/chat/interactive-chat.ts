@@ -21,56 +21,59 @@ import { ChatSession, type ChatListener } from "./chat-session.ts";
 import { commandRows } from "./command-output.ts";
 import { handleLine } from "./handle-line.ts";
 
-/** Of a session that is opened again, so much of its end is shown. */
+/** How many of the last entries are shown when a session is reopened. */
 const reopenedEntries = 8;
 const doublePressMs = 2_000;
 
-/** How a conversation at a keyboard looks. */
+/** Renders a conversation at a keyboard. */
 export interface ChatView {
   readonly width: number;
   createRows(): PieceRows;
-  /** What is shown for good of something that asks for a person's word. */
-  askedRows(approval: OpenApproval, look: RenderStyle): string[];
-  /** Draws what may change anew, below rows that stay. */
+  /** The permanent rows for an open approval. */
+  askedRows(approval: OpenApproval, style: RenderStyle): string[];
+  /** Redraws the changeable part below these permanent rows. */
   draw(finished: readonly string[]): void;
-  /** Offers sessions, which these rows list, and answers which rows are to be shown for good. */
+  /** Offers the sessions that these rows list, and returns the rows to show permanently. */
   pickSession(sessions: readonly SessionView[], rows: readonly string[]): readonly string[];
-  /** The session was opened, or an answer has ended. */
+  /** A session was opened, or an answer has ended. */
   onIdle?(): void;
 }
 
-/** A conversation at a keyboard, whatever it looks like: what was said, what is typed, and what keys mean. */
+/**
+ * A conversation at a keyboard, independent of its rendering: the transcript, the input line, and the meaning of
+ * keys.
+ */
 export class InteractiveChat implements ChatListener {
   readonly conversation: ChatSession;
   readonly editor: LineEditor;
   readonly #terminal: Terminal;
-  readonly #face: ChatView;
+  readonly #view: ChatView;
   readonly #home: string;
-  readonly #left = Promise.withResolvers<void>();
-  #presenter = new TranscriptDiffer();
+  readonly #leaving = Promise.withResolvers<void>();
+  #differ = new TranscriptDiffer();
   #rows: PieceRows;
   #state: SessionState | undefined;
   #connection: ConnectionState = "live";
   #hint = "";
-  #asked = new Set<string>();
+  #shownApprovals = new Set<string>();
   #interruptedAt = -Infinity;
-  #busy: Promise<void> = Promise.resolve();
+  #queue: Promise<void> = Promise.resolve();
 
   constructor(
-    reached: HostConnection,
+    connection: HostConnection,
     terminal: Terminal,
     model: string | undefined,
-    face: ChatView,
+    view: ChatView,
   ) {
     this.#terminal = terminal;
-    this.#face = face;
-    this.#rows = face.createRows();
-    this.#home = reached.config.home.value;
+    this.#view = view;
+    this.#rows = view.createRows();
+    this.#home = connection.config.home.value;
     this.editor = new LineEditor(readHistory(this.#home));
-    this.conversation = new ChatSession(reached.client, this, model);
+    this.conversation = new ChatSession(connection.client, this, model);
   }
 
-  /** Until the person leaves. */
+  /** Resolves when the person leaves. */
   async readKeys(onKey: (typed: string | undefined, key: Key) => void): Promise<void> {
     const { input } = this.#terminal;
     const onSignal = (): void => this.interrupt();
@@ -78,9 +81,9 @@ export class InteractiveChat implements ChatListener {
     const restore = listenToKeys(input, onKey);
     input.on("end", quit);
     process.on("SIGINT", onSignal).on("SIGTERM", quit).on("SIGHUP", quit);
-    this.#face.draw([]);
+    this.#view.draw([]);
     try {
-      await this.#left.promise;
+      await this.#leaving.promise;
     } finally {
       process.off("SIGINT", onSignal).off("SIGTERM", quit).off("SIGHUP", quit);
       restore();
@@ -106,7 +109,7 @@ export class InteractiveChat implements ChatListener {
 
   style(): RenderStyle {
     const { output, environment } = this.#terminal;
-    return { width: this.#face.width, paint: createPaint(output, environment) };
+    return { width: this.#view.width, paint: createPaint(output, environment) };
   }
 
   /** What is being written, as it looks now. */
@@ -115,41 +118,41 @@ export class InteractiveChat implements ChatListener {
   }
 
   leave(): void {
-    this.#left.resolve();
+    this.#leaving.resolve();
   }
 
   onState(state: SessionState, isFirst: boolean): void {
-    const opened = isFirst && state.session.id !== this.#state?.session.id;
-    const heading = opened ? this.#open(state) : [];
+    const isOpened = isFirst && state.session.id !== this.#state?.session.id;
+    const heading = isOpened ? this.#open(state) : [];
     this.#state = state;
-    const look = this.style();
-    const pieces = this.#presenter.diff(state);
+    const style = this.style();
+    const pieces = this.#differ.diff(state);
     const hasEnded = pieces.some(({ kind }) => kind === "runEnded");
     if (hasEnded) this.#hint = "";
-    const said = pieces.flatMap((piece) => this.#rows.add(piece, look));
-    this.#face.draw([...heading, ...said, ...this.#ask(state)]);
-    if (opened || hasEnded) this.#face.onIdle?.();
+    const rows = pieces.flatMap((piece) => this.#rows.add(piece, style));
+    this.#view.draw([...heading, ...rows, ...this.#approvalRows(state)]);
+    if (isOpened || hasEnded) this.#view.onIdle?.();
   }
 
   onConnection(state: ConnectionState): void {
     this.#connection = state;
-    this.#face.draw([]);
+    this.#view.draw([]);
   }
 
   onStatus(text: string): void {
     this.#hint = text;
-    this.#face.draw([]);
+    this.#view.draw([]);
   }
 
-  onEnded(refused: CommandRefusal): void {
-    this.#face.draw(commandRows(refused, this.style()));
+  onEnded(refusal: CommandRefusal): void {
+    this.#view.draw(commandRows(refusal, this.style()));
     this.conversation.leave();
   }
 
   press(typed: string | undefined, key: Key): void {
-    const act = this.editor.press(typed, key);
-    if (act !== "interrupt" && act !== "nothing") this.#hint = "";
-    switch (act) {
+    const action = this.editor.press(typed, key);
+    if (action !== "interrupt" && action !== "nothing") this.#hint = "";
+    switch (action) {
       case "interrupt":
         return this.interrupt();
       case "leave":
@@ -160,13 +163,13 @@ export class InteractiveChat implements ChatListener {
         return void this.#complete();
       case "changed":
       case "redraw":
-        return this.#face.draw([]);
+        return this.#view.draw([]);
       case "nothing":
         return undefined;
     }
   }
 
-  /** Once stops what is being written, or takes back what is being typed; once more leaves. */
+  /** Once stops the answer or clears the input; twice leaves. */
   interrupt(): void {
     const now = performance.now();
     if (now - this.#interruptedAt < doublePressMs) return this.leave();
@@ -175,73 +178,75 @@ export class InteractiveChat implements ChatListener {
     this.editor.set("");
     this.#hint = isLive ? "Stopping … Ctrl-C again leaves." : "Ctrl-C again leaves.";
     if (isLive) this.submit("/stop", "quiet");
-    this.#face.draw([]);
+    this.#view.draw([]);
   }
 
-  submit(text: string, how: "typed" | "quiet" = "typed"): void {
-    if (how === "typed" && text.trim() !== "") appendHistory(this.#home, text);
-    this.#face.draw([]);
-    // What asks when a person presses Enter is what they speak of, and not what may ask in its place by then.
+  submit(text: string, origin: "typed" | "quiet" = "typed"): void {
+    if (origin === "typed" && text.trim() !== "") appendHistory(this.#home, text);
+    this.#view.draw([]);
+    // The reply is for the approval shown when Enter was pressed, not for one that may replace it by then.
     const { conversation, approval } = this;
-    this.#inTurn(async () => {
+    this.#enqueue(async () => {
       const context = { conversation, approval, style: this.style(), folder: process.cwd() };
       const { rows, next, sessions = [] } = await handleLine(text, context);
-      const shown = sessions.length > 0 ? this.#face.pickSession(sessions, rows) : rows;
-      this.#face.draw(how === "quiet" ? [] : shown);
+      const shown = sessions.length > 0 ? this.#view.pickSession(sessions, rows) : rows;
+      this.#view.draw(origin === "quiet" ? [] : shown);
       if (next === "leave") this.leave();
     });
   }
 
-  /** Sends what is typed at once, in another way than to wait its turn. */
+  /** Sends the input at once in another mode than queueing. */
   send(text: string, mode: InputMode): void {
     appendHistory(this.#home, text);
-    this.#inTurn(async () => {
-      const refused = await this.conversation.send(text, mode);
-      this.#face.draw(refused === undefined ? [] : commandRows(refused, this.style()));
+    this.#enqueue(async () => {
+      const refusal = await this.conversation.send(text, mode);
+      this.#view.draw(refusal === undefined ? [] : commandRows(refusal, this.style()));
     });
   }
 
-  /** Says yes or no to the very call that was shown, or answers the question. */
-  answer({ approvalId }: OpenApproval, word: ApprovalReply): void {
-    this.#inTurn(async () => {
-      const refused = await this.conversation.answer(approvalId, word);
-      const look = this.style();
-      const said = look.paint("dim", `— ${cleanLine(word.answer ?? word.decision)}`);
-      this.#face.draw(refused === undefined ? [said] : commandRows(refused, look));
+  /** Replies to the very approval that was shown. */
+  answer({ approvalId }: OpenApproval, reply: ApprovalReply): void {
+    this.#enqueue(async () => {
+      const refusal = await this.conversation.answer(approvalId, reply);
+      const style = this.style();
+      const confirmation = style.paint("dim", `— ${cleanLine(reply.answer ?? reply.decision)}`);
+      this.#view.draw(refusal === undefined ? [confirmation] : commandRows(refusal, style));
     });
   }
 
-  /** One after the other: what is typed first is sent first. */
-  #inTurn(act: () => Promise<void>): void {
-    this.#busy = this.#busy.then(act);
+  /** Runs tasks one after the other: what is typed first is sent first. */
+  #enqueue(task: () => Promise<void>): void {
+    this.#queue = this.#queue.then(task);
   }
 
   #open(state: SessionState): string[] {
-    this.#presenter = new TranscriptDiffer();
-    this.#rows = this.#face.createRows();
-    this.#presenter.skipExisting(state, reopenedEntries);
+    this.#differ = new TranscriptDiffer();
+    this.#rows = this.#view.createRows();
+    this.#differ.skipExisting(state, reopenedEntries);
     if (state.entries.length === 0) return [];
     const title = `${sessionTitle(state.session)} (${shortId(state.session.id)})`;
     const more = state.entries.length > reopenedEntries || state.earlier !== null ? ["…"] : [];
     return [this.style().paint("dim", `— ${title}`), ...more];
   }
 
-  /** Each call is asked about once; the question stays in the prompt until it is answered. */
-  #ask(state: SessionState): string[] {
-    const open = state.live?.approvals.filter(({ approvalId }) => !this.#asked.has(approvalId));
+  /** Shows each approval once; the prompt keeps it until it is answered. */
+  #approvalRows(state: SessionState): string[] {
+    const open = state.live?.approvals.filter(
+      ({ approvalId }) => !this.#shownApprovals.has(approvalId),
+    );
     return (open ?? []).flatMap((approval) => {
-      this.#asked.add(approval.approvalId);
-      return this.#face.askedRows(approval, this.style());
+      this.#shownApprovals.add(approval.approvalId);
+      return this.#view.askedRows(approval, this.style());
     });
   }
 
   async #complete(): Promise<void> {
     const { text } = this.editor;
     const { text: completed, choices } = await completeLine(text, this.conversation);
-    // What was typed meanwhile is not taken back.
+    // Don't overwrite what was typed meanwhile.
     if (this.editor.text !== text) return;
     this.editor.set(completed);
     this.#hint = choices.join("  ");
-    this.#face.draw([]);
+    this.#view.draw([]);
   }
 }

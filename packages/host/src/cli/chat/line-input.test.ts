@@ -10,7 +10,7 @@ function makeHome(): string {
   return home;
 }
 
-test("a chat keeps what was typed for its owner's eyes", () => {
+test("the chat history is private to its owner and survives a torn file", () => {
   const home = makeHome();
   for (const line of ["one", "two", "one"]) appendHistory(home, line);
   expect(readHistory(home)).toEqual(["two", "one"]);

@@ -10,19 +10,19 @@ import { sessionTitle } from "../transcript/describe.ts";
 import type { ChatSession } from "./chat-session.ts";
 
 /**
- * How long a lone escape may be the beginning of an arrow key. Node waits for half a second unless told, in which a person
- * who has pressed Esc types on, and loses what they typed.
+ * How long a lone escape may be the start of an arrow key. Node's default is half a second, in which a person who
+ * pressed Esc types on and loses what they typed.
  */
-const escapeMs = 100;
+const escapeTimeoutMs = 100;
 
-/** Hears single keys until what it answers is called. */
+/** Listens to single keys until the returned function is called. */
 export function listenToKeys(
   input: Input,
   onKey: (typed: string | undefined, key: Key) => void,
 ): () => void {
-  // Only for its patience: it reads nothing.
-  const patience = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs });
-  emitKeypressEvents(input, patience);
+  // Only for its escape timeout: it reads nothing.
+  const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeTimeoutMs });
+  emitKeypressEvents(input, timing);
   input.setRawMode?.(true);
   input.on("keypress", onKey);
   input.resume();
@@ -30,17 +30,17 @@ export function listenToKeys(
     input.off("keypress", onKey);
     input.setRawMode?.(false);
     input.pause();
-    patience.close();
+    timing.close();
   };
 }
 
 export interface LineCompletion {
   readonly text: string;
-  /** To choose from, where the text could go on in several ways. */
+  /** To choose from, if there are several completions. */
   readonly choices: readonly string[];
 }
 
-/** Goes on with a line as far as that is certain. */
+/** Completes a line as far as it is unambiguous. */
 export async function completeLine(
   text: string,
   conversation: Pick<ChatSession, "execute">,
@@ -51,7 +51,7 @@ export async function completeLine(
   const [only, ...others] = values;
   if (only === undefined) return { text, choices: [] };
   if (others.length === 0) return { text: only.includes(" ") ? only : `${only} `, choices: [] };
-  return { text: commonStart(values), choices: values };
+  return { text: commonPrefix(values), choices: values };
 }
 
 async function completeSession(
@@ -61,16 +61,18 @@ async function completeSession(
 ): Promise<LineCompletion> {
   const answer = await conversation.execute({ name: "sessions", argument: "" });
   if (answer.kind !== "sessions") return { text, choices: [] };
-  const wanted = typed.toLowerCase();
-  const fitting = answer.sessions.filter(
+  const query = typed.toLowerCase();
+  const matches = answer.sessions.filter(
     (session) =>
-      shortId(session.id).startsWith(wanted) ||
-      sessionTitle(session).toLowerCase().includes(wanted),
+      shortId(session.id).startsWith(query) || sessionTitle(session).toLowerCase().includes(query),
   );
-  const [only, ...others] = fitting;
+  const [only, ...others] = matches;
   if (only !== undefined && others.length === 0)
     return { text: before + shortId(only.id), choices: [sessionTitle(only)] };
-  return { text, choices: fitting.map((each) => `${shortId(each.id)} ${sessionTitle(each)}`) };
+  return {
+    text,
+    choices: matches.map((session) => `${shortId(session.id)} ${sessionTitle(session)}`),
+  };
 }
 
 async function completeModel(
@@ -80,13 +82,13 @@ async function completeModel(
 ): Promise<LineCompletion> {
   const answer = await conversation.execute({ name: "model", argument: "" });
   if (answer.kind !== "model") return { text, choices: [] };
-  const fitting = answer.models.filter((name) => name.startsWith(typed));
-  if (fitting.length === 0) return { text, choices: [] };
-  const choices = fitting.length === 1 ? [] : fitting;
-  return { text: before + commonStart(fitting), choices };
+  const matches = answer.models.filter((name) => name.startsWith(typed));
+  if (matches.length === 0) return { text, choices: [] };
+  const choices = matches.length === 1 ? [] : matches;
+  return { text: before + commonPrefix(matches), choices };
 }
 
-function commonStart(values: readonly string[]): string {
+function commonPrefix(values: readonly string[]): string {
   return values.reduce((start, value) => {
     let length = 0;
     while (length < start.length && start[length] === value[length]) length += 1;
@@ -97,7 +99,7 @@ function commonStart(values: readonly string[]): string {
 const historyLines = z.array(z.string());
 const maxHistoryLines = 500;
 
-/** What was typed before, newest last. It is the person's own, and kept for nobody else to read. */
+/** Previously typed lines, newest last. The file is private to the person. */
 export function readHistory(home: string): readonly string[] {
   try {
     return historyLines.safeParse(JSON.parse(readFileSync(historyFile(home), "utf8"))).data ?? [];
@@ -106,17 +108,17 @@ export function readHistory(home: string): readonly string[] {
   }
 }
 
-/** Of two chats at once the later one's lines come last; neither loses the other's. */
+/** Keeps the lines of concurrent chats, in the order they were typed. */
 export function appendHistory(home: string, typed: string): void {
-  const kept = [...readHistory(home).filter((line) => line !== typed), typed].slice(
+  const lines = [...readHistory(home).filter((line) => line !== typed), typed].slice(
     -maxHistoryLines,
   );
-  const draft = `${historyFile(home)}.${process.pid}`;
+  const temporary = `${historyFile(home)}.${process.pid}`;
   try {
-    writeFileSync(draft, JSON.stringify(kept), { mode: 0o600 });
-    renameSync(draft, historyFile(home));
+    writeFileSync(temporary, JSON.stringify(lines), { mode: 0o600 });
+    renameSync(temporary, historyFile(home));
   } catch {
-    // A history that cannot be kept is no reason to stop talking.
+    // A history that cannot be saved is no reason to stop.
   }
 }
 

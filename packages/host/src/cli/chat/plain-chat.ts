@@ -12,7 +12,7 @@ import type { ChatSession } from "./chat-session.ts";
 import { type ChatView, InteractiveChat } from "./interactive-chat.ts";
 import { statusRow, queuedRows } from "./status-rows.ts";
 
-/** A conversation on a plain terminal: what is said above, what is typed below, and neither in the other's way. */
+/** A conversation on a plain terminal: the transcript above, the input below. */
 export class PlainChat implements ChatView {
   readonly #chat: InteractiveChat;
   readonly #screen: Screen;
@@ -20,17 +20,17 @@ export class PlainChat implements ChatView {
   readonly #finished: string[] = [];
   #isDrawing = false;
 
-  constructor(reached: HostConnection, terminal: Terminal, model: string | undefined) {
+  constructor(connection: HostConnection, terminal: Terminal, model: string | undefined) {
     this.#terminal = terminal;
     this.#screen = createScreen(terminal.output);
-    this.#chat = new InteractiveChat(reached, terminal, model, this);
+    this.#chat = new InteractiveChat(connection, terminal, model, this);
   }
 
   get conversation(): ChatSession {
     return this.#chat.conversation;
   }
 
-  /** How the session stands when the person leaves. */
+  /** The session's state when the person leaves. */
   get state(): SessionState | undefined {
     return this.#chat.state;
   }
@@ -39,7 +39,7 @@ export class PlainChat implements ChatView {
     return this.#screen.width;
   }
 
-  /** Until the person leaves. */
+  /** Resolves when the person leaves. */
   async run(): Promise<void> {
     const { output } = this.#terminal;
     const onResize = (): void => this.draw([]);
@@ -61,15 +61,15 @@ export class PlainChat implements ChatView {
     return new PlainRows();
   }
 
-  askedRows(approval: OpenApproval, look: RenderStyle): string[] {
-    return approvalRows(approval, look);
+  askedRows(approval: OpenApproval, style: RenderStyle): string[] {
+    return approvalRows(approval, style);
   }
 
   pickSession(_: readonly SessionView[], rows: readonly string[]): readonly string[] {
     return rows;
   }
 
-  /** Once for all that happens in a turn of the loop: a paste is drawn once, not letter by letter. */
+  /** Draws once per turn of the event loop, so a paste is not drawn letter by letter. */
   draw(finished: readonly string[]): void {
     this.#finished.push(...finished);
     if (this.#isDrawing) return;
@@ -82,12 +82,12 @@ export class PlainChat implements ChatView {
     this.#isDrawing = false;
     const finished = this.#finished.splice(0);
     const { editor, state, connection, hint, approval } = this.#chat;
-    const look = this.#chat.style();
-    const prompt = drawPrompt(promptPrefix(approval), editor, look.width);
+    const style = this.#chat.style();
+    const prompt = drawPrompt(promptPrefix(approval), editor, style.width);
     const status = statusRow(state, connection, hint);
     const below = [
-      ...queuedRows(state, look),
-      ...(status === "" ? [] : [look.paint("dim", fitTo(status, look.width))]),
+      ...queuedRows(state, style),
+      ...(status === "" ? [] : [style.paint("dim", fitTo(status, style.width))]),
     ];
     const room = Math.max(1, this.#screen.height - below.length - prompt.rows.length - 1);
     const above = [...this.#chat.openRows().slice(-room), ...below];

@@ -4,7 +4,7 @@ import { type RenderStyle } from "../screen/markdown.ts";
 
 const maxQueuedRows = 3;
 
-/** How things stand, in one row; empty when there is nothing to say. */
+/** The status in one row; empty if there is nothing to say. */
 export function statusRow(
   state: SessionState | undefined,
   connection: ConnectionState,
@@ -28,23 +28,23 @@ function runText(state: SessionState | undefined): string {
   if (run.state === "paused") return "paused: /resume goes on";
   const tool = state.live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return `${cleanLine(tool.name)} is running …`;
-  const again = describeRetry(run);
-  if (again !== null) return again;
-  const isSpeaking = state.live?.messages.some(({ parts }) =>
+  const retryText = describeRetry(run);
+  if (retryText !== null) return retryText;
+  const isWriting = state.live?.messages.some(({ parts }) =>
     parts.some(({ kind }) => kind === "text"),
   );
-  return isSpeaking === true ? "" : "thinking …";
+  return isWriting === true ? "" : "thinking …";
 }
 
-/** What was accepted and waits its turn. */
+/** Messages that were accepted and are queued. */
 export function queuedRows(
   state: SessionState | undefined,
   { width, paint }: RenderStyle,
 ): string[] {
   const inbox = state?.inbox ?? [];
   const shown = inbox.slice(0, maxQueuedRows).map(({ text, mode }) => {
-    const how = mode === "queue" ? "queued" : mode;
-    return paint("dim", fitTo(`  ${how}: ${cleanLine(text)}`, width));
+    const label = mode === "queue" ? "queued" : mode;
+    return paint("dim", fitTo(`  ${label}: ${cleanLine(text)}`, width));
   });
   const hidden = inbox.length - shown.length;
   return hidden > 0 ? [...shown, paint("dim", `  … and ${hidden} more`)] : shown;

@@ -40,19 +40,20 @@ async function measure(home: string, terminal: Terminal): Promise<number> {
     try {
       const log = createLog(store);
       const owner = ownerId.parse("bench");
-      const begin = async () => (await log.createSession({ owner, settings: {}, ids })).session;
-      const write = async (session: Awaited<ReturnType<typeof begin>>): Promise<void> => {
+      const createSession = async () =>
+        (await log.createSession({ owner, settings: {}, ids })).session;
+      const write = async (session: Awaited<ReturnType<typeof createSession>>): Promise<void> => {
         const event = newEvent(ids.make("event"), "session.changed", { title: "A title" });
         const result = await store.commit({ owner, session, events: [event] });
         if (result.status !== "committed") throw new Error(JSON.stringify(result));
       };
-      const alone = await begin();
-      const many = await Promise.all(Array.from({ length: writers }, begin));
-      printRate(terminal, "one after the other", await rate(() => write(alone)));
+      const session = await createSession();
+      const sessions = await Promise.all(Array.from({ length: writers }, createSession));
+      printRate(terminal, "one after the other", await rate(() => write(session)));
       printRate(
         terminal,
         `${writers} at once`,
-        await rate(() => Promise.all(many.map(write)), writers),
+        await rate(() => Promise.all(sessions.map(write)), writers),
       );
       return exit.done;
     } finally {
@@ -63,18 +64,18 @@ async function measure(home: string, terminal: Terminal): Promise<number> {
   }
 }
 
-/** How many a second, for as long as the measurement takes. */
-async function rate(work: () => Promise<unknown>, each = 1): Promise<number> {
-  const until = performance.now() + benchSeconds * 1000;
-  const from = performance.now();
-  let done = 0;
-  while (performance.now() < until) {
+/** Operations per second over the measured time. */
+async function rate(work: () => Promise<unknown>, operationsPerCall = 1): Promise<number> {
+  const endsAt = performance.now() + benchSeconds * 1000;
+  const startedAt = performance.now();
+  let count = 0;
+  while (performance.now() < endsAt) {
     await work();
-    done += each;
+    count += operationsPerCall;
   }
-  return done / ((performance.now() - from) / 1000);
+  return count / ((performance.now() - startedAt) / 1000);
 }
 
-function printRate(terminal: Terminal, how: string, perSecond: number): void {
-  terminal.print(`${how.padEnd(20)} ${Math.round(perSecond)} durable commits a second`);
+function printRate(terminal: Terminal, label: string, perSecond: number): void {
+  terminal.print(`${label.padEnd(20)} ${Math.round(perSecond)} durable commits a second`);
 }

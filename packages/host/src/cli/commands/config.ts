@@ -37,45 +37,47 @@ export const config: Command = {
   ],
   settings: "none",
   async run(given, terminal) {
-    const [act = "show", name, ...value] = given.words;
-    if (act === "schema" || act === "table") {
+    const [action = "show", name, ...value] = given.words;
+    if (action === "schema" || action === "table") {
       const table = settingsTable().join("\n");
-      terminal.print(act === "table" ? table : JSON.stringify(configSchema(), null, 2));
+      terminal.print(action === "table" ? table : JSON.stringify(configSchema(), null, 2));
       return exit.done;
     }
-    const read = readConfig({ ...terminal, flags: given.flags });
-    if (!read.ok) {
-      terminal.printError(read.failure.message);
+    const loaded = readConfig({ ...terminal, flags: given.flags });
+    if (!loaded.ok) {
+      terminal.printError(loaded.failure.message);
       return exit.failed;
     }
-    if (act === "show")
-      return show(read.value, terminal, hasFlag(given, "json") ? "json" : "table");
-    if (act !== "get" && act !== "set" && act !== "unset")
+    if (action === "show")
+      return show(loaded.value, terminal, hasFlag(given, "json") ? "json" : "table");
+    if (action !== "get" && action !== "set" && action !== "unset")
       return misuse(
         terminal,
-        `"config ${act}" is not known: get, set, unset, schema and table are.`,
+        `"config ${action}" is not known: get, set, unset, schema and table are.`,
       );
-    const setting = settingNamed(name ?? "");
+    const setting = findSetting(name ?? "");
     if (setting === undefined) {
       const nearest = nearestName(name ?? "", settingNames) ?? "model";
       return misuse(terminal, `"${name ?? ""}" is not a setting: did you mean ${nearest}?`);
     }
-    if (act === "get") {
-      terminal.print(formatValue(read.value, setting));
+    if (action === "get") {
+      terminal.print(formatValue(loaded.value, setting));
       return exit.done;
     }
-    if (act === "set" && value.length === 0)
+    if (action === "set" && value.length === 0)
       return misuse(terminal, `${setting} must be ${settings[setting].allowed}.`);
-    const text = act === "set" ? value.join(" ") : undefined;
-    const changed = await changeSetting(read.value.home.value, setting, text);
+    const text = action === "set" ? value.join(" ") : undefined;
+    const changed = await changeSetting(loaded.value.home.value, setting, text);
     if (!changed.ok) return misuse(terminal, changed.failure.message);
-    terminal.print(`${setting} is ${act === "set" ? "set" : "no longer set"} in ${changed.value}`);
+    terminal.print(
+      `${setting} is ${action === "set" ? "set" : "no longer set"} in ${changed.value}`,
+    );
     return exit.done;
   },
 };
 
-function settingNamed(name: string): SettingName | undefined {
-  return settingNames.find((each) => each === name);
+function findSetting(name: string): SettingName | undefined {
+  return settingNames.find((candidate) => candidate === name);
 }
 
 function misuse(terminal: Terminal, sentence: string): number {
@@ -83,9 +85,9 @@ function misuse(terminal: Terminal, sentence: string): number {
   return exit.misuse;
 }
 
-/** What a person may see of a value. */
-function formatValue(all: Config, name: SettingName): string {
-  const { value, source } = all[name];
+/** A value as it may be shown. */
+function formatValue(values: Config, name: SettingName): string {
+  const { value, source } = values[name];
   if (source.from === "default" && value === undefined) return settings[name].fallbackInWords;
   if (isSecret(name) && source.from !== "default") return "(hidden)";
   return typeof value === "string" ? cleanLine(value) : cleanJson(value);
@@ -103,22 +105,24 @@ function formatSource(source: Source): string {
   }
 }
 
-function show(all: Config, terminal: Terminal, style: "json" | "table"): number {
+function show(values: Config, terminal: Terminal, style: "json" | "table"): number {
   const rows = settingNames.map((name) => ({
     name,
-    value: formatValue(all, name),
-    source: formatSource(all[name].source),
+    value: formatValue(values, name),
+    source: formatSource(values[name].source),
   }));
   if (style === "json") {
     terminal.print(cleanJson(rows));
     return exit.done;
   }
   const paint = createPaint(terminal.output, terminal.environment);
-  const widest = (of: "name" | "source"): number =>
-    Math.max(...rows.map((row) => widthOf(row[of])));
-  const [names, sources] = [widest("name"), widest("source")];
-  // A value may be as long as it likes, so it comes last.
+  const widthOfColumn = (column: "name" | "source"): number =>
+    Math.max(...rows.map((row) => widthOf(row[column])));
+  const [nameWidth, sourceWidth] = [widthOfColumn("name"), widthOfColumn("source")];
+  // Values can be long, so they come last.
   for (const { name, value, source } of rows)
-    terminal.print(`${padTo(name, names)}  ${paint("dim", padTo(source, sources))}  ${value}`);
+    terminal.print(
+      `${padTo(name, nameWidth)}  ${paint("dim", padTo(source, sourceWidth))}  ${value}`,
+    );
   return exit.done;
 }

@@ -25,19 +25,19 @@ export const fsck: Command = {
   ],
   settings: "reach",
   async run(given, terminal) {
-    const reached = await connectHost(given, terminal, { localMode: "rests" });
-    if (!reached.ok) {
-      terminal.printError(reached.failure.message);
+    const connection = await connectHost(given, terminal, { localMode: "rests" });
+    if (!connection.ok) {
+      terminal.printError(connection.failure.message);
       return fsckExit.failed;
     }
-    const { client, close } = reached.value;
+    const { client, close } = connection.value;
     try {
-      const style = hasFlag(given, "json") ? "json" : "words";
+      const format = hasFlag(given, "json") ? "json" : "words";
       const mode = hasFlag(given, "rebuild") ? "rebuild" : "check";
-      const begun = await client.startFsck({ body: { mode } });
-      if (!begun.ok) return failWith(terminal, begun);
-      for (let check: FsckCheck = begun.value; ;) {
-        if (check.state !== "running") return finish(check, terminal, style);
+      const started = await client.startFsck({ body: { mode } });
+      if (!started.ok) return failWith(terminal, started);
+      for (let check: FsckCheck = started.value; ;) {
+        if (check.state !== "running") return finish(check, terminal, format);
         printProgress(check, terminal);
         await sleep(pollMs, new AbortController().signal);
         const next = await client.readFsck();
@@ -60,22 +60,22 @@ function printProgress({ sessions, events }: FsckCheck, { output }: Terminal): v
     output.write(`\r${pluralise(sessions, "session")}, ${pluralise(events, "event")} …`);
 }
 
-function finish(check: FsckCheck, terminal: Terminal, style: "json" | "words"): number {
+function finish(check: FsckCheck, terminal: Terminal, format: "json" | "words"): number {
   const { state, sessions, events, findings, found, repaired = 0, unproven = [], spills } = check;
   if (terminal.output.isTTY === true) terminal.output.write("\r\u001b[K");
-  if (style === "json") terminal.print(cleanJson(check));
+  if (format === "json") terminal.print(cleanJson(check));
   else {
     for (const { code, table, message } of found)
       terminal.print(`${code}  ${table}: ${cleanLine(message)}`);
     if (findings > found.length) terminal.print(`… and ${findings - found.length} more`);
-    for (const what of unproven)
-      terminal.print(`Not proven, since it was being written: ${cleanLine(what)}`);
+    for (const item of unproven)
+      terminal.print(`Not proven, since it was being written: ${cleanLine(item)}`);
     if (spills !== undefined && spills > 0)
       terminal.print(
         `${pluralise(spills, "spill")} ${spills === 1 ? "waits" : "wait"} to be brought in; a host does that by itself.`,
       );
-    const mended = repaired > 0 ? `, ${repaired} of them mended` : "";
-    const outcome = findings === 0 ? "clean" : `${pluralise(findings, "finding")}${mended}`;
+    const repairNote = repaired > 0 ? `, ${repaired} of them mended` : "";
+    const outcome = findings === 0 ? "clean" : `${pluralise(findings, "finding")}${repairNote}`;
     terminal.print(`${pluralise(sessions, "session")}, ${pluralise(events, "event")}: ${outcome}.`);
     if (findings > repaired && state === "done")
       terminal.print("holdfast fsck --rebuild mends what follows from the logs.");
@@ -85,6 +85,6 @@ function finish(check: FsckCheck, terminal: Terminal, style: "json" | "words"): 
   return findings === repaired ? fsckExit.repaired : fsckExit.damaged;
 }
 
-function pluralise(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+function pluralise(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { runHere, serveHere } from "../../../test/support/command-rig.ts";
 
-// Loaded when it is first needed: before the test begins, so that nothing in it waits for that.
+// Loaded up front, so that the test does not wait for it.
 beforeAll(() => Promise.all([import("../../gateway/index.ts"), import("./gateway.ts")]));
 
 async function serve() {
@@ -18,15 +18,15 @@ async function serve() {
   return served.settings;
 }
 
-test("a webhook is told with its whole address, and why its answers do not arrive", async () => {
+test("a webhook is shown with its full address, and with why its answers don't arrive", async () => {
   const settings = await serve();
-  const made = await runHere(["gateway", "webhook", "ci", "http://127.0.0.1:9/"], settings);
-  const [, address = ""] = /^address: (.*)$/m.exec(made.said) ?? [];
+  const created = await runHere(["gateway", "webhook", "ci", "http://127.0.0.1:9/"], settings);
+  const [, address = ""] = /^address: (.*)$/m.exec(created.said) ?? [];
   expect(address).toBe(`${settings.HOLDFAST_URL}/api/gateway/webhook/ci`);
   const again = await runHere(["gateway", "webhook", "ci"], settings);
   expect(again.said).toContain("secret: as before; holdfast gateway rotate ci makes another");
 
-  const [, secret = ""] = /whsec_(\S+)/.exec(made.said) ?? [];
+  const [, secret = ""] = /whsec_(\S+)/.exec(created.said) ?? [];
   const at = String(Math.floor(Date.now() / 1000));
   const body = JSON.stringify({ text: "Hello {words:3}" });
   const signed = createHmac("sha256", Buffer.from(secret, "base64")).update(`one.${at}.${body}`);

@@ -9,21 +9,21 @@ const usageText =
 
 type GatewayContext = Pick<HostConnection, "client" | "address">;
 type GatewayAction = (
-  place: GatewayContext,
+  context: GatewayContext,
   terminal: Terminal,
-  words: readonly string[],
+  args: readonly string[],
 ) => Promise<number>;
 
-/** What can be done, with how many words it takes. */
+/** The actions, with the number of arguments each accepts. */
 const actions: Readonly<
-  Record<string, { readonly takes: readonly number[]; readonly act: GatewayAction }>
+  Record<string, { readonly argCounts: readonly number[]; readonly run: GatewayAction }>
 > = {
-  show: { takes: [0], act: show },
-  allow: { takes: [1], act: (...given) => decide(...given, "allow") },
-  deny: { takes: [1], act: (...given) => decide(...given, "deny") },
-  webhook: { takes: [1, 2], act: putWebhook },
-  rotate: { takes: [1], act: rotateWebhook },
-  remove: { takes: [1], act: removeWebhook },
+  show: { argCounts: [0], run: show },
+  allow: { argCounts: [1], run: (...params) => decide(...params, "allow") },
+  deny: { argCounts: [1], run: (...params) => decide(...params, "deny") },
+  webhook: { argCounts: [1, 2], run: putWebhook },
+  rotate: { argCounts: [1], run: rotateWebhook },
+  remove: { argCounts: [1], run: removeWebhook },
 };
 
 export const gateway: Command = {
@@ -45,23 +45,23 @@ export const gateway: Command = {
   ],
   settings: "reach",
   async run(given, terminal) {
-    const [name = "show", ...words] = given.words;
-    const chosen = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (chosen?.takes.includes(words.length) !== true) {
+    const [name = "show", ...args] = given.words;
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action?.argCounts.includes(args.length) !== true) {
       terminal.printError(usageText);
       return exit.misuse;
     }
-    return withHost(given, terminal, (reached) => chosen.act(reached, terminal, words));
+    return withHost(given, terminal, (connection) => action.run(connection, terminal, args));
   },
 };
 
 async function show({ client }: GatewayContext, terminal: Terminal): Promise<number> {
-  const read = await client.readGateway();
-  if (!read.ok) {
-    terminal.printError(describeError(read.error));
+  const result = await client.readGateway();
+  if (!result.ok) {
+    terminal.printError(describeError(result.error));
     return exit.failed;
   }
-  for (const line of linesOf(read.value)) terminal.print(cleanLine(line));
+  for (const line of linesOf(result.value)) terminal.print(cleanLine(line));
   return exit.done;
 }
 
@@ -70,17 +70,18 @@ const noBot =
 
 function linesOf(view: GatewayView): string[] {
   const { state, bot, trouble, requests, people, lanes, outbox, webhooks } = view;
-  const isBot = state !== "off" && view.platform !== "webhook";
-  const troubled = outbox.filter(
-    ({ state: how, message }) => how === "unknown" || how === "failed" || message !== null,
+  const hasBot = state !== "off" && view.platform !== "webhook";
+  const undelivered = outbox.filter(
+    ({ state: chunkState, message }) =>
+      chunkState === "unknown" || chunkState === "failed" || message !== null,
   );
   return [
-    isBot ? `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}` : noBot,
+    hasBot ? `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}` : noBot,
     ...requests.map(({ name, code }) => `asks: ${name} — holdfast gateway allow ${code}`),
     ...people.map((person) => `${person.state}: ${person.name} (${person.person})`),
     ...webhooks.map(webhookLine),
     ...lanes.map(({ lane }) => `chat: ${lane}`),
-    ...troubled.map(
+    ...undelivered.map(
       (chunk) => `${chunk.state}: ${chunk.lane} ${chunk.message ?? chunk.code ?? ""}`,
     ),
   ];
@@ -91,26 +92,32 @@ function webhookLine({ name, to, rotating, commands }: WebhookView): string {
     `webhook: ${name}`,
     to === null ? "no answers" : `answers to ${to}`,
     ...(rotating ? ["two secrets count"] : []),
-    ...(commands.length > 0 ? [`may use ${commands.map((each) => `/${each}`).join(" ")}`] : []),
+    ...(commands.length > 0
+      ? [`may use ${commands.map((command) => `/${command}`).join(" ")}`]
+      : []),
   ].join(", ");
 }
 
 async function putWebhook(
-  place: GatewayContext,
+  context: GatewayContext,
   terminal: Terminal,
   [name = "", url]: readonly string[],
 ): Promise<number> {
   const body = url === undefined ? {} : { url };
-  return printWebhook(place, terminal, await place.client.putWebhook({ params: { name }, body }));
+  return printWebhook(
+    context,
+    terminal,
+    await context.client.putWebhook({ params: { name }, body }),
+  );
 }
 
 async function rotateWebhook(
-  place: GatewayContext,
+  context: GatewayContext,
   terminal: Terminal,
   [name = ""]: readonly string[],
 ): Promise<number> {
-  const rotated = await place.client.rotateWebhook({ params: { name }, body: {} });
-  return printWebhook(place, terminal, rotated);
+  const rotated = await context.client.rotateWebhook({ params: { name }, body: {} });
+  return printWebhook(context, terminal, rotated);
 }
 
 function printWebhook(
@@ -153,11 +160,11 @@ async function decide(
   [code = ""]: readonly string[],
   decision: "allow" | "deny",
 ): Promise<number> {
-  const decided = await client.decidePairing({ params: { code }, body: { decision } });
-  if (!decided.ok) {
-    terminal.printError(describeError(decided.error));
+  const result = await client.decidePairing({ params: { code }, body: { decision } });
+  if (!result.ok) {
+    terminal.printError(describeError(result.error));
     return exit.failed;
   }
-  terminal.print(cleanLine(`${decided.value.person.name} is ${decided.value.person.state}.`));
+  terminal.print(cleanLine(`${result.value.person.name} is ${result.value.person.state}.`));
   return exit.done;
 }

@@ -2,11 +2,11 @@ import type { Command } from "../command.ts";
 
 interface CommandEntry {
   readonly summary: string;
-  /** A command is loaded when it is asked for: `--version` should not wait for a web server. */
+  /** Loaded on demand: `--version` should not wait for a web server. */
   readonly load: () => Promise<Command>;
 }
 
-/** Every command, in the order in which the help lists them. */
+/** All commands, in the order of the help. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   serve: {
     summary: "serve the page and the API",

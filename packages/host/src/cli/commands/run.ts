@@ -56,90 +56,90 @@ interface RunEnd {
   readonly cause: string | null;
 }
 
-/** Shows a run until it ends, over as many hosts as that takes, and answers the exit code. */
-export async function followRun(following: FollowDeps): Promise<number> {
-  const { client, terminal, accepted, hostWait: patience } = following;
-  const left = new AbortController();
-  const ears = onInterrupts(process, {
+/** Shows a run until it ends, across as many hosts as that takes, and resolves to the exit code. */
+export async function followRun(deps: FollowDeps): Promise<number> {
+  const { client, terminal, accepted, hostWait } = deps;
+  const leaving = new AbortController();
+  const interrupts = onInterrupts(process, {
     first: () => void client.cancelRun({ params: { id: accepted.runId } }),
-    second: () => left.abort(),
+    second: () => leaving.abort(),
   });
-  const signal = AbortSignal.any([left.signal, patience.expired]);
+  const signal = AbortSignal.any([leaving.signal, hostWait.expired]);
   try {
-    const show = following.style === "json" ? followEvents : followText;
-    const end = await show(following, signal);
+    const follow = deps.style === "json" ? followEvents : followText;
+    const end = await follow(deps, signal);
     if (end !== null) return exitCodeOf(end.state);
-    if (left.signal.aborted) return runExitCodes.cancelled;
+    if (leaving.signal.aborted) return runExitCodes.cancelled;
     terminal.printError(
       `The host does not come back. The message is kept: holdfast chat --session ${shortId(accepted.sessionId)} shows what became of it.`,
     );
     return runExitCodes.unreachable;
   } finally {
-    ears.stop();
+    interrupts.stop();
   }
 }
 
-async function followText(following: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
-  const { client, hostWait: patience, terminal, accepted } = following;
+async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
+  const { client, hostWait, terminal, accepted } = deps;
   const { output, environment } = terminal;
-  const voice = createTranscriptWriter({
+  const writer = createTranscriptWriter({
     terminal,
     paint: createPaint(output, environment),
     screen: output.isTTY === true ? createScreen(output) : null,
   });
-  const presenter = new TranscriptDiffer();
-  let waitsFor: string | null = null;
-  const silence = watchForStall({
+  const differ = new TranscriptDiffer();
+  let retryText: string | null = null;
+  const stallWatch = watchForStall({
     client,
     isWaiting: () => true,
-    onReasons: (reasons) => voice.status(reasons),
+    onReasons: (reasons) => writer.status(reasons),
   });
   try {
-    const options = { signal, onConnection: connectionListener(patience, voice) };
+    const options = { signal, onConnection: connectionListener(hostWait, writer) };
     for await (const item of client.open(accepted.sessionId, options)) {
-      silence.reset();
+      stallWatch.reset();
       if (item.kind === "ended") return { state: "failed", cause: item.error.code };
-      if (item.kind === "status") voice.status(item.status.text ?? "");
+      if (item.kind === "status") writer.status(item.status.text ?? "");
       if (item.kind !== "state") continue;
-      const own = onlyRun(item.state, accepted.runId);
-      voice.show(presenter.diff(own).filter(({ kind }) => kind !== "said"));
-      const again = own.run && describeRetry(own.run);
-      if (again !== waitsFor) voice.status(again ?? "");
-      waitsFor = again;
+      const ownState = onlyRun(item.state, accepted.runId);
+      writer.show(differ.diff(ownState).filter(({ kind }) => kind !== "said"));
+      const nextRetryText = ownState.run && describeRetry(ownState.run);
+      if (nextRetryText !== retryText) writer.status(nextRetryText ?? "");
+      retryText = nextRetryText;
       const end = await endOf(client, item.state, accepted.runId);
-      if (end !== null) return finish(end, own, { voice, session: accepted.sessionId });
+      if (end !== null) return finish(end, ownState, { writer, session: accepted.sessionId });
     }
     return null;
   } finally {
-    silence.stop();
-    voice.close();
+    stallWatch.stop();
+    writer.close();
   }
 }
 
-function connectionListener(patience: HostWait, voice: TranscriptWriter) {
+function connectionListener(hostWait: HostWait, writer: TranscriptWriter) {
   return (state: "live" | "reconnecting" | "offline"): void => {
-    patience.onConnection(state);
-    voice.status(state === "live" ? "" : "The host does not answer; waiting for it …");
+    hostWait.onConnection(state);
+    writer.status(state === "live" ? "" : "The host does not answer; waiting for it …");
   };
 }
 
 function finish(
   end: RunEnd,
   { live }: SessionState,
-  { voice, session }: { readonly voice: TranscriptWriter; readonly session: SessionId },
+  { writer, session }: { readonly writer: TranscriptWriter; readonly session: SessionId },
 ): RunEnd {
-  // A chat without a session named begins a new one, where nothing waits.
-  const there = `holdfast chat --session ${shortId(session)}`;
+  // Without --session, chat would start a new session, in which nothing waits.
+  const chatCommand = `holdfast chat --session ${shortId(session)}`;
   if (end.state === "waiting") {
     for (const { name, input } of live?.approvals ?? [])
-      voice.note(`It waits for your word about this call:\n${describeCall(name, input)}`);
-    voice.note(`Answer it with ${there}, on the page, or at POST /api/approvals/<id>.`);
+      writer.note(`It waits for your word about this call:\n${describeCall(name, input)}`);
+    writer.note(`Answer it with ${chatCommand}, on the page, or at POST /api/approvals/<id>.`);
   }
-  if (end.state === "paused") voice.note(`It is paused: /resume in ${there} lets it go on.`);
+  if (end.state === "paused") writer.note(`It is paused: /resume in ${chatCommand} lets it go on.`);
   return end;
 }
 
-/** What others do in the same session is not part of the answer. */
+/** Leaves out what others do in the same session. */
 function onlyRun(state: SessionState, runId: RunId): SessionState {
   return {
     ...state,
@@ -153,45 +153,45 @@ function isEnd(state: RunState): boolean {
   return terminalStates.has(state) || state === "waiting" || state === "paused";
 }
 
-/** The run is the one that is shown, or it waits in the inbox, or it has ended while nobody looked. */
+/** The run is the current one, or still queued, or it ended unobserved. */
 async function endOf(client: Client, state: SessionState, id: RunId): Promise<RunEnd | null> {
   const { run, inbox } = state;
   if (run?.id === id) return isEnd(run.state) ? run : null;
   if (inbox.some((item) => item.runId === id)) return null;
-  const read = await client.readRun({ params: { id } });
-  return read.ok && isEnd(read.value.run.state) ? read.value.run : null;
+  const result = await client.readRun({ params: { id } });
+  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
 }
 
-/** Every event from the acceptance on, each once, and a first and a last line around them. */
-async function followEvents(following: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
-  const { client, terminal, accepted } = following;
+/** Writes every event from acceptance on, each once, between a first and a last line. */
+async function followEvents(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
+  const { client, terminal, accepted } = deps;
   const write = (line: unknown): void => void terminal.output.write(`${cleanJson(line)}\n`);
   write({ type: "accepted", ...accepted });
-  const silence = watchForStall({
+  const stallWatch = watchForStall({
     client,
     isWaiting: () => true,
     onReasons: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
   });
   try {
-    return await writeEvents(following, signal, { write, heard: () => silence.reset() });
+    return await writeEvents(deps, signal, { write, onItem: () => stallWatch.reset() });
   } finally {
-    silence.stop();
+    stallWatch.stop();
   }
 }
 
 async function writeEvents(
-  { client, hostWait: patience, accepted }: FollowDeps,
+  { client, hostWait, accepted }: FollowDeps,
   signal: AbortSignal,
-  { write, heard }: { readonly write: (line: unknown) => void; readonly heard: () => void },
+  { write, onItem }: { readonly write: (line: unknown) => void; readonly onItem: () => void },
 ): Promise<RunEnd | null> {
   const { sessionId: id, runId } = accepted;
   let after = (accepted.seq - 1) as Seq;
   while (!signal.aborted) {
     for await (const item of client.follow(id, after, {
       signal,
-      onConnection: patience.onConnection,
+      onConnection: hostWait.onConnection,
     })) {
-      heard();
+      onItem();
       if (item.kind === "status") write({ type: "status", ...item.status });
       if (item.kind === "ended")
         return writeEnd(write, { state: "failed", cause: item.error.code });
@@ -214,8 +214,8 @@ async function writeEvents(
 }
 
 async function readEnd(client: Client, id: RunId): Promise<RunEnd | null> {
-  const read = await client.readRun({ params: { id } });
-  return read.ok && isEnd(read.value.run.state) ? read.value.run : null;
+  const result = await client.readRun({ params: { id } });
+  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
 }
 
 function writeEnd(write: (line: unknown) => void, { state, cause }: RunEnd): RunEnd {
@@ -264,8 +264,8 @@ export const run: Command = {
   settings: "reach",
   async run(given, terminal) {
     const text = await promptFrom(given, terminal);
-    const wait = Number(textFlag(given, "wait") ?? defaultWaitSeconds);
-    if (text === "" || !(wait >= 0)) {
+    const waitSeconds = Number(textFlag(given, "wait") ?? defaultWaitSeconds);
+    if (text === "" || !(waitSeconds >= 0)) {
       terminal.printError(
         text === ""
           ? 'There is nothing to ask: give a prompt, like holdfast run "Hello", or pipe one in.'
@@ -273,20 +273,20 @@ export const run: Command = {
       );
       return exit.misuse;
     }
-    const reached = await connectHost(given, terminal, { localMode: "works" });
-    if (!reached.ok) {
-      terminal.printError(reached.failure.message);
+    const connection = await connectHost(given, terminal, { localMode: "works" });
+    if (!connection.ok) {
+      terminal.printError(connection.failure.message);
       return exit.failed;
     }
-    const { client, close } = reached.value;
-    const patience = createHostWait(wait * 1000);
+    const { client, close } = connection.value;
+    const hostWait = createHostWait(waitSeconds * 1000);
     try {
-      const accepted = await ask(given, terminal, { client, hostWait: patience, text });
+      const accepted = await ask(given, terminal, { client, hostWait, text });
       if (typeof accepted === "number") return accepted;
       const style = hasFlag(given, "json") ? "json" : "text";
-      return await followRun({ client, hostWait: patience, terminal, accepted, style });
+      return await followRun({ client, hostWait, terminal, accepted, style });
     } finally {
-      patience.stop();
+      hostWait.stop();
       await close();
     }
   },
@@ -304,32 +304,34 @@ interface AskDeps {
   readonly text: string;
 }
 
-/** Accepted once, however often it has to be sent: the session under a key, the message under its client id. */
+/** Idempotent across retries: the session has an idempotency key, the message a client id. */
 async function ask(
   given: Arguments,
   terminal: Terminal,
-  { client, hostWait: patience, text }: AskDeps,
+  { client, hostWait, text }: AskDeps,
 ): Promise<AcceptedRun | number> {
   const key = randomUUID();
   const fail = (result: Result<unknown> & { ok: false }): number => {
     terminal.printError(describeError(result.error));
-    return patience.expired.aborted ? runExitCodes.unreachable : runExitCodes.failed;
+    return hostWait.expired.aborted ? runExitCodes.unreachable : runExitCodes.failed;
   };
-  const named = textFlag(given, "session");
+  const sessionName = textFlag(given, "session");
   const session =
-    named === undefined
-      ? await patience.retryUntilAnswered(() =>
+    sessionName === undefined
+      ? await hostWait.retryUntilAnswered(() =>
           createSession(client, `run-${key}`, textFlag(given, "model")),
         )
-      : await patience.retryUntilAnswered(() => findSession(client, named));
+      : await hostWait.retryUntilAnswered(() => findSession(client, sessionName));
   if (!session.ok) return fail(session);
   if (session.value === undefined) {
-    terminal.printError(`No session, or more than one, fits "${named}": holdfast sessions list`);
+    terminal.printError(
+      `No session, or more than one, fits "${sessionName}": holdfast sessions list`,
+    );
     return exit.failed;
   }
   const id = session.value;
   const body = { clientId: `run-${key}`, text, lane: laneKey.parse(`cli:${id}`) };
-  const sent = await patience.retryUntilAnswered(() =>
+  const sent = await hostWait.retryUntilAnswered(() =>
     client.sendMessage({ params: { id }, body }),
   );
   return sent.ok ? { sessionId: id, ...sent.value } : fail(sent);
@@ -341,12 +343,15 @@ async function createSession(
   model: string | undefined,
 ): Promise<Result<SessionId>> {
   const body = model === undefined ? {} : { model };
-  const begun = await client.createSession({ headers: { "idempotency-key": key }, body });
-  return begun.ok ? { ok: true, value: begun.value.session.id } : begun;
+  const created = await client.createSession({ headers: { "idempotency-key": key }, body });
+  return created.ok ? { ok: true, value: created.value.session.id } : created;
 }
 
-async function findSession(client: Client, named: string): Promise<Result<SessionId | undefined>> {
-  const found = await findSessions(client, named);
+async function findSession(
+  client: Client,
+  sessionName: string,
+): Promise<Result<SessionId | undefined>> {
+  const found = await findSessions(client, sessionName);
   if (!found.ok) return found;
   return { ok: true, value: found.sessions.length === 1 ? found.sessions[0]?.id : undefined };
 }

@@ -73,14 +73,14 @@ export const schedules: Command = {
   settings: "reach",
   async run(given, terminal) {
     const [name = "list", ...words] = given.words;
-    const act = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (act === undefined) {
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined) {
       terminal.printError(
         `"schedules ${name}" is not known: ${Object.keys(actions).join(", ")} are.`,
       );
       return exit.misuse;
     }
-    return withHost(given, terminal, ({ client }) => act({ client, terminal, given, words }));
+    return withHost(given, terminal, ({ client }) => action({ client, terminal, given, words }));
   },
 };
 
@@ -96,11 +96,11 @@ function misuse({ terminal }: SchedulesCall, sentence: string): number {
 
 async function list(call: SchedulesCall): Promise<number> {
   const { client, given, terminal } = call;
-  const read = await client.listSchedules();
-  if (!read.ok) return failed(call, read);
-  for (const schedule of read.value.schedules)
+  const result = await client.listSchedules();
+  if (!result.ok) return failed(call, result);
+  for (const schedule of result.value.schedules)
     terminal.print(hasFlag(given, "json") ? cleanJson(schedule) : rowOf(schedule));
-  if (read.value.schedules.length === 0)
+  if (result.value.schedules.length === 0)
     terminal.printError('Nothing is scheduled. "holdfast schedules --help" shows how to begin.');
   return exit.done;
 }
@@ -117,12 +117,12 @@ async function add(call: SchedulesCall): Promise<number> {
   if (prompt === "") return misuse(call, "schedules add needs a prompt, in quotation marks.");
   const at = textFlag(call.given, "at");
   if (at === undefined) return misuse(call, "When? Give --at, like --at 08:00.");
-  const named = await targetOf(call);
-  if (named === undefined) return exit.misuse;
-  const asked = scheduleFromFlags(call, prompt, at);
+  const namedTarget = await targetOf(call);
+  if (namedTarget === undefined) return exit.misuse;
+  const fields = scheduleFromFlags(call, prompt, at);
   const body = routes.createSchedule.body.safeParse({
-    ...asked,
-    target: named ?? placeholderTarget,
+    ...fields,
+    target: namedTarget ?? placeholderTarget,
   });
   if (!body.success)
     return misuse(
@@ -132,25 +132,27 @@ async function add(call: SchedulesCall): Promise<number> {
         .join(" "),
     );
   const { title } = body.data;
-  const made = named === null ? await client.createSession({ body: { title } }) : null;
-  if (made?.ok === false) return failed(call, made);
-  const own = made?.value.session;
-  const target = own === undefined ? body.data.target : { sessionId: own.id };
+  const newSession = namedTarget === null ? await client.createSession({ body: { title } }) : null;
+  if (newSession?.ok === false) return failed(call, newSession);
+  const ownSession = newSession?.value.session;
+  const target = ownSession === undefined ? body.data.target : { sessionId: ownSession.id };
   const created = await client.createSchedule({ body: { ...body.data, target } });
   if (!created.ok) {
-    // Nobody has said anything there, and nobody will.
-    if (own !== undefined) await client.trashSession({ params: { id: own.id } });
+    // The session made for the schedule will never be used.
+    if (ownSession !== undefined) await client.trashSession({ params: { id: ownSession.id } });
     return failed(call, created);
   }
   terminal.print(rowOf(created.value.schedule));
-  if (own !== undefined)
+  if (ownSession !== undefined)
     terminal.printError(
-      cleanLine(`It has a conversation of its own: holdfast chat --session ${shortId(own.id)}`),
+      cleanLine(
+        `It has a conversation of its own: holdfast chat --session ${shortId(ownSession.id)}`,
+      ),
     );
   return exit.done;
 }
 
-/** In place of a conversation that is made when all else is right. */
+/** Stands in for a session that is created once everything else is valid. */
 const placeholderTarget = { lane: "cli:schedule" };
 
 function scheduleFromFlags(call: SchedulesCall, prompt: string, at: string) {
@@ -166,7 +168,7 @@ function scheduleFromFlags(call: SchedulesCall, prompt: string, at: string) {
 }
 
 const everyDay = "mon,tue,wed,thu,fri,sat,sun";
-const listOf = (text: string): string[] => text.split(",").map((each) => each.trim());
+const listOf = (text: string): string[] => text.split(",").map((item) => item.trim());
 
 function timesOf({ given }: SchedulesCall, at: string): unknown {
   const date = textFlag(given, "date");
@@ -174,20 +176,20 @@ function timesOf({ given }: SchedulesCall, at: string): unknown {
   return { days: listOf((textFlag(given, "days") ?? everyDay).toLowerCase()), at: listOf(at) };
 }
 
-/** `null`: nowhere in particular. */
+/** `null`: no target was named. */
 async function targetOf(
   call: SchedulesCall,
 ): Promise<{ lane: string } | { sessionId: string } | null | undefined> {
   const lane = textFlag(call.given, "lane");
   if (lane !== undefined) return { lane };
-  const asked = textFlag(call.given, "session");
-  if (asked === undefined) return null;
-  const found = await findSessions(call.client, asked, "active");
+  const query = textFlag(call.given, "session");
+  if (query === undefined) return null;
+  const found = await findSessions(call.client, query, "active");
   if (!found.ok) return void failed(call, found);
   const [session, ...others] = found.sessions;
-  if (session === undefined) return void misuse(call, `No session fits "${asked}".`);
+  if (session === undefined) return void misuse(call, `No session fits "${query}".`);
   if (others.length > 0)
-    return void misuse(call, `More than one session fits "${asked}": name one by its id.`);
+    return void misuse(call, `More than one session fits "${query}": name one by its id.`);
   return { sessionId: session.id };
 }
 
@@ -216,14 +218,14 @@ async function remove(call: SchedulesCall): Promise<number> {
 }
 
 async function findOne(call: SchedulesCall): Promise<ScheduleView | undefined> {
-  const asked = call.words.join(" ").toLowerCase();
-  const read = await call.client.listSchedules();
-  if (!read.ok) return void failed(call, read);
+  const query = call.words.join(" ").toLowerCase();
+  const result = await call.client.listSchedules();
+  if (!result.ok) return void failed(call, result);
   const fits = ({ id, title }: ScheduleView): boolean =>
-    id.endsWith(asked) || title.toLowerCase().includes(asked);
-  const [schedule, ...others] = asked === "" ? [] : read.value.schedules.filter(fits);
+    id.endsWith(query) || title.toLowerCase().includes(query);
+  const [schedule, ...others] = query === "" ? [] : result.value.schedules.filter(fits);
   if (schedule !== undefined && others.length === 0) return schedule;
-  const one = 'Name one by the end of its id; "holdfast schedules" lists them.';
-  const why = schedule === undefined ? "No schedule" : "More than one schedule";
-  return void misuse(call, `${why} fits "${asked}". ${one}`);
+  const hint = 'Name one by the end of its id; "holdfast schedules" lists them.';
+  const problem = schedule === undefined ? "No schedule" : "More than one schedule";
+  return void misuse(call, `${problem} fits "${query}". ${hint}`);
 }

@@ -23,14 +23,14 @@ export const serve: Command = {
   ],
   settings: "host",
   async run({ flags }, terminal) {
-    const stopAsked = waitForStopSignal(process);
+    const stopRequested = waitForStopSignal(process);
     const config = readConfig({ ...terminal, flags });
     if (!config.ok) {
       terminal.printError(config.failure.message);
       return exit.failed;
     }
     const log = createHostLogger(config.value, (line) => terminal.printError(line));
-    // A thread of its own opens it, while this one loads the rest.
+    // Another thread opens the store while this one loads the rest.
     const { begun } = await startOpeningStore(config.value, log.report);
     const { startHost } = await import("../../app.ts");
     const host = await startHost(config.value, log, begun);
@@ -40,7 +40,7 @@ export const serve: Command = {
       );
       return exit.failed;
     }
-    // A host without the web role has a door for those who watch over it, and none for people.
+    // A host without the web role serves its health route only, and nothing to people.
     const { home, roles } = config.value;
     const { localAddress, signInLink } = host.value;
     const servesPeople = roles.value.includes("web");
@@ -51,25 +51,25 @@ export const serve: Command = {
         : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
     );
     allowYoungGenerationGrowth();
-    await stopAsked;
+    await stopRequested;
     withdraw();
     await host.value.stop();
     return exit.done;
   },
 };
 
-/** A port that is taken is most often taken by a Holdfast that was started before. */
+/** A taken port is most often taken by another Holdfast. */
 async function describePortOwner(
   { home, host, port, basePath }: Config,
   { code }: Failure,
 ): Promise<string | undefined> {
   if (code !== "port.taken") return undefined;
-  const another = "to serve beside it, choose another port with HOLDFAST_PORT.";
+  const hint = "to serve beside it, choose another port with HOLDFAST_PORT.";
   const running = await findRunningHost(home.value);
   if (running !== undefined && Number(new URL(running).port) === port.value)
-    return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${another}`;
+    return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${hint}`;
   const { originOf } = await import("../../app.ts");
-  const there = `${originOf(host.value, port.value)}${basePath.value}/`;
-  if (!(await isHoldfastHost(there))) return undefined;
-  return `Another Holdfast, with a home of its own, is already running at ${there}: ${another}`;
+  const url = `${originOf(host.value, port.value)}${basePath.value}/`;
+  if (!(await isHoldfastHost(url))) return undefined;
+  return `Another Holdfast, with a home of its own, is already running at ${url}: ${hint}`;
 }

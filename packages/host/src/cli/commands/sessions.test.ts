@@ -10,39 +10,39 @@ function makeHome(): string {
   return home;
 }
 
-test("sessions are listed, found, renamed, branched, deleted and brought back by what people call them", async () => {
+test("sessions are listed, found, renamed, branched, deleted and restored by their titles", async () => {
   const { settings, close } = await serveHere(makeHome());
   onTestFinished(close);
-  const on = (...args: string[]) => runHere(["sessions", ...args], settings);
+  const runSessions = (...args: string[]) => runHere(["sessions", ...args], settings);
   expect(await runHere(["run", "tomatoes {words:3}"], settings)).toMatchObject({
     code: 0,
     said: "A holdfast is.\n",
   });
-  expect((await on("list")).said).toMatch(/^ses_\w{26}\t\S+\ttomatoes/);
-  expect((await on("rename", "tomatoes", "Garden", "plans")).said).toMatch(
+  expect((await runSessions("list")).said).toMatch(/^ses_\w{26}\t\S+\ttomatoes/);
+  expect((await runSessions("rename", "tomatoes", "Garden", "plans")).said).toMatch(
     /^Renamed: Garden plans/,
   );
-  expect((await on("show", "garden")).said).toMatch(/› tomatoes[\s\S]+A holdfast is\./);
-  expect((await on("search", "tomatoes")).said).toMatch(/Garden plans\n +tomatoes/);
-  expect((await on("branch", "garden", "Kitchen")).said).toMatch(/^Branched: Kitchen/);
-  expect((await on("delete", "kitchen")).said).toMatch(/^In the trash: Kitchen/);
-  expect(await on("show", "kitchen")).toMatchObject({
+  expect((await runSessions("show", "garden")).said).toMatch(/› tomatoes[\s\S]+A holdfast is\./);
+  expect((await runSessions("search", "tomatoes")).said).toMatch(/Garden plans\n +tomatoes/);
+  expect((await runSessions("branch", "garden", "Kitchen")).said).toMatch(/^Branched: Kitchen/);
+  expect((await runSessions("delete", "kitchen")).said).toMatch(/^In the trash: Kitchen/);
+  expect(await runSessions("show", "kitchen")).toMatchObject({
     code: 1,
     told: 'No session fits "kitchen".\n',
   });
-  expect((await on("list", "--trash")).said).toMatch(/\tKitchen\n$/);
-  expect((await on("restore", "kitchen")).said).toMatch(/^Back: Kitchen/);
-  expect((await on("list", "--json")).said.trim().split("\n")).toHaveLength(2);
-  const asked = await runHere(["chat"], settings, "/sessions zebra\n");
-  expect(asked.said + asked.told).toContain("No session holds “zebra”.");
-  expect(await on("swim")).toMatchObject({ code: 2 });
-  expect(await on("delete")).toMatchObject({ code: 1, said: "" });
+  expect((await runSessions("list", "--trash")).said).toMatch(/\tKitchen\n$/);
+  expect((await runSessions("restore", "kitchen")).said).toMatch(/^Back: Kitchen/);
+  expect((await runSessions("list", "--json")).said.trim().split("\n")).toHaveLength(2);
+  const chatOutput = await runHere(["chat"], settings, "/sessions zebra\n");
+  expect(chatOutput.said + chatOutput.told).toContain("No session holds “zebra”.");
+  expect(await runSessions("swim")).toMatchObject({ code: 2 });
+  expect(await runSessions("delete")).toMatchObject({ code: 1, said: "" });
 });
 
-test("a token of this home is not shown to another machine", async () => {
+test("the token of this home is not sent to another machine", async () => {
   const settings = { HOLDFAST_HOME: makeHome() };
-  const there = ["--url", "https://host.invalid"];
-  expect(await runHere(["sessions", "list", ...there], settings)).toEqual({
+  const remoteFlags = ["--url", "https://host.invalid"];
+  expect(await runHere(["sessions", "list", ...remoteFlags], settings)).toEqual({
     code: 1,
     said: "",
     told: "The host at https://host.invalid wants its token: give it with HOLDFAST_TOKEN or --token.\n",

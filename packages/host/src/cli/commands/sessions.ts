@@ -21,7 +21,7 @@ interface SessionsCall {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly given: Arguments;
-  readonly look: RenderStyle;
+  readonly style: RenderStyle;
   readonly words: readonly string[];
 }
 
@@ -66,16 +66,18 @@ export const sessions: Command = {
   settings: "reach",
   async run(given, terminal) {
     const [name = "list", ...words] = given.words;
-    const act = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (act === undefined) {
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined) {
       terminal.printError(
         `"sessions ${name}" is not known: ${Object.keys(actions).join(", ")} are.`,
       );
       return exit.misuse;
     }
     const { output, environment } = terminal;
-    const look = { width: columnsOf(output, 100) - 1, paint: createPaint(output, environment) };
-    return withHost(given, terminal, ({ client }) => act({ client, terminal, given, look, words }));
+    const style = { width: columnsOf(output, 100) - 1, paint: createPaint(output, environment) };
+    return withHost(given, terminal, ({ client }) =>
+      action({ client, terminal, given, style, words }),
+    );
   },
 };
 
@@ -90,7 +92,7 @@ function limitOf({ given }: SessionsCall): number {
 }
 
 async function list(call: SessionsCall): Promise<number> {
-  const { client, given, terminal, look } = call;
+  const { client, given, terminal, style } = call;
   const query = {
     limit: limitOf(call),
     ...(hasFlag(given, "archived") && { archived: true }),
@@ -100,7 +102,7 @@ async function list(call: SessionsCall): Promise<number> {
   if (!listed.ok) return failed(call, listed);
   for (const session of listed.value.sessions) {
     if (hasFlag(given, "json")) terminal.print(cleanJson(session));
-    else if (terminal.output.isTTY === true) terminal.print(sessionRow(session, look));
+    else if (terminal.output.isTTY === true) terminal.print(sessionRow(session, style));
     else
       terminal.print(
         `${session.id}\t${new Date(session.sortAt).toISOString()}\t${sessionTitle(session)}`,
@@ -111,7 +113,7 @@ async function list(call: SessionsCall): Promise<number> {
 }
 
 async function show(call: SessionsCall): Promise<number> {
-  const { client, given, terminal, look } = call;
+  const { client, given, terminal, style } = call;
   const session = await findOne(call, call.words.join(" "), "active");
   if (session === undefined) return exit.failed;
   const query = { limit: Math.max(2, limitOf(call)) };
@@ -122,59 +124,61 @@ async function show(call: SessionsCall): Promise<number> {
     return exit.done;
   }
   const { entries, earlier } = read.value;
-  terminal.print(look.paint("bold", sessionTitle(session)) + look.paint("dim", `  ${session.id}`));
-  if (earlier !== null) terminal.print(look.paint("dim", "… there is more above: --limit 500"));
+  terminal.print(
+    style.paint("bold", sessionTitle(session)) + style.paint("dim", `  ${session.id}`),
+  );
+  if (earlier !== null) terminal.print(style.paint("dim", "… there is more above: --limit 500"));
   const rows = new PlainRows();
   const pieces = new TranscriptDiffer().diff({ ...read.value, entries, gaps: [], readAgain: null });
-  for (const piece of pieces) for (const row of rows.add(piece, look)) terminal.print(row);
-  for (const row of rows.openRows(look)) terminal.print(row);
+  for (const piece of pieces) for (const row of rows.add(piece, style)) terminal.print(row);
+  for (const row of rows.openRows(style)) terminal.print(row);
   return exit.done;
 }
 
 async function search(call: SessionsCall): Promise<number> {
-  const { client, given, terminal, look, words } = call;
+  const { client, given, terminal, style, words } = call;
   const q = words.join(" ").slice(0, 200);
   if (q === "") return misuse(call, "sessions search needs words.");
-  const found = await searchWhole(client, { q, limit: limitOf(call) });
-  if (!found.ok) return failed(call, found);
-  for (const hit of found.value.hits) {
+  const result = await searchWhole(client, { q, limit: limitOf(call) });
+  if (!result.ok) return failed(call, result);
+  for (const hit of result.value.hits) {
     if (hasFlag(given, "json")) terminal.print(cleanJson(hit));
     else {
       const head = `${shortId(hit.sessionId)}  ${cleanLine(hit.title ?? "")}`;
-      terminal.print(`${look.paint("bold", head)}\n    ${cleanLine(hit.snippet)}`);
+      terminal.print(`${style.paint("bold", head)}\n    ${cleanLine(hit.snippet)}`);
     }
   }
-  if (found.value["indexing"] === true)
+  if (result.value["indexing"] === true)
     terminal.printError("There may be more: not all is indexed.");
-  else if (found.value.hits.length === 0) terminal.printError("Nothing was found.");
+  else if (result.value.hits.length === 0) terminal.printError("Nothing was found.");
   return exit.done;
 }
 
 const indexingPollMs = 250;
 const maxPolls = 20;
 
-/** A host that has just begun may still be indexing what others wrote. */
+/** A host that has just started may still be indexing what others wrote. */
 async function searchWhole(client: Client, query: { q: string; limit: number }) {
-  for (let looks = 1; ; looks += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const found = await client.search({ query });
-    if (!found.ok || found.value["indexing"] !== true || looks === maxPolls) return found;
+    if (!found.ok || found.value["indexing"] !== true || attempt === maxPolls) return found;
     await sleep(indexingPollMs, new AbortController().signal);
   }
 }
 
 async function rename(call: SessionsCall): Promise<number> {
-  const [asked = "", ...rest] = call.words;
+  const [query = "", ...rest] = call.words;
   const title = rest.join(" ");
   if (title === "") return misuse(call, "sessions rename needs a session and a title.");
-  return change({ ...call, words: [asked] }, "active", "Renamed:", (id) =>
+  return change({ ...call, words: [query] }, "active", "Renamed:", (id) =>
     call.client.changeSession({ params: { id }, body: { title } }),
   );
 }
 
 async function branch(call: SessionsCall): Promise<number> {
-  const [asked = "", ...rest] = call.words;
+  const [query = "", ...rest] = call.words;
   const body = rest.length === 0 ? {} : { title: rest.join(" ") };
-  return change({ ...call, words: [asked] }, "active", "Branched:", (id) =>
+  return change({ ...call, words: [query] }, "active", "Branched:", (id) =>
     call.client.branch({ params: { id }, body }),
   );
 }
@@ -182,36 +186,37 @@ async function branch(call: SessionsCall): Promise<number> {
 async function change(
   call: SessionsCall,
   shelf: "active" | "trash",
-  words: string,
-  act: (id: SessionView["id"]) => Promise<Result<{ session: SessionView }>>,
+  label: string,
+  apply: (id: SessionView["id"]) => Promise<Result<{ session: SessionView }>>,
 ): Promise<number> {
   const session = await findOne(call, call.words.join(" "), shelf);
   if (session === undefined) return exit.failed;
-  const changed = await act(session.id);
+  const changed = await apply(session.id);
   if (!changed.ok) return failed(call, changed);
   call.terminal.print(
-    `${words} ${sessionTitle(changed.value.session)}  ${changed.value.session.id}`,
+    `${label} ${sessionTitle(changed.value.session)}  ${changed.value.session.id}`,
   );
   return exit.done;
 }
 
 async function findOne(
   call: SessionsCall,
-  asked: string,
+  query: string,
   shelf: "active" | "trash",
 ): Promise<SessionView | undefined> {
-  const { terminal, look } = call;
-  if (asked === "") {
+  const { terminal, style } = call;
+  if (query === "") {
     terminal.printError("Which session? Name its id, the end of it, or words of its title.");
     return undefined;
   }
-  const found = await findSessions(call.client, asked, shelf);
+  const found = await findSessions(call.client, query, shelf);
   if (!found.ok) return void failed(call, found);
   const [session, ...others] = found.sessions;
   if (session !== undefined && others.length === 0) return session;
-  const many = `More than one session fits "${asked}":`;
-  terminal.printError(session === undefined ? `No session fits "${asked}".` : many);
-  for (const each of found.sessions.slice(0, 20)) terminal.printError(sessionRow(each, look));
+  const ambiguous = `More than one session fits "${query}":`;
+  terminal.printError(session === undefined ? `No session fits "${query}".` : ambiguous);
+  for (const candidate of found.sessions.slice(0, 20))
+    terminal.printError(sessionRow(candidate, style));
   return undefined;
 }
 

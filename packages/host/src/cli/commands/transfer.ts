@@ -29,18 +29,18 @@ export const exportCommand: Command = {
   settings: "reach",
   run: (given, terminal) =>
     withHost(given, terminal, async ({ client }) => {
-      const asked = given.words.join(" ");
+      const query = given.words.join(" ");
       const format = textFlag(given, "format") ?? "md";
       if (format !== "md" && format !== "html" && format !== "json")
         return fail(terminal, "--format takes md, html or json.", exit.misuse);
-      if (asked === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
-      const found = await findSessions(client, asked);
+      if (query === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
+      const found = await findSessions(client, query);
       if (!found.ok) return fail(terminal, describeError(found.error));
       const [session, ...others] = found.sessions;
       if (session === undefined || others.length > 0)
         return fail(
           terminal,
-          `No session, or more than one, fits "${asked}": holdfast sessions list`,
+          `No session, or more than one, fits "${query}": holdfast sessions list`,
         );
       const document = await client.exportSession({
         params: { id: session.id },
@@ -51,18 +51,18 @@ export const exportCommand: Command = {
     }),
 };
 
-function writeNewFile(text: string, to: string | undefined, terminal: Terminal): number {
-  if (to === undefined) {
-    // A file gets what was said as it was said; a terminal gets nothing that it would obey.
+function writeNewFile(text: string, path: string | undefined, terminal: Terminal): number {
+  if (path === undefined) {
+    // A file gets the exact text; a terminal gets no control sequences.
     const shown = terminal.output.isTTY === true ? cleanText(text) : text;
     terminal.output.write(shown.endsWith("\n") ? shown : `${shown}\n`);
     return exit.done;
   }
   try {
-    writeFileSync(to, text, { flag: "wx", mode: 0o600 });
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
     return exit.done;
   } catch (error) {
-    return fail(terminal, `${to} cannot be written (${systemCode(error)}).`);
+    return fail(terminal, `${path} cannot be written (${systemCode(error)}).`);
   }
 }
 
@@ -82,10 +82,10 @@ export const importCommand: Command = {
     if (document === undefined)
       return fail(terminal, `${file ?? "What came in"} is not a JSON document that was exported.`);
     return withHost(given, terminal, async ({ client }) => {
-      const taken = await client.importSessions({ body: { format: "json", document } });
-      if (!taken.ok) return fail(terminal, describeError(taken.error));
-      for (const { id } of taken.value.sessions) terminal.print(`Taken in: ${id}`);
-      for (const { id, reason } of taken.value.skipped)
+      const imported = await client.importSessions({ body: { format: "json", document } });
+      if (!imported.ok) return fail(terminal, describeError(imported.error));
+      for (const { id } of imported.value.sessions) terminal.print(`Taken in: ${id}`);
+      for (const { id, reason } of imported.value.skipped)
         terminal.printError(`Left out: ${cleanLine(id)} (${cleanLine(reason)})`);
       return exit.done;
     });
@@ -117,10 +117,10 @@ export const backup: Command = {
   settings: "reach",
   run: (given, terminal) =>
     withHost(given, terminal, async ({ client, config }) => {
-      const made = await client.backup({});
-      if (!made.ok) return fail(terminal, describeError(made.error));
-      const folder = resolve(config.home.value, "backups", made.value.name);
-      terminal.print(`${folder}  (${made.value.bytes} bytes)`);
+      const created = await client.backup({});
+      if (!created.ok) return fail(terminal, describeError(created.error));
+      const folder = resolve(config.home.value, "backups", created.value.name);
+      terminal.print(`${folder}  (${created.value.bytes} bytes)`);
       return exit.done;
     }),
 };

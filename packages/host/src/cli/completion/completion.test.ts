@@ -13,8 +13,8 @@ function makeHome(): string {
   return home;
 }
 
-/** What a Tab at the end of each line offers in a real bash; `holdfast` itself tells what it is asked. */
-async function offeredFor(lines: readonly string[]): Promise<string[][]> {
+/** What a real bash suggests for Tab at the end of each line; a fake `holdfast` echoes what it is asked. */
+async function suggestionsFor(lines: readonly string[]): Promise<string[][]> {
   const { said: script } = await runHere(["completion", "bash"], {});
   const driver = `
     holdfast() { printf '%s\\tasked for %s\\n' k3m9x2 "$*"; [[ $* == *all* ]] && printf '%s\\tand this\\n' p7q8r9; }
@@ -39,40 +39,51 @@ async function offeredFor(lines: readonly string[]): Promise<string[][]> {
     .map((line) => line.split(","));
 }
 
-test("bash offers commands, their words, their flags and what those take", async () => {
-  const [first, act, session, named, listed, alone, flags, choices, setting, behind, none] =
-    await offeredFor([
-      "holdfast se",
-      "holdfast sessions re",
-      "holdfast sessions --limit 3 show ",
-      "holdfast chat --home /a --session gar",
-      "?holdfast chat --session all",
-      "?holdfast chat --session gar",
-      "holdfast run --s",
-      "holdfast export garden --format ",
-      "holdfast serve --tool-policy re",
-      "holdfast config get tele",
-      "holdfast chat ",
-    ]);
+test("bash completes commands, subcommands, flags and their values", async () => {
+  const [
+    first,
+    subcommands,
+    session,
+    named,
+    listed,
+    alone,
+    flags,
+    choices,
+    setting,
+    settingNames,
+    none,
+  ] = await suggestionsFor([
+    "holdfast se",
+    "holdfast sessions re",
+    "holdfast sessions --limit 3 show ",
+    "holdfast chat --home /a --session gar",
+    "?holdfast chat --session all",
+    "?holdfast chat --session gar",
+    "holdfast run --s",
+    "holdfast export garden --format ",
+    "holdfast serve --tool-policy re",
+    "holdfast config get tele",
+    "holdfast chat ",
+  ]);
   expect(first).toEqual(["serve", "sessions"]);
-  expect(act).toEqual(["rename", "restore"]);
+  expect(subcommands).toEqual(["rename", "restore"]);
   expect(session).toEqual(["k3m9x2"]);
   expect(named).toEqual(["k3m9x2"]);
-  // Where they are only listed, each says what it is; the host is asked with the home of this very line.
+  // Listed suggestions have descriptions, and the host is asked with the home of this very line.
   expect(listed).toEqual([
     "k3m9x2  (asked for __complete session all --session)",
     "p7q8r9  (and this)",
   ]);
-  // A lone one may be put into the line: then nothing of a title may be in it.
+  // A lone suggestion may be inserted into the line, so it must not contain a title.
   expect(alone).toEqual(["k3m9x2"]);
   expect(flags).toEqual(["--session", "--store"]);
   expect(choices).toEqual(["md", "html", "json"]);
   expect(setting).toEqual(["read-only"]);
-  expect(behind).toContain("telegramToken");
+  expect(settingNames).toContain("telegramToken");
   expect(none).toEqual([""]);
 });
 
-test("a name with a colon goes on behind the colon, where bash ends a word", async () => {
+test("a name with a colon is completed after the colon, where bash ends a word", async () => {
   const { said: script } = await runHere(["completion", "bash"], {});
   const driver = `
     holdfast() { echo ollama/qwen:7b; }
@@ -86,10 +97,10 @@ test("a name with a colon goes on behind the colon, where bash ends a word", asy
   expect(said).toBe("7b\n");
 });
 
-test("a model that a server calls like a command is not offered: bash would put it into the line as it is", async () => {
+test("a model whose name could run as a command is not suggested", async () => {
   const names = ["qwen:7b", "x;touch${IFS}stolen", "$(id)", "`id`", "a b", "x>y", "x\nid", "-x'"];
-  const server = createServer((_, answer) =>
-    answer
+  const server = createServer((_, response) =>
+    response
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify({ data: names.map((id) => ({ id })) })),
   ).listen(0, "127.0.0.1");
@@ -101,21 +112,21 @@ test("a model that a server calls like a command is not offered: bash would put 
     HOLDFAST_OPENAI_BASE_URL: `http://127.0.0.1:${address.port}/v1`,
   });
   onTestFinished(() => served.close());
-  const asked = ["__complete", "model", "openai-compatible/"];
-  expect(await runHere(asked, served.settings)).toMatchObject({
+  const args = ["__complete", "model", "openai-compatible/"];
+  expect(await runHere(args, served.settings)).toMatchObject({
     said: "openai-compatible/qwen:7b\n",
   });
 });
 
-test("where nobody serves, and for a line that makes no sense, nothing is offered and nothing is said", async () => {
-  const quiet = { code: 0, said: "", told: "" };
+test("without a host, or for a senseless line, completion prints nothing", async () => {
+  const nothing = { code: 0, said: "", told: "" };
   const settings = { HOLDFAST_HOME: makeHome() };
   for (const line of [["session", ""], ["model", "x", "--home"], ["what", "", "--port", "z"], []])
-    expect(await runHere(["__complete", ...line], settings)).toEqual(quiet);
+    expect(await runHere(["__complete", ...line], settings)).toEqual(nothing);
 });
 
 test.each(["zsh", "fish"])(
-  "the script for %s knows every command and asks for sessions",
+  "the script for %s contains every command and asks for sessions",
   async (shell) => {
     const { code, said } = await runHere(["completion", shell], {});
     expect(code).toBe(0);

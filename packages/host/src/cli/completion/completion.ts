@@ -7,35 +7,35 @@ import { connectRunningHost } from "../connection/connect.ts";
 import { commands } from "../commands/registry.ts";
 import { completionOf, shellScripts } from "./shell-scripts.ts";
 
-/** Longer than this nobody waits behind a Tab. */
+/** Nobody waits longer than this after pressing Tab. */
 const timeoutMs = 700;
 const maxSessions = 100;
 const maxSuggestions = 30;
-/** A server names its models as it likes, and bash puts what is offered into the line as it is: such a name could be a command. */
+/** A server names its models as it likes, and bash inserts suggestions unquoted: such a name could be a command. */
 const plainWord = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/;
 
 /**
- * Answers a shell that completes a line: `__complete session|model <typed> <words of the line>`, a value and what it is to a line.
- * Whoever presses Tab wants a word or nothing: what cannot be known is left out without a sound, and no host is started for it.
+ * Answers a shell that completes a line: `__complete session|model <typed> <words of the line>` prints one value
+ * per line with a description. Anything unknown is left out silently, and no host is started.
  */
 export async function printSuggestions(
-  [what = "", typed = "", ...line]: readonly string[],
+  [kind = "", typed = "", ...line]: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   try {
-    const reached = await connectRunningHost(flagsIn(line), terminal, timeoutMs);
-    if (reached === undefined) return exit.done;
+    const connection = await connectRunningHost(flagsIn(line), terminal, timeoutMs);
+    if (connection === undefined) return exit.done;
     const signal = AbortSignal.timeout(timeoutMs);
-    const offered = await suggestionsFor(what, typed, reached.client, signal);
-    for (const [value, about] of offered.slice(0, maxSuggestions))
+    const suggestions = await suggestionsFor(kind, typed, connection.client, signal);
+    for (const [value, about] of suggestions.slice(0, maxSuggestions))
       terminal.print(about === "" ? value : `${value}\t${about}`);
   } catch {
-    // A line that is half typed may be anything at all.
+    // A half-typed line can be anything.
   }
   return exit.done;
 }
 
-/** The settings in a line that may be at any stage of being typed: `--home` of another home counts here too. */
+/** Setting flags in the possibly incomplete line: `--home` applies to completion, too. */
 function flagsIn(line: readonly string[]): Readonly<Record<string, unknown>> {
   const options = Object.fromEntries(
     settingNames.map((name) => [flagOf(name), { type: "string" }] as const),
@@ -52,26 +52,26 @@ function flagsIn(line: readonly string[]): Readonly<Record<string, unknown>> {
 }
 
 async function suggestionsFor(
-  what: string,
+  kind: string,
   typed: string,
   client: Client,
   signal: AbortSignal,
 ): Promise<readonly (readonly [string, string])[]> {
-  const wanted = typed.replaceAll(/^["']/g, "").toLowerCase();
-  if (what === "model") {
+  const query = typed.replaceAll(/^["']/g, "").toLowerCase();
+  if (kind === "model") {
     const listed = await client.listModels({}, { signal });
     const models = listed.ok ? listed.value.models.filter(({ usable }) => usable) : [];
     return models.flatMap(({ name }) =>
-      name.toLowerCase().startsWith(wanted) && plainWord.test(name) ? [[name, ""] as const] : [],
+      name.toLowerCase().startsWith(query) && plainWord.test(name) ? [[name, ""] as const] : [],
     );
   }
-  if (what !== "session") return [];
+  if (kind !== "session") return [];
   const listed = await client.listSessions({ query: { limit: maxSessions } }, { signal });
   const sessions = listed.ok ? listed.value.sessions : [];
   return sessions.flatMap((session) => {
     const [id, title] = [shortId(session.id), sessionTitle(session)];
-    const fits = id.startsWith(wanted) || title.toLowerCase().includes(wanted);
-    return fits ? [[id, title] as const] : [];
+    const isMatch = id.startsWith(query) || title.toLowerCase().includes(query);
+    return isMatch ? [[id, title] as const] : [];
   });
 }
 
@@ -88,16 +88,16 @@ export const completion: Command = {
   ],
   settings: "none",
   async run({ words: [shell = "", ...rest] }, terminal) {
-    const write = Object.hasOwn(shellScripts, shell) ? shellScripts[shell] : undefined;
-    if (write === undefined || rest.length > 0) {
-      const known = Object.keys(shellScripts).join(", ");
-      terminal.printError(`For which shell? There are ${known}: holdfast completion bash`);
+    const renderScript = Object.hasOwn(shellScripts, shell) ? shellScripts[shell] : undefined;
+    if (renderScript === undefined || rest.length > 0) {
+      const shells = Object.keys(shellScripts).join(", ");
+      terminal.printError(`For which shell? There are ${shells}: holdfast completion bash`);
       return exit.misuse;
     }
-    const all = Object.entries(commands).map(async ([name, { summary, load }]) =>
+    const completions = Object.entries(commands).map(async ([name, { summary, load }]) =>
       completionOf(name, summary, await load()),
     );
-    terminal.output.write(write(await Promise.all(all)));
+    terminal.output.write(renderScript(await Promise.all(completions)));
     return exit.done;
   },
 };

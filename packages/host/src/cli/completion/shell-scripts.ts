@@ -2,7 +2,7 @@ import { z } from "zod";
 import { flagOf, type SettingName, settingNames, settings } from "../../ops/config/settings.ts";
 import { type Command, settingsOf } from "../command.ts";
 
-/** What can be offered in one place of a line: certain words, or what a host or the disk knows. */
+/** What to suggest at a position: fixed words, or what a host or the disk knows. */
 export type CompletionSource =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "session" | "model" | "file" | "nothing" };
@@ -10,20 +10,20 @@ export type CompletionSource =
 export interface FlagSpec {
   readonly name: string;
   readonly about: string;
-  /** What stands behind it; `null` where nothing does. */
+  /** Source of its value; `null` if it takes none. */
   readonly source: CompletionSource | null;
 }
 
-/** A command as a shell has to know it. */
+/** A command as a completion script needs it. */
 export interface CommandCompletion {
   readonly name: string;
   readonly summary: string;
   readonly flags: readonly FlagSpec[];
-  /** What may follow the words in the key: `""` the command's name, `"show"` the word behind it. */
+  /** Suggestions by the words before: `""` right after the command's name, `"show"` after that word. */
   readonly positions: ReadonlyMap<string, CompletionSource>;
 }
 
-/** What a label in a usage line or behind a flag stands for. */
+/** The source for a label in a usage line or a flag's placeholder. */
 const labelSources: Readonly<Record<string, CompletionSource["kind"]>> = {
   session: "session",
   "id or title": "session",
@@ -33,22 +33,24 @@ const labelSources: Readonly<Record<string, CompletionSource["kind"]>> = {
 };
 
 export function completionOf(name: string, summary: string, command: Command): CommandCompletion {
-  const own = Object.entries(command.flags ?? {}).map(([flag, { type, value, about }]) => ({
-    name: flag,
-    about,
-    source: type === "boolean" ? null : sourceForLabel(value ?? ""),
-  }));
+  const commandFlags = Object.entries(command.flags ?? {}).map(
+    ([flag, { type, value, about }]) => ({
+      name: flag,
+      about,
+      source: type === "boolean" ? null : sourceForLabel(value ?? ""),
+    }),
+  );
   const shared = settingsOf(command.settings).map((setting) => ({
     name: flagOf(setting),
     about: settings[setting].about,
     source: sourceForSetting(setting),
   }));
-  const named = new Set(own.map((flag) => flag.name));
+  const ownNames = new Set(commandFlags.map((flag) => flag.name));
   const help = { name: "help", about: "how it is used, by example", source: null };
   return {
     name,
     summary,
-    flags: [...own, ...shared.filter((flag) => !named.has(flag.name)), help],
+    flags: [...commandFlags, ...shared.filter((flag) => !ownNames.has(flag.name)), help],
     positions: positionsIn(command.usage, name),
   };
 }
@@ -66,21 +68,21 @@ function sourceForSetting(name: SettingName): CompletionSource {
   return { kind: name === "home" || name === "store" ? "file" : "nothing" };
 }
 
-/** Read from the lines that the help shows: `sessions show <session>` offers `show`, and then sessions. */
+/** Derived from the usage lines of the help: `sessions show <session>` suggests `show`, and then sessions. */
 function positionsIn(usage: readonly string[], name: string): Map<string, CompletionSource> {
-  const follows = new Map<string, CompletionSource>();
-  const acts: string[] = [];
+  const positions = new Map<string, CompletionSource>();
+  const subcommands: string[] = [];
   for (const line of usage) {
-    const found = /^\S+ (?:([a-z|]+)(?: |$))?(?:<([^<>]+)>)?/.exec(line);
-    const [, act = "", label] = found ?? [];
-    for (const each of act === "" ? [] : act.split("|")) {
-      acts.push(each);
-      if (label !== undefined) follows.set(each, sourceForPosition(name, label));
+    const match = /^\S+ (?:([a-z|]+)(?: |$))?(?:<([^<>]+)>)?/.exec(line);
+    const [, subcommand = "", label] = match ?? [];
+    for (const word of subcommand === "" ? [] : subcommand.split("|")) {
+      subcommands.push(word);
+      if (label !== undefined) positions.set(word, sourceForPosition(name, label));
     }
-    if (act === "" && label !== undefined) follows.set("", sourceForPosition(name, label));
+    if (subcommand === "" && label !== undefined) positions.set("", sourceForPosition(name, label));
   }
-  if (acts.length > 0) follows.set("", { kind: "words", words: acts });
-  return follows;
+  if (subcommands.length > 0) positions.set("", { kind: "words", words: subcommands });
+  return positions;
 }
 
 function sourceForPosition(name: string, label: string): CompletionSource {
@@ -95,9 +97,12 @@ export const shellScripts: Readonly<
 
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** What the script does for an offer: `@session` asks a host that runs, `@file` the disk, and words are words. */
-function sourceText(offer: CompletionSource): string {
-  return quote(offer.kind === "words" ? offer.words.join(" ") : `@${offer.kind}`);
+/**
+ * The script's notation for a source: `@session` asks a running host, `@file` the disk, anything else is a list of
+ * words.
+ */
+function sourceText(source: CompletionSource): string {
+  return quote(source.kind === "words" ? source.words.join(" ") : `@${source.kind}`);
 }
 
 function caseArms(rows: readonly (readonly [string, string])[], indent: string): string {
@@ -109,11 +114,11 @@ function caseArms(rows: readonly (readonly [string, string])[], indent: string):
     .join("\n");
 }
 
-/** The part that bash and zsh share: where in the line the cursor stands, and what belongs there. */
+/** Shared by bash and zsh: finds the cursor's position in the line and the source for it. */
 function chooseSource(commands: readonly CommandCompletion[], parts: string): string {
   const valued = new Set(
     commands.flatMap(({ flags }) =>
-      flags.flatMap(({ name, source: takes }) => (takes === null ? [] : [`--${name}`])),
+      flags.flatMap(({ name, source }) => (source === null ? [] : [`--${name}`])),
     ),
   );
   const values = commands.flatMap(({ name, flags }) =>
@@ -122,10 +127,11 @@ function chooseSource(commands: readonly CommandCompletion[], parts: string): st
     ),
   );
   const flags = commands.map(
-    (each) => [each.name, quote(each.flags.map(({ name }) => `--${name}`).join(" "))] as const,
+    (command) =>
+      [command.name, quote(command.flags.map(({ name }) => `--${name}`).join(" "))] as const,
   );
-  const words = commands.flatMap(({ name, positions: follows }) =>
-    [...follows].map(([key, offer]) => [`${name} ${key}`.trim(), sourceText(offer)] as const),
+  const words = commands.flatMap(({ name, positions }) =>
+    [...positions].map(([key, source]) => [`${name} ${key}`.trim(), sourceText(source)] as const),
   );
   return `  local said="" flag="" part offer=""
   for part in ${parts}; do
@@ -221,22 +227,22 @@ compdef _holdfast holdfast
 }
 
 function fishScript(commands: readonly CommandCompletion[]): string {
-  const rows = commands.flatMap(({ name, summary, flags, positions: follows }) => {
-    const here = `__fish_seen_subcommand_from ${name}`;
-    const acts = follows.get("");
-    const known = acts?.kind === "words" ? acts.words : [];
+  const rows = commands.flatMap(({ name, summary, flags, positions }) => {
+    const condition = `__fish_seen_subcommand_from ${name}`;
+    const firstSource = positions.get("");
+    const subcommands = firstSource?.kind === "words" ? firstSource.words : [];
     return [
       `complete -c holdfast -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
       ...flags.map(
         (flag) =>
-          `complete -c holdfast -n ${quote(here)} -l ${flag.name} -d ${quote(flag.about)}${fishSource(flag.source, " -x")}`,
+          `complete -c holdfast -n ${quote(condition)} -l ${flag.name} -d ${quote(flag.about)}${fishSource(flag.source, " -x")}`,
       ),
-      ...[...follows].map(([key, offer]) => {
-        const place =
+      ...[...positions].map(([key, source]) => {
+        const fullCondition =
           key === ""
-            ? `${here}${known.length > 0 ? `; and not __fish_seen_subcommand_from ${known.join(" ")}` : ""}`
-            : `${here}; and __fish_seen_subcommand_from ${key}`;
-        return `complete -c holdfast -n ${quote(place)}${fishSource(offer, " -f")}`;
+            ? `${condition}${subcommands.length > 0 ? `; and not __fish_seen_subcommand_from ${subcommands.join(" ")}` : ""}`
+            : `${condition}; and __fish_seen_subcommand_from ${key}`;
+        return `complete -c holdfast -n ${quote(fullCondition)}${fishSource(source, " -f")}`;
       }),
     ];
   });
@@ -248,18 +254,18 @@ function fishScript(commands: readonly CommandCompletion[]): string {
   ].join("\n");
 }
 
-/** `-x` behind a flag, which needs a value; `-f` where a word may stand. Neither offers files. */
-function fishSource(offer: CompletionSource | null, how: " -x" | " -f"): string {
-  if (offer === null) return "";
-  switch (offer.kind) {
+/** `-x` for a flag, which needs a value; `-f` for a positional. Neither suggests files. */
+function fishSource(source: CompletionSource | null, option: " -x" | " -f"): string {
+  if (source === null) return "";
+  switch (source.kind) {
     case "words":
-      return `${how} -a ${quote(offer.words.join(" "))}`;
+      return `${option} -a ${quote(source.words.join(" "))}`;
     case "session":
     case "model":
-      return `${how} -a ${quote(`(holdfast __complete ${offer.kind} (commandline -ct) (commandline -opc)[3..] 2>/dev/null)`)}`;
+      return `${option} -a ${quote(`(holdfast __complete ${source.kind} (commandline -ct) (commandline -opc)[3..] 2>/dev/null)`)}`;
     case "file":
-      return how === " -x" ? " -r -F" : " -F";
+      return option === " -x" ? " -r -F" : " -F";
     case "nothing":
-      return how;
+      return option;
   }
 }

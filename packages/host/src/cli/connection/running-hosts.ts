@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { z } from "zod";
 
-/** What a host that serves says about itself in its home. */
+/** The file in its home by which a serving host is found. */
 const announcementSchema = z.object({
   address: z.url(),
   startedAt: z.number(),
@@ -23,12 +23,13 @@ type Announcement = z.infer<typeof announcementSchema>;
 const runningFolder = (home: string): string => join(home, "running");
 
 /**
- * Leaves word of a host for those who come to its home, and answers how to take it back. Each process has a file of its
- * own, so two hosts on one home do not take each other's away. A home that takes no word costs nothing but the finding.
+ * Announces a host to processes that use its home, and returns how to withdraw that. Each process has its own
+ * file, so two hosts on one home don't remove each other's. If the home is not writable, the host just cannot be
+ * found.
  */
 export function announceHost(home: string, address: string): () => void {
   const path = join(runningFolder(home), `${process.pid}.json`);
-  const told: Announcement = {
+  const announcement: Announcement = {
     address,
     startedAt: Date.now(),
     holder: currentHolder("serve"),
@@ -37,9 +38,9 @@ export function announceHost(home: string, address: string): () => void {
     mkdirSync(runningFolder(home), { recursive: true, mode: 0o700 });
     for (const { path: other, verdict } of readAnnouncements(home))
       if (verdict === "dead") rmSync(other, { force: true });
-    const draft = `${path}.new`;
-    writeFileSync(draft, JSON.stringify(told), { mode: 0o600 });
-    renameSync(draft, path);
+    const temporary = `${path}.new`;
+    writeFileSync(temporary, JSON.stringify(announcement), { mode: 0o600 });
+    renameSync(temporary, path);
   } catch {
     return () => undefined;
   }
@@ -86,29 +87,30 @@ const health = z.looseObject({ version: z.string(), status: z.string() });
 const defaultTimeoutMs = 2_000;
 
 /**
- * The newest host that serves this home. Its process must be proven alive, so that the token is never shown to a
- * stranger who has the port today, and it must answer.
+ * The newest host that serves this home. Its process must be proven alive, so that the token is never sent to a
+ * stranger who now has the port, and it must answer.
  */
 export async function findRunningHost(
   home: string,
-  patienceMs = defaultTimeoutMs,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<string | undefined> {
-  const living = readAnnouncements(home)
-    .flatMap(({ announcement: told, verdict }) =>
-      told !== undefined && verdict === "alive" ? [told] : [],
+  const candidates = readAnnouncements(home)
+    .flatMap(({ announcement, verdict }) =>
+      announcement !== undefined && verdict === "alive" ? [announcement] : [],
     )
     .toSorted((a, b) => b.startedAt - a.startedAt);
-  for (const { address } of living) if (await isHoldfastHost(address, patienceMs)) return address;
+  for (const { address } of candidates)
+    if (await isHoldfastHost(address, timeoutMs)) return address;
   return undefined;
 }
 
-/** Whether a host answers there, whoever's it is. */
+/** Whether any Holdfast host answers there. */
 export async function isHoldfastHost(
   address: string,
-  patienceMs = defaultTimeoutMs,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<boolean> {
   try {
-    const response = await fetch(`${address}health`, { signal: AbortSignal.timeout(patienceMs) });
+    const response = await fetch(`${address}health`, { signal: AbortSignal.timeout(timeoutMs) });
     return health.safeParse(await response.json()).success;
   } catch {
     return false;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ApiError, ConnectionState, Result, Client } from "@holdfast/client";
 
-/** Resolves when the time is over, and at once when the signal says stop. */
+/** Resolves when the time is over or the signal is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -15,49 +15,49 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** How long a host that is away is waited for. Aborts `over` when it has been away for longer than that. */
+/** Bounds how long to wait for a host that is away; `expired` is aborted after that. */
 export interface HostWait {
   readonly expired: AbortSignal;
-  /** To be told how the connection stands. */
+  /** To be called with every change of the connection. */
   readonly onConnection: (state: ConnectionState) => void;
-  /** Asks until there is an answer, or until the host has been away for too long. */
+  /** Repeats the request until it is answered, or the wait has expired. */
   retryUntilAnswered<T>(ask: () => Promise<Result<T>>): Promise<Result<T>>;
   stop(): void;
 }
 
 const retryMs = 400;
 
-export function createHostWait(boundMs: number): HostWait {
-  const over = new AbortController();
+export function createHostWait(maxWaitMs: number): HostWait {
+  const expired = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  function away(): void {
-    timer ??= setTimeout(() => over.abort(), boundMs);
+  function startTimer(): void {
+    timer ??= setTimeout(() => expired.abort(), maxWaitMs);
   }
-  function back(): void {
+  function stopTimer(): void {
     clearTimeout(timer);
     timer = undefined;
   }
   return {
-    expired: over.signal,
-    onConnection: (state) => (state === "live" ? back() : away()),
-    async retryUntilAnswered(ask) {
+    expired: expired.signal,
+    onConnection: (state) => (state === "live" ? stopTimer() : startTimer()),
+    async retryUntilAnswered(request) {
       for (;;) {
-        const result = await ask();
+        const result = await request();
         if (result.ok || !isTransient(result.error)) {
-          back();
+          stopTimer();
           return result;
         }
-        away();
-        if (over.signal.aborted) return result;
-        await sleep(retryMs, over.signal);
-        if (over.signal.aborted) return result;
+        startTimer();
+        if (expired.signal.aborted) return result;
+        await sleep(retryMs, expired.signal);
+        if (expired.signal.aborted) return result;
       }
     },
-    stop: back,
+    stop: stopTimer,
   };
 }
 
-/** What is over when a person has mended it, and not by itself: they had better hear of it at once. */
+/** Errors that only a person can fix, so they are shown at once. */
 const needsOperator: ReadonlySet<string> = new Set(["internal", "store_full", "store_unwritable"]);
 
 /** Whether waiting may help: no answer, or a host that is starting, stopping or overloaded. */
@@ -68,18 +68,18 @@ function isTransient(error: ApiError): boolean {
   return error.kind === "unexpected" && error.status >= 500;
 }
 
-/** Whoever waits for an answer, and hears nothing. */
+/** Watches for silence while an answer is expected. */
 export interface StallWatch {
-  /** Something came. */
+  /** Call when something arrives. */
   reset(): void;
   stop(): void;
 }
 
 export interface StallWatchDeps {
   readonly client: Pick<Client, "health">;
-  /** Why nothing comes; empty when that is over. */
+  /** Called with why nothing arrives; empty when that is over. */
   readonly onReasons: (reasons: string) => void;
-  /** Whether anything is to be expected. */
+  /** Whether anything is expected at the moment. */
   readonly isWaiting: () => boolean;
   readonly everyMs?: number;
 }
@@ -88,46 +88,46 @@ const defaultCheckMs = 3_000;
 const health = z.looseObject({ reasons: z.array(z.string()).optional() });
 
 /**
- * A host whose disk is full in the middle of a run cannot even write that down: the run stands still, and there is no event to
- * tell of it. So after a while of silence the host is asked how it is, for as long as the silence lasts.
+ * A host whose disk is full in the middle of a run cannot even record that: the run stalls without an event. So
+ * after a while of silence the host's health is polled, for as long as the silence lasts.
  */
 export function watchForStall({
   client,
-  onReasons: tell,
+  onReasons,
   isWaiting,
-  everyMs = defaultCheckMs,
+  everyMs: checkMs = defaultCheckMs,
 }: StallWatchDeps): StallWatch {
-  let told = "";
-  const over = new AbortController();
-  let timer = setTimeout(ask, everyMs);
+  let reported = "";
+  const stopped = new AbortController();
+  let timer = setTimeout(check, checkMs);
 
-  function say(reasons: string): void {
-    if (reasons !== told && !over.signal.aborted) tell(reasons);
-    told = reasons;
+  function report(reasons: string): void {
+    if (reasons !== reported && !stopped.signal.aborted) onReasons(reasons);
+    reported = reasons;
   }
 
-  function again(): void {
+  function schedule(): void {
     clearTimeout(timer);
-    if (!over.signal.aborted) timer = setTimeout(ask, everyMs);
+    if (!stopped.signal.aborted) timer = setTimeout(check, checkMs);
   }
 
-  function ask(): void {
-    void (isWaiting() ? askHost() : Promise.resolve()).finally(again);
+  function check(): void {
+    void (isWaiting() ? checkHealth() : Promise.resolve()).finally(schedule);
   }
 
-  async function askHost(): Promise<void> {
-    const answer = await client.health({}, { signal: over.signal });
-    // One that does not answer is told of by the connection.
-    if (answer.ok) say(health.safeParse(answer.value).data?.reasons?.join(" ") ?? "");
+  async function checkHealth(): Promise<void> {
+    const result = await client.health({}, { signal: stopped.signal });
+    // A host that does not answer is reported by the connection.
+    if (result.ok) report(health.safeParse(result.value).data?.reasons?.join(" ") ?? "");
   }
 
   return {
     reset() {
-      say("");
-      again();
+      report("");
+      schedule();
     },
     stop() {
-      over.abort();
+      stopped.abort();
       clearTimeout(timer);
     },
   };

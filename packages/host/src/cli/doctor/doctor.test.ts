@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { clockFinding } from "./host.ts";
 import { openFilesFinding, spaceFinding, syncFinding, checkNode, checkSqlite } from "./machine.ts";
 
-const megabyte = 1024 * 1024;
+const bytesPerMegabyte = 1024 * 1024;
 
 test.each([
-  ["room for years", spaceFinding(50_000 * megabyte, "/home"), "good"],
-  ["room for a while", spaceFinding(500 * megabyte, "/home"), "care"],
-  ["hardly any room", spaceFinding(99 * megabyte, "/home"), "bad"],
+  ["room for years", spaceFinding(50_000 * bytesPerMegabyte, "/home"), "good"],
+  ["room for a while", spaceFinding(500 * bytesPerMegabyte, "/home"), "care"],
+  ["hardly any room", spaceFinding(99 * bytesPerMegabyte, "/home"), "bad"],
   ["a disk that syncs", syncFinding(2, "/home"), "good"],
   ["a disk that takes its time", syncFinding(80, "/home"), "care"],
   ["clocks that agree", clockFinding(4_000, "the database's"), "good"],
@@ -21,7 +21,7 @@ test.each([
   expect(finding.state).toBe(state);
 });
 
-test("a SQLite that can lose what it has committed is named as such", async () => {
+test("a SQLite version that can lose committed data is reported", async () => {
   expect(await checkSqlite("3.52.0")).toMatchObject({ state: "bad" });
   expect(await checkSqlite("3.53.4")).toMatchObject({ state: "good" });
 });

@@ -58,7 +58,7 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
     okFinding("Settings", "every one of them is understood"),
     ...checkHome(config.value),
   ];
-  // Where no home can be had there is nothing more to look at.
+  // Without a home there is nothing more to check.
   if (!prepareHome(home.value).ok) return findings;
   return [
     ...findings,
@@ -71,22 +71,24 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
 
 async function checkRunningHost(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
   const reports: string[] = [];
-  const reached = await connectHost(given, terminal, {
+  const connection = await connectHost(given, terminal, {
     localMode: "rests",
     report: (bug) => reports.push(bug.message),
   });
-  if (!reached.ok)
+  if (!connection.ok)
     return [
-      errorFinding("Host", reached.failure.message, "Mend what stands above, and look again."),
+      errorFinding("Host", connection.failure.message, "Mend what stands above, and look again."),
     ];
-  const { client, close, config, location: where } = reached.value;
+  const { client, close, config, location } = connection.value;
   try {
     const findings = [
       ...(await checkHost(client, config.home.value)),
-      ...(where === "server" ? await checkServedMcp(client) : await checkConfiguredMcp(config)),
+      ...(location === "server" ? await checkServedMcp(client) : await checkConfiguredMcp(config)),
     ];
-    const told = reports.map((words) => errorFinding("Host", words, "holdfast fsck says more."));
-    return [...findings, ...told];
+    const reportFindings = reports.map((message) =>
+      errorFinding("Host", message, "holdfast fsck says more."),
+    );
+    return [...findings, ...reportFindings];
   } finally {
     await close();
   }

@@ -1,10 +1,10 @@
-/** What a look at one thing came to. */
+/** The result of one check. */
 export interface DoctorFinding {
   readonly what: string;
-  /** `bad`: something does not work, or is not safe. `care`: it works, and should be looked after. */
+  /** `bad`: something does not work or is unsafe. `care`: it works, but needs attention. */
   readonly state: "good" | "care" | "bad";
   readonly words: string;
-  /** What to do, where something is to be done. */
+  /** What to do about it. */
   readonly mend?: string;
 }
 

@@ -9,7 +9,7 @@ import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./f
 
 const minTokenLength = 16;
 
-/** The home, what is secret in it, and whom it is open to. */
+/** Checks the home, its secrets, and who can read them. */
 export function checkHome(config: Config): DoctorFinding[] {
   const home = config.home.value;
   const prepared = prepareHome(home);
@@ -27,14 +27,14 @@ export function checkHome(config: Config): DoctorFinding[] {
   ];
 }
 
-function checkMode(what: string, path: string, refused: number, wanted: string): DoctorFinding {
-  const mode = statSync(path).mode & 0o777;
-  if ((mode & refused) === 0) return okFinding(what, `${path} is yours alone`);
-  const words = `${path} is open to others (${mode.toString(8)})`;
-  return errorFinding(what, words, `chmod ${wanted} ${path}`);
+function checkMode(what: string, path: string, forbiddenBits: number, mode: string): DoctorFinding {
+  const actual = statSync(path).mode & 0o777;
+  if ((actual & forbiddenBits) === 0) return okFinding(what, `${path} is yours alone`);
+  const words = `${path} is open to others (${actual.toString(8)})`;
+  return errorFinding(what, words, `chmod ${mode} ${path}`);
 }
 
-/** A secret may stand in config.json; then config.json is a secret. */
+/** config.json may contain a secret, and then needs the rights of one. */
 function checkConfigFile(home: string): DoctorFinding[] {
   const path = join(home, plainFile);
   if (!existsSync(path)) return [];
@@ -66,7 +66,7 @@ function checkToken({ token, host, home }: Config): DoctorFinding {
   return okFinding("Token", `kept in ${path}`);
 }
 
-/** Output that a host could not store. A running host brings it in; one that was left is named. */
+/** Output that a host could not store. A running host imports it; leftovers are reported. */
 function checkSpills(folder: string): DoctorFinding {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const spills = names.filter((name) => name.endsWith(".spill"));

@@ -13,16 +13,16 @@ import {
 
 const minPostgresVersion = 14;
 const maxClockSkewMs = 5_000;
-const connectMs = 3_000;
+const connectTimeoutMs = 3_000;
 const staleBacklogMs = 3_600_000;
 
-/** The database, asked without opening it as a store. */
+/** Checks the database without opening it as a store. */
 export async function checkPostgres(config: Config): Promise<DoctorFinding[]> {
-  const place = config.store.value;
-  if (place === undefined || !isPostgres(place)) return [];
+  const storeUrl = config.store.value;
+  if (storeUrl === undefined || !isPostgres(storeUrl)) return [];
   try {
     const { readServerFacts } = await import("@holdfast/store/postgres");
-    const { version, encoding, now } = await readServerFacts({ url: place });
+    const { version, encoding, now } = await readServerFacts({ url: storeUrl });
     return [
       Number(version.split(".")[0]) >= minPostgresVersion
         ? okFinding("PostgreSQL", `${version}, reachable`)
@@ -56,7 +56,7 @@ export function clockFinding(aheadMs: number, whose: string): DoctorFinding {
   return warningFinding("Clock", `${whose} is ${words}`, "Keep both by NTP.");
 }
 
-/** What the host itself knows: whether it opens, who answers, and what waits to be remembered. */
+/** Checks what the host itself knows: the store, the model, and the memory backlog. */
 export async function checkHost(client: Client, home: string): Promise<DoctorFinding[]> {
   return [
     ...(await checkClock(client)),
@@ -65,7 +65,7 @@ export async function checkHost(client: Client, home: string): Promise<DoctorFin
   ];
 }
 
-/** A clock that went back would give new messages older times than those that are there. */
+/** A clock that was set back would give new messages older times than existing ones. */
 async function checkClock(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listSessions({ query: { limit: 1 } });
   if (!listed.ok)
@@ -90,7 +90,7 @@ async function checkModels(client: Client, home: string): Promise<DoctorFinding[
     return [errorFinding("Model", describeError(listed.error), "holdfast config shows why.")];
   const { usual, models, providers } = listed.value;
   const model = models.find(({ name }) => name === usual);
-  const provider = providers.find((each) => each.provider === model?.provider);
+  const provider = providers.find((candidate) => candidate.provider === model?.provider);
   if (usual === "rehearsal") {
     const mend =
       "Paste a key on the page, under Settings, Models and keys, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or HOLDFAST_MODEL=ollama/…";
@@ -108,23 +108,23 @@ async function checkModels(client: Client, home: string): Promise<DoctorFinding[
   ];
 }
 
-/** Whether its address can be reached. Nothing is sent: no key, no word. */
+/** Whether its address can be reached. Nothing is sent: no key, no content. */
 async function checkProvider({ title, baseUrl }: ProviderView): Promise<DoctorFinding> {
   const url = URL.parse(baseUrl ?? "");
   if (url === null) return okFinding("Provider", title);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  const why = await tryConnection(url.hostname.replace(/^\[|\]$/g, ""), port);
-  if (why === undefined) return okFinding("Provider", `${title} can be reached at ${url.host}`);
+  const failure = await tryConnection(url.hostname.replace(/^\[|\]$/g, ""), port);
+  if (failure === undefined) return okFinding("Provider", `${title} can be reached at ${url.host}`);
   const mend = "Look at the network, the address, and whether the server runs.";
-  return errorFinding("Provider", `${title} cannot be reached at ${url.host} (${why})`, mend);
+  return errorFinding("Provider", `${title} cannot be reached at ${url.host} (${failure})`, mend);
 }
 
 function tryConnection(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: connectMs });
-    const end = (why: string | undefined): void => {
+    const socket = connect({ host, port, timeout: connectTimeoutMs });
+    const end = (failure: string | undefined): void => {
       socket.destroy();
-      resolve(why);
+      resolve(failure);
     };
     socket.once("connect", () => end(undefined));
     socket.once("timeout", () => end("no answer"));
@@ -133,10 +133,10 @@ function tryConnection(host: string, port: number): Promise<string | undefined> 
 }
 
 async function checkMemory(client: Client): Promise<DoctorFinding> {
-  const read = await client.readMemory();
-  if (!read.ok)
-    return errorFinding("Memory", describeError(read.error), "holdfast fsck checks the store.");
-  const { turns, oldestAt, failing } = read.value.backlog;
+  const result = await client.readMemory();
+  if (!result.ok)
+    return errorFinding("Memory", describeError(result.error), "holdfast fsck checks the store.");
+  const { turns, oldestAt, failing } = result.value.backlog;
   const words = `${turns} ${turns === 1 ? "turn waits" : "turns wait"} to be remembered`;
   if (failing !== null)
     return errorFinding(
@@ -144,8 +144,8 @@ async function checkMemory(client: Client): Promise<DoctorFinding> {
       `${words}; the last try failed: ${failing.message}`,
       "See HOLDFAST_MEMORY.",
     );
-  const isOld = oldestAt !== null && Date.now() - oldestAt > staleBacklogMs;
-  return isOld
+  const isStale = oldestAt !== null && Date.now() - oldestAt > staleBacklogMs;
+  return isStale
     ? warningFinding(
         "Memory",
         `${words}, some for long`,

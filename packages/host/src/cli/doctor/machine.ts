@@ -18,9 +18,9 @@ import {
 } from "./finding.ts";
 
 const minNodeVersion = 24;
-const megabyte = 1024 * 1024;
-const lowSpaceBytes = 1024 * megabyte;
-const criticalSpaceBytes = 100 * megabyte;
+const bytesPerMegabyte = 1024 * 1024;
+const lowSpaceBytes = 1024 * bytesPerMegabyte;
+const criticalSpaceBytes = 100 * bytesPerMegabyte;
 const slowSyncMs = 50;
 const minOpenFiles = 4_096;
 
@@ -32,12 +32,12 @@ export function checkNode(version: string): DoctorFinding {
 
 export async function checkSqlite(version: string | undefined): Promise<DoctorFinding> {
   const { whySqliteVersionRefused } = await import("@holdfast/store/sqlite");
-  const why = whySqliteVersionRefused(version ?? "0");
-  if (why === undefined) return okFinding("SQLite", version ?? "");
-  return errorFinding("SQLite", why, "Install a newer Node: SQLite comes with it.");
+  const reason = whySqliteVersionRefused(version ?? "0");
+  if (reason === undefined) return okFinding("SQLite", version ?? "");
+  return errorFinding("SQLite", reason, "Install a newer Node: SQLite comes with it.");
 }
 
-/** Free room, and whether the disk keeps its word: a sync, and two processes on one database. */
+/** Free space, and whether the file system keeps its promises: syncs, and locks between processes. */
 export async function checkDisk(home: string): Promise<DoctorFinding[]> {
   const findings: DoctorFinding[] = [];
   try {
@@ -57,7 +57,7 @@ export async function checkDisk(home: string): Promise<DoctorFinding[]> {
 }
 
 export function spaceFinding(bytes: number, home: string): DoctorFinding {
-  const words = `${Math.floor(bytes / megabyte)} MB free at ${home}`;
+  const words = `${Math.floor(bytes / bytesPerMegabyte)} MB free at ${home}`;
   if (bytes < criticalSpaceBytes)
     return errorFinding("Free space", words, "Free some, or move the home.");
   return bytes < lowSpaceBytes
@@ -65,17 +65,17 @@ export function spaceFinding(bytes: number, home: string): DoctorFinding {
     : okFinding("Free space", words);
 }
 
-/** Once to warm up, and then the median of five. */
+/** The median of five after one to warm up. */
 function timeSync(home: string): number {
   const file = join(home, `.sync-${process.pid}`);
   const handle = openSync(file, "wx", 0o600);
   try {
     const page = Buffer.alloc(4096, 1);
     const times = Array.from({ length: 6 }, () => {
-      const from = performance.now();
+      const startedAt = performance.now();
       writeSync(handle, page);
       fsyncSync(handle);
-      return performance.now() - from;
+      return performance.now() - startedAt;
     });
     return times.slice(1).toSorted((a, b) => a - b)[2] ?? 0;
   } finally {
@@ -94,7 +94,7 @@ export function syncFinding(ms: number, home: string): DoctorFinding {
   );
 }
 
-/** The soft limit of this process, where the system tells it. */
+/** The soft limit of this process, if the system exposes it. */
 export function readOpenFileLimit(): number | undefined {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");
@@ -115,7 +115,7 @@ export function openFilesFinding(limit: number | undefined): DoctorFinding {
   );
 }
 
-/** Whether the port can be had; `ours` when a host of this home has it. */
+/** Whether the port is free, or used by a host of this home. */
 export async function checkPort(
   host: string,
   port: number,
@@ -126,10 +126,11 @@ export async function checkPort(
   if (port === 0) return okFinding("Port", "any free one");
   const code = await tryPort(host, port);
   if (code === undefined) return okFinding("Port", `${words} is free`);
-  const why = code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${code})`;
+  const problem =
+    code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${code})`;
   return errorFinding(
     "Port",
-    `${words} ${why}`,
+    `${words} ${problem}`,
     "Choose others with HOLDFAST_HOST and HOLDFAST_PORT.",
   );
 }

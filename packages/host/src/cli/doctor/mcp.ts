@@ -6,7 +6,7 @@ import type { McpServerState } from "../../agent/mcp/mcp.ts";
 import { openSecrets } from "../../ops/secrets/secrets.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
-/** Of all servers together: whoever has not answered by then is said to be away. */
+/** For all servers together: one that has not answered by then is reported as away. */
 const timeoutMs = 10_000;
 
 type McpServerStatus = Pick<
@@ -17,7 +17,7 @@ type McpServerStatus = Pick<
   readonly leftOut: readonly string[];
 };
 
-/** How the host that serves sees its servers. */
+/** The servers as the serving host sees them. */
 export async function checkServedMcp(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listMcpServers();
   if (!listed.ok)
@@ -25,7 +25,7 @@ export async function checkServedMcp(client: Client): Promise<DoctorFinding[]> {
   return listed.value.servers.flatMap(mcpFinding);
 }
 
-/** Where nobody serves each is connected once, asked for its tools, and left. */
+/** Without a serving host, connects to each server once, lists its tools, and disconnects. */
 export async function checkConfiguredMcp({ mcp: servers, home }: Config): Promise<DoctorFinding[]> {
   if (Object.keys(servers.value).length === 0) return [];
   const { openMcp } = await import("../../agent/mcp/mcp.ts");
@@ -33,7 +33,7 @@ export async function checkConfiguredMcp({ mcp: servers, home }: Config): Promis
     servers: servers.value,
     environment: process.env,
     secrets: openSecrets(home.value, () => undefined),
-    // No tool is called.
+    // No tool is called, so nothing is stored.
     store: { putBlob: () => Promise.reject(new Error("Nothing is kept while servers are tried.")) },
     log: () => undefined,
     times: { firstMs: timeoutMs },
@@ -56,7 +56,7 @@ function mcpFinding({
   said,
 }: McpServerStatus): DoctorFinding[] {
   const what = `MCP ${name}`;
-  const why = lastError ?? said.at(-1) ?? "it has not answered in time";
+  const reason = lastError ?? said.at(-1) ?? "it has not answered in time";
   switch (state) {
     case "ready": {
       const words = `reachable, ${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;
@@ -76,7 +76,7 @@ function mcpFinding({
       return [
         errorFinding(
           what,
-          `away: ${why}`,
+          `away: ${reason}`,
           "Look at its command or url, its keys, and whether it runs.",
         ),
       ];

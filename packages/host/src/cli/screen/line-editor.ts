@@ -8,7 +8,7 @@ export interface Key {
   readonly sequence?: string | undefined;
 }
 
-/** What a key asks of whoever holds the editor. */
+/** What the editor's owner has to do after a key. */
 export type EditorAction =
   | "changed"
   | "submit"
@@ -21,15 +21,15 @@ export type EditorAction =
 const maxHistory = 500;
 
 /**
- * The text that a person is typing. A paste is text whatever it holds: its line feeds send nothing. The cursor stands
- * between characters as people see them, never inside one.
+ * The text being typed. Pasted text is only text: its line breaks send nothing. The cursor is always between
+ * graphemes.
  */
 export class LineEditor {
   #text = "";
   #cursor = 0;
   #history: string[];
-  /** How far back in the history; 0 is what is being typed. */
-  #back = 0;
+  /** Position in the history; 0 is the line being typed. */
+  #historyPosition = 0;
   #draft = "";
   #pasting = false;
 
@@ -45,7 +45,7 @@ export class LineEditor {
     return this.#cursor;
   }
 
-  /** Whether what comes now was pasted, and so is no key that a person has pressed. */
+  /** Whether the current input is pasted, and thus no key press. */
   get isPasting(): boolean {
     return this.#pasting;
   }
@@ -54,7 +54,7 @@ export class LineEditor {
     return this.#history;
   }
 
-  /** Takes the text out, and keeps it in the history. */
+  /** Returns the text, clears it and adds it to the history. */
   take(): string {
     const text = this.#text;
     if (text.trim() !== "" && this.#history.at(-1) !== text)
@@ -66,7 +66,7 @@ export class LineEditor {
   set(text: string): void {
     this.#text = text;
     this.#cursor = text.length;
-    this.#back = 0;
+    this.#historyPosition = 0;
   }
 
   press(typed: string | undefined, key: Key): EditorAction {
@@ -74,7 +74,7 @@ export class LineEditor {
       this.#pasting = key.name === "paste-start";
       return "nothing";
     }
-    if (this.#pasting) return this.#insert(pasted(typed, key));
+    if (this.#pasting) return this.#insert(pastedText(typed, key));
     if (key.ctrl === true) return this.#control(key.name ?? "");
     if (key.meta === true) return this.#meta(key.name ?? "");
     return this.#plain(typed, key.name ?? "");
@@ -89,13 +89,13 @@ export class LineEditor {
       case "tab":
         return "complete";
       case "backspace":
-        return this.#remove(this.#before(), this.#cursor);
+        return this.#remove(this.#previousGrapheme(), this.#cursor);
       case "delete":
-        return this.#remove(this.#cursor, this.#after());
+        return this.#remove(this.#cursor, this.#nextGrapheme());
       case "left":
-        return this.#moveTo(this.#before());
+        return this.#moveTo(this.#previousGrapheme());
       case "right":
-        return this.#moveTo(this.#after());
+        return this.#moveTo(this.#nextGrapheme());
       case "home":
         return this.#moveTo(this.#lineStart());
       case "end":
@@ -114,7 +114,7 @@ export class LineEditor {
       case "c":
         return "interrupt";
       case "d":
-        return this.#text === "" ? "leave" : this.#remove(this.#cursor, this.#after());
+        return this.#text === "" ? "leave" : this.#remove(this.#cursor, this.#nextGrapheme());
       case "l":
         return "redraw";
       case "a":
@@ -122,11 +122,11 @@ export class LineEditor {
       case "e":
         return this.#moveTo(this.#lineEnd());
       case "b":
-        return this.#moveTo(this.#before());
+        return this.#moveTo(this.#previousGrapheme());
       case "f":
-        return this.#moveTo(this.#after());
+        return this.#moveTo(this.#nextGrapheme());
       case "h":
-        return this.#remove(this.#before(), this.#cursor);
+        return this.#remove(this.#previousGrapheme(), this.#cursor);
       case "j":
         return this.#insert("\n");
       case "k":
@@ -178,8 +178,8 @@ export class LineEditor {
     return this.#moveTo(from);
   }
 
-  #moveTo(place: number): EditorAction {
-    this.#cursor = Math.max(0, Math.min(this.#text.length, place));
+  #moveTo(position: number): EditorAction {
+    this.#cursor = Math.max(0, Math.min(this.#text.length, position));
     return "changed";
   }
 
@@ -196,21 +196,21 @@ export class LineEditor {
   }
 
   #recall(steps: 1 | -1): EditorAction {
-    const back = this.#back + steps;
-    if (back < 0 || back > this.#history.length) return "nothing";
-    if (this.#back === 0) this.#draft = this.#text;
-    const text = back === 0 ? this.#draft : (this.#history.at(-back) ?? "");
+    const position = this.#historyPosition + steps;
+    if (position < 0 || position > this.#history.length) return "nothing";
+    if (this.#historyPosition === 0) this.#draft = this.#text;
+    const text = position === 0 ? this.#draft : (this.#history.at(-position) ?? "");
     this.set(text);
-    this.#back = back;
+    this.#historyPosition = position;
     return "changed";
   }
 
-  #before(): number {
+  #previousGrapheme(): number {
     const last = splitGraphemes(this.#text.slice(0, this.#cursor)).at(-1);
     return this.#cursor - (last?.length ?? 0);
   }
 
-  #after(): number {
+  #nextGrapheme(): number {
     const [first] = splitGraphemes(this.#text.slice(this.#cursor));
     return this.#cursor + (first?.length ?? 0);
   }
@@ -225,8 +225,8 @@ export class LineEditor {
   }
 
   #wordStart(): number {
-    const before = this.#text.slice(0, this.#cursor);
-    const word = before.trimEnd();
+    const text = this.#text.slice(0, this.#cursor);
+    const word = text.trimEnd();
     return word.length - (word.split(/\s/u).at(-1)?.length ?? 0);
   }
 
@@ -236,7 +236,7 @@ export class LineEditor {
   }
 }
 
-function pasted(typed: string | undefined, key: Key): string {
+function pastedText(typed: string | undefined, key: Key): string {
   if (key.name === "return" || key.name === "enter") return "\n";
   if (key.name === "tab") return "\t";
   return isPrintable(typed) ? typed : "";
@@ -248,12 +248,12 @@ function isPrintable(typed: string | undefined): typed is string {
 
 export interface DrawnPrompt {
   readonly rows: readonly string[];
-  /** Where the cursor stands among these rows. */
+  /** The cursor's position among these rows. */
   readonly row: number;
   readonly column: number;
 }
 
-/** What is typed, row by row, with its cursor. Rows are as wide as the window allows, and no wider. */
+/** Renders the input and its cursor as rows that fit the width. */
 export function drawPrompt(
   mark: string,
   { text, cursor }: { readonly text: string; readonly cursor: number },
@@ -264,10 +264,10 @@ export function drawPrompt(
   const rows: string[] = [];
   let row = "";
   let at = 0;
-  let place: { row: number; column: number } | undefined;
-  const notice = (): void => {
-    if (place === undefined && at >= cursor)
-      place = { row: rows.length, column: indent.length + widthOf(row) };
+  let cursorPosition: { row: number; column: number } | undefined;
+  const recordCursor = (): void => {
+    if (cursorPosition === undefined && at >= cursor)
+      cursorPosition = { row: rows.length, column: indent.length + widthOf(row) };
   };
   for (const grapheme of splitGraphemes(text)) {
     const shown = grapheme === "\n" ? "" : cleanLine(grapheme);
@@ -275,18 +275,18 @@ export function drawPrompt(
       rows.push(row);
       row = "";
     }
-    notice();
+    recordCursor();
     at += grapheme.length;
     if (grapheme === "\n") {
       rows.push(row);
       row = "";
     } else row += shown;
   }
-  notice();
+  recordCursor();
   rows.push(row);
-  const lead = (index: number): string => (index === 0 ? mark : indent);
+  const prefix = (index: number): string => (index === 0 ? mark : indent);
   return {
-    rows: rows.map((each, index) => lead(index) + each),
-    ...(place ?? { row: rows.length - 1, column: indent.length + widthOf(row) }),
+    rows: rows.map((line, index) => prefix(index) + line),
+    ...(cursorPosition ?? { row: rows.length - 1, column: indent.length + widthOf(row) }),
   };
 }

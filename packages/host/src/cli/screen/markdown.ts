@@ -2,37 +2,37 @@ import { type Style, plainPaint, type Paint } from "./screen.ts";
 import { type Span, wrapSpans } from "./wrap.ts";
 import { padTo, widthOf, cleanText } from "./text.ts";
 
-/** One alternative for each kind of mark. None can look further than the next mark of its kind: the cost stays linear. */
+/** One alternative for each kind of mark. None looks beyond the next mark of its kind, so the cost stays linear. */
 const inlinePattern =
   /\\([!-/:-@[-`{-~])|(`{1,3})([^`]+)\2(?!`)|\*\*(?=\S)([^*]+)\*\*|__(?=\S)([^_]+)__(?!\w)|\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)|~~([^~]+)~~|(!?)\[([^[\]]*)\]\(([^()\s]*)\)/g;
 
-/** The inline marks of Markdown as styles. What is no mark stays as it was written. */
+/** Inline Markdown as styled spans. Anything that is not markup stays as written. */
 function readInline(line: string, styles: readonly Style[] = []): Span[] {
   const spans: Span[] = [];
-  let from = 0;
+  let position = 0;
   const add = (text: string, ...more: Style[]): void => {
     if (text !== "") spans.push({ text, styles: [...styles, ...more] });
   };
-  const within = (text: string, style: Style): void => {
+  const addStyled = (text: string, style: Style): void => {
     spans.push(...readInline(text, [...styles, style]));
   };
-  for (const found of line.matchAll(inlinePattern)) {
+  for (const match of line.matchAll(inlinePattern)) {
     const [whole, escaped, , code, bold, strong, italic, emphasis, struck, image, label, address] =
-      found;
-    add(line.slice(from, found.index));
-    from = found.index + whole.length;
+      match;
+    add(line.slice(position, match.index));
+    position = match.index + whole.length;
     if (escaped !== undefined) add(escaped);
     else if (code !== undefined) add(code.trim() === "" ? code : code.trim(), "code");
-    else if (bold ?? strong) within(bold ?? strong ?? "", "bold");
-    else if (italic ?? emphasis) within(italic ?? emphasis ?? "", "italic");
-    else if (struck !== undefined) within(struck, "dim");
+    else if (bold ?? strong) addStyled(bold ?? strong ?? "", "bold");
+    else if (italic ?? emphasis) addStyled(italic ?? emphasis ?? "", "italic");
+    else if (struck !== undefined) addStyled(struck, "dim");
     else addLink({ isImage: image === "!", label: label ?? "", address: address ?? "" }, add);
   }
-  add(line.slice(from));
+  add(line.slice(position));
   return spans;
 }
 
-/** The address is always shown: where a link leads is not for its label to say. */
+/** Always shows the address: a label may lie about where a link leads. */
 function addLink(
   { isImage, label, address }: { isImage: boolean; label: string; address: string },
   add: (text: string, ...more: Style[]) => void,
@@ -49,21 +49,23 @@ function isTableRow(line: string): boolean {
 const isRule = (cells: readonly string[]): boolean =>
   cells.every((cell) => /^:?-{1,}:?$/.test(cell.trim()));
 
-/** Columns as wide as they need to be; where the window is too narrow for them, a cell to a row. */
+/** Columns as wide as their content; if the window is too narrow, one cell per row. */
 function drawTable(lines: readonly string[], { width, paint }: RenderStyle): string[] {
   const rows = lines.map(cellsOf);
   const body = rows.filter((cells) => !isRule(cells));
   const columns = Math.max(0, ...body.map((cells) => cells.length));
-  const widths = Array.from({ length: columns }, (_, at) =>
-    Math.max(1, ...body.map((cells) => widthOf(cells[at] ?? ""))),
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(1, ...body.map((cells) => widthOf(cells[column] ?? ""))),
   );
   const hasHead = rows.length > 1 && isRule(rows[1] ?? []);
-  const needed = widths.reduce((sum, each) => sum + each, 0) + (columns - 1) * 3;
+  const needed = widths.reduce((sum, columnWidth) => sum + columnWidth, 0) + (columns - 1) * 3;
   if (needed > width) return stackedRows(body, hasHead ? 1 : 0, width);
   return body.flatMap((cells, index) => {
-    const row = widths.map((each, at) => padTo(cells[at] ?? "", each)).join(" │ ");
+    const row = widths
+      .map((columnWidth, column) => padTo(cells[column] ?? "", columnWidth))
+      .join(" │ ");
     if (index > 0 || !hasHead) return [row.trimEnd()];
-    const rule = widths.map((each) => "─".repeat(each)).join("─┼─");
+    const rule = widths.map((columnWidth) => "─".repeat(columnWidth)).join("─┼─");
     return [paint("bold", row.trimEnd()), paint("dim", rule)];
   });
 }
@@ -71,8 +73,8 @@ function drawTable(lines: readonly string[], { width, paint }: RenderStyle): str
 function stackedRows(body: readonly (readonly string[])[], heads: number, width: number): string[] {
   const head = heads === 1 ? (body[0] ?? []) : [];
   return body.slice(heads).flatMap((cells) => [
-    ...cells.flatMap((cell, at) => {
-      const name = head[at] ?? "";
+    ...cells.flatMap((cell, column) => {
+      const name = head[column] ?? "";
       const text = name === "" ? cell : `${name}: ${cell}`;
       return wrapSpans([{ text, styles: [] }], plainPaint, { width, first: "", rest: "  " });
     }),
@@ -82,7 +84,7 @@ function stackedRows(body: readonly (readonly string[])[], heads: number, width:
 
 function cellsOf(line: string): string[] {
   const inner = line.trim().slice(1, -1);
-  // A bar that is escaped is part of its cell.
+  // An escaped bar belongs to its cell.
   return inner.split(/(?<!\\)\|/).map((cell) =>
     readInline(cell.trim())
       .map(({ text }) => text)
@@ -95,14 +97,14 @@ export interface RenderStyle {
   readonly paint: Paint;
 }
 
-/** Markdown that grows, as rows for a terminal. Rows that were given stay as they are. */
+/** Renders growing Markdown as terminal rows. Rows already returned never change. */
 export interface MarkdownRows {
-  /** Takes more of the text and gives the rows that are finished. */
-  push(text: string, look: RenderStyle): string[];
-  /** What is not finished yet, as it looks now. */
-  open(look: RenderStyle): string[];
-  /** The text is at its end. */
-  end(look: RenderStyle): string[];
+  /** Adds text and returns the rows that are finished. */
+  push(text: string, style: RenderStyle): string[];
+  /** The unfinished rest, as it looks now. */
+  open(style: RenderStyle): string[];
+  /** Ends the text and returns its last rows. */
+  end(style: RenderStyle): string[];
 }
 
 export function createMarkdown(): MarkdownRows {
@@ -110,61 +112,61 @@ export function createMarkdown(): MarkdownRows {
   let fence: string | null = null;
   let table: string[] = [];
 
-  function flushTable(look: RenderStyle): string[] {
+  function flushTable(style: RenderStyle): string[] {
     const rows = table;
     table = [];
-    return rows.length === 0 ? [] : drawTable(rows, look);
+    return rows.length === 0 ? [] : drawTable(rows, style);
   }
 
-  function takeLine(line: string, look: RenderStyle): string[] {
-    const opened = /^\s{0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
+  function renderLine(line: string, style: RenderStyle): string[] {
+    const fenceMatch = /^\s{0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
     if (fence !== null) {
-      const closes = opened?.[2]?.trim() === "" && opened[1]?.startsWith(fence);
-      if (!closes) return [look.paint("code", expandTabs(line))];
+      const closes = fenceMatch?.[2]?.trim() === "" && fenceMatch[1]?.startsWith(fence);
+      if (!closes) return [style.paint("code", expandTabs(line))];
       fence = null;
-      return [look.paint("dim", "─".repeat(Math.min(3, look.width)))];
+      return [style.paint("dim", "─".repeat(Math.min(3, style.width)))];
     }
-    if (opened !== null) {
-      fence = opened[1] ?? "```";
-      const rule = `─── ${opened[2]?.trim() ?? ""}`.trimEnd();
-      return [...flushTable(look), look.paint("dim", rule)];
+    if (fenceMatch !== null) {
+      fence = fenceMatch[1] ?? "```";
+      const rule = `─── ${fenceMatch[2]?.trim() ?? ""}`.trimEnd();
+      return [...flushTable(style), style.paint("dim", rule)];
     }
     if (isTableRow(line)) {
       table.push(line);
       return [];
     }
-    return [...flushTable(look), ...drawLine(line, look)];
+    return [...flushTable(style), ...drawLine(line, style)];
   }
 
   return {
-    push(text, look) {
-      // A return at the end may be the first half of a line's end.
+    push(text, style) {
+      // A carriage return at the end may be half of a line break.
       const lines = (partial + text).replaceAll(/\r\n|\r(?=[^\n])/g, "\n").split("\n");
       partial = lines.pop() ?? "";
-      return lines.flatMap((line) => takeLine(cleanText(line), look));
+      return lines.flatMap((line) => renderLine(cleanText(line), style));
     },
-    open(look) {
+    open(style) {
       const line = cleanText(partial.replace(/\r$/, ""));
       if (line === "" && table.length === 0) return [];
-      if (fence !== null) return [look.paint("code", expandTabs(line))];
+      if (fence !== null) return [style.paint("code", expandTabs(line))];
       const rows = isTableRow(line) ? [...table, line] : table;
-      const drawn = rows.length === 0 ? [] : drawTable(rows, look);
-      return isTableRow(line) || line === "" ? drawn : [...drawn, ...drawLine(line, look)];
+      const drawn = rows.length === 0 ? [] : drawTable(rows, style);
+      return isTableRow(line) || line === "" ? drawn : [...drawn, ...drawLine(line, style)];
     },
-    end(look) {
+    end(style) {
       const line = cleanText(partial.replace(/\r$/, ""));
       partial = "";
-      const last = line === "" ? [] : takeLine(line, look);
-      return [...last, ...flushTable(look)];
+      const last = line === "" ? [] : renderLine(line, style);
+      return [...last, ...flushTable(style)];
     },
   };
 }
 
-function drawLine(line: string, look: RenderStyle): string[] {
-  const { width, paint } = look;
+function drawLine(line: string, style: RenderStyle): string[] {
+  const { width, paint } = style;
   const text = expandTabs(line);
-  const draw = (words: string, first = "", rest = first, styles: Style[] = []): string[] =>
-    wrapSpans(readInline(words, styles), paint, { width, first, rest });
+  const draw = (content: string, first = "", rest = first, styles: Style[] = []): string[] =>
+    wrapSpans(readInline(content, styles), paint, { width, first, rest });
 
   const heading = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(text);
   if (heading !== null) {
@@ -180,10 +182,10 @@ function drawLine(line: string, look: RenderStyle): string[] {
   }
   const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(text);
   if (item !== null) {
-    const [, indent = "", mark = "", box, words = ""] = item;
-    const ticked = box === undefined ? "" : box === " " ? "☐ " : "☑ ";
-    const lead = `${indent.slice(0, 12)}${/\d/.test(mark) ? mark : "•"} ${ticked}`;
-    return draw(words, lead, " ".repeat(lead.length));
+    const [, indent = "", mark = "", box, content = ""] = item;
+    const checkbox = box === undefined ? "" : box === " " ? "☐ " : "☑ ";
+    const prefix = `${indent.slice(0, 12)}${/\d/.test(mark) ? mark : "•"} ${checkbox}`;
+    return draw(content, prefix, " ".repeat(prefix.length));
   }
   return draw(text);
 }

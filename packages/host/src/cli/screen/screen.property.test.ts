@@ -16,7 +16,7 @@ import { createMarkdown } from "./markdown.ts";
 import { createPaint, plainPaint } from "./screen.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
-const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
+const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
 
 const hostilePiece = fc.constantFrom(
   "\u001b[2J",
@@ -30,7 +30,7 @@ const hostilePiece = fc.constantFrom(
   "\u001b",
   "[?1049h",
 );
-const said = fc
+const modelOutput = fc
   .array(
     fc.oneof(
       fc.string({ unit: "binary", maxLength: 20 }),
@@ -55,50 +55,50 @@ const said = fc
   )
   .map((pieces) => pieces.join(""));
 
-test("nothing that a model says is obeyed by a terminal, however it is cut into pieces", () => {
+test("no model output is obeyed by a terminal, however it is split", () => {
   fc.assert(
     fc.property(
-      said,
+      modelOutput,
       fc.nat({ max: 200 }),
       fc.integer({ min: 10, max: 120 }),
       (text, cut, width) => {
-        const look = { width, paint: plainPaint };
+        const style = { width, paint: plainPaint };
         const rows = createMarkdown();
         const shown = [
-          ...rows.push(text.slice(0, cut), look),
-          ...rows.open(look),
-          ...rows.push(text.slice(cut), look),
-          ...rows.end(look),
+          ...rows.push(text.slice(0, cut), style),
+          ...rows.open(style),
+          ...rows.push(text.slice(cut), style),
+          ...rows.end(style),
         ];
         for (const row of [...shown, cleanLine(text)])
-          expect([obeyed.test(row), row.includes("\n")]).toEqual([false, false]);
-        expect(obeyed.test(cleanText(text).replaceAll(/[\n\t]/g, ""))).toBe(false);
-        expect(obeyed.test(cleanJson({ text }))).toBe(false);
+          expect([unsafe.test(row), row.includes("\n")]).toEqual([false, false]);
+        expect(unsafe.test(cleanText(text).replaceAll(/[\n\t]/g, ""))).toBe(false);
+        expect(unsafe.test(cleanJson({ text }))).toBe(false);
         expect(JSON.parse(cleanJson({ text }))).toEqual({ text });
       },
     ),
   );
 });
 
-test("rows are the same however the text came, and keep its words", () => {
+test("rows don't depend on how the text was split, and keep all words", () => {
   const words = fc.array(fc.constantFrom("one", "two", "**three**", "日本語", "x".repeat(30)), {
     maxLength: 40,
   });
   fc.assert(
     fc.property(words, fc.array(fc.nat({ max: 300 })), (list, cuts) => {
       const text = `${list.join(" ")}\n\nend`;
-      const look = { width: 24, paint: plainPaint };
+      const style = { width: 24, paint: plainPaint };
       const whole = createMarkdown();
-      const expected = [...whole.push(text, look), ...whole.end(look)];
+      const expected = [...whole.push(text, style), ...whole.end(style)];
       const pieces = createMarkdown();
-      const places = [0, ...cuts.map((cut) => cut % text.length).toSorted((a, b) => a - b)];
-      const rows = places.flatMap((from, at) =>
-        pieces.push(text.slice(from, places[at + 1]), look),
+      const offsets = [0, ...cuts.map((cut) => cut % text.length).toSorted((a, b) => a - b)];
+      const rows = offsets.flatMap((from, index) =>
+        pieces.push(text.slice(from, offsets[index + 1]), style),
       );
-      expect([...rows, ...pieces.end(look)]).toEqual(expected);
+      expect([...rows, ...pieces.end(style)]).toEqual(expected);
       for (const row of expected) expect(widthOf(row)).toBeLessThanOrEqual(24);
-      const bare = (from: string) => from.replaceAll(/[\s*]/g, "");
-      expect(bare(expected.join(""))).toBe(bare(text));
+      const lettersOf = (from: string) => from.replaceAll(/[\s*]/g, "");
+      expect(lettersOf(expected.join(""))).toBe(lettersOf(text));
     }),
   );
 });
@@ -116,7 +116,7 @@ test.each([
   expect(widthOf(text)).toBe(columns);
 });
 
-test("a text that is cut to fit never overflows and never begins or ends in half a character", () => {
+test("truncated text never overflows and never splits a character", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "grapheme" }),
@@ -131,13 +131,14 @@ test("a text that is cut to fit never overflows and never begins or ends in half
   );
 });
 
-test("a prompt shows every character that was typed, on rows that fit, with the cursor on its place", () => {
+test("a prompt shows every typed character on rows that fit, with the cursor in place", () => {
   const typed = fc.string({ unit: "grapheme", maxLength: 60 });
   fc.assert(
     fc.property(typed, fc.integer({ min: 6, max: 40 }), fc.nat(), (text, width, seed) => {
-      const places = [0];
-      for (const each of splitGraphemes(text)) places.push((places.at(-1) ?? 0) + each.length);
-      const cursor = places[seed % places.length] ?? 0;
+      const positions = [0];
+      for (const grapheme of splitGraphemes(text))
+        positions.push((positions.at(-1) ?? 0) + grapheme.length);
+      const cursor = positions[seed % positions.length] ?? 0;
       const drawn = drawPrompt("› ", { text, cursor }, width);
       const shown = drawn.rows.map((row) => row.slice(2)).join("");
       expect(shown).toBe(cleanText(text).replaceAll("\n", "").replaceAll("\t", " "));
@@ -148,7 +149,7 @@ test("a prompt shows every character that was typed, on rows that fit, with the 
   );
 });
 
-test("an editor never loses what was typed, and its cursor never stands inside a character", () => {
+test("an editor's cursor never stands inside a character, and its text is never lost", () => {
   const press = fc.oneof(
     fc
       .string({ unit: "grapheme", minLength: 1, maxLength: 1 })
@@ -175,7 +176,7 @@ test("an editor never loses what was typed, and its cursor never stands inside a
   );
 });
 
-test("colour is for terminals, and not for those who have said no", () => {
+test("colours are used only for terminals, and not if declined", () => {
   const terminal = { isTTY: true };
   expect(createPaint(terminal, {})("bold", "x")).toBe("\u001b[1mx\u001b[22m");
   expect(stripVTControlCharacters(createPaint(terminal, {})("bad", "x"))).toBe("x");

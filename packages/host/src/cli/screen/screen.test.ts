@@ -5,12 +5,12 @@ import { createMarkdown } from "./markdown.ts";
 import { plainPaint, createScreen } from "./screen.ts";
 
 function draw(text: string, width = 40): string[] {
-  const look = { width, paint: plainPaint };
+  const style = { width, paint: plainPaint };
   const rows = createMarkdown();
-  return [...rows.push(text, look), ...rows.end(look)];
+  return [...rows.push(text, style), ...rows.end(style)];
 }
 
-test("Markdown becomes what a terminal can show", () => {
+test("Markdown is rendered as terminal rows", () => {
   expect(
     draw(
       "# Title\n\n- one **two**\n  1. three\n- [x] done\n> said\n\n[a](https://b.c) and `d`\n***\n",
@@ -28,7 +28,7 @@ test("Markdown becomes what a terminal can show", () => {
   ]);
 });
 
-test("code is shown as it is, and its fence ends where it says", () => {
+test("code is shown as it is, until its own fence ends it", () => {
   expect(draw("~~~~ts\nif (a) {\n\t**b**\n```\n~~~~\nafter")).toEqual([
     "─── ts",
     "if (a) {",
@@ -39,7 +39,7 @@ test("code is shown as it is, and its fence ends where it says", () => {
   ]);
 });
 
-test("a table has columns where there is room, and a cell to a row where there is none", () => {
+test("a table has columns if there is room, and otherwise one cell per row", () => {
   const table = "| name | value |\n|---|---|\n| 日本 | 1 |\n| b | two |\n";
   expect(draw(table)).toEqual(["name │ value", "─────┼──────", "日本 │ 1", "b    │ two"]);
   expect(draw(table, 9)).toEqual([
@@ -55,11 +55,11 @@ test("a table has columns where there is room, and a cell to a row where there i
   ]);
 });
 
-test("what hangs over is wrapped under its own words", () => {
+test("a wrapped list item is indented under its text", () => {
   expect(draw("- one two three four", 12)).toEqual(["• one two", "  three four"]);
 });
 
-test("a pasted text of several lines is one text, and is sent by the key that sends", () => {
+test("a paste of several lines is one text, and is sent only by Enter", () => {
   const editor = new LineEditor();
   editor.press(undefined, { name: "paste-start" });
   for (const typed of ["a", "\r", "b", "\t", "c"])
@@ -69,7 +69,7 @@ test("a pasted text of several lines is one text, and is sent by the key that se
   expect(editor.press("\r", { name: "return" })).toBe("submit");
 });
 
-test("the history goes back and comes forward to what was being typed", () => {
+test("the history goes back and returns to the line being typed", () => {
   const editor = new LineEditor(["first", "second"]);
   editor.set("draft");
   const up = () => editor.press(undefined, { name: "up" });
@@ -84,7 +84,7 @@ test("the history goes back and comes forward to what was being typed", () => {
   expect(editor.text).toBe("draft");
 });
 
-test("the region is erased from where it began, also after the window was made narrower", () => {
+test("the region is erased completely, even after the window became narrower", () => {
   const written: string[] = [];
   const output = { write: (text: string) => written.push(text), columns: 80, rows: 24 };
   const screen = createScreen(output);
@@ -97,7 +97,7 @@ test("the region is erased from where it began, also after the window was made n
   expect(written.at(-1)).toBe("\u001b[3A\r\u001b[J› ");
 });
 
-test("a terminal that says it has no columns is drawn like one that does not say", () => {
+test("zero columns are treated like an unknown width", () => {
   const written: string[] = [];
   const screen = createScreen({ write: (text) => written.push(text), columns: 0 });
   expect(screen.width).toBe(79);

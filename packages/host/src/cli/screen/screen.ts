@@ -3,7 +3,7 @@ import { widthOf } from "./text.ts";
 
 export type Style = "bold" | "dim" | "italic" | "underline" | "code" | "good" | "bad" | "accent";
 
-/** Puts a style around text. Without colour it gives the text back. */
+/** Wraps text in a style. Without colour, it returns the text unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 const styleCodes: Record<Style, readonly [number, number]> = {
@@ -24,18 +24,18 @@ const colours: Paint = (style, text) => {
   return text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;
 };
 
-/** Colour on a terminal only, and not where a person has said no to it (https://no-color.org). */
+/** Colours only for terminals, and not if a person declined them (https://no-color.org). */
 export function createPaint(
   output: { readonly isTTY?: boolean | undefined },
   environment: Readonly<Record<string, string | undefined>>,
 ): Paint {
-  const wished = environment["FORCE_COLOR"];
-  const refused = (environment["NO_COLOR"] ?? "") !== "" || environment["TERM"] === "dumb";
-  if (refused || wished === "0") return plainPaint;
-  return output.isTTY === true || (wished ?? "") !== "" ? colours : plainPaint;
+  const forced = environment["FORCE_COLOR"];
+  const isDeclined = (environment["NO_COLOR"] ?? "") !== "" || environment["TERM"] === "dumb";
+  if (isDeclined || forced === "0") return plainPaint;
+  return output.isTTY === true || (forced ?? "") !== "" ? colours : plainPaint;
 }
 
-/** The part of a terminal that is written to. */
+/** The writable part of a terminal. */
 export interface TerminalOutput {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -45,34 +45,34 @@ export interface TerminalOutput {
   off?(event: "resize", listener: () => void): unknown;
 }
 
-/** The rows at the bottom that change: what is being written, and what is being typed. */
+/** The changing rows at the bottom: what is being written, and what is being typed. */
 export interface LiveRegion {
   readonly rows: readonly string[];
-  /** Where the cursor stands; at the end when absent. */
+  /** The cursor's position; at the end if absent. */
   readonly cursor?: { readonly row: number; readonly column: number };
 }
 
 export interface Screen {
   readonly width: number;
   readonly height: number;
-  /** Puts finished rows above the region, for good, and draws the region anew. */
+  /** Writes permanent rows above the region and redraws the region. */
   show(finished: readonly string[], region: LiveRegion): void;
-  /** Leaves the region where it is and goes below it. */
+  /** Leaves the region as it is and moves below it. */
   close(): void;
 }
 
 const csi = "\u001b[";
-/** Between these a terminal marks what is pasted, so that it is not taken for what is typed. */
+/** A terminal marks pasted text with these, so that it is not taken for typing. */
 export const bracketedPaste = { on: `${csi}?2004h`, off: `${csi}?2004l` } as const;
 
-/** A terminal that does not know its width says nothing, or that it has no columns at all. */
-export function columnsOf(output: TerminalOutput, otherwise: number): number {
-  return output.columns === undefined || output.columns === 0 ? otherwise : output.columns;
+/** A terminal of unknown width reports nothing, or zero columns. */
+export function columnsOf(output: TerminalOutput, fallback: number): number {
+  return output.columns === undefined || output.columns === 0 ? fallback : output.columns;
 }
 
 /**
- * A terminal whose scrollback is only ever added to. The region is erased and drawn again in one write, so nothing
- * flickers; how high it stands is counted by the window as it is now, which may have been made narrower.
+ * A terminal whose scrollback only grows. The region is erased and redrawn in one write, so that nothing flickers.
+ * Its height is computed for the window's current width, which may have shrunk.
  */
 export function createScreen(output: TerminalOutput): Screen {
   let drawn: LiveRegion = { rows: [] };
@@ -86,21 +86,21 @@ export function createScreen(output: TerminalOutput): Screen {
   function erase(): string {
     if (drawn.rows.length === 0) return "";
     const cursorRow = drawn.cursor?.row ?? drawn.rows.length - 1;
-    let up = 0;
-    for (const row of drawn.rows.slice(0, cursorRow)) up += heightOf(row);
-    return `${up > 0 ? `${csi}${up}A` : ""}\r${csi}J`;
+    let rowsUp = 0;
+    for (const row of drawn.rows.slice(0, cursorRow)) rowsUp += heightOf(row);
+    return `${rowsUp > 0 ? `${csi}${rowsUp}A` : ""}\r${csi}J`;
   }
 
-  function place({ rows, cursor }: LiveRegion): string {
+  function moveCursor({ rows, cursor }: LiveRegion): string {
     if (cursor === undefined) return "";
-    const up = rows.length - 1 - cursor.row;
-    const right = cursor.column > 0 ? `${csi}${cursor.column}C` : "";
-    return `${up > 0 ? `${csi}${up}A` : ""}\r${right}`;
+    const rowsUp = rows.length - 1 - cursor.row;
+    const moveRight = cursor.column > 0 ? `${csi}${cursor.column}C` : "";
+    return `${rowsUp > 0 ? `${csi}${rowsUp}A` : ""}\r${moveRight}`;
   }
 
   return {
     get width() {
-      // The last column is left free: a terminal that has written it stands on neither row.
+      // The last column stays free: after writing it, a terminal's cursor is on neither row.
       return Math.max(10, columnsOf(output, 80) - 1);
     },
     get height() {
@@ -108,7 +108,7 @@ export function createScreen(output: TerminalOutput): Screen {
     },
     show(finished, region) {
       const above = finished.map((row) => `${row}\n`).join("");
-      output.write(erase() + above + region.rows.join("\n") + place(region));
+      output.write(erase() + above + region.rows.join("\n") + moveCursor(region));
       drawn = region;
     },
     close() {

@@ -9,7 +9,7 @@ export interface Span {
 
 export interface WrapOptions {
   readonly width: number;
-  /** In front of the first row, and of all others. */
+  /** Prefix of the first row, and of all others. */
   readonly first?: string;
   readonly rest?: string;
 }
@@ -19,7 +19,7 @@ interface WrapWord {
   readonly width: number;
 }
 
-/** Rows of at most `width` columns, broken between words; a word that is longer than a row is broken within. */
+/** Rows of at most `width` columns, broken between words; a word longer than a row is broken within. */
 export function wrapSpans(spans: readonly Span[], paint: Paint, options: WrapOptions): string[] {
   const { first = "", rest = first } = options;
   const room = Math.max(4, options.width - Math.max(widthOf(first), widthOf(rest)));
@@ -31,20 +31,20 @@ export function wrapSpans(spans: readonly Span[], paint: Paint, options: WrapOpt
       rows.push(row);
       row = { spans: [], width: 0 };
     }
-    // What would begin a row with the gap between two words is left out, save where the text itself begins so.
+    // Skip the gap between words at the start of a row, unless the text itself starts with it.
     if (isBlank && row.width === 0 && rows.length > 0) continue;
     row = { spans: [...row.spans, ...word.spans], width: row.width + word.width };
   }
   rows.push(row);
-  return rows.map(({ spans: within }, index) => {
-    const painted = within.map(({ text, styles }) =>
+  return rows.map(({ spans: rowSpans }, index) => {
+    const painted = rowSpans.map(({ text, styles }) =>
       styles.reduce((inner, style) => paint(style, inner), text),
     );
     return ((index === 0 ? first : rest) + painted.join("")).trimEnd();
   });
 }
 
-/** Words and the gaps between them. Spans that touch without a gap are one word. */
+/** Words and the gaps between them. Adjacent spans without a gap form one word. */
 function* splitWords(spans: readonly Span[], room: number): Generator<WrapWord> {
   let word: Span[] = [];
   let width = 0;
@@ -54,12 +54,12 @@ function* splitWords(spans: readonly Span[], room: number): Generator<WrapWord> 
     width = 0;
   }
   for (const { text, styles } of spans) {
-    for (const piece of text.split(/( +)/)) {
-      if (piece === "") continue;
-      const isGap = piece.startsWith(" ");
+    for (const token of text.split(/( +)/)) {
+      if (token === "") continue;
+      const isGap = token.startsWith(" ");
       if (isGap) yield* flush();
-      const span = { text: piece, styles };
-      const columns = widthOf(piece);
+      const span = { text: token, styles };
+      const columns = widthOf(token);
       if (isGap) yield { spans: [span], width: columns };
       else {
         word.push(span);

@@ -4,7 +4,10 @@ import { exit } from "../command.ts";
 import { shortId } from "@holdfast/client";
 import { type Paint } from "../screen/screen.ts";
 
-/** What exactly would run, as a person can check it: each argument apart, nothing left out, nothing interpreted. */
+/**
+ * What exactly would run, in a form that a person can check: every argument separate, nothing left out or
+ * interpreted.
+ */
 export function describeCall(name: string, input: Json): string {
   if (input === null) return name;
   if (typeof input !== "object" || Array.isArray(input)) return `${name} ${JSON.stringify(input)}`;
@@ -12,32 +15,32 @@ export function describeCall(name: string, input: Json): string {
   const others = Object.entries(rest).map(([key, value]) => `${key}: ${formatArgument(value)}`);
   if (typeof command === "string")
     return [`${name} (by a shell): ${command}`, ...others].join("\n");
-  if (Array.isArray(command) && command.every((each) => typeof each === "string"))
+  if (Array.isArray(command) && command.every((argument) => typeof argument === "string"))
     return [`${name}: ${command.map(shellQuote).join(" ")}`, ...others].join("\n");
-  const all = Object.entries(input).map(([key, value]) => `${key}: ${formatArgument(value)}`);
-  if (all.length === 0) return name;
-  return all.length === 1 ? `${name} ${all[0]}` : [name, ...all].join("\n");
+  const fields = Object.entries(input).map(([key, value]) => `${key}: ${formatArgument(value)}`);
+  if (fields.length === 0) return name;
+  return fields.length === 1 ? `${name} ${fields[0]}` : [name, ...fields].join("\n");
 }
 
 function formatArgument(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** As a shell would have to be given it, so that blanks and quotes cannot hide where an argument ends. */
+/** Quoted as for a shell, so that blanks and quotes cannot hide where an argument ends. */
 function shellQuote(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument;
   return `'${argument.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** How `holdfast run` ends, by how its run did. Scripts rely on these numbers: one may be added, none changed. */
+/** Exit codes of `holdfast run`. Scripts rely on them: some may be added, none changed. */
 export const runExitCodes = {
   ...exit,
   cancelled: 3,
   interrupted: 4,
   limit: 5,
-  /** It waits for a person's word. */
+  /** It waits for an approval. */
   waiting: 6,
-  /** No host could be reached in time. The message stands where it was accepted. */
+  /** No host could be reached in time. A message that was accepted stays accepted. */
   unreachable: 7,
 } as const;
 
@@ -86,7 +89,7 @@ export function describeRunEnd({
   return cause === null ? sentence : `${sentence} (${cleanLine(cause)})`;
 }
 
-/** A tool that a person did not allow was not cut off: it was denied. */
+/** A tool that a person refused was denied, not interrupted. */
 export function describeOutcome({
   outcome,
   refusal,
@@ -98,12 +101,12 @@ export function describeOutcome({
   return refusal === "expired" ? "not answered in time" : outcome;
 }
 
-/** What stands in a list for a session that has no title. */
+/** A session's title, or a substitute if it has none. */
 export function sessionTitle({ title, preview }: SessionView): string {
   return cleanLine(title ?? preview).trim() || "(nothing said yet)";
 }
 
-/** One row of a list: what it is called by, when it was last used, whether it works or asks, and its title. */
+/** A row of a session list: short id, last use, message count, state, and title. */
 export function sessionRow(
   session: SessionView,
   { width, paint, mark = " " }: { width: number; paint: Paint; mark?: string },
@@ -116,8 +119,8 @@ export function sessionRow(
 }
 
 export function formatTime(at: number): string {
-  const when = new Date(at);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const day = `${when.getFullYear()}-${two(when.getMonth() + 1)}-${two(when.getDate())}`;
-  return `${day} ${two(when.getHours())}:${two(when.getMinutes())}`;
+  const date = new Date(at);
+  const twoDigits = (value: number): string => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
+  return `${day} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }

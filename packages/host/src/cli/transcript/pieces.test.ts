@@ -5,20 +5,20 @@ import { createPipeWriter, createTranscriptWriter } from "./writer.ts";
 import { createScreen, plainPaint } from "../screen/screen.ts";
 import { type TranscriptPiece, ReplayMerger } from "./pieces.ts";
 
-function listen() {
-  const heard = { said: "" };
-  const output = { write: (text: string) => void (heard.said += text) };
-  const voice = createPipeWriter({ output, printError: () => undefined } as unknown as Terminal);
-  const rejoiner = new ReplayMerger();
-  const show = (pieces: readonly TranscriptPiece[]): void => voice.show(rejoiner.merge(pieces));
-  return { heard, show, close: () => voice.close() };
+function openWriter() {
+  const written = { text: "" };
+  const output = { write: (text: string) => void (written.text += text) };
+  const writer = createPipeWriter({ output, printError: () => undefined } as unknown as Terminal);
+  const merger = new ReplayMerger();
+  const show = (pieces: readonly TranscriptPiece[]): void => writer.show(merger.merge(pieces));
+  return { written, show, close: () => writer.close() };
 }
 
-/** Words as they come from a run that was broken off so often. */
-function answersOf(tries: readonly string[]): TranscriptPiece[] {
-  return tries.flatMap((text, index): TranscriptPiece[] => {
+/** The pieces of a run whose answer was attempted this often. */
+function answersOf(attempts: readonly string[]): TranscriptPiece[] {
+  return attempts.flatMap((text, index): TranscriptPiece[] => {
     const half = Math.ceil(text.length / 2);
-    const isLast = index === tries.length - 1;
+    const isLast = index === attempts.length - 1;
     return [
       { kind: "words", text: text.slice(0, half), isNew: true },
       { kind: "words", text: text.slice(half), isNew: false },
@@ -34,33 +34,33 @@ test.each([
   [["one two", "one two"], "one two\n"],
   [["one two", "another"], "one two\nanother\n"],
   [["one two", "one"], "one two\none\n"],
-])("%j is written as %j", (tries, written) => {
-  const { heard, show, close } = listen();
-  show(answersOf(tries));
+])("%j is written as %j", (attempts, expected) => {
+  const { written, show, close } = openWriter();
+  show(answersOf(attempts));
   close();
-  expect(heard.said).toBe(written);
+  expect(written.text).toBe(expected);
 });
 
-test("whatever was broken off before, the answer stands whole at the end, and nothing that was written is taken back", () => {
+test("after any interruptions the answer is complete at the end, and nothing written is taken back", () => {
   const text = fc.string({ minLength: 1, unit: fc.constantFrom("a", "b", " ") });
   fc.assert(
-    fc.property(fc.array(text, { maxLength: 3 }), text, (tries, last) => {
-      const { heard, show, close } = listen();
-      let before = "";
-      for (const piece of answersOf([...tries, last])) {
+    fc.property(fc.array(text, { maxLength: 3 }), text, (attempts, last) => {
+      const { written, show, close } = openWriter();
+      let previous = "";
+      for (const piece of answersOf([...attempts, last])) {
         show([piece]);
-        expect(heard.said.startsWith(before)).toBe(true);
-        before = heard.said;
+        expect(written.text.startsWith(previous)).toBe(true);
+        previous = written.text;
       }
       close();
-      expect(`\n${heard.said}`.includes(`\n${last}\n`)).toBe(true);
+      expect(`\n${written.text}`.includes(`\n${last}\n`)).toBe(true);
     }),
     { numRuns: 200 },
   );
 });
 
-test("the answer to something else is never taken for the same answer again", () => {
-  const { heard, show, close } = listen();
+test("the answer to another message is never merged with an interrupted one", () => {
+  const { written, show, close } = openWriter();
   show([
     ...answersOf(["one", "one two"]).slice(0, 3),
     { kind: "runEnded", state: "cancelled", cause: null },
@@ -68,10 +68,10 @@ test("the answer to something else is never taken for the same answer again", ()
     ...answersOf(["one two"]),
   ]);
   close();
-  expect(heard.said).toBe("one\none two\n");
+  expect(written.text).toBe("one\none two\n");
 });
 
-/** What a terminal shows in the end: rows that stand, and below them what may still change. */
+/** The permanent rows that a terminal shows in the end. */
 function onScreen(pieces: readonly TranscriptPiece[]): string[] {
   const rows: string[] = [];
   const output = { write: () => undefined, columns: 40, rows: 24, isTTY: true };
@@ -83,17 +83,18 @@ function onScreen(pieces: readonly TranscriptPiece[]): string[] {
     show: (finished: readonly string[]) => void rows.push(...finished),
   };
   const terminal = { output } as unknown as Terminal;
-  const voice = createTranscriptWriter({ terminal, paint: plainPaint, screen });
-  voice.show(new ReplayMerger().merge(pieces));
+  const writer = createTranscriptWriter({ terminal, paint: plainPaint, screen });
+  writer.show(new ReplayMerger().merge(pieces));
   return rows;
 }
 
 const notice: TranscriptPiece = { kind: "notice", text: "The host stopped." };
 
-test("on a terminal an answer that is given again after a crash goes on where it was broken off", () => {
-  const [began, half, cut, ...again] = answersOf(["one\ntwo thr", "one\ntwo three\nfour"]);
-  if (began === undefined || half === undefined || cut === undefined) throw new Error("no answer");
-  expect(onScreen([began, half, cut, notice, ...again])).toEqual([
+test("on a terminal, an answer repeated after a crash continues where it was interrupted", () => {
+  const [start, half, interruption, ...retry] = answersOf(["one\ntwo thr", "one\ntwo three\nfour"]);
+  if (start === undefined || half === undefined || interruption === undefined)
+    throw new Error("no answer");
+  expect(onScreen([start, half, interruption, notice, ...retry])).toEqual([
     "one",
     "— The host stopped.",
     "two three",
@@ -101,10 +102,11 @@ test("on a terminal an answer that is given again after a crash goes on where it
   ]);
 });
 
-test("on a terminal another answer than the one that was broken off is begun anew, below a word of it", () => {
-  const [began, half, cut, ...again] = answersOf(["one\ntwo", "another"]);
-  if (began === undefined || half === undefined || cut === undefined) throw new Error("no answer");
-  expect(onScreen([began, half, cut, notice, ...again])).toEqual([
+test("on a terminal, an answer that differs from the interrupted one starts over below it", () => {
+  const [start, half, interruption, ...retry] = answersOf(["one\ntwo", "another"]);
+  if (start === undefined || half === undefined || interruption === undefined)
+    throw new Error("no answer");
+  expect(onScreen([start, half, interruption, notice, ...retry])).toEqual([
     "one",
     "— The host stopped.",
     "two",
@@ -114,12 +116,12 @@ test("on a terminal another answer than the one that was broken off is begun ane
   ]);
 });
 
-test("an answer that nobody goes on with says that it was broken off", () => {
-  const [began, half] = answersOf(["one"]);
-  if (began === undefined || half === undefined) throw new Error("no answer");
+test("an interrupted answer that nothing continues is marked", () => {
+  const [start, half] = answersOf(["one"]);
+  if (start === undefined || half === undefined) throw new Error("no answer");
   const end: TranscriptPiece = { kind: "runEnded", state: "interrupted", cause: null };
-  const cut: TranscriptPiece = { kind: "wordsEnd", partial: "interrupted" };
-  expect(onScreen([began, half, cut, end])).toEqual([
+  const interruption: TranscriptPiece = { kind: "wordsEnd", partial: "interrupted" };
+  expect(onScreen([start, half, interruption, end])).toEqual([
     "one",
     "(broken off here)",
     "■ The answer was broken off.",

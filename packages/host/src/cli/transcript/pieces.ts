@@ -15,13 +15,13 @@ import {
 } from "@holdfast/protocol";
 import type { SessionState } from "@holdfast/client";
 
-/** What is new for whoever reads along. */
+/** A new piece of the transcript. */
 export type TranscriptPiece =
   | { readonly kind: "said"; readonly text: string; readonly attachments: readonly string[] }
-  /** More of an answer's words. `isUnclaimed`: an answer begins with it. */
+  /** More text of an answer. `isNew`: a new answer starts with it. */
   | { readonly kind: "words"; readonly text: string; readonly isNew: boolean }
   | { readonly kind: "wordsEnd"; readonly partial: MessageEntry["partial"] }
-  /** What it thought before it went on. */
+  /** Reasoning before it continued. */
   | { readonly kind: "thought"; readonly text: string }
   | { readonly kind: "toolBegan"; readonly name: string; readonly input: Json }
   | {
@@ -31,7 +31,7 @@ export type TranscriptPiece =
       readonly outcome: ToolOutcome;
       readonly output: string;
       readonly tookMs: number | null;
-      /** Why it was not run, where it was not. */
+      /** Why it was not run, if it was not. */
       readonly refusal?: string | undefined;
       /** What it did to files. */
       readonly changes?: readonly FileChange[] | undefined;
@@ -45,27 +45,27 @@ export type TranscriptPiece =
 type PartialCause = Extract<TranscriptPiece, { kind: "wordsEnd" }>["partial"];
 
 /**
- * What was shown cannot be taken back. So where an answer was broken off and is given again, as after a crash of its
- * host, it is gone on with as long as it says the same, and only begun anew where it says something else.
+ * Shown text cannot be taken back. So when an interrupted answer is given again, for example after a crash of its
+ * host, it continues as long as it repeats the same text, and starts over only where it differs.
  */
 export class ReplayMerger {
-  /** Words that were broken off, whether that has been told, and why it happened. */
-  #before = "";
-  #held: { readonly partial: PartialCause } | null = null;
-  /** The answer that is being given, and whether all of it has been said before. */
-  #said = "";
-  #repeats = false;
+  /** The text of an interrupted answer, and the interruption that has not been shown yet. */
+  #interruptedText = "";
+  #pendingEnd: { readonly partial: PartialCause } | null = null;
+  /** The text of the current answer, and whether it only repeats the interrupted one so far. */
+  #text = "";
+  #isRepeating = false;
 
   merge(pieces: readonly TranscriptPiece[]): TranscriptPiece[] {
-    return pieces.flatMap((piece) => this.#one(piece));
+    return pieces.flatMap((piece) => this.#mergePiece(piece));
   }
 
-  #one(piece: TranscriptPiece): TranscriptPiece[] {
+  #mergePiece(piece: TranscriptPiece): TranscriptPiece[] {
     switch (piece.kind) {
       case "words":
-        return this.#words(piece);
+        return this.#mergeText(piece);
       case "wordsEnd":
-        return piece.partial === undefined ? this.#whole(piece) : this.#brokenOff(piece.partial);
+        return piece.partial === undefined ? this.#mergeEnd(piece) : this.#holdEnd(piece.partial);
       case "notice":
       case "thought":
         return [piece];
@@ -76,139 +76,144 @@ export class ReplayMerger {
       case "cut":
       case "returned":
       case "runEnded":
-        // Nobody goes on with it any more.
-        return [...this.#letGo(), piece];
+        // Nothing can continue the answer any more.
+        return [...this.#flush(), piece];
     }
   }
 
-  #words(piece: Extract<TranscriptPiece, { kind: "words" }>): TranscriptPiece[] {
+  #mergeText(piece: Extract<TranscriptPiece, { kind: "words" }>): TranscriptPiece[] {
     if (piece.isNew) {
-      this.#said = "";
-      this.#repeats = this.#held !== null;
+      this.#text = "";
+      this.#isRepeating = this.#pendingEnd !== null;
     }
-    this.#said += piece.text;
-    if (!this.#repeats) return [piece];
-    if (this.#before.startsWith(this.#said)) return [];
-    if (!this.#said.startsWith(this.#before)) return this.#beginAnew();
-    this.#repeats = false;
-    this.#held = null;
-    return [{ kind: "words", text: this.#said.slice(this.#before.length), isNew: false }];
+    this.#text += piece.text;
+    if (!this.#isRepeating) return [piece];
+    if (this.#interruptedText.startsWith(this.#text)) return [];
+    if (!this.#text.startsWith(this.#interruptedText)) return this.#startOver();
+    this.#isRepeating = false;
+    this.#pendingEnd = null;
+    return [{ kind: "words", text: this.#text.slice(this.#interruptedText.length), isNew: false }];
   }
 
-  #whole(end: TranscriptPiece): TranscriptPiece[] {
-    const isOther = this.#repeats && this.#said !== this.#before;
-    const anew = isOther ? this.#beginAnew() : [];
-    this.#forget();
-    return [...anew, end];
+  #mergeEnd(end: TranscriptPiece): TranscriptPiece[] {
+    const isDifferent = this.#isRepeating && this.#text !== this.#interruptedText;
+    const restart = isDifferent ? this.#startOver() : [];
+    this.#reset();
+    return [...restart, end];
   }
 
-  #brokenOff(partial: PartialCause): TranscriptPiece[] {
-    // One that stopped before it had said all of the last one has added nothing to it.
-    if (!this.#repeats) this.#before = this.#said;
-    this.#repeats = false;
-    this.#held = { partial };
+  #holdEnd(partial: PartialCause): TranscriptPiece[] {
+    // An attempt that stopped before it had repeated everything adds nothing.
+    if (!this.#isRepeating) this.#interruptedText = this.#text;
+    this.#isRepeating = false;
+    this.#pendingEnd = { partial };
     return [];
   }
 
-  #beginAnew(): TranscriptPiece[] {
-    const said = this.#said;
-    const told = this.#letGo();
-    this.#said = said;
-    return [...told, { kind: "words", text: said, isNew: true }];
+  #startOver(): TranscriptPiece[] {
+    const text = this.#text;
+    const ending = this.#flush();
+    this.#text = text;
+    return [...ending, { kind: "words", text, isNew: true }];
   }
 
-  #letGo(): TranscriptPiece[] {
-    const told: TranscriptPiece[] =
-      this.#held === null ? [] : [{ kind: "wordsEnd", partial: this.#held.partial }];
-    this.#forget();
-    return told;
+  #flush(): TranscriptPiece[] {
+    const ending: TranscriptPiece[] =
+      this.#pendingEnd === null ? [] : [{ kind: "wordsEnd", partial: this.#pendingEnd.partial }];
+    this.#reset();
+    return ending;
   }
 
-  #forget(): void {
-    this.#before = "";
-    this.#said = "";
-    this.#held = null;
-    this.#repeats = false;
+  #reset(): void {
+    this.#interruptedText = "";
+    this.#text = "";
+    this.#pendingEnd = null;
+    this.#isRepeating = false;
   }
 }
 
 /**
- * Turns the states of a session into what is new, piece by piece. States may be skipped, repeated or begin anew after
- * a lost connection: what was shown is not shown again, and what was shown of an answer is gone on with (P5).
+ * Turns session states into new pieces. States may be skipped, repeated or start over after a lost connection:
+ * what was shown is not shown again, and a partly shown answer continues (P5).
  */
 export class TranscriptDiffer {
-  /** The words of each answer that were shown. */
-  readonly #words = new Map<MessageId, string>();
-  readonly #ended = new Set<MessageId>();
-  /** How many of each answer's thoughts were told. */
-  readonly #thoughts = new Map<MessageId, number>();
-  readonly #begun = new Map<string, LiveTool>();
+  /** The shown text of each answer. */
+  readonly #shownText = new Map<MessageId, string>();
+  readonly #endedMessages = new Set<MessageId>();
+  /** How many thoughts of each answer were shown. */
+  readonly #shownThoughts = new Map<MessageId, number>();
+  readonly #startedTools = new Map<string, LiveTool>();
   readonly #inputs = new Map<string, Json>();
-  readonly #finished = new Set<string>();
-  readonly #entries = new Set<number>();
-  readonly #rejoiner = new ReplayMerger();
+  readonly #endedTools = new Set<string>();
+  readonly #shownEntries = new Set<number>();
+  readonly #merger = new ReplayMerger();
   #visible = new Set<number>();
   #notices = new Map<number, string>();
-  #run: string | null = null;
+  #endedRun: string | null = null;
 
-  /** Takes the state for shown, save the last `kept` entries. */
-  skipExisting(state: SessionState, kept: number): void {
-    const skipped = state.entries.slice(0, Math.max(0, state.entries.length - kept));
-    for (const entry of skipped) this.#mark(entry);
+  /** Treats the state as shown, except for the last `kept` entries. */
+  skipExisting(state: SessionState, shownEntries: number): void {
+    const skipped = state.entries.slice(0, Math.max(0, state.entries.length - shownEntries));
+    for (const entry of skipped) this.#markShown(entry);
     this.#visible = new Set<number>(state.entries.map(({ seq }) => seq));
-    if (state.run !== null && terminalStates.has(state.run.state)) this.#run = runEndKey(state.run);
+    if (state.run !== null && terminalStates.has(state.run.state))
+      this.#endedRun = runEndKey(state.run);
   }
 
   diff(state: SessionState): TranscriptPiece[] {
-    return this.#rejoiner.merge([
-      ...this.#cuts(state),
-      ...state.entries.flatMap((entry) => this.#entry(entry)),
-      ...this.#live(state),
-      ...this.#end(state.run),
+    return this.#merger.merge([
+      ...this.#removedAndRestored(state),
+      ...state.entries.flatMap((entry) => this.#entryPieces(entry)),
+      ...this.#livePieces(state),
+      ...this.#endPieces(state.run),
     ]);
   }
 
-  #mark(entry: EntryView): void {
-    this.#entries.add(entry.seq);
+  #markShown(entry: EntryView): void {
+    this.#shownEntries.add(entry.seq);
     if (entry.type === "notice") this.#notices.set(entry.seq, entry.text);
     if (entry.type !== "message") return;
-    this.#ended.add(entry.messageId);
+    this.#endedMessages.add(entry.messageId);
     for (const part of entry.parts) {
-      if (part.type === "tool_result") this.#finished.add(part.callId);
+      if (part.type === "tool_result") this.#endedTools.add(part.callId);
       if (part.type === "tool_call") this.#inputs.set(part.callId, part.input);
     }
   }
 
-  #cuts(state: SessionState): TranscriptPiece[] {
-    const now = new Set<number>(state.entries.map(({ seq }) => seq));
+  #removedAndRestored(state: SessionState): TranscriptPiece[] {
+    const visible = new Set<number>(state.entries.map(({ seq }) => seq));
     const first = state.entries[0]?.seq ?? Infinity;
-    const gone = [...this.#visible].filter(
-      (seq) => !now.has(seq) && (seq >= first || now.size === 0),
+    const removed = [...this.#visible].filter(
+      (seq) => !visible.has(seq) && (seq >= first || visible.size === 0),
     );
-    const back = [...now].filter((seq) => this.#entries.has(seq) && !this.#visible.has(seq));
-    const hadAny = this.#visible.size > 0;
-    this.#visible = now;
+    const restored = [...visible].filter(
+      (seq) => this.#shownEntries.has(seq) && !this.#visible.has(seq),
+    );
+    const hadEntries = this.#visible.size > 0;
+    this.#visible = visible;
     return [
-      ...(gone.length > 0 ? [{ kind: "cut", entries: gone.length } as const] : []),
-      ...(back.length > 0 && hadAny ? [{ kind: "returned", entries: back.length } as const] : []),
+      ...(removed.length > 0 ? [{ kind: "cut", entries: removed.length } as const] : []),
+      ...(restored.length > 0 && hadEntries
+        ? [{ kind: "returned", entries: restored.length } as const]
+        : []),
     ];
   }
 
-  #entry(entry: EntryView): TranscriptPiece[] {
+  #entryPieces(entry: EntryView): TranscriptPiece[] {
     if (entry.type === "notice" && this.#notices.get(entry.seq) !== entry.text) {
-      this.#mark(entry);
+      this.#markShown(entry);
       return [{ kind: "notice", text: entry.text }];
     }
-    if (this.#entries.has(entry.seq)) return [];
-    const pieces = this.#newEntry(entry);
-    this.#mark(entry);
+    if (this.#shownEntries.has(entry.seq)) return [];
+    const pieces = this.#newEntryPieces(entry);
+    this.#markShown(entry);
     return pieces;
   }
 
-  #newEntry(entry: EntryView): TranscriptPiece[] {
+  #newEntryPieces(entry: EntryView): TranscriptPiece[] {
     switch (entry.type) {
       case "message":
-        return this.#message(entry);
+        return this.#messagePieces(entry);
       case "compaction":
         return [{ kind: "summary", text: entry.summary }];
       case "epoch":
@@ -217,83 +222,86 @@ export class TranscriptDiffer {
     }
   }
 
-  #message(entry: MessageEntry): TranscriptPiece[] {
+  #messagePieces(entry: MessageEntry): TranscriptPiece[] {
     if (entry.role === "user") {
       const attachments = entry.parts.flatMap(nameOfFile);
       return [{ kind: "said", text: textIn(entry.parts), attachments }];
     }
-    if (entry.role === "tool") return entry.parts.flatMap((part) => this.#result(part));
+    if (entry.role === "tool") return entry.parts.flatMap((part) => this.#resultPieces(part));
     const { messageId, parts, partial } = entry;
     const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
-    const shown = [...this.#thought(messageId, thoughts), ...this.#more(messageId, textIn(parts))];
-    const hasWords = this.#words.has(messageId);
+    const newPieces = [
+      ...this.#thoughtPieces(messageId, thoughts),
+      ...this.#textPieces(messageId, textIn(parts)),
+    ];
+    const hasWords = this.#shownText.has(messageId);
     const end: TranscriptPiece[] = hasWords ? [{ kind: "wordsEnd", partial }] : [];
-    return [...shown, ...end];
+    return [...newPieces, ...end];
   }
 
-  #result(part: Part): TranscriptPiece[] {
-    if (part.type !== "tool_result" || this.#finished.has(part.callId)) return [];
+  #resultPieces(part: Part): TranscriptPiece[] {
+    if (part.type !== "tool_result" || this.#endedTools.has(part.callId)) return [];
     const { callId, name, outcome, output, details } = part;
-    this.#finished.add(callId);
-    const began = this.#begun.get(callId);
-    const tookMs = began?.endedAt == null ? null : began.endedAt - began.startedAt;
-    const input = began?.input ?? this.#inputs.get(callId) ?? null;
-    const begin: TranscriptPiece[] =
-      began === undefined ? [{ kind: "toolBegan", name, input }] : [];
+    this.#endedTools.add(callId);
+    const liveTool = this.#startedTools.get(callId);
+    const tookMs = liveTool?.endedAt == null ? null : liveTool.endedAt - liveTool.startedAt;
+    const input = liveTool?.input ?? this.#inputs.get(callId) ?? null;
+    const startPieces: TranscriptPiece[] =
+      liveTool === undefined ? [{ kind: "toolBegan", name, input }] : [];
     const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
-    return [...begin, { kind: "toolEnded", ...end }];
+    return [...startPieces, { kind: "toolEnded", ...end }];
   }
 
-  #live({ live }: SessionState): TranscriptPiece[] {
+  #livePieces({ live }: SessionState): TranscriptPiece[] {
     if (live === null) return [];
-    const words = live.messages.flatMap(({ messageId, parts }) =>
-      this.#ended.has(messageId)
+    const textPieces = live.messages.flatMap(({ messageId, parts }) =>
+      this.#endedMessages.has(messageId)
         ? []
         : [
-            ...this.#thought(messageId, finishedThoughts(parts)),
-            ...this.#more(messageId, textIn(parts.map(liveText))),
+            ...this.#thoughtPieces(messageId, finishedThoughts(parts)),
+            ...this.#textPieces(messageId, textIn(parts.map(liveText))),
           ],
     );
-    return [...words, ...live.tools.flatMap((tool) => this.#tool(tool))];
+    return [...textPieces, ...live.tools.flatMap((tool) => this.#toolPieces(tool))];
   }
 
-  #tool(tool: LiveTool): TranscriptPiece[] {
+  #toolPieces(tool: LiveTool): TranscriptPiece[] {
     const { callId, name, input, outcome, output, startedAt, endedAt, details } = tool;
-    if (this.#finished.has(callId)) return [];
-    const isKnown = this.#begun.has(callId);
-    this.#begun.set(callId, tool);
-    const begin: TranscriptPiece[] = isKnown ? [] : [{ kind: "toolBegan", name, input }];
-    if (outcome === null) return begin;
-    this.#finished.add(callId);
+    if (this.#endedTools.has(callId)) return [];
+    const isStarted = this.#startedTools.has(callId);
+    this.#startedTools.set(callId, tool);
+    const startPieces: TranscriptPiece[] = isStarted ? [] : [{ kind: "toolBegan", name, input }];
+    if (outcome === null) return startPieces;
+    this.#endedTools.add(callId);
     const tookMs = endedAt === null ? null : endedAt - startedAt;
     const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
-    return [...begin, { kind: "toolEnded", ...end }];
+    return [...startPieces, { kind: "toolEnded", ...end }];
   }
 
-  #thought(id: MessageId, thoughts: readonly string[]): TranscriptPiece[] {
-    const known = this.#thoughts.get(id) ?? 0;
-    if (thoughts.length <= known) return [];
-    this.#thoughts.set(id, thoughts.length);
+  #thoughtPieces(id: MessageId, thoughts: readonly string[]): TranscriptPiece[] {
+    const shownCount = this.#shownThoughts.get(id) ?? 0;
+    if (thoughts.length <= shownCount) return [];
+    this.#shownThoughts.set(id, thoughts.length);
     return thoughts
-      .slice(known)
+      .slice(shownCount)
       .flatMap((text) => (text.trim() === "" ? [] : [{ kind: "thought", text } as const]));
   }
 
-  /** What comes behind the words that were shown; all of it again where it does not go on from them. */
-  #more(id: MessageId, text: string): TranscriptPiece[] {
-    const shown = this.#words.get(id);
+  /** What follows the shown text; all of it again if it does not continue that. */
+  #textPieces(id: MessageId, text: string): TranscriptPiece[] {
+    const shown = this.#shownText.get(id);
     if (text === "" || text === shown) return [];
-    this.#words.set(id, text);
+    this.#shownText.set(id, text);
     if (shown === undefined || !text.startsWith(shown))
       return [{ kind: "words", text, isNew: true }];
     return [{ kind: "words", text: text.slice(shown.length), isNew: false }];
   }
 
-  #end(run: RunView | null): TranscriptPiece[] {
+  #endPieces(run: RunView | null): TranscriptPiece[] {
     if (run === null || !terminalStates.has(run.state)) return [];
     const end = runEndKey(run);
-    if (end === this.#run) return [];
-    this.#run = end;
+    if (end === this.#endedRun) return [];
+    this.#endedRun = end;
     return [{ kind: "runEnded", state: run.state, cause: run.cause }];
   }
 }
@@ -310,7 +318,7 @@ function liveText({ kind, text }: { kind: "text" | "reasoning"; text: string }):
   return { type: kind, text };
 }
 
-/** A thought is at its end when something follows it. */
+/** A thought is finished once something follows it. */
 function finishedThoughts(parts: LiveMessage["parts"]): string[] {
   return parts.slice(0, -1).flatMap(({ kind, text }) => (kind === "reasoning" ? [text] : []));
 }

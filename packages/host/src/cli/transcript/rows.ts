@@ -15,64 +15,64 @@ const partialTexts = {
   limit: "stopped by a limit",
 } as const;
 
-/** Pieces as rows of a terminal. */
+/** Renders pieces as terminal rows. */
 export interface PieceRows {
-  /** Rows that stay. */
-  add(piece: TranscriptPiece, look: RenderStyle): string[];
+  /** Permanent rows. */
+  add(piece: TranscriptPiece, style: RenderStyle): string[];
   /** What is being written, as it looks now. */
-  openRows(look: RenderStyle): string[];
+  openRows(style: RenderStyle): string[];
 }
 
-/** One piece below the other, each where it began. An answer that is still growing is the part that may change. */
+/** One piece below the other. Only a growing answer may still change. */
 export class PlainRows implements PieceRows {
   #markdown = createMarkdown();
   #last: TranscriptPiece["kind"] | null = null;
 
-  add(piece: TranscriptPiece, look: RenderStyle): string[] {
-    const rows = [...this.#gap(piece), ...this.#draw(piece, look)];
+  add(piece: TranscriptPiece, style: RenderStyle): string[] {
+    const rows = [...this.#gap(piece), ...this.#draw(piece, style)];
     this.#last = piece.kind;
     return rows;
   }
 
-  openRows(look: RenderStyle): string[] {
-    return this.#markdown.open(look);
+  openRows(style: RenderStyle): string[] {
+    return this.#markdown.open(style);
   }
 
   #gap(piece: TranscriptPiece): string[] {
-    const begins = piece.kind === "said" || (piece.kind === "words" && piece.isNew);
-    const follows = piece.kind === "toolBegan" && this.#last === "wordsEnd";
-    return this.#last !== null && (begins || follows) ? [""] : [];
+    const startsBlock = piece.kind === "said" || (piece.kind === "words" && piece.isNew);
+    const followsAnswer = piece.kind === "toolBegan" && this.#last === "wordsEnd";
+    return this.#last !== null && (startsBlock || followsAnswer) ? [""] : [];
   }
 
-  #draw(piece: TranscriptPiece, look: RenderStyle): string[] {
-    const { paint } = look;
+  #draw(piece: TranscriptPiece, style: RenderStyle): string[] {
+    const { paint } = style;
     switch (piece.kind) {
       case "said": {
         const files = piece.attachments.map((name) => `[${cleanLine(name)}]`).join(" ");
         const text = [piece.text, files].filter((part) => part !== "").join("\n");
-        return wrapBlock(text, look, "› ", ["bold"]);
+        return wrapBlock(text, style, "› ", ["bold"]);
       }
       case "words": {
         if (piece.isNew) this.#markdown = createMarkdown();
-        return this.#markdown.push(piece.text, look);
+        return this.#markdown.push(piece.text, style);
       }
       case "wordsEnd": {
-        const rows = this.#markdown.end(look);
+        const rows = this.#markdown.end(style);
         if (piece.partial === undefined) return rows;
         return [...rows, paint("dim", `(${partialTexts[piece.partial]})`)];
       }
       case "thought":
         return [];
       case "toolBegan": {
-        const called = wrapBlock(describeCall(piece.name, piece.input), look, "⚙ ", ["accent"]);
-        const hidden = called.length - maxCallRows;
-        if (hidden <= 0) return [...this.#markdown.end(look), ...called];
-        return [...called.slice(0, maxCallRows), paint("dim", `  … ${hidden} more lines`)];
+        const callRows = wrapBlock(describeCall(piece.name, piece.input), style, "⚙ ", ["accent"]);
+        const hidden = callRows.length - maxCallRows;
+        if (hidden <= 0) return [...this.#markdown.end(style), ...callRows];
+        return [...callRows.slice(0, maxCallRows), paint("dim", `  … ${hidden} more lines`)];
       }
       case "toolEnded":
-        return toolEndRows(piece, look);
+        return toolEndRows(piece, style);
       case "notice":
-        return wrapBlock(piece.text, look, "— ", ["dim"]);
+        return wrapBlock(piece.text, style, "— ", ["dim"]);
       case "summary":
         return [paint("dim", "— The model goes on from a summary of what came before.")];
       case "cut":
@@ -81,20 +81,20 @@ export class PlainRows implements PieceRows {
         return [paint("dim", "— Back in view.")];
       case "runEnded": {
         if (piece.state === "completed") return [];
-        return [...this.#markdown.end(look), paint("bad", `■ ${describeRunEnd(piece)}`)];
+        return [...this.#markdown.end(style), paint("bad", `■ ${describeRunEnd(piece)}`)];
       }
     }
   }
 }
 
-/** Lines as they are, wrapped under a mark. */
+/** Wraps lines as they are, indented under a mark. */
 export function wrapBlock(
   text: string,
-  look: RenderStyle,
+  style: RenderStyle,
   mark: string,
   styles: readonly Style[],
 ): string[] {
-  const { width, paint } = look;
+  const { width, paint } = style;
   const rest = " ".repeat(mark.length);
   return cleanText(text)
     .split("\n")
@@ -109,19 +109,19 @@ export function wrapBlock(
 
 function toolEndRows(
   piece: Extract<TranscriptPiece, { kind: "toolEnded" }>,
-  look: RenderStyle,
+  style: RenderStyle,
 ): string[] {
   const { outcome, output, tookMs } = piece;
-  const { width, paint } = look;
+  const { width, paint } = style;
   const lines = cleanText(output).trimEnd().split("\n");
   const shown = output.trim() === "" ? [] : lines.slice(0, maxOutputRows);
-  const took = tookMs === null ? "" : ` ${(tookMs / 1000).toFixed(1)} s`;
+  const duration = tookMs === null ? "" : ` ${(tookMs / 1000).toFixed(1)} s`;
   const hidden = lines.length - shown.length;
-  const more = shown.length > 0 && hidden > 0 ? [`    … ${hidden} more lines`] : [];
-  const head = `  ${outcomeMarks[outcome]} ${describeOutcome(piece)}${took}`;
+  const moreRows = shown.length > 0 && hidden > 0 ? [`    … ${hidden} more lines`] : [];
+  const head = `  ${outcomeMarks[outcome]} ${describeOutcome(piece)}${duration}`;
   return [
     paint(outcome === "ok" ? "good" : "bad", head),
     ...shown.map((line) => paint("dim", fitTo(`    ${line.replaceAll("\t", "    ")}`, width))),
-    ...more.map((line) => paint("dim", line)),
+    ...moreRows.map((line) => paint("dim", line)),
   ];
 }

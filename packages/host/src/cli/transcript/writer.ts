@@ -5,12 +5,12 @@ import { type TranscriptPiece } from "./pieces.ts";
 import type { Paint, Screen } from "../screen/screen.ts";
 import { wrapBlock, PlainRows } from "./rows.ts";
 
-/** The words of the answer alone go to standard output, as they were written; the rest is told beside it. */
+/** Only the answer's text goes to standard output, as it was written; everything else goes to standard error. */
 export function createPipeWriter(terminal: Terminal): TranscriptWriter {
   const answer = new PipedText((text) => void terminal.output.write(text));
-  const complain = (line: string): void => terminal.printError(line);
+  const printError = (line: string): void => terminal.printError(line);
   let status = "";
-  function tell(piece: TranscriptPiece): void {
+  function write(piece: TranscriptPiece): void {
     switch (piece.kind) {
       case "words":
         if (piece.isNew) answer.endLine();
@@ -19,14 +19,14 @@ export function createPipeWriter(terminal: Terminal): TranscriptWriter {
       case "said":
         return answer.endLine();
       case "toolBegan":
-        return complain(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
+        return printError(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
       case "toolEnded":
-        return complain(`  ${describeOutcome(piece)}`);
+        return printError(`  ${describeOutcome(piece)}`);
       case "notice":
-        return complain(cleanText(`— ${piece.text}`));
+        return printError(cleanText(`— ${piece.text}`));
       case "runEnded":
         answer.endLine();
-        if (piece.state !== "completed") complain(`■ ${describeRunEnd(piece)}`);
+        if (piece.state !== "completed") printError(`■ ${describeRunEnd(piece)}`);
         return undefined;
       case "thought":
       case "summary":
@@ -36,50 +36,50 @@ export function createPipeWriter(terminal: Terminal): TranscriptWriter {
     }
   }
   return {
-    show: (pieces) => pieces.forEach(tell),
+    show: (pieces) => pieces.forEach(write),
     status: (text) => {
-      // A state of things is told when it begins, however often it is met.
-      if (text !== "" && text !== status) complain(cleanText(text));
+      // A status is printed when it starts, however often it is repeated.
+      if (text !== "" && text !== status) printError(cleanText(text));
       status = text;
     },
-    note: (text) => complain(cleanText(text)),
+    note: (text) => printError(cleanText(text)),
     close: () => answer.endLine(),
   };
 }
 
-/** Text as it was written, whole characters only, with each answer on lines of its own. */
+/** Text as it was written, in whole characters, with each answer on lines of its own. */
 class PipedText {
   readonly #write: (text: string) => void;
-  #atLineStart = true;
-  /** The first half of a character whose second half has not come yet. */
-  #half = "";
+  #isAtLineStart = true;
+  /** The first half of a surrogate pair whose second half has not arrived. */
+  #pendingHalf = "";
 
   constructor(write: (text: string) => void) {
     this.#write = write;
   }
 
   add(text: string): void {
-    const whole = this.#half + text;
-    this.#half = /[\uD800-\uDBFF]$/.exec(whole)?.[0] ?? "";
-    const clean = cleanText(whole.slice(0, whole.length - this.#half.length));
+    const whole = this.#pendingHalf + text;
+    this.#pendingHalf = /[\uD800-\uDBFF]$/.exec(whole)?.[0] ?? "";
+    const clean = cleanText(whole.slice(0, whole.length - this.#pendingHalf.length));
     if (clean === "") return;
     this.#write(clean);
-    this.#atLineStart = clean.endsWith("\n");
+    this.#isAtLineStart = clean.endsWith("\n");
   }
 
   endLine(): void {
-    this.#half = "";
-    if (!this.#atLineStart) this.#write("\n");
-    this.#atLineStart = true;
+    this.#pendingHalf = "";
+    if (!this.#isAtLineStart) this.#write("\n");
+    this.#isAtLineStart = true;
   }
 }
 
-/** Says what is new to whoever reads: a person at a terminal, or a pipe. */
+/** Shows new pieces to a person at a terminal, or writes them to a pipe. */
 export interface TranscriptWriter {
   show(pieces: readonly TranscriptPiece[]): void;
-  /** How things stand; empty when there is nothing to say. */
+  /** The current status; empty if there is none. */
   status(text: string): void;
-  /** A word about the run that is no part of the answer. */
+  /** A remark about the run that is not part of the answer. */
   note(text: string): void;
   close(): void;
 }
@@ -90,27 +90,27 @@ export interface TranscriptWriterDeps {
   readonly screen: Screen | null;
 }
 
-export function createTranscriptWriter(parts: TranscriptWriterDeps): TranscriptWriter {
-  return parts.screen === null
-    ? createPipeWriter(parts.terminal)
-    : createScreenWriter(parts, parts.screen);
+export function createTranscriptWriter(deps: TranscriptWriterDeps): TranscriptWriter {
+  return deps.screen === null
+    ? createPipeWriter(deps.terminal)
+    : createScreenWriter(deps, deps.screen);
 }
 
 function createScreenWriter({ paint }: TranscriptWriterDeps, screen: Screen): TranscriptWriter {
   const rows = new PlainRows();
-  let said = "";
+  let statusText = "";
   function draw(finished: readonly string[]): void {
-    const look = { width: screen.width, paint };
-    const open = rows.openRows(look).slice(-(screen.height - 2));
-    const status = said === "" ? [] : wrapBlock(said, look, "", ["dim"]);
+    const style = { width: screen.width, paint };
+    const open = rows.openRows(style).slice(-(screen.height - 2));
+    const status = statusText === "" ? [] : wrapBlock(statusText, style, "", ["dim"]);
     screen.show(finished, { rows: [...open, ...status] });
   }
   return {
     show: (pieces) =>
       draw(pieces.flatMap((piece) => rows.add(piece, { width: screen.width, paint }))),
     status(text) {
-      if (text === said) return;
-      said = text;
+      if (text === statusText) return;
+      statusText = text;
       draw([]);
     },
     note: (text) => draw(wrapBlock(text, { width: screen.width, paint }, "", [])),

@@ -9,7 +9,7 @@ import { ApprovalChoice, commandHintRows } from "./choices.ts";
 import { footerRow } from "./layout.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
-const obeyed = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
 
 const hostile = fc
   .array(
@@ -21,10 +21,10 @@ const hostile = fc
   )
   .map((pieces) => pieces.join(""));
 
-test("nothing of a thought, a call, its output, a diff, a question or a name is obeyed by a terminal, however wide it is", () => {
+test("no row lets a terminal obey control characters, at any width", () => {
   fc.assert(
     fc.property(hostile, fc.integer({ min: 10, max: 100 }), (text, width) => {
-      const look = { width, paint: plainPaint };
+      const style = { width, paint: plainPaint };
       const end = { kind: "toolEnded", name: text, input: { command: text }, tookMs: 1 } as const;
       const changes = [{ path: text, change: "changed" as const, diff: `@@ ${text}\n+${text}` }];
       const pieces: TranscriptPiece[] = [
@@ -44,16 +44,16 @@ test("nothing of a thought, a call, its output, a diff, a question or a name is 
         rules: [text],
       };
       const usage = undefined;
-      const shown = [
-        ...pieces.flatMap((piece) => cards.add(piece, look)),
-        ...cards.openRows(look),
-        ...new ApprovalChoice().rows(approval, 2, look),
-        ...new ApprovalChoice().rows({ ...approval, kind: "question" }, 2, look),
-        ...commandHintRows(`/${text}`, look),
-        footerRow({ model: text, usage, connection: "live", keys: "" }, look),
-        ...liveRows(stateWith(text), () => 1, look),
+      const rows = [
+        ...pieces.flatMap((piece) => cards.add(piece, style)),
+        ...cards.openRows(style),
+        ...new ApprovalChoice().rows(approval, 2, style),
+        ...new ApprovalChoice().rows({ ...approval, kind: "question" }, 2, style),
+        ...commandHintRows(`/${text}`, style),
+        footerRow({ model: text, usage, connection: "live", keys: "" }, style),
+        ...liveRows(stateWith(text), () => 1, style),
       ];
-      for (const row of shown) expect(obeyed.test(row)).toBe(false);
+      for (const row of rows) expect(unsafe.test(row)).toBe(false);
     }),
   );
 });

@@ -8,7 +8,7 @@ import type { SessionState } from "@holdfast/client";
 
 type ToolEndPiece = Extract<TranscriptPiece, { kind: "toolEnded" }>;
 
-/** What is not shown whole, to be shown when a person asks for it. */
+/** Text that is folded away until a person asks for it. */
 export interface FoldedText {
   readonly title: string;
   readonly text: string;
@@ -19,7 +19,7 @@ const maxOutputRows = 8;
 const maxDiffRows = 24;
 const outcomeMarks = { ok: "✓", failed: "✗", cancelled: "■", unknown: "?" } as const;
 
-/** Pieces as rows in which a tool's call and its end are one card, and a thought is a word about it. */
+/** Renders a tool's call and end as one card, and folds thoughts into one line. */
 export class CardRows implements PieceRows {
   readonly #plain = new PlainRows();
   readonly #fold: (folded: FoldedText) => void;
@@ -28,54 +28,57 @@ export class CardRows implements PieceRows {
     this.#fold = fold;
   }
 
-  add(piece: TranscriptPiece, look: RenderStyle): string[] {
+  add(piece: TranscriptPiece, style: RenderStyle): string[] {
     switch (piece.kind) {
       case "thought": {
         this.#fold({ title: "What it thought", text: piece.text });
         const words = piece.text.trim().split(/\s+/).length;
         return [
           "",
-          look.paint("dim", `✻ thought, ${words} ${words === 1 ? "word" : "words"}: Ctrl-O`),
+          style.paint("dim", `✻ thought, ${words} ${words === 1 ? "word" : "words"}: Ctrl-O`),
         ];
       }
       case "toolBegan":
-        // It is among what changes until it has ended.
+        // Shown among the live rows until it ends.
         return [];
       case "toolEnded":
-        return this.#card(piece, look);
+        return this.#card(piece, style);
       default:
-        return this.#plain.add(piece, look);
+        return this.#plain.add(piece, style);
     }
   }
 
-  openRows(look: RenderStyle): string[] {
-    return this.#plain.openRows(look);
+  openRows(style: RenderStyle): string[] {
+    return this.#plain.openRows(style);
   }
 
-  #card(piece: ToolEndPiece, look: RenderStyle): string[] {
-    const { paint } = look;
-    const inner = { ...look, width: look.width - 2 };
+  #card(piece: ToolEndPiece, style: RenderStyle): string[] {
+    const { paint } = style;
+    const inner = { ...style, width: style.width - 2 };
     const call = wrapBlock(describeCall(piece.name, piece.input), inner, "⚙ ", ["accent"]);
     const body = piece.changes?.flatMap((change) => diffRows(change, inner)) ?? outputRows(piece);
-    const most = piece.changes === undefined ? maxOutputRows : maxDiffRows;
-    const hidden = Math.max(0, call.length - maxCallRows) + Math.max(0, body.length - most);
+    const maxRows = piece.changes === undefined ? maxOutputRows : maxDiffRows;
+    const hidden = Math.max(0, call.length - maxCallRows) + Math.max(0, body.length - maxRows);
     if (hidden > 0) this.#fold(unfoldedCard(piece));
-    const shown = [...call.slice(0, maxCallRows), ...body.slice(0, most).map((row) => row(inner))];
-    const took = piece.tookMs === null ? "" : ` ${(piece.tookMs / 1000).toFixed(1)} s`;
-    const more =
+    const shown = [
+      ...call.slice(0, maxCallRows),
+      ...body.slice(0, maxRows).map((row) => row(inner)),
+    ];
+    const duration = piece.tookMs === null ? "" : ` ${(piece.tookMs / 1000).toFixed(1)} s`;
+    const hiddenText =
       hidden === 0
         ? ""
         : paint("dim", ` · ${hidden} more ${hidden === 1 ? "line" : "lines"}: Ctrl-O`);
-    const end = `${outcomeMarks[piece.outcome]} ${describeOutcome(piece)}${took}`;
+    const end = `${outcomeMarks[piece.outcome]} ${describeOutcome(piece)}${duration}`;
     return [
       "",
       ...shown.map((row, index) => paint("dim", index === 0 ? "╭ " : "│ ") + row),
-      paint("dim", "╰ ") + paint(piece.outcome === "ok" ? "good" : "bad", end) + more,
+      paint("dim", "╰ ") + paint(piece.outcome === "ok" ? "good" : "bad", end) + hiddenText,
     ];
   }
 }
 
-type Row = (look: RenderStyle) => string;
+type Row = (style: RenderStyle) => string;
 
 function outputRows({ output }: ToolEndPiece): Row[] {
   if (output.trim() === "") return [];
@@ -88,12 +91,12 @@ function outputRows({ output }: ToolEndPiece): Row[] {
 
 function diffRows(
   { path, change, diff }: NonNullable<ToolEndPiece["changes"]>[number],
-  look: RenderStyle,
+  style: RenderStyle,
 ): Row[] {
   const head = `${change} ${cleanLine(path)}`;
   const lines = linesOf(diff).filter((line) => !/^(?:---|\+\+\+) /.test(line));
   return [
-    () => look.paint("bold", fitTo(head, look.width)),
+    () => style.paint("bold", fitTo(head, style.width)),
     ...lines.map((line): Row => ({ width, paint }) => {
       const row = fitTo(line, width);
       if (line.startsWith("+")) return paint("good", row);
@@ -107,34 +110,34 @@ function unfoldedCard({ name, input, output, changes }: ToolEndPiece): FoldedTex
   return { title: describeCall(name, input), text: diffs ?? output };
 }
 
-/** Every line of it, clean, without the blanks at its end. */
+/** All lines, without control characters and trailing blanks. */
 function linesOf(text: string): string[] {
   return cleanText(text).replaceAll("\t", "    ").trimEnd().split("\n");
 }
 
 const maxLiveOutputRows = 5;
 
-/** What is being thought and run, as it is now. `seconds` says for how long a call has been running. */
+/** What is being thought and run right now. `seconds` tells how long a call has been running. */
 export function liveRows(
   state: SessionState | undefined,
   seconds: (tool: LiveTool) => number,
-  look: RenderStyle,
+  style: RenderStyle,
 ): string[] {
   const live = state?.live;
   if (live == null) return [];
   const running = live.tools.filter(({ outcome }) => outcome === null);
   return [
-    ...live.messages.flatMap((message) => thoughtRow(message, look)),
-    ...running.flatMap((tool) => toolRows(tool, seconds(tool), look)),
+    ...live.messages.flatMap((message) => thoughtRow(message, style)),
+    ...running.flatMap((tool) => toolRows(tool, seconds(tool), style)),
   ];
 }
 
-/** Whether something is under way whose time is shown. */
+/** Whether a tool is running, so that its time is shown. */
 export function hasRunningTool(state: SessionState | undefined): boolean {
   return state?.live?.tools.some(({ outcome }) => outcome === null) ?? false;
 }
 
-/** The end of a thought that is not at its end yet. */
+/** The end of a thought in progress. */
 function thoughtRow({ parts }: LiveMessage, { width, paint }: RenderStyle): string[] {
   const last = parts.at(-1);
   if (last?.kind !== "reasoning" || last.text.trim() === "") return [];

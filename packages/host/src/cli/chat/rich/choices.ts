@@ -6,7 +6,7 @@ import { type ApprovalReply, type OpenApproval, questionOf } from "../approval.t
 import { type SessionView, findCommand, commandUsage } from "@holdfast/protocol";
 import { completeInput } from "@holdfast/client";
 
-/** What a person may say to what asks, or `whole` to see all of it first. */
+/** A reply to an approval, or `whole` to see all of it first. */
 export interface ApprovalOption {
   readonly key: string;
   readonly label: string;
@@ -23,31 +23,31 @@ function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
     }));
   }
   const [rule] = approval.rules ?? [];
-  const what = rule === undefined ? "this very call" : cleanLine(rule);
+  const scope = rule === undefined ? "this very call" : cleanLine(rule);
   return [
     { key: "o", label: "once", reply: { decision: "once" } },
-    { key: "s", label: `for this session: ${what}`, reply: { decision: "session" } },
-    { key: "a", label: `always: ${what}`, reply: { decision: "always" } },
+    { key: "s", label: `for this session: ${scope}`, reply: { decision: "session" } },
+    { key: "a", label: `always: ${scope}`, reply: { decision: "always" } },
     { key: "d", label: "deny", reply: { decision: "deny" } },
     { key: "v", label: "view all of it first", reply: "whole" },
   ];
 }
 
 /**
- * One of several, by arrows or by its letter, and then Enter. Nothing is chosen beforehand: a key that was meant for something
+ * Chooses one option by arrows or by its letter, and then Enter. Nothing is preselected: a key meant for something
  * else must not become a yes.
  */
 export class ApprovalChoice {
-  #of = "";
+  #approvalId = "";
   #index: number | null = null;
 
-  /** What was chosen, `moved` when another one is marked, or nothing when the key is not for it. */
+  /** The chosen reply, `moved` if another option is marked, or `undefined` if the key is not for it. */
   press(
     typed: string | undefined,
     key: Key,
     approval: OpenApproval,
   ): ApprovalOption["reply"] | "moved" | undefined {
-    this.#attend(approval);
+    this.#resetFor(approval);
     const options = optionsFor(approval);
     if (options.length === 0 || key.ctrl === true || key.meta === true) return undefined;
     if (key.name === "up" || key.name === "down") {
@@ -58,15 +58,15 @@ export class ApprovalChoice {
     }
     if (key.name === "return")
       return this.#index === null ? undefined : options[this.#index]?.reply;
-    const named = options.findIndex((option) => option.key === typed?.toLowerCase());
-    if (named === -1) return undefined;
-    this.#index = named;
+    const index = options.findIndex((option) => option.key === typed?.toLowerCase());
+    if (index === -1) return undefined;
+    this.#index = index;
     return "moved";
   }
 
-  /** `waiting`: how many ask, this one among them. */
+  /** `waiting`: the number of open approvals, including this one. */
   rows(approval: OpenApproval, waiting: number, { width, paint }: RenderStyle): string[] {
-    this.#attend(approval);
+    this.#resetFor(approval);
     const options = optionsFor(approval);
     if (options.length === 0) return [];
     const rows = options.map(({ key, label }, index) => {
@@ -75,22 +75,26 @@ export class ApprovalChoice {
       return isMarked ? paint("bold", row) : row;
     });
     const call = cleanLine(describeCall(approval.name, approval.input));
-    const which = waiting > 1 ? [paint("bold", fitTo(`1 of ${waiting}: ${call}`, width))] : [];
-    const other = approval.kind === "question" ? " · or type an answer" : "";
-    return [...which, ...rows, paint("dim", fitTo(`  ↑↓ or its key, then Enter${other}`, width))];
+    const heading = waiting > 1 ? [paint("bold", fitTo(`1 of ${waiting}: ${call}`, width))] : [];
+    const answerHint = approval.kind === "question" ? " · or type an answer" : "";
+    return [
+      ...heading,
+      ...rows,
+      paint("dim", fitTo(`  ↑↓ or its key, then Enter${answerHint}`, width)),
+    ];
   }
 
-  /** What was marked for one call is not marked for the next. */
-  #attend({ approvalId }: OpenApproval): void {
-    if (this.#of === approvalId) return;
-    this.#of = approvalId;
+  /** A mark does not carry over to the next approval. */
+  #resetFor({ approvalId }: OpenApproval): void {
+    if (this.#approvalId === approvalId) return;
+    this.#approvalId = approvalId;
     this.#index = null;
   }
 }
 
 const maxSessionsShown = 10;
 
-/** A session out of several, by arrows and Enter. */
+/** Chooses a session by arrows and Enter. */
 export class SessionPicker {
   readonly #sessions: readonly SessionView[];
   #index = 0;
@@ -99,7 +103,7 @@ export class SessionPicker {
     this.#sessions = sessions;
   }
 
-  /** The session that was chosen, `closed`, `moved`, or nothing when the key is not for it. */
+  /** The chosen session, `closed`, `moved`, or `undefined` if the key is not for it. */
   press(key: Key): SessionView | "closed" | "moved" | undefined {
     const last = this.#sessions.length - 1;
     if (key.name === "escape" || (key.ctrl === true && key.name === "c")) return "closed";
@@ -126,12 +130,12 @@ export class SessionPicker {
 
   rows({ width, paint }: RenderStyle): string[] {
     const from = Math.max(0, Math.min(this.#index - 4, this.#sessions.length - maxSessionsShown));
-    const shown = this.#sessions.slice(from, from + maxSessionsShown).map((session, at) => {
-      const isMarked = from + at === this.#index;
+    const shown = this.#sessions.slice(from, from + maxSessionsShown).map((session, offset) => {
+      const isMarked = from + offset === this.#index;
       return sessionRow(session, { width, paint, mark: isMarked ? "❯" : " " });
     });
-    const place = `${this.#index + 1} of ${this.#sessions.length}`;
-    return [...shown, paint("dim", `  ↑↓ and Enter go there · Esc stays · ${place}`)];
+    const position = `${this.#index + 1} of ${this.#sessions.length}`;
+    return [...shown, paint("dim", `  ↑↓ and Enter go there · Esc stays · ${position}`)];
   }
 
   #mark(index: number): "moved" {
@@ -142,18 +146,18 @@ export class SessionPicker {
 
 const maxCommandsShown = 6;
 
-/** The commands that a line may become, while it is typed. */
+/** The commands that match the line being typed. */
 export function commandHintRows(text: string, { width, paint }: RenderStyle): string[] {
   const names = completeInput(text).values.filter((value) => !value.includes(" "));
   const [, typed] = /^\/(\w+)\s/.exec(text) ?? [];
-  const fitting = (typed === undefined ? names.map((name) => name.slice(1)) : [typed]).flatMap(
+  const matches = (typed === undefined ? names.map((name) => name.slice(1)) : [typed]).flatMap(
     (name) => findCommand(name) ?? [],
   );
-  const widest = Math.max(0, ...fitting.map((command) => commandUsage(command).length));
-  const rows = fitting
+  const widest = Math.max(0, ...matches.map((command) => commandUsage(command).length));
+  const rows = matches
     .slice(0, maxCommandsShown)
     .map((command) => fitTo(`  ${padTo(commandUsage(command), widest)}  ${command.help}`, width));
-  const hidden = fitting.length - rows.length;
+  const hidden = matches.length - rows.length;
   return [...rows, ...(hidden > 0 ? [`  … ${hidden} more, Tab completes`] : [])].map((row) =>
     paint("dim", row),
   );

@@ -9,7 +9,7 @@ export interface FooterState {
   readonly model: string;
   readonly usage: UsageTotalsView | undefined;
   readonly connection: ConnectionState;
-  /** What the keys do just now. */
+  /** What the keys do right now. */
   readonly keys: string;
 }
 
@@ -19,12 +19,12 @@ const connectionMarks: Record<ConnectionState, string> = {
   offline: "○ offline",
 };
 
-/** Who answers, what it has cost, and whether anybody is there; the keys where there is room for them. */
+/** The model, its usage and the connection; the keys if there is room. */
 export function footerRow(
   { model, usage, connection, keys }: FooterState,
-  look: RenderStyle,
+  style: RenderStyle,
 ): string {
-  const { width, paint } = look;
+  const { width, paint } = style;
   const facts = [
     connectionMarks[connection],
     cleanLine(model),
@@ -46,67 +46,67 @@ function shortNumber(value: number): string {
   return value < 1e6 ? `${(value / 1e3).toFixed(1)}k` : `${(value / 1e6).toFixed(1)}M`;
 }
 
-/** The rows at the bottom that may change, and where the cursor stands among them. */
+/** The changeable rows at the bottom, and the cursor's position among them. */
 export interface ScreenLayout {
   readonly rows: readonly string[];
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
 export interface LayoutSections {
-  /** What is being written or run; of what is too long the end is shown. */
+  /** What is being written or run; if too long, its end is shown. */
   readonly live: readonly string[];
-  /** What waits, and how things stand. */
+  /** Queued messages and the status. */
   readonly status: readonly string[];
-  /** What is to be chosen from; of what is too long the beginning is shown. */
+  /** What to choose from; if too long, its beginning is shown. */
   readonly choices: readonly string[];
   readonly prompt: DrawnPrompt;
   readonly footer: string;
 }
 
 /**
- * Puts the sections below each other in a window of so many rows. The frame is always lower than the window: one that fills it
- * would be erased with what stands above it. What is typed goes before everything else.
+ * Stacks the sections within the window's height. The frame is always lower than the window: one that fills it
+ * would be erased together with the rows above. The input has priority.
  */
 export function layoutScreen(
-  { live, status: told, choices: offered, prompt, footer }: LayoutSections,
+  { live, status, choices, prompt, footer }: LayoutSections,
   height: number,
 ): ScreenLayout {
   const room = Math.max(3, height - 1);
-  const typed = visibleRows(prompt, Math.max(1, Math.floor(room / 2)));
-  let left = room - typed.rows.length;
+  const input = visibleRows(prompt, Math.max(1, Math.floor(room / 2)));
+  let remaining = room - input.rows.length;
   const take = (rows: readonly string[], from: "start" | "end"): readonly string[] => {
-    const most = Math.max(0, left);
-    const taken = from === "start" ? rows.slice(0, most) : rows.slice(-most || rows.length);
-    left -= taken.length;
+    const maxRows = Math.max(0, remaining);
+    const taken = from === "start" ? rows.slice(0, maxRows) : rows.slice(-maxRows || rows.length);
+    remaining -= taken.length;
     return taken;
   };
   const below = take([footer], "start");
-  const choices = take(offered, "start");
-  const words = take(told, "start");
-  const above = [...take(live, "end"), ...words, ...choices];
+  const choiceRows = take(choices, "start");
+  const statusRows = take(status, "start");
+  const above = [...take(live, "end"), ...statusRows, ...choiceRows];
   return {
-    rows: [...above, ...typed.rows, ...below],
-    cursor: { row: above.length + typed.row, column: typed.column },
+    rows: [...above, ...input.rows, ...below],
+    cursor: { row: above.length + input.row, column: input.column },
   };
 }
 
-/** The rows around the cursor of a text that is higher than there is room for. */
-function visibleRows({ rows, row, column }: DrawnPrompt, most: number): DrawnPrompt {
-  if (rows.length <= most) return { rows, row, column };
-  const from = Math.min(Math.max(0, row - Math.floor(most / 2)), rows.length - most);
-  return { rows: rows.slice(from, from + most), row: row - from, column };
+/** The rows around the cursor, if the text is too high. */
+function visibleRows({ rows, row, column }: DrawnPrompt, maxRows: number): DrawnPrompt {
+  if (rows.length <= maxRows) return { rows, row, column };
+  const from = Math.min(Math.max(0, row - Math.floor(maxRows / 2)), rows.length - maxRows);
+  return { rows: rows.slice(from, from + maxRows), row: row - from, column };
 }
 
 const csi = "\u001b[";
 
 /**
- * A window that was made narrower has broken the rows of the frame in two, and who erases as many rows as were drawn leaves
- * some behind. This erases all that they have become and leaves the cursor where it stood in the frame.
+ * A narrower window wraps the frame's rows, so erasing as many rows as were drawn would leave some behind. This
+ * erases all of them and leaves the cursor where it was in the frame.
  */
 export function eraseReflowed({ rows, cursor }: ScreenLayout, columns: number): string {
-  let up = Math.floor(cursor.column / columns);
+  let rowsUp = Math.floor(cursor.column / columns);
   for (const row of rows.slice(0, cursor.row))
-    up += Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(row)) / columns));
-  const back = cursor.row > 0 ? `${csi}${cursor.row}B` : "";
-  return `${up > 0 ? `${csi}${up}A` : ""}\r${csi}J${back}`;
+    rowsUp += Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(row)) / columns));
+  const moveBack = cursor.row > 0 ? `${csi}${cursor.row}B` : "";
+  return `${rowsUp > 0 ? `${csi}${rowsUp}A` : ""}\r${csi}J${moveBack}`;
 }

@@ -8,11 +8,11 @@ import { serveHere } from "../../../../test/support/command-rig.ts";
 import { TerminalWindow } from "@holdfast/testing/host/terminal-window";
 import { runCommandLine } from "../../cli.ts";
 
-/** One host for all of them. */
+/** One host for all tests. */
 let served: Awaited<ReturnType<typeof serveHere>>;
 const home = mkdtempSync(join(tmpdir(), "holdfast-rich-"));
 beforeAll(async () => {
-  // Loaded before anybody waits for it.
+  // Loaded up front, so that no test waits for it.
   await import("./rich-chat.ts");
   served = await serveHere(home);
 });
@@ -24,7 +24,7 @@ afterAll(async () => {
 interface Chat {
   readonly window: TerminalWindow;
   readonly type: (text: string) => void;
-  /** Leaves, and answers how the command ended. */
+  /** Leaves the chat and resolves to the exit code. */
   readonly leave: () => Promise<number>;
 }
 
@@ -55,12 +55,12 @@ async function openChat(
   return { window, type: (text) => void input.write(text), leave };
 }
 
-/** How often something stands in the window and above it. */
-function countOf(window: TerminalWindow, words: string): number {
-  return window.text().split(words).length - 1;
+/** How often the text occurs in the window and its scrollback. */
+function countOf(window: TerminalWindow, text: string): number {
+  return window.text().split(text).length - 1;
 }
 
-test("an answer stands once above what is typed, a thought is folded until it is asked for, and leaving clears the rest", async () => {
+test("an answer is shown once, a thought stays folded until asked for, and leaving clears the frame", async () => {
   const { window, type, leave } = await openChat();
   type("{think:12} {words:60}\r");
   await window.showing(/✻ thought, 12 words[\s\S]+[1-9]\d* out[\s\S]+Ctrl-D leaves/);
@@ -77,15 +77,15 @@ test("an answer stands once above what is typed, a thought is folded until it is
   expect(window.raw).not.toMatch(/\u001b\[[\d;]*m/);
 });
 
-test("no key that was meant for something else is a yes; one is chosen, then Enter; what a tool says is shown and never obeyed", async () => {
+test("no stray key allows a call, an option needs Enter, and tool output is shown without being obeyed", async () => {
   const { window, type } = await openChat();
   const hostile = String.raw`{tool:terminal {"command":["printf","\\033]0;owned\\007\\033[2Jseen"]}}`;
   type(`${hostile}\r`);
   await window.showing(/May this run\?[\s\S]+↑↓ or its key/);
-  // Enter alone, and what is pasted, choose nothing.
+  // Enter alone and pasted text choose nothing.
   type("\r\r\u001b[200~o\u001b[201~");
   await window.showing(/› o\n/);
-  // What is asked for behind them is answered behind them.
+  // A command typed after them is answered after them.
   type("\u0015/status\r");
   expect(await window.showing(/Last run: /)).not.toContain("— once");
   type("d");
@@ -93,11 +93,11 @@ test("no key that was meant for something else is a yes; one is chosen, then Ent
   type("\u001b[A\u001b[A\u001b[A");
   await window.showing(/❯ o {2}once/);
   type("\r");
-  const said = await window.showing(/╭ ⚙ terminal: printf[\s\S]+│ ␛]0;owned␇␛\[2Jseen\n╰ ✓ ok/);
-  expect(said).toContain("— once");
+  const output = await window.showing(/╭ ⚙ terminal: printf[\s\S]+│ ␛]0;owned␇␛\[2Jseen\n╰ ✓ ok/);
+  expect(output).toContain("— once");
 });
 
-test("a question is answered by one of its choices, or in other words", async () => {
+test("a question is answered by one of its choices, or by typed text", async () => {
   const { window, type } = await openChat();
   const ask = '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}';
   type(`${ask}\r`);
@@ -110,7 +110,7 @@ test("a question is answered by one of its choices, or in other words", async ()
   expect(await window.showing(/answered “green”/)).toContain("— green");
 });
 
-test("a change of a file is shown as what was taken out and what was put in", async () => {
+test("a file change is shown as a diff", async () => {
   const { window, type } = await openChat();
   type('{tool:write_file {"path":"a.txt","content":"one\\ntwo\\n"}}\r');
   await window.showing(/↑↓ or its key/);
@@ -119,7 +119,7 @@ test("a change of a file is shown as what was taken out and what was put in", as
   expect(card).toContain("╭ ⚙ write_file");
 });
 
-test("what is pasted is one text, wide characters keep the cursor in its place, and the history comes back", async () => {
+test("a paste is one text, wide characters keep the cursor in place, and the history comes back", async () => {
   const { window, type } = await openChat();
   type("\u001b[200~日本 👩‍👩‍👧\rsecond {words:2}\u001b[201~");
   await window.showing(/› 日本 👩‍👩‍👧\n {2}second \{words:2\}/);
@@ -132,15 +132,15 @@ test("what is pasted is one text, wide characters keep the cursor in its place, 
   await window.showing(/A holdfast\.\n› 日本 👩‍👩‍👧\n {2}second/);
 });
 
-test("commands are offered while they are typed, and sessions are chosen from a list", async () => {
+test("commands are suggested while typing, and sessions are chosen from a list", async () => {
   const client = createClient({
     baseUrl: served.settings.HOLDFAST_URL,
     token: served.settings.HOLDFAST_TOKEN,
   });
   for (const title of ["Older garden", "Newer garden"]) {
-    const made = await client.createSession({ body: { title } });
-    if (!made.ok) throw new Error("no session");
-    const params = { id: made.value.session.id };
+    const created = await client.createSession({ body: { title } });
+    if (!created.ok) throw new Error("no session");
+    const params = { id: created.value.session.id };
     await client.sendMessage({ params, body: { clientId: "a", text: `{echo} ${title}` } });
   }
   const { window, type } = await openChat();
@@ -157,7 +157,7 @@ test("commands are offered while they are typed, and sessions are chosen from a 
   expect(countOf(window, "❯")).toBe(0);
 });
 
-test("what is said meanwhile waits in sight, or goes to the model at once", async () => {
+test("a message during an answer is shown as queued, or interrupts at once", async () => {
   const { window, type } = await openChat();
   type("{rate:40} {words:400}\r");
   await window.showing(/grips the rock[\s\S]+Ctrl-C stops/);
@@ -170,7 +170,7 @@ test("what is said meanwhile waits in sight, or goes to the model at once", asyn
   expect(countOf(window, "(stopped here)")).toBe(1);
 });
 
-test("a window that is made narrower leaves nothing of the frame behind", async () => {
+test("a narrower window leaves nothing of the old frame behind", async () => {
   const { window, type } = await openChat([], new TerminalWindow(80, 24), {});
   type("{words:30}\r");
   await window.showing(/[1-9]\d* out[\s\S]+Ctrl-D leaves/);
@@ -180,12 +180,12 @@ test("a window that is made narrower leaves nothing of the frame behind", async 
   await window.showing(/› typed and typed and typed a\n/);
   expect(countOf(window, "●")).toBe(1);
   expect(countOf(window, "›")).toBe(2);
-  // Where there is room for nothing else, what is typed is still to be seen.
+  // Even in the smallest window, the input stays visible.
   window.resize(14, 4);
   await window.showing(/end\n● live/);
 });
 
-test("--plain, and a terminal that can do nothing, get the chat without cards", async () => {
+test("--plain and a dumb terminal get the chat without cards", async () => {
   for (const [args, environment] of [
     [["--plain"], {}],
     [[], { TERM: "dumb" }],

@@ -23,60 +23,60 @@ import { statusRow, queuedRows } from "../status-rows.ts";
 import { CardRows, type FoldedText, hasRunningTool, liveRows } from "./cards.ts";
 import { ApprovalChoice, commandHintRows, SessionPicker } from "./choices.ts";
 
-/** What the line of status knows beyond the session itself. It is asked for when it may have changed, and never waited for. */
+/** What the footer shows beyond the session itself. Loaded when it may have changed, and never waited for. */
 export class FooterData {
   readonly #client: Pick<Client, "readUsage" | "listModels">;
-  readonly #onNews: () => void;
-  #usual: string;
-  #asked = 0;
-  #usage: { readonly of: SessionId; readonly totals: UsageTotalsView } | undefined;
+  readonly #onChange: () => void;
+  #defaultModel: string;
+  #requests = 0;
+  #usage: { readonly sessionId: SessionId; readonly totals: UsageTotalsView } | undefined;
 
   constructor(
     client: Pick<Client, "readUsage" | "listModels">,
     model: string | undefined,
-    onNews: () => void,
+    onChange: () => void,
   ) {
     this.#client = client;
-    this.#usual = model ?? "";
-    this.#onNews = onNews;
+    this.#defaultModel = model ?? "";
+    this.#onChange = onChange;
   }
 
-  /** Who answers in a session that names nobody; empty while that is not known. */
+  /** The model of sessions that name none; empty until it is known. */
   get defaultModel(): string {
-    return this.#usual;
+    return this.#defaultModel;
   }
 
   usageOf(id: SessionId | undefined): UsageTotalsView | undefined {
-    return this.#usage?.of === id ? this.#usage?.totals : undefined;
+    return this.#usage?.sessionId === id ? this.#usage?.totals : undefined;
   }
 
   async loadDefaultModel(): Promise<void> {
     const listed = await this.#client.listModels();
-    if (!listed.ok || this.#usual !== "") return;
-    this.#usual = listed.value.usual;
-    this.#onNews();
+    if (!listed.ok || this.#defaultModel !== "") return;
+    this.#defaultModel = listed.value.usual;
+    this.#onChange();
   }
 
   async loadUsage(id: SessionId): Promise<void> {
-    this.#asked += 1;
-    const asked = this.#asked;
+    this.#requests += 1;
+    const request = this.#requests;
     const read = await this.#client.readUsage({ query: { sessionId: id } });
-    // An answer may be overtaken by that to a later question.
-    if (!read.ok || asked !== this.#asked) return;
-    this.#usage = { of: id, totals: read.value.usage };
-    this.#onNews();
+    // A later request may have been answered first.
+    if (!read.ok || request !== this.#requests) return;
+    this.#usage = { sessionId: id, totals: read.value.usage };
+    this.#onChange();
   }
 }
 
 export interface ChatScreenProps {
-  /** Rows that stand for good, in the order in which they came; each time only what is new is written. */
+  /** Permanent rows, in order; only new ones are written. */
   readonly settled: string[];
-  /** What may still change; nothing once the person has left. */
+  /** The changeable part; `null` once the person has left. */
   readonly layout: ScreenLayout | null;
 }
 
-/** What stands goes above, into the terminal's own scroll-back; what may change is drawn anew below it. */
-function ChatScreen({ settled, layout: frame }: ChatScreenProps): ReactElement {
+/** Permanent rows go into the terminal's own scrollback; the changeable part is redrawn below. */
+function ChatScreen({ settled, layout }: ChatScreenProps): ReactElement {
   return h(
     Fragment,
     null,
@@ -84,16 +84,16 @@ function ChatScreen({ settled, layout: frame }: ChatScreenProps): ReactElement {
       items: settled,
       children: (rows: string, index: number) => h(Text, { key: index, wrap: "hard" }, rows),
     }),
-    frame === null ? null : h(LiveRows, { frame }),
+    layout === null ? null : h(LiveRows, { layout }),
   );
 }
 
-function LiveRows({ frame: { rows, cursor } }: { readonly frame: ScreenLayout }): ReactElement {
+function LiveRows({ layout: { rows, cursor } }: { readonly layout: ScreenLayout }): ReactElement {
   useCursor().setCursorPosition({ x: cursor.column, y: cursor.row });
   return h(
     Box,
     { flexDirection: "column" },
-    // A row that is empty would have no height.
+    // An empty row would have no height.
     rows.map((row, index) => h(Text, { key: index, wrap: "truncate-end" }, row === "" ? " " : row)),
   );
 }
@@ -101,32 +101,32 @@ function LiveRows({ frame: { rows, cursor } }: { readonly frame: ScreenLayout })
 const framesPerSecond = 30;
 const tickMs = 1_000;
 
-/** A conversation on a terminal that can more than a plain one: cards, choices, a line that says how things stand. */
+/** A conversation on a capable terminal: with cards, choices and a footer. */
 export class RichChat implements ChatView {
   readonly #chat: InteractiveChat;
-  readonly #facts: FooterData;
+  readonly #footerData: FooterData;
   readonly #terminal: Terminal;
   readonly #output: Writable & TerminalOutput;
   readonly #choice = new ApprovalChoice();
   readonly #runningSince = new Map<string, number>();
   #picker: SessionPicker | null = null;
   #folded: FoldedText | null = null;
-  readonly #unsettled: string[] = [];
+  readonly #newRows: string[] = [];
   #view: ChatScreenProps = { settled: [], layout: null };
   #ink: Instance | null = null;
   #columns = 80;
   #isDrawing = false;
-  #ticking: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    reached: HostConnection,
+    connection: HostConnection,
     terminal: Terminal & { readonly output: Writable & TerminalOutput },
     model: string | undefined,
   ) {
     this.#terminal = terminal;
     this.#output = terminal.output;
-    this.#facts = new FooterData(reached.client, model, () => this.draw([]));
-    this.#chat = new InteractiveChat(reached, terminal, model, this);
+    this.#footerData = new FooterData(connection.client, model, () => this.draw([]));
+    this.#chat = new InteractiveChat(connection, terminal, model, this);
   }
 
   get conversation(): ChatSession {
@@ -147,8 +147,8 @@ export class RichChat implements ChatView {
 
   async run(): Promise<void> {
     const output = this.#output;
-    const onResize = (): void => this.#resized();
-    // Before Ink's own: it erases as many rows as it drew.
+    const onResize = (): void => this.#onResize();
+    // Registered before Ink's own listener, which erases as many rows as it drew.
     output.on("resize", onResize);
     output.write(bracketedPaste.on);
     this.#columns = columnsOf(output, 80);
@@ -159,13 +159,13 @@ export class RichChat implements ChatView {
       patchConsole: false,
       maxFps: framesPerSecond,
     });
-    void this.#facts.loadDefaultModel();
+    void this.#footerData.loadDefaultModel();
     try {
       await this.#chat.readKeys((typed, key) => this.#press(typed, key));
     } finally {
-      clearInterval(this.#ticking);
+      clearInterval(this.#timer);
       output.off("resize", onResize);
-      this.#drawNow("without a frame");
+      this.#drawNow("without layout");
       this.#ink.unmount();
       await this.#ink.waitUntilExit();
       output.write(bracketedPaste.off);
@@ -176,8 +176,8 @@ export class RichChat implements ChatView {
     return new CardRows((folded) => void (this.#folded = folded));
   }
 
-  askedRows(approval: OpenApproval, look: RenderStyle): string[] {
-    return questionRows(approval, look);
+  askedRows(approval: OpenApproval, style: RenderStyle): string[] {
+    return questionRows(approval, style);
   }
 
   pickSession(sessions: readonly SessionView[]): readonly string[] {
@@ -187,70 +187,70 @@ export class RichChat implements ChatView {
 
   onIdle(): void {
     const id = this.#chat.state?.session.id;
-    if (id !== undefined) void this.#facts.loadUsage(id);
+    if (id !== undefined) void this.#footerData.loadUsage(id);
   }
 
-  /** Once for all that happens in a turn of the loop. Ink draws no more often than it has to. */
+  /** Draws once per turn of the event loop. Ink limits the frame rate. */
   draw(finished: readonly string[]): void {
-    this.#unsettled.push(...finished);
+    this.#newRows.push(...finished);
     if (this.#isDrawing) return;
     this.#isDrawing = true;
     queueMicrotask(() => {
-      if (this.#isDrawing) this.#drawNow("with a frame");
+      if (this.#isDrawing) this.#drawNow("with layout");
     });
   }
 
-  #drawNow(how: "with a frame" | "without a frame"): void {
+  #drawNow(mode: "with layout" | "without layout"): void {
     this.#isDrawing = false;
-    const rows = this.#unsettled.splice(0);
+    const rows = this.#newRows.splice(0);
     const { settled } = this.#view;
     this.#view = {
       settled: rows.length === 0 ? settled : [...settled, rows.join("\n") || " "],
-      layout: how === "with a frame" ? this.#frame() : null,
+      layout: mode === "with layout" ? this.#layout() : null,
     };
-    this.#tick();
+    this.#updateTimer();
     this.#ink?.rerender(h(ChatScreen, this.#view));
   }
 
-  #frame(): ScreenLayout {
+  #layout(): ScreenLayout {
     const chat = this.#chat;
-    const look = chat.style();
+    const style = chat.style();
     const { state, connection, editor, approval } = chat;
     const status = statusRow(state, connection, chat.hint);
-    const { paint, width } = look;
+    const { paint, width } = style;
     return layoutScreen(
       {
-        live: [...chat.openRows(), ...liveRows(state, (tool) => this.#secondsOf(tool), look)],
+        live: [...chat.openRows(), ...liveRows(state, (tool) => this.#secondsOf(tool), style)],
         status: [
-          ...queuedRows(state, look),
+          ...queuedRows(state, style),
           ...(status === "" ? [] : [paint("dim", fitTo(status, width))]),
         ],
-        choices: this.#offered(look),
+        choices: this.#choiceRows(style),
         prompt: drawPrompt(approval?.kind === "question" ? "answer › " : "› ", editor, width),
         footer: footerRow(
           {
-            model: state?.session.model ?? this.#facts.defaultModel,
-            usage: this.#facts.usageOf(state?.session.id),
+            model: state?.session.model ?? this.#footerData.defaultModel,
+            usage: this.#footerData.usageOf(state?.session.id),
             connection,
-            keys: this.#keys(),
+            keys: this.#keyHints(),
           },
-          look,
+          style,
         ),
       },
       this.#output.rows ?? 24,
     );
   }
 
-  #offered(look: RenderStyle): string[] {
+  #choiceRows(style: RenderStyle): string[] {
     const { approval, editor } = this.#chat;
-    if (this.#picker !== null) return this.#picker.rows(look);
+    if (this.#picker !== null) return this.#picker.rows(style);
     const waiting = this.#chat.state?.live?.approvals.length ?? 0;
     if (approval !== undefined && editor.text === "")
-      return this.#choice.rows(approval, waiting, look);
-    return commandHintRows(editor.text, look);
+      return this.#choice.rows(approval, waiting, style);
+    return commandHintRows(editor.text, style);
   }
 
-  #keys(): string {
+  #keyHints(): string {
     const { state, editor, approval } = this.#chat;
     if (approval !== undefined || this.#picker !== null) return "";
     if (!this.#isLive(state)) return "/help · Ctrl-D leaves";
@@ -265,7 +265,7 @@ export class RichChat implements ChatView {
   #press(typed: string | undefined, key: Key): void {
     if (this.#pressPicker(key) || this.#pressChoice(typed, key)) return this.draw([]);
     if (key.ctrl === true && key.name === "o") return this.#unfold();
-    // Something else may have written over it.
+    // Something else may have written over the screen.
     if (key.ctrl === true && key.name === "l") this.#ink?.clear();
     if (key.ctrl === true && (key.name === "s" || key.name === "x"))
       return this.#sendNow(key.name === "s" ? "steer" : "interrupt");
@@ -275,7 +275,7 @@ export class RichChat implements ChatView {
   #pressPicker(key: Key): boolean {
     const pressed = this.#picker?.press(key);
     if (pressed === "moved") return true;
-    // Who goes on typing does not want to choose any more.
+    // Typing on closes the picker.
     this.#picker = null;
     if (pressed === undefined) return false;
     if (pressed !== "closed") this.#chat.submit(`/resume ${pressed.id}`, "quiet");
@@ -285,22 +285,22 @@ export class RichChat implements ChatView {
   #pressChoice(typed: string | undefined, key: Key): boolean {
     const { approval, editor } = this.#chat;
     if (approval === undefined || editor.text !== "" || editor.isPasting) return false;
-    const said = this.#choice.press(typed, key, approval);
-    if (said === undefined) return false;
-    if (said === "whole") this.draw(fullCallRows(approval, this.#chat.style()));
-    else if (said !== "moved") this.#chat.answer(approval, said);
+    const reply = this.#choice.press(typed, key, approval);
+    if (reply === undefined) return false;
+    if (reply === "whole") this.draw(fullCallRows(approval, this.#chat.style()));
+    else if (reply !== "moved") this.#chat.answer(approval, reply);
     return true;
   }
 
-  /** Shows what was folded last. What stands cannot change any more, so it is shown below. */
+  /** Shows what was folded last. Permanent rows cannot change, so it is shown below. */
   #unfold(): void {
     if (this.#folded === null) return;
     const { title, text } = this.#folded;
-    const look = this.#chat.style();
+    const style = this.#chat.style();
     this.draw([
       "",
-      ...wrapBlock(title, look, "▾ ", ["dim"]),
-      ...wrapBlock(text.trimEnd(), look, "  ", ["dim"]),
+      ...wrapBlock(title, style, "▾ ", ["dim"]),
+      ...wrapBlock(text.trimEnd(), style, "  ", ["dim"]),
     ]);
   }
 
@@ -316,22 +316,22 @@ export class RichChat implements ChatView {
     return Math.floor((performance.now() - since) / 1000);
   }
 
-  /** Time passes on the screen only while something is under way. */
-  #tick(): void {
+  /** Redraws every second, only while a tool is running. */
+  #updateTimer(): void {
     if (hasRunningTool(this.#chat.state)) {
-      this.#ticking ??= setInterval(() => this.draw([]), tickMs).unref();
+      this.#timer ??= setInterval(() => this.draw([]), tickMs).unref();
       return;
     }
-    clearInterval(this.#ticking);
-    this.#ticking = undefined;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     this.#runningSince.clear();
   }
 
-  #resized(): void {
+  #onResize(): void {
     const columns = columnsOf(this.#output, 80);
-    const { layout: frame } = this.#view;
-    if (columns < this.#columns && frame !== null)
-      this.#output.write(eraseReflowed(frame, columns));
+    const { layout } = this.#view;
+    if (columns < this.#columns && layout !== null)
+      this.#output.write(eraseReflowed(layout, columns));
     this.#columns = columns;
     this.draw([]);
   }
