@@ -7,7 +7,10 @@ export interface InterruptSource {
   off(signal: "SIGINT", listener: () => void): unknown;
 }
 
-/** npm forwards the Ctrl-C that the terminal already sent, so one press may arrive twice. */
+/**
+ * npm forwards the Ctrl-C that the terminal already sent to the whole group, so one press may arrive twice. Only a
+ * signal after this time is a second press.
+ */
 const duplicateInterruptMs = 250;
 
 /** Calls `first` on the first Ctrl-C and `second` on later ones. */
@@ -39,12 +42,6 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const interruptedExitCode = 130;
 
 /**
- * npm forwards the Ctrl-C that the terminal already sent to the whole group, so one press arrives twice. Only a
- * signal after this time is a second press.
- */
-const duplicateSignalMs = 250;
-
-/**
  * Resolves when the process is asked to stop. The first signal asks for an orderly end; a second one exits at
  * once. The listeners stay, because a duplicate may arrive after everything was closed.
  */
@@ -57,7 +54,7 @@ export function waitForStopSignal(
 
   function onSignal(): void {
     firstAt ??= now();
-    if (now() - firstAt > duplicateSignalMs) stoppable.exit(interruptedExitCode);
+    if (now() - firstAt > duplicateInterruptMs) stoppable.exit(interruptedExitCode);
     resolve();
   }
 

@@ -78,7 +78,7 @@ export type PlatformFailure =
 
 export type SendResult =
   | { readonly status: "sent"; readonly platformId: string }
-  /** Nobody subscribed to it, so nothing was sent. */
+  /** The recipient wants no messages (a webhook without an address), so nothing was sent. */
   | { readonly status: "unwanted"; readonly code: string }
   | PlatformFailure;
 export type EditResult = { readonly status: "edited" } | PlatformFailure;
@@ -149,7 +149,7 @@ export interface PlatformAdapter {
     signal: AbortSignal,
   ): Promise<{ readonly status: "subscribed" } | PlatformFailure>;
   /** Updates from `cursor` on. With `wait`, a poll without updates blocks for a while (long polling). */
-  receive(cursor: number, patience: "wait" | "look", signal: AbortSignal): Promise<ReceiveResult>;
+  receive(cursor: number, mode: "wait" | "look", signal: AbortSignal): Promise<ReceiveResult>;
   /** Decodes a pushed update; `null` if it is of no kind we handle. */
   decodePush(pushed: unknown): Incoming | null;
   send(

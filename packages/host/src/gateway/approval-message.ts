@@ -4,50 +4,9 @@ import { showControls } from "../util/text/show-controls.ts";
 import type { OutgoingText } from "./adapter.ts";
 import { type ApprovalAnswer, type ApprovalId, approvalId } from "@holdfast/protocol";
 
-const questionInput = z.looseObject({
-  question: z.string(),
-  choices: z.array(z.string()).optional(),
-});
-const maxLabelLength = 60;
-
-/** The question's choices, in button order; empty if only free text answers it. */
-export function choicesOf({ details, input }: ApprovalRow): readonly string[] {
-  return details.kind === "question" ? (questionInput.safeParse(input).data?.choices ?? []) : [];
-}
-
-/** A question from the model with a button per choice. The person may instead type an answer as their next message. */
-function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
-  const { id, input, state, details, decision } = approval;
-  const question = showControls(
-    questionInput.safeParse(input).data?.question ?? JSON.stringify(input),
-  );
-  if (state !== "open")
-    return { text: `❓ ${question}\n${describeOutcome(decision, details.answer)}` };
-  const buttons = choicesOf(approval).map((choice, index) => [
-    { label: labelFor(choice), data: `q:${index}:${id}` },
-  ]);
-  return {
-    text: `❓ ${question}\n${writeAnswerHint}`,
-    buttons: [...buttons, [{ label: "Do not answer", data: refusal }]],
-  };
-}
-
-const writeAnswerHint = "Write your answer.";
-
-function labelFor(choice: string): string {
-  const shown = showControls(choice);
-  return shown.length <= maxLabelLength
-    ? shown
-    : `${shown.slice(0, maxLabelLength - 1).toWellFormed()}…`;
-}
-
-function describeOutcome(decision: ApprovalRow["decision"], answer: string | undefined): string {
-  if (decision === "once" && answer !== undefined) return `✔ ${showControls(answer)}`;
-  if (decision === "deny") return "✘ Not answered.";
-  return decision === "expired" ? "✘ Nobody answered in time." : "✘ Not needed any more.";
-}
-
 const maxShownLength = 3_000;
+
+const maxLabelLength = 60;
 
 const answerCodes: readonly (readonly [string, ApprovalAnswer, string])[] = [
   ["o", "once", "Allow once"],
@@ -62,6 +21,13 @@ const outcomeTexts: Record<string, string> = {
   deny: "✘ Denied.",
   expired: "✘ Nobody answered in time.",
 };
+
+const reviewElsewhereHint = "Look at the whole on the page or in the terminal, and allow it there.";
+
+const questionInput = z.looseObject({
+  question: z.string(),
+  choices: z.array(z.string()).optional(),
+});
 
 /** A question with its buttons while it is open, and its outcome afterwards. */
 export function approvalMessage(approval: ApprovalRow): OutgoingText {
@@ -84,7 +50,42 @@ export function approvalMessage(approval: ApprovalRow): OutgoingText {
   return { text: `${question}\n${outcome}` };
 }
 
-const reviewElsewhereHint = "Look at the whole on the page or in the terminal, and allow it there.";
+const writeAnswerHint = "Write your answer.";
+
+/** A question from the model with a button per choice. The person may instead type an answer as their next message. */
+function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
+  const { id, input, state, details, decision } = approval;
+  const question = showControls(
+    questionInput.safeParse(input).data?.question ?? JSON.stringify(input),
+  );
+  if (state !== "open")
+    return { text: `❓ ${question}\n${describeOutcome(decision, details.answer)}` };
+  const buttons = choicesOf(approval).map((choice, index) => [
+    { label: labelFor(choice), data: `q:${index}:${id}` },
+  ]);
+  return {
+    text: `❓ ${question}\n${writeAnswerHint}`,
+    buttons: [...buttons, [{ label: "Do not answer", data: refusal }]],
+  };
+}
+
+function labelFor(choice: string): string {
+  const shown = showControls(choice);
+  return shown.length <= maxLabelLength
+    ? shown
+    : `${shown.slice(0, maxLabelLength - 1).toWellFormed()}…`;
+}
+
+function describeOutcome(decision: ApprovalRow["decision"], answer: string | undefined): string {
+  if (decision === "once" && answer !== undefined) return `✔ ${showControls(answer)}`;
+  if (decision === "deny") return "✘ Not answered.";
+  return decision === "expired" ? "✘ Nobody answered in time." : "✘ Not needed any more.";
+}
+
+/** The question's choices, in button order; empty if only free text answers it. */
+export function choicesOf({ details, input }: ApprovalRow): readonly string[] {
+  return details.kind === "question" ? (questionInput.safeParse(input).data?.choices ?? []) : [];
+}
 
 export interface ButtonAnswer {
   readonly approval: ApprovalId;

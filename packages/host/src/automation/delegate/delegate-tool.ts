@@ -27,103 +27,6 @@ import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
 import { defineTool, failed } from "../../agent/tools/define-tool.ts";
 
-const retryMs = 1_000;
-
-/**
- * P7: a store outage says nothing about a task, whose child may be running elsewhere. Retries until the store
- * answers or the call is aborted, so `work` must be safe to repeat.
- */
-async function retryStoreFailures<T>(
-  clock: Clock,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof StoreFailure) || signal.aborted) throw error;
-      await clock.sleep(retryMs, signal);
-    }
-  }
-}
-
-export interface WaitDeps {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Called for each open approval, possibly more than once. */
-  readonly onAsked: (approval: ApprovalRow) => Promise<void>;
-}
-
-const relevantEvents: ReadonlySet<string> = new Set(["run.state", "approval.asked"]);
-
-/** Waits until the child's run has ended, in whichever process. `null`: it is gone, or the call was aborted. */
-async function waitForChild(
-  log: Log,
-  child: Child,
-  { clock, signal, onAsked }: WaitDeps,
-): Promise<RunRow | null> {
-  const { owner, session, runId } = child;
-  const { reads } = log.store;
-
-  async function readEnded(): Promise<RunRow | "running" | null> {
-    const run = await reads.run(owner, runId);
-    if (run === null || terminalStates.has(run.state)) return run;
-    if (run.state !== "waiting") return "running";
-    const { approvals } = await reads.approvals(owner, { session, limit: 20 });
-    for (const approval of approvals) await onAsked(approval);
-    return "running";
-  }
-
-  /** A read that fails after the abort counts as not found. */
-  async function readEndedOrNull(): Promise<RunRow | "running" | null> {
-    try {
-      return await retryStoreFailures(clock, signal, readEnded);
-    } catch (error) {
-      if (error instanceof StoreFailure) return null;
-      throw error;
-    }
-  }
-
-  let after = 0 as Seq;
-  while (!signal.aborted) {
-    for await (const item of log.tail(owner, session, after, { signal })) {
-      if (item.kind === "gone") return null;
-      if (item.kind === "cut") after = item.after;
-      if (item.kind === "status") continue;
-      if (item.kind === "events" && !item.events.some(({ type }) => relevantEvents.has(type)))
-        continue;
-      const run = await readEndedOrNull();
-      if (run !== "running") return run;
-    }
-  }
-  return null;
-}
-
-const maxAnswerLength = 30_000;
-const entriesRead = 50;
-
-/** The run's last answer, and its last notice, which says why it failed. */
-async function readFinalAnswer(
-  log: Log,
-  { owner, session, runId }: Child,
-): Promise<{ readonly answer: string; readonly notice: string }> {
-  const page = await log.store.reads.entries(owner, session, { limit: entriesRead });
-  const runEntries = (page?.entries ?? []).filter((entry) => entry.runId === runId);
-  let answer = "";
-  let notice = "";
-  for (const entry of runEntries) {
-    const decoded = decodeEvent(entry);
-    if (decoded.kind !== "known") continue;
-    const { event } = decoded;
-    if (event.type === "message.assistant") answer = textOf(event.data.parts) || answer;
-    if (event.type === "notice.added") notice = event.data.text;
-  }
-  const excerpt = createExcerpt(maxAnswerLength);
-  excerpt.add(answer);
-  return { answer: excerpt.text(), notice };
-}
-
 export interface DelegateDeps {
   readonly log: Log;
   readonly ids: IdSource;
@@ -242,6 +145,79 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
   });
 }
 
+export interface WaitDeps {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called for each open approval, possibly more than once. */
+  readonly onAsked: (approval: ApprovalRow) => Promise<void>;
+}
+
+const relevantEvents: ReadonlySet<string> = new Set(["run.state", "approval.asked"]);
+
+/** Waits until the child's run has ended, in whichever process. `null`: it is gone, or the call was aborted. */
+async function waitForChild(
+  log: Log,
+  child: Child,
+  { clock, signal, onAsked }: WaitDeps,
+): Promise<RunRow | null> {
+  const { owner, session, runId } = child;
+  const { reads } = log.store;
+
+  async function readEnded(): Promise<RunRow | "running" | null> {
+    const run = await reads.run(owner, runId);
+    if (run === null || terminalStates.has(run.state)) return run;
+    if (run.state !== "waiting") return "running";
+    const { approvals } = await reads.approvals(owner, { session, limit: 20 });
+    for (const approval of approvals) await onAsked(approval);
+    return "running";
+  }
+
+  /** A read that fails after the abort counts as not found. */
+  async function readEndedOrNull(): Promise<RunRow | "running" | null> {
+    try {
+      return await retryStoreFailures(clock, signal, readEnded);
+    } catch (error) {
+      if (error instanceof StoreFailure) return null;
+      throw error;
+    }
+  }
+
+  let after = 0 as Seq;
+  while (!signal.aborted) {
+    for await (const item of log.tail(owner, session, after, { signal })) {
+      if (item.kind === "gone") return null;
+      if (item.kind === "cut") after = item.after;
+      if (item.kind === "status") continue;
+      if (item.kind === "events" && !item.events.some(({ type }) => relevantEvents.has(type)))
+        continue;
+      const run = await readEndedOrNull();
+      if (run !== "running") return run;
+    }
+  }
+  return null;
+}
+
+const retryMs = 1_000;
+
+/**
+ * P7: a store outage says nothing about a task, whose child may be running elsewhere. Retries until the store
+ * answers or the call is aborted, so `work` must be safe to repeat.
+ */
+async function retryStoreFailures<T>(
+  clock: Clock,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreFailure) || signal.aborted) throw error;
+      await clock.sleep(retryMs, signal);
+    }
+  }
+}
+
 /** Adds a notice to every ancestor session, so that whoever looks at one sees that something waits, and where. */
 async function addWaitingNotices(
   log: Log,
@@ -321,4 +297,28 @@ function failedResult(child: Child, reason: string, answer: string): ToolResult 
 
 function detailsOf({ session, runId }: Child) {
   return { child: { sessionId: session, runId } };
+}
+
+const maxAnswerLength = 30_000;
+const entriesRead = 50;
+
+/** The run's last answer, and its last notice, which says why it failed. */
+async function readFinalAnswer(
+  log: Log,
+  { owner, session, runId }: Child,
+): Promise<{ readonly answer: string; readonly notice: string }> {
+  const page = await log.store.reads.entries(owner, session, { limit: entriesRead });
+  const runEntries = (page?.entries ?? []).filter((entry) => entry.runId === runId);
+  let answer = "";
+  let notice = "";
+  for (const entry of runEntries) {
+    const decoded = decodeEvent(entry);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type === "message.assistant") answer = textOf(event.data.parts) || answer;
+    if (event.type === "notice.added") notice = event.data.text;
+  }
+  const excerpt = createExcerpt(maxAnswerLength);
+  excerpt.add(answer);
+  return { answer: excerpt.text(), notice };
 }

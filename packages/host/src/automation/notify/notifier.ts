@@ -22,73 +22,6 @@ import {
   enqueueNotices,
 } from "./notice-queue.ts";
 
-export interface NoticeMessageDeps {
-  readonly reads: Reads;
-  readonly owner: OwnerId;
-  /** The page's address; `null` if people cannot reach it. */
-  readonly address: string | null;
-  readonly details: "on" | "off";
-  readonly redact: Redact;
-}
-
-const maxDetailsLength = 2_000;
-const nearbyEvents = 20;
-
-/** `null`: nobody is needed any more. */
-async function encodeNotice(
-  deps: NoticeMessageDeps,
-  item: Attention,
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  const { reads, owner, address, redact } = deps;
-  const { id, type, session: sessionId, at, runId, approvalId, cause } = item;
-  const session = await reads.session(owner, sessionId);
-  if (session === null || session.trashedAt !== null || !(await isStillOpen(deps, item)))
-    return null;
-  const hasDetails = deps.details === "on";
-  // A title that nobody chose is derived from what was said.
-  const title = hasDetails || session.titleSource === "chosen" ? session.title : null;
-  const details = hasDetails ? await detailsOf(deps, item) : undefined;
-  const query = type === "memory_stuck" ? "?settings=memory" : `?session=${sessionId}`;
-  const message = {
-    id,
-    type,
-    sessionId,
-    title: title === null ? null : redact(title),
-    at,
-    do: { words: instructionFor(type), link: address === null ? null : `${address}${query}` },
-    ...(runId !== undefined && { runId }),
-    ...(approvalId !== undefined && { approvalId }),
-    ...(cause !== undefined && { cause }),
-    ...(details !== undefined && { details: redact(details).slice(0, maxDetailsLength) }),
-  };
-  return new TextEncoder().encode(JSON.stringify(message));
-}
-
-async function isStillOpen({ reads, owner }: NoticeMessageDeps, item: Attention): Promise<boolean> {
-  if (item.approvalId === undefined) return true;
-  const { approvals } = await reads.approvals(owner, { session: item.session, limit: 100 });
-  return approvals.some(({ runId, askedAt }) => runId === item.runId && askedAt === item.at);
-}
-
-async function detailsOf(
-  { reads, owner }: NoticeMessageDeps,
-  { session, approvalId, runId, seq: upTo }: Attention,
-): Promise<string | undefined> {
-  if (approvalId !== undefined) {
-    const approval = await reads.approval(owner, approvalId);
-    return approval?.details.shown ?? (approval === null ? undefined : approval.tool);
-  }
-  if (upTo === undefined) return undefined;
-  const after = seq.parse(Math.max(0, upTo - nearbyEvents));
-  const page = await reads.events(owner, session, { after, upTo, limit: nearbyEvents });
-  for (const stored of page?.events.toReversed() ?? []) {
-    const { kind, event } = decodeEvent(stored);
-    if (kind === "known" && event.type === "notice.added" && event.runId === runId)
-      return event.data.text;
-  }
-  return undefined;
-}
-
 export interface NotifierDeps {
   readonly store: Pick<Store, "reads" | "register" | "now">;
   readonly owner: OwnerId;
@@ -212,4 +145,71 @@ export function createNotifier(deps: NotifierDeps): Notifier {
       await working;
     },
   };
+}
+
+export interface NoticeMessageDeps {
+  readonly reads: Reads;
+  readonly owner: OwnerId;
+  /** The page's address; `null` if people cannot reach it. */
+  readonly address: string | null;
+  readonly details: "on" | "off";
+  readonly redact: Redact;
+}
+
+const maxDetailsLength = 2_000;
+const nearbyEvents = 20;
+
+/** `null`: nobody is needed any more. */
+async function encodeNotice(
+  deps: NoticeMessageDeps,
+  item: Attention,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const { reads, owner, address, redact } = deps;
+  const { id, type, session: sessionId, at, runId, approvalId, cause } = item;
+  const session = await reads.session(owner, sessionId);
+  if (session === null || session.trashedAt !== null || !(await isStillOpen(deps, item)))
+    return null;
+  const hasDetails = deps.details === "on";
+  // A title that nobody chose is derived from what was said.
+  const title = hasDetails || session.titleSource === "chosen" ? session.title : null;
+  const details = hasDetails ? await detailsOf(deps, item) : undefined;
+  const query = type === "memory_stuck" ? "?settings=memory" : `?session=${sessionId}`;
+  const message = {
+    id,
+    type,
+    sessionId,
+    title: title === null ? null : redact(title),
+    at,
+    do: { words: instructionFor(type), link: address === null ? null : `${address}${query}` },
+    ...(runId !== undefined && { runId }),
+    ...(approvalId !== undefined && { approvalId }),
+    ...(cause !== undefined && { cause }),
+    ...(details !== undefined && { details: redact(details).slice(0, maxDetailsLength) }),
+  };
+  return new TextEncoder().encode(JSON.stringify(message));
+}
+
+async function isStillOpen({ reads, owner }: NoticeMessageDeps, item: Attention): Promise<boolean> {
+  if (item.approvalId === undefined) return true;
+  const { approvals } = await reads.approvals(owner, { session: item.session, limit: 100 });
+  return approvals.some(({ runId, askedAt }) => runId === item.runId && askedAt === item.at);
+}
+
+async function detailsOf(
+  { reads, owner }: NoticeMessageDeps,
+  { session, approvalId, runId, seq: upTo }: Attention,
+): Promise<string | undefined> {
+  if (approvalId !== undefined) {
+    const approval = await reads.approval(owner, approvalId);
+    return approval?.details.shown ?? (approval === null ? undefined : approval.tool);
+  }
+  if (upTo === undefined) return undefined;
+  const after = seq.parse(Math.max(0, upTo - nearbyEvents));
+  const page = await reads.events(owner, session, { after, upTo, limit: nearbyEvents });
+  for (const stored of page?.events.toReversed() ?? []) {
+    const { kind, event } = decodeEvent(stored);
+    if (kind === "known" && event.type === "notice.added" && event.runId === runId)
+      return event.data.text;
+  }
+  return undefined;
 }

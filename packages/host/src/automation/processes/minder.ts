@@ -41,7 +41,7 @@ function toProcessEnd(end: CommandEnd): ProcessEnd {
 }
 
 /** The host that started it may be gone at any moment, which does not matter here. */
-function notifyHost(event: "begun" | "ended"): void {
+function notifyHost(event: "started" | "ended"): void {
   if (process.connected) process.send?.(event, () => process.connected && process.disconnect());
 }
 
@@ -74,8 +74,8 @@ if (spec !== null && age !== null && age < startWithinMs) {
     onStart: (pid) => {
       const leader = { ...minder, ...factsOf(pid), agent: "process" };
       try {
-        writeJson(fileNames.begun, { minder, leader });
-        notifyHost("begun");
+        writeJson(fileNames.started, { minder, leader });
+        notifyHost("started");
       } catch (error) {
         // No host could find it or stop it, so it must not continue.
         startError = systemCode(error);

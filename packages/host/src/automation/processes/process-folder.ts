@@ -31,7 +31,7 @@ export type ProcessEnd = z.infer<typeof processEnd>;
 
 export const fileNames = {
   spec: "spec.json",
-  begun: "begun.json",
+  started: "begun.json",
   end: "end.json",
   /** Touched while the minder is alive. */
   beat: "beat",
@@ -47,7 +47,7 @@ export function readSpec(folder: string): Promise<ProcessSpec | null> {
 }
 
 export function readStartRecord(folder: string): Promise<StartRecord | null> {
-  return readJson(join(folder, fileNames.begun), startRecord);
+  return readJson(join(folder, fileNames.started), startRecord);
 }
 
 export function readEnd(folder: string): Promise<ProcessEnd | null> {
@@ -121,7 +121,7 @@ export async function readOutput(
 }
 
 export type ProcessState =
-  | { readonly kind: "running"; readonly begun: StartRecord }
+  | { readonly kind: "running"; readonly started: StartRecord }
   /** Its host is about to start it. */
   | { readonly kind: "starting" }
   | { readonly kind: "ended"; readonly end: ProcessEnd };
@@ -145,16 +145,16 @@ export async function readProcessState(
   const isReportedByCall = isRecent && recordedEnd?.kind === "not_started";
   if (isReportedByCall && liveness.isDead(process.by) === "alive") return { kind: "starting" };
   if (recordedEnd !== null) return { kind: "ended", end: recordedEnd };
-  const begun = await readStartRecord(folder);
-  if (begun === null) {
+  const started = await readStartRecord(folder);
+  if (started === null) {
     // Its host may have died just after spawning the minder, which then starts the command within this time, or
     // never.
     const mayBegin = age === null ? !(await isMinderGone(folder, process.by, liveness)) : isRecent;
     return mayBegin ? { kind: "starting" } : endedOrLost(folder);
   }
-  if (!(await isMinderGone(folder, begun.minder, liveness))) return { kind: "running", begun };
+  if (!(await isMinderGone(folder, started.minder, liveness))) return { kind: "running", started };
   const ended = await endedOrLost(folder);
-  if (ended.end.kind === "lost") killGroup(begun.leader, liveness);
+  if (ended.end.kind === "lost") killGroup(started.leader, liveness);
   return ended;
 }
 

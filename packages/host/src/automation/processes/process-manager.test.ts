@@ -109,8 +109,8 @@ test("stopping a process ends everything it started, and starts no turn", async 
 test("a process that suspended its minder is still stopped, on request and when its time is up", async () => {
   const host = await open();
   const suspendMinder = async (id: ProcessId): Promise<void> => {
-    const begun = await readStartRecord(host.desk.folderOf(id));
-    process.kill(begun!.minder.pid, "SIGSTOP");
+    const started = await readStartRecord(host.desk.folderOf(id));
+    process.kill(started!.minder.pid, "SIGSTOP");
   };
   // At once, before anything could be recorded about it.
   const first = await host.start("kill -STOP $PPID; sleep 600");

@@ -232,7 +232,7 @@ export class ProcessManager {
     now: number,
   ): void {
     if (state.kind === "running" && now > startedAt + timeLimitMs + overtimeGraceMs)
-      requestStop(state.begun, this.#deps.liveness);
+      requestStop(state.started, this.#deps.liveness);
   }
 
   async output(
@@ -267,7 +267,7 @@ export class ProcessManager {
       if (state.kind === "ended")
         return { ...found, process: { ...found.process, end: state.end } };
       if (state.kind === "running" && !hasRequestedStop) {
-        requestStop(state.begun, this.#deps.liveness);
+        requestStop(state.started, this.#deps.liveness);
         hasRequestedStop = true;
       }
       await this.#deps.clock.sleep(pollMs);

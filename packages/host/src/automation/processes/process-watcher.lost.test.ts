@@ -31,13 +31,13 @@ async function open(options?: Parameters<typeof openProcesses>[0]) {
 test("a process lost together with its minder is reported as lost, and its group is killed", async () => {
   const host = await open();
   const id = await host.start("sleep 600");
-  const begun = await readStartRecord(host.desk.folderOf(id));
-  process.kill(begun!.minder.pid, "SIGKILL");
+  const started = await readStartRecord(host.desk.folderOf(id));
+  process.kill(started!.minder.pid, "SIGKILL");
   const liveness = createLiveness();
-  while (liveness.isDead(begun!.minder) !== "dead") await systemClock.sleep(20);
+  while (liveness.isDead(started!.minder) !== "dead") await systemClock.sleep(20);
   expect(await untilReported(host, id)).toMatchObject({ end: { kind: "lost" } });
   expect(JSON.stringify(await host.said())).toContain("was lost with its host");
-  while (liveness.isDead(begun!.leader) !== "dead") await systemClock.sleep(20);
+  while (liveness.isDead(started!.leader) !== "dead") await systemClock.sleep(20);
 });
 
 test("a process that was recorded and never started is reported as lost", async () => {
@@ -59,7 +59,7 @@ test("a process that did not start long after being recorded is reported as lost
   const id = await host.start("exit 0");
   const folder = host.desk.folderOf(id);
   while ((await readEnd(folder)) === null) await systemClock.sleep(20);
-  for (const name of [fileNames.end, fileNames.begun]) rmSync(join(folder, name));
+  for (const name of [fileNames.end, fileNames.started]) rmSync(join(folder, name));
   utimesSync(join(folder, fileNames.spec), longAgo, longAgo);
   expect(await untilReported(host, id)).toMatchObject({ end: { kind: "lost" } });
 });
@@ -110,7 +110,7 @@ test("a process whose start cannot be recorded is a failed call, and does not ke
   const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input: null };
   // As on a full disk.
   const folder = host.desk.folderOf(deterministicIds(`process ${call.callId}`).make("process"));
-  mkdirSync(join(folder, `${fileNames.begun}.new`), { recursive: true });
+  mkdirSync(join(folder, `${fileNames.started}.new`), { recursive: true });
   const mark = `600.${process.pid}`;
   const command = {
     argv: ["sleep", mark] as [string, string],

@@ -1,66 +1,5 @@
 import type { ScheduleTimes } from "@holdfast/protocol";
 
-const minuteMs = 60_000;
-const zoneDayMs = 24 * 60 * minuteMs;
-
-/** A wall-clock time, in milliseconds as if it were UTC. */
-export type WallTime = number;
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-/** A zone has many spellings, each cached separately. */
-const maxFormats = 100;
-
-function formatFor(timeZone: string): Intl.DateTimeFormat {
-  let format = formats.get(timeZone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone,
-      calendar: "iso8601",
-      numberingSystem: "latn",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-    });
-    if (formats.size >= maxFormats) formats.clear();
-    formats.set(timeZone, format);
-  }
-  return format;
-}
-
-export function isTimeZone(name: string): boolean {
-  try {
-    return formatFor(name) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** The wall-clock time in a zone at an instant. */
-export function wallAt(timeZone: string, instant: number): WallTime {
-  const fields: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
-  for (const { type, value } of formatFor(timeZone).formatToParts(instant))
-    fields[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
-}
-
-/**
- * The instant at which clocks in a zone show this time. If they show it twice, the first; if they skip it, as long
- * after the jump as it would have been: 02:30, when 02:00 becomes 03:00, is 03:30.
- */
-export function instantOf(timeZone: string, wall: WallTime): number {
-  const [offsetBefore, offsetAfter] = [wall - zoneDayMs, wall + zoneDayMs].map(
-    (instant) => wallAt(timeZone, instant) - instant,
-  );
-  const candidates = [wall - (offsetBefore ?? 0), wall - (offsetAfter ?? 0)];
-  const matching = candidates.filter((instant) => wallAt(timeZone, instant) === wall);
-  return matching.length === 0 ? wall - (offsetBefore ?? 0) : Math.min(...matching);
-}
-
 export interface Occurrence {
   readonly at: number;
   /** The wall-clock time: identifies the occurrence permanently, on every host. */
@@ -163,4 +102,62 @@ function isBefore(a: Occurrence, b: Occurrence): boolean {
 function occurrenceOn(date: string, time: string, timeZone: string): Occurrence {
   const name = `${date}T${time}`;
   return { at: instantOf(timeZone, Date.parse(`${name}:00Z`)), name };
+}
+
+/** A wall-clock time, in milliseconds as if it were UTC. */
+export type WallTime = number;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+/** A zone has many spellings, each cached separately. */
+const maxFormats = 100;
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone,
+      calendar: "iso8601",
+      numberingSystem: "latn",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    });
+    if (formats.size >= maxFormats) formats.clear();
+    formats.set(timeZone, format);
+  }
+  return format;
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return formatFor(name) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The wall-clock time in a zone at an instant. */
+export function wallAt(timeZone: string, instant: number): WallTime {
+  const fields: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+  for (const { type, value } of formatFor(timeZone).formatToParts(instant))
+    fields[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/**
+ * The instant at which clocks in a zone show this time. If they show it twice, the first; if they skip it, as long
+ * after the jump as it would have been: 02:30, when 02:00 becomes 03:00, is 03:30.
+ */
+export function instantOf(timeZone: string, wall: WallTime): number {
+  const [offsetBefore, offsetAfter] = [wall - dayMs, wall + dayMs].map(
+    (instant) => wallAt(timeZone, instant) - instant,
+  );
+  const candidates = [wall - (offsetBefore ?? 0), wall - (offsetAfter ?? 0)];
+  const matching = candidates.filter((instant) => wallAt(timeZone, instant) === wall);
+  return matching.length === 0 ? wall - (offsetBefore ?? 0) : Math.min(...matching);
 }

@@ -25,46 +25,6 @@ import {
 import { newestBetween, type Occurrence } from "./occurrences.ts";
 import { sessionForLane } from "../../gateway/lane-session.ts";
 
-export interface SubmitPromptDeps {
-  readonly log: Log;
-  readonly ids: IdSource;
-  readonly runner: Pick<Runner, "notify">;
-  /** The session a lane points at, created if there is none; concurrent callers get the same one. */
-  readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
-}
-
-export interface PromptSource {
-  /** Identifies the message permanently: the store accepts a key once. */
-  readonly key: string;
-  /** Tells the model why this message exists. */
-  readonly heading: string;
-}
-
-interface SubmittedPrompt {
-  readonly session: SessionId;
-  readonly admission: Admission;
-}
-
-/** Submits a schedule's prompt to its target and starts the run. */
-export async function submitPrompt(
-  { log, ids, runner, sessionFor }: SubmitPromptDeps,
-  owner: OwnerId,
-  { prompt, target }: Pick<Schedule, "prompt" | "target">,
-  { key, heading }: PromptSource,
-): Promise<SubmittedPrompt> {
-  const lane = "lane" in target ? target.lane : undefined;
-  const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
-  const admission = await admitMessage(log, ids, {
-    owner,
-    session,
-    clientId: key,
-    text: `[${heading}]\n\n${prompt}`,
-    ...(lane !== undefined && { lane, inbound: { key } }),
-  });
-  if (admission.status === "accepted") runner.notify(owner, session);
-  return { session, admission };
-}
-
 export interface SchedulerDeps extends SubmitPromptDeps {
   readonly clock: Clock;
   readonly owner: OwnerId;
@@ -81,6 +41,25 @@ export interface Scheduler {
 /** How late an occurrence may be without counting as missed: the host may be slow, or just restarting. */
 const graceMs = 120_000;
 const defaultPollMs = 5_000;
+
+/** The scheduler for this store, next to those of other hosts. */
+export function openScheduler(
+  log: Log,
+  runner: Pick<Runner, "notify">,
+  report: (bug: Error) => void,
+): Scheduler {
+  const { store } = log;
+  return createScheduler({
+    log,
+    ids: systemIds,
+    clock: systemClock,
+    owner: ownerId.parse("owner"),
+    store: new ScheduleStore(store.register, () => store.now()),
+    runner,
+    sessionFor: (owner, lane, key) => sessionForLane({ log, owner }, lane, key),
+    report,
+  });
+}
 
 /**
  * Submits prompts at their times. The occurrence names the message, and the store accepts a name once: each
@@ -202,21 +181,42 @@ async function submitOccurrence(
   }
 }
 
-/** The scheduler for this store, next to those of other hosts. */
-export function openScheduler(
-  log: Log,
-  runner: Pick<Runner, "notify">,
-  report: (bug: Error) => void,
-): Scheduler {
-  const { store } = log;
-  return createScheduler({
-    log,
-    ids: systemIds,
-    clock: systemClock,
-    owner: ownerId.parse("owner"),
-    store: new ScheduleStore(store.register, () => store.now()),
-    runner,
-    sessionFor: (owner, lane, key) => sessionForLane({ log, owner }, lane, key),
-    report,
+export interface SubmitPromptDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly runner: Pick<Runner, "notify">;
+  /** The session a lane points at, created if there is none; concurrent callers get the same one. */
+  readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
+}
+
+export interface PromptSource {
+  /** Identifies the message permanently: the store accepts a key once. */
+  readonly key: string;
+  /** Tells the model why this message exists. */
+  readonly heading: string;
+}
+
+interface SubmittedPrompt {
+  readonly session: SessionId;
+  readonly admission: Admission;
+}
+
+/** Submits a schedule's prompt to its target and starts the run. */
+export async function submitPrompt(
+  { log, ids, runner, sessionFor }: SubmitPromptDeps,
+  owner: OwnerId,
+  { prompt, target }: Pick<Schedule, "prompt" | "target">,
+  { key, heading }: PromptSource,
+): Promise<SubmittedPrompt> {
+  const lane = "lane" in target ? target.lane : undefined;
+  const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
+  const admission = await admitMessage(log, ids, {
+    owner,
+    session,
+    clientId: key,
+    text: `[${heading}]\n\n${prompt}`,
+    ...(lane !== undefined && { lane, inbound: { key } }),
   });
+  if (admission.status === "accepted") runner.notify(owner, session);
+  return { session, admission };
 }

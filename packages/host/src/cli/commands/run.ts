@@ -36,199 +36,6 @@ import { TranscriptDiffer } from "../transcript/pieces.ts";
 import { createTranscriptWriter, type TranscriptWriter } from "../transcript/writer.ts";
 import { connectHost } from "../connection/connect.ts";
 
-export interface AcceptedRun {
-  readonly sessionId: SessionId;
-  readonly messageId: MessageId;
-  readonly runId: RunId;
-  readonly seq: Seq;
-}
-
-export interface FollowDeps {
-  readonly client: Client;
-  readonly hostWait: HostWait;
-  readonly terminal: Terminal;
-  readonly accepted: AcceptedRun;
-  readonly style: "text" | "json";
-}
-
-interface RunEnd {
-  readonly state: RunState;
-  readonly cause: string | null;
-}
-
-/** Shows a run until it ends, across as many hosts as that takes, and resolves to the exit code. */
-export async function followRun(deps: FollowDeps): Promise<number> {
-  const { client, terminal, accepted, hostWait } = deps;
-  const leaving = new AbortController();
-  const interrupts = onInterrupts(process, {
-    first: () => void client.cancelRun({ params: { id: accepted.runId } }),
-    second: () => leaving.abort(),
-  });
-  const signal = AbortSignal.any([leaving.signal, hostWait.expired]);
-  try {
-    const follow = deps.style === "json" ? followEvents : followText;
-    const end = await follow(deps, signal);
-    if (end !== null) return exitCodeOf(end.state);
-    if (leaving.signal.aborted) return runExitCodes.cancelled;
-    terminal.printError(
-      `The host does not come back. The message is kept: holdfast chat --session ${shortId(accepted.sessionId)} shows what became of it.`,
-    );
-    return runExitCodes.unreachable;
-  } finally {
-    interrupts.stop();
-  }
-}
-
-async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
-  const { client, hostWait, terminal, accepted } = deps;
-  const { output, environment } = terminal;
-  const writer = createTranscriptWriter({
-    terminal,
-    paint: createPaint(output, environment),
-    screen: output.isTTY === true ? createScreen(output) : null,
-  });
-  const differ = new TranscriptDiffer();
-  let retryText: string | null = null;
-  const stallWatch = watchForStall({
-    client,
-    isWaiting: () => true,
-    onReasons: (reasons) => writer.status(reasons),
-  });
-  try {
-    const options = { signal, onConnection: connectionListener(hostWait, writer) };
-    for await (const item of client.open(accepted.sessionId, options)) {
-      stallWatch.reset();
-      if (item.kind === "ended") return { state: "failed", cause: item.error.code };
-      if (item.kind === "status") writer.status(item.status.text ?? "");
-      if (item.kind !== "state") continue;
-      const ownState = onlyRun(item.state, accepted.runId);
-      writer.show(differ.diff(ownState).filter(({ kind }) => kind !== "said"));
-      const nextRetryText = ownState.run && describeRetry(ownState.run);
-      if (nextRetryText !== retryText) writer.status(nextRetryText ?? "");
-      retryText = nextRetryText;
-      const end = await endOf(client, item.state, accepted.runId);
-      if (end !== null) return finish(end, ownState, { writer, session: accepted.sessionId });
-    }
-    return null;
-  } finally {
-    stallWatch.stop();
-    writer.close();
-  }
-}
-
-function connectionListener(hostWait: HostWait, writer: TranscriptWriter) {
-  return (state: "live" | "reconnecting" | "offline"): void => {
-    hostWait.onConnection(state);
-    writer.status(state === "live" ? "" : "The host does not answer; waiting for it …");
-  };
-}
-
-function finish(
-  end: RunEnd,
-  { live }: SessionState,
-  { writer, session }: { readonly writer: TranscriptWriter; readonly session: SessionId },
-): RunEnd {
-  // Without --session, chat would start a new session, in which nothing waits.
-  const chatCommand = `holdfast chat --session ${shortId(session)}`;
-  if (end.state === "waiting") {
-    for (const { name, input } of live?.approvals ?? [])
-      writer.note(`It waits for your word about this call:\n${describeCall(name, input)}`);
-    writer.note(`Answer it with ${chatCommand}, on the page, or at POST /api/approvals/<id>.`);
-  }
-  if (end.state === "paused") writer.note(`It is paused: /resume in ${chatCommand} lets it go on.`);
-  return end;
-}
-
-/** Leaves out what others do in the same session. */
-function onlyRun(state: SessionState, runId: RunId): SessionState {
-  return {
-    ...state,
-    entries: state.entries.filter((entry) => entry.runId === runId),
-    live: state.live?.runId === runId ? state.live : null,
-    run: state.run?.id === runId ? state.run : null,
-  };
-}
-
-function isEnd(state: RunState): boolean {
-  return terminalStates.has(state) || state === "waiting" || state === "paused";
-}
-
-/** The run is the current one, or still queued, or it ended unobserved. */
-async function endOf(client: Client, state: SessionState, id: RunId): Promise<RunEnd | null> {
-  const { run, inbox } = state;
-  if (run?.id === id) return isEnd(run.state) ? run : null;
-  if (inbox.some((item) => item.runId === id)) return null;
-  const result = await client.readRun({ params: { id } });
-  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
-}
-
-/** Writes every event from acceptance on, each once, between a first and a last line. */
-async function followEvents(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
-  const { client, terminal, accepted } = deps;
-  const write = (line: unknown): void => void terminal.output.write(`${cleanJson(line)}\n`);
-  write({ type: "accepted", ...accepted });
-  const stallWatch = watchForStall({
-    client,
-    isWaiting: () => true,
-    onReasons: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
-  });
-  try {
-    return await writeEvents(deps, signal, { write, onItem: () => stallWatch.reset() });
-  } finally {
-    stallWatch.stop();
-  }
-}
-
-async function writeEvents(
-  { client, hostWait, accepted }: FollowDeps,
-  signal: AbortSignal,
-  { write, onItem }: { readonly write: (line: unknown) => void; readonly onItem: () => void },
-): Promise<RunEnd | null> {
-  const { sessionId: id, runId } = accepted;
-  let after = (accepted.seq - 1) as Seq;
-  while (!signal.aborted) {
-    for await (const item of client.follow(id, after, {
-      signal,
-      onConnection: hostWait.onConnection,
-    })) {
-      onItem();
-      if (item.kind === "status") write({ type: "status", ...item.status });
-      if (item.kind === "ended")
-        return writeEnd(write, { state: "failed", cause: item.error.code });
-      if (item.kind === "resync") {
-        write({ type: "resync", ...item.resync });
-        after = item.resync.seq;
-        const end = await readEnd(client, runId);
-        if (end !== null) return writeEnd(write, end);
-      }
-      if (item.kind !== "event") continue;
-      const { event } = item;
-      after = event.seq;
-      write(event);
-      if (event.type !== "run.state" || event.runId !== runId) continue;
-      const end = await readEnd(client, runId);
-      if (end !== null) return writeEnd(write, end);
-    }
-  }
-  return null;
-}
-
-async function readEnd(client: Client, id: RunId): Promise<RunEnd | null> {
-  const result = await client.readRun({ params: { id } });
-  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
-}
-
-function writeEnd(write: (line: unknown) => void, { state, cause }: RunEnd): RunEnd {
-  write({
-    type: "ended",
-    state,
-    cause,
-    exitCode: exitCodeOf(state),
-    words: describeRunEnd({ state, cause }),
-  });
-  return { state, cause };
-}
-
 const defaultWaitSeconds = 60;
 
 export const run: Command = {
@@ -354,4 +161,197 @@ async function findSession(
   const found = await findSessions(client, sessionName);
   if (!found.ok) return found;
   return { ok: true, value: found.sessions.length === 1 ? found.sessions[0]?.id : undefined };
+}
+
+export interface AcceptedRun {
+  readonly sessionId: SessionId;
+  readonly messageId: MessageId;
+  readonly runId: RunId;
+  readonly seq: Seq;
+}
+
+export interface FollowDeps {
+  readonly client: Client;
+  readonly hostWait: HostWait;
+  readonly terminal: Terminal;
+  readonly accepted: AcceptedRun;
+  readonly style: "text" | "json";
+}
+
+interface RunEnd {
+  readonly state: RunState;
+  readonly cause: string | null;
+}
+
+/** Shows a run until it ends, across as many hosts as that takes, and resolves to the exit code. */
+export async function followRun(deps: FollowDeps): Promise<number> {
+  const { client, terminal, accepted, hostWait } = deps;
+  const leaving = new AbortController();
+  const interrupts = onInterrupts(process, {
+    first: () => void client.cancelRun({ params: { id: accepted.runId } }),
+    second: () => leaving.abort(),
+  });
+  const signal = AbortSignal.any([leaving.signal, hostWait.expired]);
+  try {
+    const follow = deps.style === "json" ? followEvents : followText;
+    const end = await follow(deps, signal);
+    if (end !== null) return exitCodeOf(end.state);
+    if (leaving.signal.aborted) return runExitCodes.cancelled;
+    terminal.printError(
+      `The host does not come back. The message is kept: holdfast chat --session ${shortId(accepted.sessionId)} shows what became of it.`,
+    );
+    return runExitCodes.unreachable;
+  } finally {
+    interrupts.stop();
+  }
+}
+
+async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
+  const { client, hostWait, terminal, accepted } = deps;
+  const { output, environment } = terminal;
+  const writer = createTranscriptWriter({
+    terminal,
+    paint: createPaint(output, environment),
+    screen: output.isTTY === true ? createScreen(output) : null,
+  });
+  const differ = new TranscriptDiffer();
+  let retryText: string | null = null;
+  const stallWatch = watchForStall({
+    client,
+    isWaiting: () => true,
+    onReasons: (reasons) => writer.status(reasons),
+  });
+  try {
+    const options = { signal, onConnection: connectionListener(hostWait, writer) };
+    for await (const item of client.open(accepted.sessionId, options)) {
+      stallWatch.reset();
+      if (item.kind === "ended") return { state: "failed", cause: item.error.code };
+      if (item.kind === "status") writer.status(item.status.text ?? "");
+      if (item.kind !== "state") continue;
+      const ownState = onlyRun(item.state, accepted.runId);
+      writer.show(differ.diff(ownState).filter(({ kind }) => kind !== "userMessage"));
+      const nextRetryText = ownState.run && describeRetry(ownState.run);
+      if (nextRetryText !== retryText) writer.status(nextRetryText ?? "");
+      retryText = nextRetryText;
+      const end = await endOf(client, item.state, accepted.runId);
+      if (end !== null) return finish(end, ownState, { writer, session: accepted.sessionId });
+    }
+    return null;
+  } finally {
+    stallWatch.stop();
+    writer.close();
+  }
+}
+
+function connectionListener(hostWait: HostWait, writer: TranscriptWriter) {
+  return (state: "live" | "reconnecting" | "offline"): void => {
+    hostWait.onConnection(state);
+    writer.status(state === "live" ? "" : "The host does not answer; waiting for it …");
+  };
+}
+
+function finish(
+  end: RunEnd,
+  { live }: SessionState,
+  { writer, session }: { readonly writer: TranscriptWriter; readonly session: SessionId },
+): RunEnd {
+  // Without --session, chat would start a new session, in which nothing waits.
+  const chatCommand = `holdfast chat --session ${shortId(session)}`;
+  if (end.state === "waiting") {
+    for (const { name, input } of live?.approvals ?? [])
+      writer.note(`It waits for your word about this call:\n${describeCall(name, input)}`);
+    writer.note(`Answer it with ${chatCommand}, on the page, or at POST /api/approvals/<id>.`);
+  }
+  if (end.state === "paused") writer.note(`It is paused: /resume in ${chatCommand} lets it go on.`);
+  return end;
+}
+
+/** Leaves out what others do in the same session. */
+function onlyRun(state: SessionState, runId: RunId): SessionState {
+  return {
+    ...state,
+    entries: state.entries.filter((entry) => entry.runId === runId),
+    live: state.live?.runId === runId ? state.live : null,
+    run: state.run?.id === runId ? state.run : null,
+  };
+}
+
+function isEnd(state: RunState): boolean {
+  return terminalStates.has(state) || state === "waiting" || state === "paused";
+}
+
+/** The run is the current one, or still queued, or it ended unobserved. */
+async function endOf(client: Client, state: SessionState, id: RunId): Promise<RunEnd | null> {
+  const { run: current, inbox } = state;
+  if (current?.id === id) return isEnd(current.state) ? current : null;
+  if (inbox.some((item) => item.runId === id)) return null;
+  const result = await client.readRun({ params: { id } });
+  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
+}
+
+/** Writes every event from acceptance on, each once, between a first and a last line. */
+async function followEvents(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
+  const { client, terminal, accepted } = deps;
+  const write = (line: unknown): void => void terminal.output.write(`${cleanJson(line)}\n`);
+  write({ type: "accepted", ...accepted });
+  const stallWatch = watchForStall({
+    client,
+    isWaiting: () => true,
+    onReasons: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
+  });
+  try {
+    return await writeEvents(deps, signal, { write, onItem: () => stallWatch.reset() });
+  } finally {
+    stallWatch.stop();
+  }
+}
+
+async function writeEvents(
+  { client, hostWait, accepted }: FollowDeps,
+  signal: AbortSignal,
+  { write, onItem }: { readonly write: (line: unknown) => void; readonly onItem: () => void },
+): Promise<RunEnd | null> {
+  const { sessionId: id, runId } = accepted;
+  let after = (accepted.seq - 1) as Seq;
+  while (!signal.aborted) {
+    for await (const item of client.follow(id, after, {
+      signal,
+      onConnection: hostWait.onConnection,
+    })) {
+      onItem();
+      if (item.kind === "status") write({ type: "status", ...item.status });
+      if (item.kind === "ended")
+        return writeEnd(write, { state: "failed", cause: item.error.code });
+      if (item.kind === "resync") {
+        write({ type: "resync", ...item.resync });
+        after = item.resync.seq;
+        const end = await readEnd(client, runId);
+        if (end !== null) return writeEnd(write, end);
+      }
+      if (item.kind !== "event") continue;
+      const { event } = item;
+      after = event.seq;
+      write(event);
+      if (event.type !== "run.state" || event.runId !== runId) continue;
+      const end = await readEnd(client, runId);
+      if (end !== null) return writeEnd(write, end);
+    }
+  }
+  return null;
+}
+
+async function readEnd(client: Client, id: RunId): Promise<RunEnd | null> {
+  const result = await client.readRun({ params: { id } });
+  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
+}
+
+function writeEnd(write: (line: unknown) => void, { state, cause }: RunEnd): RunEnd {
+  write({
+    type: "ended",
+    state,
+    cause,
+    exitCode: exitCodeOf(state),
+    words: describeRunEnd({ state, cause }),
+  });
+  return { state, cause };
 }

@@ -2,96 +2,6 @@ import { type Style, plainPaint, type Paint } from "./screen.ts";
 import { type Span, wrapSpans } from "./wrap.ts";
 import { padTo, widthOf, cleanText } from "./text.ts";
 
-/** One alternative for each kind of mark. None looks beyond the next mark of its kind, so the cost stays linear. */
-const inlinePattern =
-  /\\([!-/:-@[-`{-~])|(`{1,3})([^`]+)\2(?!`)|\*\*(?=\S)([^*]+)\*\*|__(?=\S)([^_]+)__(?!\w)|\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)|~~([^~]+)~~|(!?)\[([^[\]]*)\]\(([^()\s]*)\)/g;
-
-/** Inline Markdown as styled spans. Anything that is not markup stays as written. */
-function readInline(line: string, styles: readonly Style[] = []): Span[] {
-  const spans: Span[] = [];
-  let position = 0;
-  const add = (text: string, ...more: Style[]): void => {
-    if (text !== "") spans.push({ text, styles: [...styles, ...more] });
-  };
-  const addStyled = (text: string, style: Style): void => {
-    spans.push(...readInline(text, [...styles, style]));
-  };
-  for (const match of line.matchAll(inlinePattern)) {
-    const [whole, escaped, , code, bold, strong, italic, emphasis, struck, image, label, address] =
-      match;
-    add(line.slice(position, match.index));
-    position = match.index + whole.length;
-    if (escaped !== undefined) add(escaped);
-    else if (code !== undefined) add(code.trim() === "" ? code : code.trim(), "code");
-    else if (bold ?? strong) addStyled(bold ?? strong ?? "", "bold");
-    else if (italic ?? emphasis) addStyled(italic ?? emphasis ?? "", "italic");
-    else if (struck !== undefined) addStyled(struck, "dim");
-    else addLink({ isImage: image === "!", label: label ?? "", address: address ?? "" }, add);
-  }
-  add(line.slice(position));
-  return spans;
-}
-
-/** Always shows the address: a label may lie about where a link leads. */
-function addLink(
-  { isImage, label, address }: { isImage: boolean; label: string; address: string },
-  add: (text: string, ...more: Style[]) => void,
-): void {
-  if (isImage) add(`[image: ${label}]`, "dim");
-  else if (label !== address) add(label, "underline");
-  if (address !== "") add(label === address ? address : ` (${address})`, "dim");
-}
-
-function isTableRow(line: string): boolean {
-  return /^\s*\|.*\|\s*$/.test(line);
-}
-
-const isRule = (cells: readonly string[]): boolean =>
-  cells.every((cell) => /^:?-{1,}:?$/.test(cell.trim()));
-
-/** Columns as wide as their content; if the window is too narrow, one cell per row. */
-function drawTable(lines: readonly string[], { width, paint }: RenderStyle): string[] {
-  const rows = lines.map(cellsOf);
-  const body = rows.filter((cells) => !isRule(cells));
-  const columns = Math.max(0, ...body.map((cells) => cells.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(1, ...body.map((cells) => widthOf(cells[column] ?? ""))),
-  );
-  const hasHead = rows.length > 1 && isRule(rows[1] ?? []);
-  const needed = widths.reduce((sum, columnWidth) => sum + columnWidth, 0) + (columns - 1) * 3;
-  if (needed > width) return stackedRows(body, hasHead ? 1 : 0, width);
-  return body.flatMap((cells, index) => {
-    const row = widths
-      .map((columnWidth, column) => padTo(cells[column] ?? "", columnWidth))
-      .join(" │ ");
-    if (index > 0 || !hasHead) return [row.trimEnd()];
-    const rule = widths.map((columnWidth) => "─".repeat(columnWidth)).join("─┼─");
-    return [paint("bold", row.trimEnd()), paint("dim", rule)];
-  });
-}
-
-function stackedRows(body: readonly (readonly string[])[], heads: number, width: number): string[] {
-  const head = heads === 1 ? (body[0] ?? []) : [];
-  return body.slice(heads).flatMap((cells) => [
-    ...cells.flatMap((cell, column) => {
-      const name = head[column] ?? "";
-      const text = name === "" ? cell : `${name}: ${cell}`;
-      return wrapSpans([{ text, styles: [] }], plainPaint, { width, first: "", rest: "  " });
-    }),
-    "",
-  ]);
-}
-
-function cellsOf(line: string): string[] {
-  const inner = line.trim().slice(1, -1);
-  // An escaped bar belongs to its cell.
-  return inner.split(/(?<!\\)\|/).map((cell) =>
-    readInline(cell.trim())
-      .map(({ text }) => text)
-      .join(""),
-  );
-}
-
 export interface RenderStyle {
   readonly width: number;
   readonly paint: Paint;
@@ -192,4 +102,94 @@ function drawLine(line: string, style: RenderStyle): string[] {
 
 function expandTabs(line: string): string {
   return line.replaceAll("\t", "    ");
+}
+
+/** One alternative for each kind of mark. None looks beyond the next mark of its kind, so the cost stays linear. */
+const inlinePattern =
+  /\\([!-/:-@[-`{-~])|(`{1,3})([^`]+)\2(?!`)|\*\*(?=\S)([^*]+)\*\*|__(?=\S)([^_]+)__(?!\w)|\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)|~~([^~]+)~~|(!?)\[([^[\]]*)\]\(([^()\s]*)\)/g;
+
+/** Inline Markdown as styled spans. Anything that is not markup stays as written. */
+function readInline(line: string, styles: readonly Style[] = []): Span[] {
+  const spans: Span[] = [];
+  let position = 0;
+  const add = (text: string, ...more: Style[]): void => {
+    if (text !== "") spans.push({ text, styles: [...styles, ...more] });
+  };
+  const addStyled = (text: string, style: Style): void => {
+    spans.push(...readInline(text, [...styles, style]));
+  };
+  for (const match of line.matchAll(inlinePattern)) {
+    const [whole, escaped, , code, bold, strong, italic, emphasis, struck, image, label, address] =
+      match;
+    add(line.slice(position, match.index));
+    position = match.index + whole.length;
+    if (escaped !== undefined) add(escaped);
+    else if (code !== undefined) add(code.trim() === "" ? code : code.trim(), "code");
+    else if (bold ?? strong) addStyled(bold ?? strong ?? "", "bold");
+    else if (italic ?? emphasis) addStyled(italic ?? emphasis ?? "", "italic");
+    else if (struck !== undefined) addStyled(struck, "dim");
+    else addLink({ isImage: image === "!", label: label ?? "", address: address ?? "" }, add);
+  }
+  add(line.slice(position));
+  return spans;
+}
+
+/** Always shows the address: a label may lie about where a link leads. */
+function addLink(
+  { isImage, label, address }: { isImage: boolean; label: string; address: string },
+  add: (text: string, ...more: Style[]) => void,
+): void {
+  if (isImage) add(`[image: ${label}]`, "dim");
+  else if (label !== address) add(label, "underline");
+  if (address !== "") add(label === address ? address : ` (${address})`, "dim");
+}
+
+function isTableRow(line: string): boolean {
+  return /^\s*\|.*\|\s*$/.test(line);
+}
+
+const isRule = (cells: readonly string[]): boolean =>
+  cells.every((cell) => /^:?-{1,}:?$/.test(cell.trim()));
+
+/** Columns as wide as their content; if the window is too narrow, one cell per row. */
+function drawTable(lines: readonly string[], { width, paint }: RenderStyle): string[] {
+  const rows = lines.map(cellsOf);
+  const body = rows.filter((cells) => !isRule(cells));
+  const columns = Math.max(0, ...body.map((cells) => cells.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(1, ...body.map((cells) => widthOf(cells[column] ?? ""))),
+  );
+  const hasHead = rows.length > 1 && isRule(rows[1] ?? []);
+  const needed = widths.reduce((sum, columnWidth) => sum + columnWidth, 0) + (columns - 1) * 3;
+  if (needed > width) return stackedRows(body, hasHead ? 1 : 0, width);
+  return body.flatMap((cells, index) => {
+    const row = widths
+      .map((columnWidth, column) => padTo(cells[column] ?? "", columnWidth))
+      .join(" │ ");
+    if (index > 0 || !hasHead) return [row.trimEnd()];
+    const rule = widths.map((columnWidth) => "─".repeat(columnWidth)).join("─┼─");
+    return [paint("bold", row.trimEnd()), paint("dim", rule)];
+  });
+}
+
+function stackedRows(body: readonly (readonly string[])[], heads: number, width: number): string[] {
+  const head = heads === 1 ? (body[0] ?? []) : [];
+  return body.slice(heads).flatMap((cells) => [
+    ...cells.flatMap((cell, column) => {
+      const name = head[column] ?? "";
+      const text = name === "" ? cell : `${name}: ${cell}`;
+      return wrapSpans([{ text, styles: [] }], plainPaint, { width, first: "", rest: "  " });
+    }),
+    "",
+  ]);
+}
+
+function cellsOf(line: string): string[] {
+  const inner = line.trim().slice(1, -1);
+  // An escaped bar belongs to its cell.
+  return inner.split(/(?<!\\)\|/).map((cell) =>
+    readInline(cell.trim())
+      .map(({ text }) => text)
+      .join(""),
+  );
 }

@@ -20,9 +20,9 @@ function answersOf(attempts: readonly string[]): TranscriptPiece[] {
     const half = Math.ceil(text.length / 2);
     const isLast = index === attempts.length - 1;
     return [
-      { kind: "words", text: text.slice(0, half), isNew: true },
-      { kind: "words", text: text.slice(half), isNew: false },
-      { kind: "wordsEnd", partial: isLast ? undefined : "interrupted" },
+      { kind: "text", text: text.slice(0, half), isNew: true },
+      { kind: "text", text: text.slice(half), isNew: false },
+      { kind: "textEnd", partial: isLast ? undefined : "interrupted" },
     ];
   });
 }
@@ -64,7 +64,7 @@ test("the answer to another message is never merged with an interrupted one", ()
   show([
     ...answersOf(["one", "one two"]).slice(0, 3),
     { kind: "runEnded", state: "cancelled", cause: null },
-    { kind: "said", text: "again", attachments: [] },
+    { kind: "userMessage", text: "again", attachments: [] },
     ...answersOf(["one two"]),
   ]);
   close();
@@ -120,7 +120,7 @@ test("an interrupted answer that nothing continues is marked", () => {
   const [start, half] = answersOf(["one"]);
   if (start === undefined || half === undefined) throw new Error("no answer");
   const end: TranscriptPiece = { kind: "runEnded", state: "interrupted", cause: null };
-  const interruption: TranscriptPiece = { kind: "wordsEnd", partial: "interrupted" };
+  const interruption: TranscriptPiece = { kind: "textEnd", partial: "interrupted" };
   expect(onScreen([start, half, interruption, end])).toEqual([
     "one",
     "(broken off here)",

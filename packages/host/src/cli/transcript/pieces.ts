@@ -17,13 +17,13 @@ import type { SessionState } from "@holdfast/client";
 
 /** A new piece of the transcript. */
 export type TranscriptPiece =
-  | { readonly kind: "said"; readonly text: string; readonly attachments: readonly string[] }
+  | { readonly kind: "userMessage"; readonly text: string; readonly attachments: readonly string[] }
   /** More text of an answer. `isNew`: a new answer starts with it. */
-  | { readonly kind: "words"; readonly text: string; readonly isNew: boolean }
-  | { readonly kind: "wordsEnd"; readonly partial: MessageEntry["partial"] }
+  | { readonly kind: "text"; readonly text: string; readonly isNew: boolean }
+  | { readonly kind: "textEnd"; readonly partial: MessageEntry["partial"] }
   /** Reasoning before it continued. */
   | { readonly kind: "thought"; readonly text: string }
-  | { readonly kind: "toolBegan"; readonly name: string; readonly input: Json }
+  | { readonly kind: "toolStarted"; readonly name: string; readonly input: Json }
   | {
       readonly kind: "toolEnded";
       readonly name: string;
@@ -41,96 +41,6 @@ export type TranscriptPiece =
   | { readonly kind: "cut"; readonly entries: number }
   | { readonly kind: "returned"; readonly entries: number }
   | { readonly kind: "runEnded"; readonly state: RunState; readonly cause: string | null };
-
-type PartialCause = Extract<TranscriptPiece, { kind: "wordsEnd" }>["partial"];
-
-/**
- * Shown text cannot be taken back. So when an interrupted answer is given again, for example after a crash of its
- * host, it continues as long as it repeats the same text, and starts over only where it differs.
- */
-export class ReplayMerger {
-  /** The text of an interrupted answer, and the interruption that has not been shown yet. */
-  #interruptedText = "";
-  #pendingEnd: { readonly partial: PartialCause } | null = null;
-  /** The text of the current answer, and whether it only repeats the interrupted one so far. */
-  #text = "";
-  #isRepeating = false;
-
-  merge(pieces: readonly TranscriptPiece[]): TranscriptPiece[] {
-    return pieces.flatMap((piece) => this.#mergePiece(piece));
-  }
-
-  #mergePiece(piece: TranscriptPiece): TranscriptPiece[] {
-    switch (piece.kind) {
-      case "words":
-        return this.#mergeText(piece);
-      case "wordsEnd":
-        return piece.partial === undefined ? this.#mergeEnd(piece) : this.#holdEnd(piece.partial);
-      case "notice":
-      case "thought":
-        return [piece];
-      case "said":
-      case "toolBegan":
-      case "toolEnded":
-      case "summary":
-      case "cut":
-      case "returned":
-      case "runEnded":
-        // Nothing can continue the answer any more.
-        return [...this.#flush(), piece];
-    }
-  }
-
-  #mergeText(piece: Extract<TranscriptPiece, { kind: "words" }>): TranscriptPiece[] {
-    if (piece.isNew) {
-      this.#text = "";
-      this.#isRepeating = this.#pendingEnd !== null;
-    }
-    this.#text += piece.text;
-    if (!this.#isRepeating) return [piece];
-    if (this.#interruptedText.startsWith(this.#text)) return [];
-    if (!this.#text.startsWith(this.#interruptedText)) return this.#startOver();
-    this.#isRepeating = false;
-    this.#pendingEnd = null;
-    return [{ kind: "words", text: this.#text.slice(this.#interruptedText.length), isNew: false }];
-  }
-
-  #mergeEnd(end: TranscriptPiece): TranscriptPiece[] {
-    const isDifferent = this.#isRepeating && this.#text !== this.#interruptedText;
-    const restart = isDifferent ? this.#startOver() : [];
-    this.#reset();
-    return [...restart, end];
-  }
-
-  #holdEnd(partial: PartialCause): TranscriptPiece[] {
-    // An attempt that stopped before it had repeated everything adds nothing.
-    if (!this.#isRepeating) this.#interruptedText = this.#text;
-    this.#isRepeating = false;
-    this.#pendingEnd = { partial };
-    return [];
-  }
-
-  #startOver(): TranscriptPiece[] {
-    const text = this.#text;
-    const ending = this.#flush();
-    this.#text = text;
-    return [...ending, { kind: "words", text, isNew: true }];
-  }
-
-  #flush(): TranscriptPiece[] {
-    const ending: TranscriptPiece[] =
-      this.#pendingEnd === null ? [] : [{ kind: "wordsEnd", partial: this.#pendingEnd.partial }];
-    this.#reset();
-    return ending;
-  }
-
-  #reset(): void {
-    this.#interruptedText = "";
-    this.#text = "";
-    this.#pendingEnd = null;
-    this.#isRepeating = false;
-  }
-}
 
 /**
  * Turns session states into new pieces. States may be skipped, repeated or start over after a lost connection:
@@ -151,7 +61,7 @@ export class TranscriptDiffer {
   #notices = new Map<number, string>();
   #endedRun: string | null = null;
 
-  /** Treats the state as shown, except for the last `kept` entries. */
+  /** Treats the state as shown, except for the last `shownEntries` entries. */
   skipExisting(state: SessionState, shownEntries: number): void {
     const skipped = state.entries.slice(0, Math.max(0, state.entries.length - shownEntries));
     for (const entry of skipped) this.#markShown(entry);
@@ -225,7 +135,7 @@ export class TranscriptDiffer {
   #messagePieces(entry: MessageEntry): TranscriptPiece[] {
     if (entry.role === "user") {
       const attachments = entry.parts.flatMap(nameOfFile);
-      return [{ kind: "said", text: textIn(entry.parts), attachments }];
+      return [{ kind: "userMessage", text: textIn(entry.parts), attachments }];
     }
     if (entry.role === "tool") return entry.parts.flatMap((part) => this.#resultPieces(part));
     const { messageId, parts, partial } = entry;
@@ -235,7 +145,7 @@ export class TranscriptDiffer {
       ...this.#textPieces(messageId, textIn(parts)),
     ];
     const hasWords = this.#shownText.has(messageId);
-    const end: TranscriptPiece[] = hasWords ? [{ kind: "wordsEnd", partial }] : [];
+    const end: TranscriptPiece[] = hasWords ? [{ kind: "textEnd", partial }] : [];
     return [...newPieces, ...end];
   }
 
@@ -247,7 +157,7 @@ export class TranscriptDiffer {
     const tookMs = liveTool?.endedAt == null ? null : liveTool.endedAt - liveTool.startedAt;
     const input = liveTool?.input ?? this.#inputs.get(callId) ?? null;
     const startPieces: TranscriptPiece[] =
-      liveTool === undefined ? [{ kind: "toolBegan", name, input }] : [];
+      liveTool === undefined ? [{ kind: "toolStarted", name, input }] : [];
     const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
     return [...startPieces, { kind: "toolEnded", ...end }];
   }
@@ -270,7 +180,7 @@ export class TranscriptDiffer {
     if (this.#endedTools.has(callId)) return [];
     const isStarted = this.#startedTools.has(callId);
     this.#startedTools.set(callId, tool);
-    const startPieces: TranscriptPiece[] = isStarted ? [] : [{ kind: "toolBegan", name, input }];
+    const startPieces: TranscriptPiece[] = isStarted ? [] : [{ kind: "toolStarted", name, input }];
     if (outcome === null) return startPieces;
     this.#endedTools.add(callId);
     const tookMs = endedAt === null ? null : endedAt - startedAt;
@@ -293,8 +203,8 @@ export class TranscriptDiffer {
     if (text === "" || text === shown) return [];
     this.#shownText.set(id, text);
     if (shown === undefined || !text.startsWith(shown))
-      return [{ kind: "words", text, isNew: true }];
-    return [{ kind: "words", text: text.slice(shown.length), isNew: false }];
+      return [{ kind: "text", text, isNew: true }];
+    return [{ kind: "text", text: text.slice(shown.length), isNew: false }];
   }
 
   #endPieces(run: RunView | null): TranscriptPiece[] {
@@ -332,4 +242,94 @@ function refusalAndChanges(
 function nameOfFile(part: Part): string[] {
   if (part.type === "file") return [part.name];
   return part.type === "image" ? [part.name ?? "image"] : [];
+}
+
+type PartialCause = Extract<TranscriptPiece, { kind: "textEnd" }>["partial"];
+
+/**
+ * Shown text cannot be taken back. So when an interrupted answer is given again, for example after a crash of its
+ * host, it continues as long as it repeats the same text, and starts over only where it differs.
+ */
+export class ReplayMerger {
+  /** The text of an interrupted answer, and the interruption that has not been shown yet. */
+  #interruptedText = "";
+  #pendingEnd: { readonly partial: PartialCause } | null = null;
+  /** The text of the current answer, and whether it only repeats the interrupted one so far. */
+  #text = "";
+  #isRepeating = false;
+
+  merge(pieces: readonly TranscriptPiece[]): TranscriptPiece[] {
+    return pieces.flatMap((piece) => this.#mergePiece(piece));
+  }
+
+  #mergePiece(piece: TranscriptPiece): TranscriptPiece[] {
+    switch (piece.kind) {
+      case "text":
+        return this.#mergeText(piece);
+      case "textEnd":
+        return piece.partial === undefined ? this.#mergeEnd(piece) : this.#holdEnd(piece.partial);
+      case "notice":
+      case "thought":
+        return [piece];
+      case "userMessage":
+      case "toolStarted":
+      case "toolEnded":
+      case "summary":
+      case "cut":
+      case "returned":
+      case "runEnded":
+        // Nothing can continue the answer any more.
+        return [...this.#flush(), piece];
+    }
+  }
+
+  #mergeText(piece: Extract<TranscriptPiece, { kind: "text" }>): TranscriptPiece[] {
+    if (piece.isNew) {
+      this.#text = "";
+      this.#isRepeating = this.#pendingEnd !== null;
+    }
+    this.#text += piece.text;
+    if (!this.#isRepeating) return [piece];
+    if (this.#interruptedText.startsWith(this.#text)) return [];
+    if (!this.#text.startsWith(this.#interruptedText)) return this.#startOver();
+    this.#isRepeating = false;
+    this.#pendingEnd = null;
+    return [{ kind: "text", text: this.#text.slice(this.#interruptedText.length), isNew: false }];
+  }
+
+  #mergeEnd(end: TranscriptPiece): TranscriptPiece[] {
+    const isDifferent = this.#isRepeating && this.#text !== this.#interruptedText;
+    const restart = isDifferent ? this.#startOver() : [];
+    this.#reset();
+    return [...restart, end];
+  }
+
+  #holdEnd(partial: PartialCause): TranscriptPiece[] {
+    // An attempt that stopped before it had repeated everything adds nothing.
+    if (!this.#isRepeating) this.#interruptedText = this.#text;
+    this.#isRepeating = false;
+    this.#pendingEnd = { partial };
+    return [];
+  }
+
+  #startOver(): TranscriptPiece[] {
+    const text = this.#text;
+    const ending = this.#flush();
+    this.#text = text;
+    return [...ending, { kind: "text", text, isNew: true }];
+  }
+
+  #flush(): TranscriptPiece[] {
+    const ending: TranscriptPiece[] =
+      this.#pendingEnd === null ? [] : [{ kind: "textEnd", partial: this.#pendingEnd.partial }];
+    this.#reset();
+    return ending;
+  }
+
+  #reset(): void {
+    this.#interruptedText = "";
+    this.#text = "";
+    this.#pendingEnd = null;
+    this.#isRepeating = false;
+  }
 }

@@ -39,31 +39,31 @@ export class PlainRows implements PieceRows {
   }
 
   #gap(piece: TranscriptPiece): string[] {
-    const startsBlock = piece.kind === "said" || (piece.kind === "words" && piece.isNew);
-    const followsAnswer = piece.kind === "toolBegan" && this.#last === "wordsEnd";
+    const startsBlock = piece.kind === "userMessage" || (piece.kind === "text" && piece.isNew);
+    const followsAnswer = piece.kind === "toolStarted" && this.#last === "textEnd";
     return this.#last !== null && (startsBlock || followsAnswer) ? [""] : [];
   }
 
   #draw(piece: TranscriptPiece, style: RenderStyle): string[] {
     const { paint } = style;
     switch (piece.kind) {
-      case "said": {
+      case "userMessage": {
         const files = piece.attachments.map((name) => `[${cleanLine(name)}]`).join(" ");
         const text = [piece.text, files].filter((part) => part !== "").join("\n");
         return wrapBlock(text, style, "› ", ["bold"]);
       }
-      case "words": {
+      case "text": {
         if (piece.isNew) this.#markdown = createMarkdown();
         return this.#markdown.push(piece.text, style);
       }
-      case "wordsEnd": {
+      case "textEnd": {
         const rows = this.#markdown.end(style);
         if (piece.partial === undefined) return rows;
         return [...rows, paint("dim", `(${partialTexts[piece.partial]})`)];
       }
       case "thought":
         return [];
-      case "toolBegan": {
+      case "toolStarted": {
         const callRows = wrapBlock(describeCall(piece.name, piece.input), style, "⚙ ", ["accent"]);
         const hidden = callRows.length - maxCallRows;
         if (hidden <= 0) return [...this.#markdown.end(style), ...callRows];

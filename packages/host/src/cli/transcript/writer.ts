@@ -5,6 +5,50 @@ import { type TranscriptPiece } from "./pieces.ts";
 import type { Paint, Screen } from "../screen/screen.ts";
 import { wrapBlock, PlainRows } from "./rows.ts";
 
+/** Shows new pieces to a person at a terminal, or writes them to a pipe. */
+export interface TranscriptWriter {
+  show(pieces: readonly TranscriptPiece[]): void;
+  /** The current status; empty if there is none. */
+  status(text: string): void;
+  /** A remark about the run that is not part of the answer. */
+  note(text: string): void;
+  close(): void;
+}
+
+export interface TranscriptWriterDeps {
+  readonly terminal: Terminal;
+  readonly paint: Paint;
+  readonly screen: Screen | null;
+}
+
+export function createTranscriptWriter(deps: TranscriptWriterDeps): TranscriptWriter {
+  return deps.screen === null
+    ? createPipeWriter(deps.terminal)
+    : createScreenWriter(deps, deps.screen);
+}
+
+function createScreenWriter({ paint }: TranscriptWriterDeps, screen: Screen): TranscriptWriter {
+  const rows = new PlainRows();
+  let statusText = "";
+  function draw(finished: readonly string[]): void {
+    const style = { width: screen.width, paint };
+    const open = rows.openRows(style).slice(-(screen.height - 2));
+    const status = statusText === "" ? [] : wrapBlock(statusText, style, "", ["dim"]);
+    screen.show(finished, { rows: [...open, ...status] });
+  }
+  return {
+    show: (pieces) =>
+      draw(pieces.flatMap((piece) => rows.add(piece, { width: screen.width, paint }))),
+    status(text) {
+      if (text === statusText) return;
+      statusText = text;
+      draw([]);
+    },
+    note: (text) => draw(wrapBlock(text, { width: screen.width, paint }, "", [])),
+    close: () => screen.close(),
+  };
+}
+
 /** Only the answer's text goes to standard output, as it was written; everything else goes to standard error. */
 export function createPipeWriter(terminal: Terminal): TranscriptWriter {
   const answer = new PipedText((text) => void terminal.output.write(text));
@@ -12,13 +56,13 @@ export function createPipeWriter(terminal: Terminal): TranscriptWriter {
   let status = "";
   function write(piece: TranscriptPiece): void {
     switch (piece.kind) {
-      case "words":
+      case "text":
         if (piece.isNew) answer.endLine();
         return answer.add(piece.text);
-      case "wordsEnd":
-      case "said":
+      case "textEnd":
+      case "userMessage":
         return answer.endLine();
-      case "toolBegan":
+      case "toolStarted":
         return printError(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
       case "toolEnded":
         return printError(`  ${describeOutcome(piece)}`);
@@ -72,48 +116,4 @@ class PipedText {
     if (!this.#isAtLineStart) this.#write("\n");
     this.#isAtLineStart = true;
   }
-}
-
-/** Shows new pieces to a person at a terminal, or writes them to a pipe. */
-export interface TranscriptWriter {
-  show(pieces: readonly TranscriptPiece[]): void;
-  /** The current status; empty if there is none. */
-  status(text: string): void;
-  /** A remark about the run that is not part of the answer. */
-  note(text: string): void;
-  close(): void;
-}
-
-export interface TranscriptWriterDeps {
-  readonly terminal: Terminal;
-  readonly paint: Paint;
-  readonly screen: Screen | null;
-}
-
-export function createTranscriptWriter(deps: TranscriptWriterDeps): TranscriptWriter {
-  return deps.screen === null
-    ? createPipeWriter(deps.terminal)
-    : createScreenWriter(deps, deps.screen);
-}
-
-function createScreenWriter({ paint }: TranscriptWriterDeps, screen: Screen): TranscriptWriter {
-  const rows = new PlainRows();
-  let statusText = "";
-  function draw(finished: readonly string[]): void {
-    const style = { width: screen.width, paint };
-    const open = rows.openRows(style).slice(-(screen.height - 2));
-    const status = statusText === "" ? [] : wrapBlock(statusText, style, "", ["dim"]);
-    screen.show(finished, { rows: [...open, ...status] });
-  }
-  return {
-    show: (pieces) =>
-      draw(pieces.flatMap((piece) => rows.add(piece, { width: screen.width, paint }))),
-    status(text) {
-      if (text === statusText) return;
-      statusText = text;
-      draw([]);
-    },
-    note: (text) => draw(wrapBlock(text, { width: screen.width, paint }, "", [])),
-    close: () => screen.close(),
-  };
 }

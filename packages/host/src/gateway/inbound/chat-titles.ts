@@ -28,7 +28,7 @@ export class ChatTitles {
     try {
       const { titles, revision: expect } = await this.#read();
       // Evicts the chat that was renamed or added longest ago.
-      const others = Object.entries(titles).filter(([each]) => each !== chat);
+      const others = Object.entries(titles).filter(([other]) => other !== chat);
       const next = Object.fromEntries([...others.slice(1 - maxChats), [chat, title]]);
       const value = JSON.stringify(next);
       const put =

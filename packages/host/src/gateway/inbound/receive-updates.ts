@@ -67,19 +67,19 @@ export async function pollUpdates(deps: PollerDeps, signal: AbortSignal): Promis
 async function pollFrom(deps: PollerDeps, cursor: PollCursor, signal: AbortSignal): Promise<void> {
   const { adapter, clock, onState } = deps;
   // The first poll returns at once, to find out whether the platform is reachable.
-  let patience: "wait" | "look" = "look";
+  let mode: "wait" | "look" = "look";
   while (!signal.aborted) {
-    const received = await adapter.receive(cursor.at, patience, signal);
+    const received = await adapter.receive(cursor.at, mode, signal);
     if (signal.aborted) return;
     if (received.status !== "received") {
-      patience = "look";
+      mode = "look";
       const { message } = received;
       const isFailure = received.status !== "contended";
       onState(isFailure ? failureState(received) : { ...contendedState, message });
       await clock.sleep(isFailure ? retryDelayOf(received) : contendedRetryMs, signal);
       continue;
     }
-    patience = "wait";
+    mode = "wait";
     onState({ state: "receiving" });
     if (received.next === cursor.at) continue;
     const handled = await Promise.allSettled(received.incoming.map(deps.handleUpdate));

@@ -11,58 +11,6 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-/** A line that opens or closes a code block. */
-const fenceLine = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/;
-
-interface CodeFence {
-  readonly mark: string;
-  readonly info: string;
-}
-
-/** The code block still open at the end of a text. */
-function openFence(text: string): CodeFence | null {
-  let open: CodeFence | null = null;
-  for (const line of text.split("\n")) {
-    const [, mark, info = ""] = fenceLine.exec(line) ?? [];
-    if (mark === undefined) continue;
-    if (open === null) open = { mark, info: info.trim() };
-    else if (mark.startsWith(open.mark) && info.trim() === "") open = null;
-  }
-  return open;
-}
-
-/** Room for the fences added where a code block is split: closed in one chunk, reopened in the next. */
-const fenceReserve = 80;
-const maxInfoLength = 20;
-
-/**
- * Where the chunk that starts at `from` ends if it is full. It depends only on the text before that end, so full
- * chunks stay the same while the text grows. `null`: the rest fits.
- */
-export function chunkEnd(text: string, from: number, limit: number): number | null {
-  const room = limit - fenceReserve;
-  if (text.length - from <= room) return null;
-  const window = text.slice(from, from + room);
-  // In the second half, at the best break: between paragraphs, lines, or words.
-  for (const separator of ["\n\n", "\n", " "]) {
-    const at = window.lastIndexOf(separator);
-    if (at >= room / 2) return from + at + separator.length;
-  }
-  const isInPair = /[\uD800-\uDBFF]/.test(window.at(-1) ?? "");
-  return from + room - (isInPair ? 1 : 0);
-}
-
-/** A range of a text as a message of its own. A code block that it splits is closed and reopened. */
-export function chunkText(text: string, from: number, to: number): string {
-  const openBefore = openFence(text.slice(0, from));
-  const openAfter = openFence(text.slice(0, to));
-  const body = text.slice(from, to).replace(/\n+$/, "");
-  const head =
-    openBefore === null ? "" : `${openBefore.mark}${openBefore.info.slice(0, maxInfoLength)}\n`;
-  const tail = openAfter === null ? "" : `\n${openAfter.mark}`;
-  return openBefore === null ? `${body.replace(/^\n+/, "")}${tail}` : `${head}${body}${tail}`;
-}
-
 type FilePart = Extract<Part, { type: "file" | "image" }>;
 
 /** Part of an answer that gets messages of its own: a step's text, a notice, a file. */
@@ -255,3 +203,55 @@ const endingTexts: Partial<Record<RunState, string>> = {
   interrupted: "⚠ The host stopped in the middle of this answer. Send /resume to go on.",
   limit: "⚠ The answer reached its limit. Send /resume to go on.",
 };
+
+/** Room for the fences added where a code block is split: closed in one chunk, reopened in the next. */
+const fenceReserve = 80;
+const maxInfoLength = 20;
+
+/**
+ * Where the chunk that starts at `from` ends if it is full. It depends only on the text before that end, so full
+ * chunks stay the same while the text grows. `null`: the rest fits.
+ */
+export function chunkEnd(text: string, from: number, limit: number): number | null {
+  const room = limit - fenceReserve;
+  if (text.length - from <= room) return null;
+  const window = text.slice(from, from + room);
+  // In the second half, at the best break: between paragraphs, lines, or words.
+  for (const separator of ["\n\n", "\n", " "]) {
+    const at = window.lastIndexOf(separator);
+    if (at >= room / 2) return from + at + separator.length;
+  }
+  const isInPair = /[\uD800-\uDBFF]/.test(window.at(-1) ?? "");
+  return from + room - (isInPair ? 1 : 0);
+}
+
+/** A range of a text as a message of its own. A code block that it splits is closed and reopened. */
+export function chunkText(text: string, from: number, to: number): string {
+  const openBefore = openFence(text.slice(0, from));
+  const openAfter = openFence(text.slice(0, to));
+  const body = text.slice(from, to).replace(/\n+$/, "");
+  const head =
+    openBefore === null ? "" : `${openBefore.mark}${openBefore.info.slice(0, maxInfoLength)}\n`;
+  const tail = openAfter === null ? "" : `\n${openAfter.mark}`;
+  return openBefore === null ? `${body.replace(/^\n+/, "")}${tail}` : `${head}${body}${tail}`;
+}
+
+/** A line that opens or closes a code block. */
+const fenceLine = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/;
+
+interface CodeFence {
+  readonly mark: string;
+  readonly info: string;
+}
+
+/** The code block still open at the end of a text. */
+function openFence(text: string): CodeFence | null {
+  let open: CodeFence | null = null;
+  for (const line of text.split("\n")) {
+    const [, mark, info = ""] = fenceLine.exec(line) ?? [];
+    if (mark === undefined) continue;
+    if (open === null) open = { mark, info: info.trim() };
+    else if (mark.startsWith(open.mark) && info.trim() === "") open = null;
+  }
+  return open;
+}

@@ -60,7 +60,7 @@ async function enqueueDelivery(
   if (row === null) return "refused";
   const ids = deterministicIds(`owe ${content.kind} ${key}`);
   const runId = content.kind === "answer" ? content.runId : undefined;
-  const begun = content.kind === "answer" ? Math.max(0, row.head - lookBackSeqs) : row.head;
+  const firstSeq = content.kind === "answer" ? Math.max(0, row.head - lookBackSeqs) : row.head;
   const event = newEvent(
     ids.make("event"),
     "outbox.changed",
@@ -70,7 +70,7 @@ async function enqueueDelivery(
       kind: content.kind,
       lane,
       inbound: key,
-      begun: begun as Seq,
+      begun: firstSeq as Seq,
       state: "pending",
       from: 0,
       to: 0,

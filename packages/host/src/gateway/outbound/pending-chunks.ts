@@ -16,61 +16,6 @@ import type { PlatformCapabilities, ChatAddress } from "../adapter.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type PendingChunk, nextChunk, type OutboxWriter } from "./chunk.ts";
 
-interface SessionRef {
-  readonly owner: OwnerId;
-  readonly session: SessionId;
-}
-
-const pageSize = 500;
-
-/** Yields all events after `after`, then new ones as they come, until the signal. Ends when the session is gone. */
-export async function* followEvents(
-  log: Log,
-  { owner, session }: SessionRef,
-  after: Seq,
-  signal: AbortSignal,
-): AsyncGenerator<{ readonly events: readonly StoredEvent[]; readonly head: Seq }> {
-  let cursor = after;
-  for (;;) {
-    let isCut = false;
-    for await (const item of log.tail(owner, session, cursor, { signal })) {
-      if (item.kind === "gone") return;
-      if (item.kind === "status") continue;
-      if (item.kind === "cut") {
-        isCut = true;
-        break;
-      }
-      // Too far behind: the tail continues from the head, so read the gap here.
-      const events =
-        item.kind === "events"
-          ? item.events
-          : await readEvents(log, { owner, session }, cursor, item.head);
-      cursor = item.head;
-      yield { events, head: cursor };
-    }
-    if (!isCut || signal.aborted) return;
-  }
-}
-
-async function readEvents(
-  { store: { reads } }: Log,
-  { owner, session }: SessionRef,
-  after: Seq,
-  upTo: Seq,
-): Promise<readonly StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  for (let cursor = after; ;) {
-    const page = await reads.events(owner, session, { after: cursor, upTo, limit: pageSize });
-    const last = page?.events.at(-1);
-    if (page === null || last === undefined) return events;
-    events.push(...page.events);
-    if (!page.more) return events;
-    cursor = last.seq;
-  }
-}
-
-const maxOpenChunks = 1_000;
-
 export interface PendingChunksDeps {
   readonly log: Log;
   readonly owner: OwnerId;
@@ -80,6 +25,8 @@ export interface PendingChunksDeps {
   readonly addressOf: (row: OutboxRow) => ChatAddress | null;
   readonly repeats: PlatformCapabilities["repeats"];
 }
+
+const maxOpenChunks = 1_000;
 
 /** A session's undelivered chunks, kept up to date from its log. */
 export class PendingChunks {
@@ -130,9 +77,9 @@ export class PendingChunks {
       const next = await this.#recoverSending(open);
       if (next !== null) this.#add(next);
     }
-    const begun = [...this.#chunks.values()].map(({ row: chunkRow }) => chunkRow.begun);
-    if (begun.length === 0) return null;
-    this.#readUpTo = Math.max(0, Math.min(...begun) - 1) as Seq;
+    const beginnings = [...this.#chunks.values()].map(({ row: chunkRow }) => chunkRow.begun);
+    if (beginnings.length === 0) return null;
+    this.#readUpTo = Math.max(0, Math.min(...beginnings) - 1) as Seq;
     await this.#readApprovals();
     return this.#readUpTo;
   }
@@ -270,4 +217,57 @@ export function approvalDeliveryId(approval: ApprovalId): DeliveryId {
 
 function mayAddChunks({ type }: StoredEvent): boolean {
   return type === "input.accepted" || type === "outbox.changed";
+}
+
+interface SessionRef {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+}
+
+const pageSize = 500;
+
+/** Yields all events after `after`, then new ones as they come, until the signal. Ends when the session is gone. */
+export async function* followEvents(
+  log: Log,
+  { owner, session }: SessionRef,
+  after: Seq,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly events: readonly StoredEvent[]; readonly head: Seq }> {
+  let cursor = after;
+  for (;;) {
+    let isCut = false;
+    for await (const item of log.tail(owner, session, cursor, { signal })) {
+      if (item.kind === "gone") return;
+      if (item.kind === "status") continue;
+      if (item.kind === "cut") {
+        isCut = true;
+        break;
+      }
+      // Too far behind: the tail continues from the head, so read the gap here.
+      const events =
+        item.kind === "events"
+          ? item.events
+          : await readEvents(log, { owner, session }, cursor, item.head);
+      cursor = item.head;
+      yield { events, head: cursor };
+    }
+    if (!isCut || signal.aborted) return;
+  }
+}
+
+async function readEvents(
+  { store: { reads } }: Log,
+  { owner, session }: SessionRef,
+  after: Seq,
+  upTo: Seq,
+): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (let cursor = after; ;) {
+    const page = await reads.events(owner, session, { after: cursor, upTo, limit: pageSize });
+    const last = page?.events.at(-1);
+    if (page === null || last === undefined) return events;
+    events.push(...page.events);
+    if (!page.more) return events;
+    cursor = last.seq;
+  }
 }

@@ -16,32 +16,13 @@ import type { PlatformAdapter } from "../adapter.ts";
 import type { ChatQueue, OutageMonitor, Pacer } from "./pacing.ts";
 import type { ChatAddressing } from "../chat-addressing.ts";
 
-const wakeReason = "woken";
-
-/** Wakes a waiting loop. A wake while nobody waits is remembered: the next wait returns at once. */
-export class WakeSignal {
-  readonly #clock: Clock;
-  #isWoken = false;
-  #waiting: AbortController | null = null;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  wake(): void {
-    this.#isWoken = true;
-    // An explicit reason avoids the cost of creating an Error.
-    this.#waiting?.abort(wakeReason);
-  }
-
-  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isWoken) {
-      this.#waiting = new AbortController();
-      await this.#clock.sleep(timeoutMs, AbortSignal.any([signal, this.#waiting.signal]));
-      this.#waiting = null;
-    }
-    this.#isWoken = false;
-  }
+export interface SessionDeliveryDeps extends OutboxLeaseDeps {
+  readonly ids: IdSource;
+  readonly adapter: PlatformAdapter;
+  readonly addressing: ChatAddressing;
+  readonly pacer: Pacer;
+  readonly queue: ChatQueue;
+  readonly outage: OutageMonitor;
 }
 
 export interface OutboxLeaseDeps {
@@ -52,34 +33,83 @@ export interface OutboxLeaseDeps {
   readonly leaseMs: number;
 }
 
-export interface OutboxLease {
-  readonly lease: LeaseRow;
-  readonly heartbeat: Heartbeat;
+export interface DeliverySession {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
 }
 
-/** P11: two hosts never send for one session at once. `null`: another host does, or the session is gone. */
-async function acquireOutboxLease(
-  deps: OutboxLeaseDeps,
-  session: SessionId,
-): Promise<OutboxLease | null> {
-  const { log, clock, leaseMs: ttlMs, liveness } = deps;
-  const { leases } = log.store;
-  const askedAt = clock.now();
-  const request = { kind: "outbox", session, holder: deps.holder(), ttlMs } as const;
-  let result = await leases.acquire(request);
-  if (result.status === "held" && liveness.isDead(result.by.holder) === "dead")
-    result = await leases.acquire({ ...request, replacing: result.by.fence });
-  if (result.status !== "acquired") return null;
-  const { lease } = result;
-  const heartbeat = startHeartbeat({
-    leases,
-    ref: { kind: "outbox", session, fence: lease.fence },
-    clock,
-    ttlMs,
-    everyMs: ttlMs / 3,
-    safeUntil: askedAt + ttlMs,
-  });
-  return { lease, heartbeat };
+/** The log position at which nothing was left to do; `null` if we stopped before that. */
+export type DeliveredUpTo = Seq | null;
+
+/** Deliveries that start together all queue their messages before the first one is sent. */
+export interface StartBarrier {
+  /** Called once this delivery's chunks are queued, or it turns out to have none. */
+  readonly arrive: () => void;
+  readonly allArrived: Promise<void>;
+}
+
+/** Delivers a session's chunks to the chats of one bot, under the session's outbox lease. */
+export async function deliverSession(
+  deps: SessionDeliveryDeps,
+  target: DeliverySession,
+  stopSignal: AbortSignal,
+  startBarrier: StartBarrier,
+): Promise<DeliveredUpTo> {
+  const held = await acquireOutboxLease(deps, target.session);
+  if (held === null) return null;
+  const { lease, heartbeat } = held;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stopSignal, heartbeat.lost, ended.signal]);
+  const { log, ids, adapter, addressing } = deps;
+  try {
+    const writer = new OutboxWriter(log, ids, target.owner, lease.fence);
+    const pending = new PendingChunks({
+      log,
+      ...target,
+      writer,
+      addressOf: ({ lane }) => addressing.addressOf(lane),
+      repeats: adapter.capabilities.repeats,
+    });
+    const first = await pending.load();
+    if (first === null)
+      return (await log.store.reads.session(target.owner, target.session))?.head ?? null;
+    const wake = new WakeSignal(deps.clock);
+    const loop = new DeliveryLoop(deps, target, {
+      pending,
+      writer,
+      wake,
+      startBarrier,
+      signal,
+    });
+    const following = followLog(deps, target, { pending, wake, first, signal });
+    // Without new events there is nothing more to do here.
+    void following.catch(() => undefined).finally(() => ended.abort());
+    const deliveredUpTo = await loop.work();
+    ended.abort();
+    await following;
+    return deliveredUpTo;
+  } finally {
+    ended.abort();
+    await heartbeat.stop();
+    await log.store.leases.release(lease);
+  }
+}
+
+async function followLog(
+  { log }: SessionDeliveryDeps,
+  target: DeliverySession,
+  {
+    pending,
+    wake,
+    first,
+    signal,
+  }: { pending: PendingChunks; wake: WakeSignal; first: Seq; signal: AbortSignal },
+): Promise<void> {
+  for await (const { events, head } of followEvents(log, target, first, signal)) {
+    for (const event of events) await pending.apply(event);
+    pending.advanceTo(head);
+    wake.wake();
+  }
 }
 
 export interface DeliveryLoopDeps {
@@ -109,7 +139,7 @@ class DeliveryLoop {
   readonly #joined = new Map<string, string>();
   #outcome: { readonly failure?: unknown } | null = null;
   #idleSince: number | null = null;
-  /** The store's clock at the last look. */
+  /** The store's time when the chunks were last checked. */
   #storeNow = 0;
 
   constructor(deps: SessionDeliveryDeps, { owner }: DeliverySession, loopDeps: DeliveryLoopDeps) {
@@ -275,90 +305,60 @@ class DeliveryLoop {
   }
 }
 
-export interface SessionDeliveryDeps extends OutboxLeaseDeps {
-  readonly ids: IdSource;
-  readonly adapter: PlatformAdapter;
-  readonly addressing: ChatAddressing;
-  readonly pacer: Pacer;
-  readonly queue: ChatQueue;
-  readonly outage: OutageMonitor;
+export interface OutboxLease {
+  readonly lease: LeaseRow;
+  readonly heartbeat: Heartbeat;
 }
 
-export interface DeliverySession {
-  readonly owner: OwnerId;
-  readonly session: SessionId;
+/** P11: two hosts never send for one session at once. `null`: another host does, or the session is gone. */
+async function acquireOutboxLease(
+  deps: OutboxLeaseDeps,
+  session: SessionId,
+): Promise<OutboxLease | null> {
+  const { log, clock, leaseMs: ttlMs, liveness } = deps;
+  const { leases } = log.store;
+  const askedAt = clock.now();
+  const request = { kind: "outbox", session, holder: deps.holder(), ttlMs } as const;
+  let result = await leases.acquire(request);
+  if (result.status === "held" && liveness.isDead(result.by.holder) === "dead")
+    result = await leases.acquire({ ...request, replacing: result.by.fence });
+  if (result.status !== "acquired") return null;
+  const { lease } = result;
+  const heartbeat = startHeartbeat({
+    leases,
+    ref: { kind: "outbox", session, fence: lease.fence },
+    clock,
+    ttlMs,
+    everyMs: ttlMs / 3,
+    safeUntil: askedAt + ttlMs,
+  });
+  return { lease, heartbeat };
 }
 
-/** The log position at which nothing was left to do; `null` if we stopped before that. */
-export type DeliveredUpTo = Seq | null;
+const wakeReason = "woken";
 
-/** Deliveries that start together all queue their messages before the first one is sent. */
-export interface StartBarrier {
-  /** Called once this delivery's chunks are queued, or it turns out to have none. */
-  readonly arrive: () => void;
-  readonly allArrived: Promise<void>;
-}
+/** Wakes a waiting loop. A wake while nobody waits is remembered: the next wait returns at once. */
+export class WakeSignal {
+  readonly #clock: Clock;
+  #isWoken = false;
+  #waiting: AbortController | null = null;
 
-/** Delivers a session's chunks to the chats of one bot, under the session's outbox lease. */
-export async function deliverSession(
-  deps: SessionDeliveryDeps,
-  target: DeliverySession,
-  stopSignal: AbortSignal,
-  startBarrier: StartBarrier,
-): Promise<DeliveredUpTo> {
-  const held = await acquireOutboxLease(deps, target.session);
-  if (held === null) return null;
-  const { lease, heartbeat } = held;
-  const ended = new AbortController();
-  const signal = AbortSignal.any([stopSignal, heartbeat.lost, ended.signal]);
-  const { log, ids, adapter, addressing } = deps;
-  try {
-    const writer = new OutboxWriter(log, ids, target.owner, lease.fence);
-    const pending = new PendingChunks({
-      log,
-      ...target,
-      writer,
-      addressOf: ({ lane }) => addressing.addressOf(lane),
-      repeats: adapter.capabilities.repeats,
-    });
-    const first = await pending.load();
-    if (first === null)
-      return (await log.store.reads.session(target.owner, target.session))?.head ?? null;
-    const wake = new WakeSignal(deps.clock);
-    const loop = new DeliveryLoop(deps, target, {
-      pending,
-      writer,
-      wake,
-      startBarrier,
-      signal,
-    });
-    const following = followLog(deps, target, { pending, wake, first, signal });
-    // Without new events there is nothing more to do here.
-    void following.catch(() => undefined).finally(() => ended.abort());
-    const deliveredUpTo = await loop.work();
-    ended.abort();
-    await following;
-    return deliveredUpTo;
-  } finally {
-    ended.abort();
-    await heartbeat.stop();
-    await log.store.leases.release(lease);
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
-}
 
-async function followLog(
-  { log }: SessionDeliveryDeps,
-  target: DeliverySession,
-  {
-    pending,
-    wake,
-    first,
-    signal,
-  }: { pending: PendingChunks; wake: WakeSignal; first: Seq; signal: AbortSignal },
-): Promise<void> {
-  for await (const { events, head } of followEvents(log, target, first, signal)) {
-    for (const event of events) await pending.apply(event);
-    pending.advanceTo(head);
-    wake.wake();
+  wake(): void {
+    this.#isWoken = true;
+    // An explicit reason avoids the cost of creating an Error.
+    this.#waiting?.abort(wakeReason);
+  }
+
+  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isWoken) {
+      this.#waiting = new AbortController();
+      await this.#clock.sleep(timeoutMs, AbortSignal.any([signal, this.#waiting.signal]));
+      this.#waiting = null;
+    }
+    this.#isWoken = false;
   }
 }

@@ -5,68 +5,6 @@ import { request as requestHttps, Agent as HttpsAgent } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { type EgressResult, fetched, refused, type Target } from "./check-url.ts";
 
-export interface BodyLimits {
-  /** Of the body after decompression. */
-  readonly mostBytes: number;
-  /** What to do with a larger body. */
-  readonly whenLarger: "cut" | "refuse";
-}
-
-export interface Body {
-  readonly bytes: Uint8Array;
-  readonly isCut: boolean;
-}
-
-const decoders = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-} as const;
-
-const acceptedEncodings = "gzip, deflate, br";
-
-/**
- * Reads a body in chunks and stops at the limit, which counts decompressed bytes: a decompression bomb expands no
- * further than the limit.
- */
-export async function readBody(
-  response: IncomingMessage,
-  { mostBytes, whenLarger }: BodyLimits,
-): Promise<EgressResult<Body>> {
-  const decoded = decompressed(response);
-  if (decoded === null) {
-    response.destroy();
-    return refused("encoding", "The answer is packed in a way that is not unpacked here.");
-  }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of decoded as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.byteLength;
-      if (size <= mostBytes) continue;
-      if (whenLarger === "refuse")
-        return refused("too_large", `The answer is larger than ${mostBytes} bytes.`);
-      return fetched({ bytes: Buffer.concat(chunks).subarray(0, mostBytes), isCut: true });
-    }
-    return fetched({ bytes: Buffer.concat(chunks), isCut: false });
-  } finally {
-    decoded.destroy();
-    response.destroy();
-  }
-}
-
-/** At most one encoding: no honest server sends a list. */
-function decompressed(response: IncomingMessage): Readable | null {
-  const encoding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
-  if (encoding === "identity" || encoding === "") return response;
-  if (!Object.hasOwn(decoders, encoding)) return null;
-  const decoder = decoders[encoding as keyof typeof decoders]();
-  // An error on either side reaches the reader.
-  return pipeline(response, decoder, () => undefined);
-}
-
 export interface OutgoingRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
@@ -83,6 +21,8 @@ const maxHeadBytes = 32 * 1024;
 /** Headers that the connection itself determines, or that carry an identity. */
 const reservedHeaders =
   /^(host|cookie|connection|content-length|transfer-encoding|te|upgrade|expect|proxy-.*)$/i;
+
+const acceptedEncodings = "gzip, deflate, br";
 
 /** One request to an address that was checked, without resolving the name again. */
 export function exchange(
@@ -140,4 +80,64 @@ function isSameAddress(one: string, other: string): boolean {
 function canonical(address: string): string | undefined {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
   return isIP(plain) === 6 ? URL.parse(`http://[${plain}]/`)?.hostname : plain;
+}
+
+export interface BodyLimits {
+  /** Of the body after decompression. */
+  readonly mostBytes: number;
+  /** What to do with a larger body. */
+  readonly whenLarger: "cut" | "refuse";
+}
+
+export interface Body {
+  readonly bytes: Uint8Array;
+  readonly isCut: boolean;
+}
+
+const decoders = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+} as const;
+
+/**
+ * Reads a body in chunks and stops at the limit, which counts decompressed bytes: a decompression bomb expands no
+ * further than the limit.
+ */
+export async function readBody(
+  response: IncomingMessage,
+  { mostBytes, whenLarger }: BodyLimits,
+): Promise<EgressResult<Body>> {
+  const decoded = decompressed(response);
+  if (decoded === null) {
+    response.destroy();
+    return refused("encoding", "The answer is packed in a way that is not unpacked here.");
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of decoded as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size <= mostBytes) continue;
+      if (whenLarger === "refuse")
+        return refused("too_large", `The answer is larger than ${mostBytes} bytes.`);
+      return fetched({ bytes: Buffer.concat(chunks).subarray(0, mostBytes), isCut: true });
+    }
+    return fetched({ bytes: Buffer.concat(chunks), isCut: false });
+  } finally {
+    decoded.destroy();
+    response.destroy();
+  }
+}
+
+/** At most one encoding: no honest server sends a list. */
+function decompressed(response: IncomingMessage): Readable | null {
+  const encoding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (encoding === "identity" || encoding === "") return response;
+  if (!Object.hasOwn(decoders, encoding)) return null;
+  const decoder = decoders[encoding as keyof typeof decoders]();
+  // An error on either side reaches the reader.
+  return pipeline(response, decoder, () => undefined);
 }

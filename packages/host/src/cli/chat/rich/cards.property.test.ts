@@ -31,7 +31,7 @@ test("no row lets a terminal obey control characters, at any width", () => {
         { kind: "thought", text },
         { ...end, outcome: "ok", output: text },
         { ...end, outcome: "failed", output: text, changes },
-        { kind: "words", text, isNew: true },
+        { kind: "text", text, isNew: true },
       ];
       const cards = new CardRows(() => undefined);
       const approval: OpenApproval = {

@@ -38,7 +38,7 @@ export class CardRows implements PieceRows {
           style.paint("dim", `✻ thought, ${words} ${words === 1 ? "word" : "words"}: Ctrl-O`),
         ];
       }
-      case "toolBegan":
+      case "toolStarted":
         // Shown among the live rows until it ends.
         return [];
       case "toolEnded":

@@ -23,81 +23,6 @@ import { statusRow, queuedRows } from "../status-rows.ts";
 import { CardRows, type FoldedText, hasRunningTool, liveRows } from "./cards.ts";
 import { ApprovalChoice, commandHintRows, SessionPicker } from "./choices.ts";
 
-/** What the footer shows beyond the session itself. Loaded when it may have changed, and never waited for. */
-export class FooterData {
-  readonly #client: Pick<Client, "readUsage" | "listModels">;
-  readonly #onChange: () => void;
-  #defaultModel: string;
-  #requests = 0;
-  #usage: { readonly sessionId: SessionId; readonly totals: UsageTotalsView } | undefined;
-
-  constructor(
-    client: Pick<Client, "readUsage" | "listModels">,
-    model: string | undefined,
-    onChange: () => void,
-  ) {
-    this.#client = client;
-    this.#defaultModel = model ?? "";
-    this.#onChange = onChange;
-  }
-
-  /** The model of sessions that name none; empty until it is known. */
-  get defaultModel(): string {
-    return this.#defaultModel;
-  }
-
-  usageOf(id: SessionId | undefined): UsageTotalsView | undefined {
-    return this.#usage?.sessionId === id ? this.#usage?.totals : undefined;
-  }
-
-  async loadDefaultModel(): Promise<void> {
-    const listed = await this.#client.listModels();
-    if (!listed.ok || this.#defaultModel !== "") return;
-    this.#defaultModel = listed.value.usual;
-    this.#onChange();
-  }
-
-  async loadUsage(id: SessionId): Promise<void> {
-    this.#requests += 1;
-    const request = this.#requests;
-    const read = await this.#client.readUsage({ query: { sessionId: id } });
-    // A later request may have been answered first.
-    if (!read.ok || request !== this.#requests) return;
-    this.#usage = { sessionId: id, totals: read.value.usage };
-    this.#onChange();
-  }
-}
-
-export interface ChatScreenProps {
-  /** Permanent rows, in order; only new ones are written. */
-  readonly settled: string[];
-  /** The changeable part; `null` once the person has left. */
-  readonly layout: ScreenLayout | null;
-}
-
-/** Permanent rows go into the terminal's own scrollback; the changeable part is redrawn below. */
-function ChatScreen({ settled, layout }: ChatScreenProps): ReactElement {
-  return h(
-    Fragment,
-    null,
-    h(Static<string>, {
-      items: settled,
-      children: (rows: string, index: number) => h(Text, { key: index, wrap: "hard" }, rows),
-    }),
-    layout === null ? null : h(LiveRows, { layout }),
-  );
-}
-
-function LiveRows({ layout: { rows, cursor } }: { readonly layout: ScreenLayout }): ReactElement {
-  useCursor().setCursorPosition({ x: cursor.column, y: cursor.row });
-  return h(
-    Box,
-    { flexDirection: "column" },
-    // An empty row would have no height.
-    rows.map((row, index) => h(Text, { key: index, wrap: "truncate-end" }, row === "" ? " " : row)),
-  );
-}
-
 const framesPerSecond = 30;
 const tickMs = 1_000;
 
@@ -334,5 +259,80 @@ export class RichChat implements ChatView {
       this.#output.write(eraseReflowed(layout, columns));
     this.#columns = columns;
     this.draw([]);
+  }
+}
+
+export interface ChatScreenProps {
+  /** Permanent rows, in order; only new ones are written. */
+  readonly settled: string[];
+  /** The changeable part; `null` once the person has left. */
+  readonly layout: ScreenLayout | null;
+}
+
+/** Permanent rows go into the terminal's own scrollback; the changeable part is redrawn below. */
+function ChatScreen({ settled, layout }: ChatScreenProps): ReactElement {
+  return h(
+    Fragment,
+    null,
+    h(Static<string>, {
+      items: settled,
+      children: (rows: string, index: number) => h(Text, { key: index, wrap: "hard" }, rows),
+    }),
+    layout === null ? null : h(LiveRows, { layout }),
+  );
+}
+
+function LiveRows({ layout: { rows, cursor } }: { readonly layout: ScreenLayout }): ReactElement {
+  useCursor().setCursorPosition({ x: cursor.column, y: cursor.row });
+  return h(
+    Box,
+    { flexDirection: "column" },
+    // An empty row would have no height.
+    rows.map((row, index) => h(Text, { key: index, wrap: "truncate-end" }, row === "" ? " " : row)),
+  );
+}
+
+/** What the footer shows beyond the session itself. Loaded when it may have changed, and never waited for. */
+export class FooterData {
+  readonly #client: Pick<Client, "readUsage" | "listModels">;
+  readonly #onChange: () => void;
+  #defaultModel: string;
+  #requests = 0;
+  #usage: { readonly sessionId: SessionId; readonly totals: UsageTotalsView } | undefined;
+
+  constructor(
+    client: Pick<Client, "readUsage" | "listModels">,
+    model: string | undefined,
+    onChange: () => void,
+  ) {
+    this.#client = client;
+    this.#defaultModel = model ?? "";
+    this.#onChange = onChange;
+  }
+
+  /** The model of sessions that name none; empty until it is known. */
+  get defaultModel(): string {
+    return this.#defaultModel;
+  }
+
+  usageOf(id: SessionId | undefined): UsageTotalsView | undefined {
+    return this.#usage?.sessionId === id ? this.#usage?.totals : undefined;
+  }
+
+  async loadDefaultModel(): Promise<void> {
+    const listed = await this.#client.listModels();
+    if (!listed.ok || this.#defaultModel !== "") return;
+    this.#defaultModel = listed.value.usual;
+    this.#onChange();
+  }
+
+  async loadUsage(id: SessionId): Promise<void> {
+    this.#requests += 1;
+    const request = this.#requests;
+    const read = await this.#client.readUsage({ query: { sessionId: id } });
+    // A later request may have been answered first.
+    if (!read.ok || request !== this.#requests) return;
+    this.#usage = { sessionId: id, totals: read.value.usage };
+    this.#onChange();
   }
 }
