@@ -16,14 +16,14 @@ function holderOf(pid: number): Holder {
   return { ...factsOf(pid), thread: 0, agent: "test", nonce: "n" };
 }
 
-describe("a holder's life", () => {
-  test("this process is alive, and two holders of it are never the same", () => {
+describe("liveness of a holder", () => {
+  test("this process is alive, and no two of its holders are the same", () => {
     const holder = currentHolder("test");
     expect(createLiveness().isDead(holder)).toBe("alive");
     expect(currentHolder("test").nonce).not.toBe(holder.nonce);
   });
 
-  test("a process that was killed is dead, also before its parent has noticed", async () => {
+  test("a killed process is dead even before its parent has noticed", async () => {
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {
       stdio: "ignore",
     });
@@ -44,11 +44,11 @@ describe("a holder's life", () => {
     ["whose namespace is not known", { pidNamespace: null }, "unknown"],
     ["whose start is not known", { processStart: null }, "unknown"],
     ["whose pid was given to another process", { processStart: "1" }, "dead"],
-  ])("one %s", (_name, part, verdict) => {
-    expect(createLiveness().isDead({ ...currentHolder("test"), ...part })).toBe(verdict);
+  ])("one %s is judged by proof", (_name, changes, verdict) => {
+    expect(createLiveness().isDead({ ...currentHolder("test"), ...changes })).toBe(verdict);
   });
 
-  test("a pid whose process cannot be looked at proves nothing", () => {
+  test("a pid whose start time can't be read proves nothing", () => {
     const system: SystemFacts = { ...thisSystem, startOf: () => null };
     expect(createLiveness(system).isDead(currentHolder("test"))).toBe("unknown");
   });

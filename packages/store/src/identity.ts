@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { threadId } from "node:worker_threads";
 import type { Holder, Liveness } from "@holdfast/engine";
 
-/** Who holds something, as it stands in a row. */
+/** A lease holder as a row stores it. */
 export const holderSchema: z.ZodType<Holder> = z.object({
   host: z.string(),
   boot: z.string().nullable(),
@@ -18,23 +18,23 @@ export const holderSchema: z.ZodType<Holder> = z.object({
   nonce: z.string(),
 });
 
-/** What identifies a process on its machine for good. `null`: cannot be known here, and then proves nothing. */
+/** Identifies one process on its machine. `null` means the platform can't tell, and then nothing can be proven. */
 export interface ProcessFacts {
   readonly host: string;
-  /** Another after each start of the machine. */
+  /** Changes with every boot. */
   readonly boot: string | null;
-  /** Containers have their own: the same pid in two of them is two processes. */
+  /** Each container has its own: the same pid in two of them is two processes. */
   readonly pidNamespace: string | null;
   readonly pid: number;
   readonly processStart: string | null;
 }
 
-/** How to ask this system; tests answer for other ones. */
+/** How to query this system. Tests pass in others. */
 export interface SystemFacts {
   readonly host: () => string;
   readonly boot: () => string | null;
   readonly pidNamespace: () => string | null;
-  /** `null` when it cannot be told; `gone` when no process has this pid. */
+  /** `null` when unknown; `gone` when no process has this pid. */
   readonly startOf: (pid: number) => string | null;
 }
 
@@ -48,7 +48,7 @@ function orNull<T>(read: () => T): T | null {
   }
 }
 
-/** The 22nd field of `stat`, in clock ticks since the boot. The command's name may hold blanks and brackets. */
+/** The 22nd field of `stat`, in clock ticks since boot. The command name may contain spaces and parentheses. */
 function startFromStat(stat: string): string | null {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[19] ?? null;
@@ -69,14 +69,14 @@ const linux: SystemFacts = {
   pidNamespace: () => orNull(() => readlinkSync("/proc/self/ns/pid")),
   startOf(pid) {
     const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-    // A zombie has ended; only its parent has not heard of it yet.
+    // A zombie has exited; its parent just hasn't reaped it yet.
     if (stat !== null)
       return / Z /.test(stat.slice(stat.lastIndexOf(")"))) ? gone : startFromStat(stat);
     return hasNoProcess(pid) ? gone : null;
   },
 };
 
-const command = (file: string, ...args: string[]) =>
+const outputOf = (file: string, ...args: string[]) =>
   orNull(
     () =>
       execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim() ||
@@ -85,11 +85,11 @@ const command = (file: string, ...args: string[]) =>
 
 const macos: SystemFacts = {
   host: hostname,
-  boot: () => command("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"),
-  // There are no pid namespaces: one for all.
+  boot: () => outputOf("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"),
+  // macOS has no pid namespaces, so all processes share one.
   pidNamespace: () => "none",
   startOf: (pid) =>
-    hasNoProcess(pid) ? gone : command("/bin/ps", "-o", "lstart=", "-p", String(pid)),
+    hasNoProcess(pid) ? gone : outputOf("/bin/ps", "-o", "lstart=", "-p", String(pid)),
 };
 
 const otherPlatform: SystemFacts = {
@@ -115,15 +115,15 @@ export function factsOf(pid: number, system: SystemFacts = thisSystem): ProcessF
 
 let ownFacts: ProcessFacts | undefined;
 
-/** This process, this thread and the agent that asks: an identity that nobody else ever has. */
+/** Identifies this process, thread and agent uniquely: the nonce makes sure of it. */
 export function currentHolder(agent: string, thread: number = threadId): Holder {
   ownFacts ??= factsOf(process.pid);
   return { ...ownFacts, thread, agent, nonce: randomUUID() };
 }
 
 /**
- * Tells whether a holder is dead, by proof alone: same machine, same boot, same pid namespace, and either no
- * process has its pid or the one that has it started at another time. Everything else is not known.
+ * Declares a holder dead only on proof: same machine, same boot, same pid namespace, and either no process has its
+ * pid or the one that has it started at another time. Everything else is `unknown`.
  */
 export function createLiveness(system: SystemFacts = thisSystem): Liveness {
   return {

@@ -3,7 +3,7 @@ import type { Settings } from "./settings.ts";
 
 export type Row = Record<string, unknown>;
 
-/** What can run a statement: a connection of the pool, or the writer's. */
+/** Anything that can run a statement: a pooled connection or the writer's. */
 export interface Connection {
   query(config: { name?: string; text: string; values?: unknown[] }): Promise<QueryResult>;
 }
@@ -15,9 +15,9 @@ export interface QueryResult {
 }
 
 function configureClient(client: ClientBase): void {
-  // Every number that is kept stays below 2^53, so PostgreSQL's bigint is JavaScript's number.
+  // Every stored number is below 2^53, so a bigint can be a JavaScript number.
   client.setTypeParser(types.builtins.INT8, Number);
-  // A connection that breaks says so here too, also while nobody waits for it; whoever uses it next finds out by itself.
+  // A broken connection emits `error` even while idle. Ignore it here: the next use fails anyway.
   client.on("error", () => undefined);
 }
 
@@ -31,22 +31,23 @@ function configOf(settings: Settings, role: string): ClientConfig {
     statement_timeout: settings.statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
     idle_in_transaction_session_timeout: settings.statementTimeoutMs * 2,
-    // A server that was cut off without a word would keep us waiting for good.
+    // A server that silently disappears would block us forever.
     query_timeout: settings.statementTimeoutMs + 5_000,
   };
 }
 
 /**
- * P1: a commit is acknowledged when it is on disk, whatever the server's or the role's default says. A setting
- * that waits for a replica to apply it too is stronger, and stays.
+ * P1: a commit is acknowledged once it is on disk, whatever the default of the server or role. `remote_apply`, which
+ * also waits for a replica, is stronger and stays.
  */
 const requireDurableCommits = `
   SELECT set_config('synchronous_commit', 'on', false)
    WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`;
-// The fence is checked on rows as they are once their lock is held, and not as they were when the transaction began.
+// The fence must be checked against rows as they are once their lock is held, not as they were when the transaction
+// began.
 const useReadCommitted = "SET default_transaction_isolation = 'read committed'";
 
-/** The connection that every write goes through. Statements are sent without waiting for the answer to the one before. */
+/** The connection for all writes. It sends statements without waiting for the previous result. */
 export async function connectWriter(settings: Settings): Promise<Client> {
   const client = await connect({ ...configOf(settings, "writer"), pipeline: true });
   return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
@@ -57,7 +58,7 @@ export async function connectListener(settings: Settings): Promise<Client> {
   return runSetup(await connect(configOf(settings, "signals")), "SET synchronous_commit = off");
 }
 
-/** For migrations: they wait for each other, and take as long as they take. */
+/** Without timeouts: migrations wait for each other and take as long as they take. */
 export async function connectForMigrations(settings: Settings): Promise<Client> {
   const { application_name, connectionString, connectionTimeoutMillis } = configOf(
     settings,
@@ -66,7 +67,7 @@ export async function connectForMigrations(settings: Settings): Promise<Client> 
   return connect({ application_name, connectionString, connectionTimeoutMillis });
 }
 
-/** A connection that cannot be used as it must be is not left open. */
+/** Closes a connection that can't be set up. */
 export async function runSetup(client: Client, ...statements: readonly string[]): Promise<Client> {
   try {
     await Promise.all(statements.map((text) => client.query(text)));
@@ -101,7 +102,7 @@ export function createReaderPool(settings: Settings): Pool {
   return pool;
 }
 
-/** A statement that each connection prepares once, under this name. */
+/** A statement that each connection prepares once under this name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -114,31 +115,31 @@ export function statement(name: string, text: string): Statement {
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number)[];
 
 export function execute(
-  session: Connection,
+  connection: Connection,
   { name, text }: Statement,
   values: readonly SqlValue[],
 ): Promise<QueryResult> {
-  return session.query({ name, text, values: values.map(replaceNul) });
+  return connection.query({ name, text, values: values.map(replaceNul) });
 }
 
-/** PostgreSQL takes no NUL in a text. Nothing that is stored has one, so an id that does names nothing. */
+/** PostgreSQL rejects NUL in text. No stored text has one, so an id with a NUL matches nothing. */
 function replaceNul(value: SqlValue): SqlValue {
   if (typeof value === "string") return value.replaceAll("\0", "\uFFFD");
   if (!Array.isArray(value)) return value;
-  return value.map((each: string | number) =>
-    typeof each === "string" ? each.replaceAll("\0", "\uFFFD") : each,
+  return value.map((item: string | number) =>
+    typeof item === "string" ? item.replaceAll("\0", "\uFFFD") : item,
   );
 }
 
-/** Inserts the rows of a JSON array, by the names of their columns. */
+/** Inserts the rows of a JSON array by column name. */
 export function insertRows(table: string, columns: string): string {
   return `INSERT INTO ${table} (${columns})
     SELECT ${columns} FROM json_populate_recordset(null::${table}, $1)`;
 }
 
-/** The same, or updates the rows that are there. */
-export function upsertRows(table: string, keys: string, rest: string): string {
-  const changes = rest.split(",").map((column) => `${column} = excluded.${column.trim()}`);
-  return `${insertRows(table, `${keys}, ${rest}`)}
+/** Inserts rows or updates existing ones. */
+export function upsertRows(table: string, keys: string, columns: string): string {
+  const changes = columns.split(",").map((column) => `${column} = excluded.${column.trim()}`);
+  return `${insertRows(table, `${keys}, ${columns}`)}
     ON CONFLICT (${keys}) DO UPDATE SET ${changes.join(", ")}`;
 }

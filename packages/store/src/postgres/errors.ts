@@ -1,38 +1,38 @@
 import { type Failed, StoreFailure } from "@holdfast/engine";
 
-/** A table or an index is missing or cannot be read. */
+/** A table or index is missing or unreadable. */
 export class SchemaDamaged extends StoreFailure {}
 
-/** The group met something that a fresh look at the database will show: run it again. */
+/** The group ran into a concurrent change: run it again on fresh rows. */
 export class RetryTransaction extends Error {}
 
-/** The write names something that belongs to another session; it will not get better. */
+/** The write names an id that belongs to another session; a retry won't help. */
 export class IdConflict extends Error {}
 
-/** PostgreSQL's code for what went wrong, when it was the server who said it. */
+/** The SQLSTATE, if the error came from the server. */
 function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
 export type ErrorClass =
-  /** The connection is gone, or the server is going: connect again. */
+  /** The connection is gone or the server is shutting down: reconnect. */
   | "lost"
-  /** Rolled back through no fault of its own: run it again. */
-  | "again"
+  /** Rolled back because of a conflict: run it again. */
+  | "retry"
   | "busy"
   | "full"
-  /** This very data cannot be stored. */
+  /** The data itself can't be stored. */
   | "data"
   | "other";
 
 export function classifyError(error: unknown): ErrorClass {
-  if (error instanceof RetryTransaction) return "again";
+  if (error instanceof RetryTransaction) return "retry";
   if (error instanceof IdConflict) return "data";
   const state = sqlStateOf(error);
-  // What did not come from the server came from the connection to it.
+  // Whatever didn't come from the server came from the connection to it.
   if (state === undefined) return "lost";
-  if (state === "40001" || state === "40P01") return "again";
+  if (state === "40001" || state === "40P01") return "retry";
   if (state === "55P03" || state === "57014") return "busy";
   if (state === "53100" || state === "53200") return "full";
   if (/^(08|57P|25P03|53300)/.test(state) || state === "25006") return "lost";
@@ -42,7 +42,7 @@ export function classifyError(error: unknown): ErrorClass {
 
 const failuresByClass: Record<ErrorClass, { code: Failed["code"]; advice: string }> = {
   lost: { code: "store_unavailable", advice: "PostgreSQL cannot be reached." },
-  again: { code: "store_busy", advice: "Others write to the same rows. Try again." },
+  retry: { code: "store_busy", advice: "Others write to the same rows. Try again." },
   busy: { code: "store_busy", advice: "Someone holds the rows for too long. Try again." },
   full: { code: "store_full", advice: "PostgreSQL has no room. Make some; nothing was lost." },
   data: { code: "store_unavailable", advice: "PostgreSQL does not take this." },

@@ -9,9 +9,9 @@ import { createDatabase, type FreshDatabase } from "@holdfast/testing/postgres/c
 import { readMigrations } from "../schema/migrations.ts";
 import { openPostgresStore, migrate } from "./open.ts";
 
-const known = readMigrations(new URL("migrations/", import.meta.url));
+const migrations = readMigrations(new URL("migrations/", import.meta.url));
 
-/** Ended before its database is dropped: declare it after. */
+/** Must end before its database is dropped, so declare it after that. */
 async function connect({ url }: FreshDatabase): Promise<Client & AsyncDisposable> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -25,12 +25,12 @@ test("processes that start at the same moment migrate once, and all of them work
   );
   await using client = await connect(database);
   const { rows } = await client.query("SELECT version, name FROM holdfast_migrations ORDER BY 1");
-  expect(rows).toEqual(known.map(({ number, name }) => ({ version: String(number), name })));
+  expect(rows).toEqual(migrations.map(({ number, name }) => ({ version: String(number), name })));
   for (const store of stores) expect(await store.audit.integrity()).toEqual([]);
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test("a database that a newer Holdfast has used is refused, loudly, and left as it is", async () => {
+test("a database of a newer Holdfast is refused and left unchanged", async () => {
   await using database = await createDatabase();
   await (await openPostgresStore({ url: database.url })).close();
   await using client = await connect(database);
@@ -41,10 +41,10 @@ test("a database that a newer Holdfast has used is refused, loudly, and left as 
   await expect(opening).rejects.toMatchObject({ name: "OpenFailure", code: "schema_too_new" });
   await expect(opening).rejects.toThrow("9999");
   const { rowCount } = await client.query("SELECT 1 FROM holdfast_migrations");
-  expect(rowCount).toBe(known.length + 1);
+  expect(rowCount).toBe(migrations.length + 1);
 });
 
-test("a database in another encoding, and one that is not there, are refused with a reason", async () => {
+test("a database in another encoding and a missing one are refused with a reason", async () => {
   await using database = await createDatabase();
   await using client = await connect(database);
   await client.query("CREATE DATABASE latin1_of_holdfast ENCODING 'LATIN1' TEMPLATE template0");
@@ -58,7 +58,7 @@ test("a database in another encoding, and one that is not there, are refused wit
   });
 });
 
-test("a migration that fails leaves the schema where it was", async () => {
+test("a failed migration leaves the schema unchanged", async () => {
   await using database = await createDatabase();
   await using client = await connect(database);
   await migrate(client, 1);

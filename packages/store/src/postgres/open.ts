@@ -11,8 +11,8 @@ const migrationsFolder = new URL("migrations/", import.meta.url);
 const lockKey = "7525352680829580148";
 
 /**
- * Brings the schema up to `upTo`, one transaction for each step. Processes that start together wait for each other
- * under the lock, and each looks again once it has it, so every step is taken once.
+ * Migrates the schema up to `upTo`, one transaction per step. Processes that start together queue at the lock, and
+ * each checks the version again once it holds it, so every step runs once.
  */
 export async function migrate(client: Client, upTo = Infinity): Promise<void> {
   const migrations = readMigrations(migrationsFolder).filter(({ number }) => number <= upTo);
@@ -56,11 +56,11 @@ async function applyNextMigration(
 }
 
 function refuseNewer(newest: number, migrations: readonly Migration[]): void {
-  const known = migrations.at(-1)?.number ?? 0;
-  if (newest <= known) return;
+  const newestKnown = migrations.at(-1)?.number ?? 0;
+  if (newest <= newestKnown) return;
   throw new OpenFailure(
     "schema_too_new",
-    `The database has schema ${newest}, and this Holdfast knows schemas up to ${known}. ` +
+    `The database has schema ${newest}, and this Holdfast knows schemas up to ${newestKnown}. ` +
       "A newer Holdfast has used it: start that one, or restore a backup from before.",
   );
 }
@@ -68,11 +68,11 @@ function refuseNewer(newest: number, migrations: readonly Migration[]): void {
 export interface ServerFacts {
   readonly version: string;
   readonly encoding: string;
-  /** Milliseconds by the server's clock. */
+  /** Milliseconds of the server's clock. */
   readonly now: number;
 }
 
-/** What a server says of itself. Nothing is made or changed there. Rejects with the driver's error. */
+/** What a server reports about itself. Changes nothing there. Rejects with the driver's error. */
 export async function readServerFacts(options: PostgresOptions): Promise<ServerFacts> {
   const client = await connectForMigrations(withDefaults(options));
   try {
@@ -89,7 +89,7 @@ export async function readServerFacts(options: PostgresOptions): Promise<ServerF
   }
 }
 
-/** Opens the store in this database, and makes or updates its tables first. Rejects with an `OpenFailure`. */
+/** Opens the store in this database after creating or migrating its tables. Rejects with an `OpenFailure`. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const settings = withDefaults(options);
   let client: Client | undefined;

@@ -15,7 +15,8 @@ const byPrefix = statement(
   "register_under",
   `SELECT * FROM register WHERE owner_id = $1 AND starts_with(key, $2) ORDER BY key LIMIT $3`,
 );
-// Of two who have seen the same revision the second finds that it is gone; of two who saw none, the second inserts nothing.
+// Of two writers that have seen the same revision, the second finds that it is gone; of two that have seen none, the
+// second inserts nothing.
 const put = statement(
   "put_register",
   `INSERT INTO register (owner_id, key, value, revision, at)
@@ -27,14 +28,14 @@ const put = statement(
    RETURNING *`,
 );
 
-export function createRegister(writer: Writer, readers: ReaderPool): Register {
+export function createRegister(writer: Writer, pool: ReaderPool): Register {
   return {
     async read(owner, key) {
-      const [row] = await readers.rows(byKey, [owner, key]);
+      const [row] = await pool.rows(byKey, [owner, key]);
       return row === undefined ? null : decodeRegister(row);
     },
     async list(owner, prefix, limit) {
-      return (await readers.rows(byPrefix, [owner, prefix, limit])).map(decodeRegister);
+      return (await pool.rows(byPrefix, [owner, prefix, limit])).map(decodeRegister);
     },
     put: (change) => writer.submit(putJob(change)),
   };

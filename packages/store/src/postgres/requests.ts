@@ -12,7 +12,7 @@ const byKey = statement(
   `SELECT owner_id, key, hash, session_id, answer, at FROM requests
     WHERE owner_id = $1 AND key = $2 AND at > $3`,
 );
-// One whose time is over makes room for the next under its key.
+// Overwrites an expired answer under the same key.
 const insertRequest = statement(
   "keep_request",
   `INSERT INTO requests (owner_id, key, hash, session_id, answer, at)
@@ -27,12 +27,12 @@ type KeepResult = Awaited<ReturnType<Requests["keep"]>>;
 
 export function createRequests(
   writer: Writer,
-  readers: ReaderPool,
+  pool: ReaderPool,
   now: () => Promise<number>,
 ): Requests {
   return {
     async find(owner, key) {
-      const [row] = await readers.rows(byKey, [owner, key, (await now()) - answerRetentionMs]);
+      const [row] = await pool.rows(byKey, [owner, key, (await now()) - answerRetentionMs]);
       return row === undefined ? null : decodeRequest(row);
     },
     keep: (request) => writer.submit(keepRequestJob(request)),

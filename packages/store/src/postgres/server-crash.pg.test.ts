@@ -13,19 +13,19 @@ import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { openPostgresStore } from "./open.ts";
 
-/** A backend that is killed takes the whole server down: every connection breaks, and the log is recovered. */
+/** Killing a backend takes the whole server down: every connection breaks, and the server recovers its log. */
 async function crashServer(url: string): Promise<void> {
   const victim = new Client({ connectionString: url });
   victim.on("error", () => undefined);
-  const gone = new Promise((resolve) => victim.once("end", resolve));
+  const ended = new Promise((resolve) => victim.once("end", resolve));
   await victim.connect();
   const { rows } = await victim.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   process.kill(rows[0]!.pid, "SIGKILL");
-  await gone;
+  await ended;
 }
 
-/** Writes until told to stop, sending a commit that failed again, and remembers what was acknowledged. */
-async function writeOn(chat: TestSession, name: string, stop: AbortSignal): Promise<string[]> {
+/** Writes until stopped, repeating failed commits, and returns what was acknowledged. */
+async function writeUntil(chat: TestSession, name: string, stop: AbortSignal): Promise<string[]> {
   const acknowledged: string[] = [];
   for (let count = 0; !stop.aborted; count += 1) {
     const text = `${name} ${count}`;
@@ -49,11 +49,11 @@ test("[P1] a server that crashes under load loses nothing acknowledged and doubl
   const chats = await Promise.all(Array.from({ length: 4 }, () => openTestSession(nodes[0]!)));
   const stop = new AbortController();
   const writers = nodes.flatMap((node, n) =>
-    chats.map((chat, c) => writeOn(chat.through(node), `${n}.${c}`, stop.signal)),
+    chats.map((chat, c) => writeUntil(chat.through(node), `${n}.${c}`, stop.signal)),
   );
   for (let crash = 0; crash < 2; crash += 1) {
     const { head } = await chats[0]!.row();
-    // Load before each crash, and again after it: the session must have moved.
+    // The head must move before each crash and after it, so that there is load.
     while ((await chats[0]!.row()).head < head + 10);
     await crashServer(url);
   }

@@ -1,24 +1,24 @@
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly url: string;
-  /** Added to the database's clock. For tests of time. */
+  /** Added to the database's clock. For tests. */
   readonly clockOffset?: () => number;
-  /** How long a delta waits for others to share its sync, at most. */
+  /** How long a delta waits at most for others to share its sync. */
   readonly tickMs?: number;
-  /** How many writes share one transaction, at most. */
+  /** The most writes per transaction. */
   readonly maxGroup?: number;
-  /** Connections for reads, at most. Beside them a process holds one writer and one for signals. */
+  /** The most connections for reads. Each process has one more for writes and one for signals. */
   readonly maxReaders?: number;
-  /** How long a write waits for a row that someone else has locked. */
+  /** How long a write waits for a row lock. */
   readonly lockTimeoutMs?: number;
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** How long a write or a read tries to reach the database before it gives up. */
+  /** How long a write or read keeps trying to reach the database. */
   readonly giveUpMs?: number;
-  /** How often the heads of watched sessions are read, whatever is signalled. */
+  /** How often the heads of watched sessions are polled, besides signals. */
   readonly calmPollMs?: number;
   readonly livePollMs?: number;
-  /** A moment for more to come before search reads what is new, so that a burst of messages is indexed together. */
+  /** How long search waits before it reads new messages, so that a burst is indexed together. */
   readonly indexAfterMs?: number;
 }
 

@@ -23,46 +23,46 @@ export interface PostgresStore extends Store {
   readonly kind: "postgres";
 }
 
-/** The pieces put together on a database whose schema is up to date. */
+/** Puts the store together on a database whose schema is up to date. */
 export function createStore(settings: Settings): PostgresStore {
-  const readers = new ReaderPool(settings);
-  const signals = new CommitNotifier(settings, readers);
-  const indexer = new Indexer(readers, settings);
+  const pool = new ReaderPool(settings);
+  const notifier = new CommitNotifier(settings, pool);
+  const indexer = new Indexer(pool, settings);
   const writer = new Writer(settings, ({ sessions, searchable }) => {
-    signals.notify(sessions);
+    notifier.notify(sessions);
     indexer.schedule(searchable);
   });
 
   const now = async (): Promise<number> => {
-    const [row] = await readers.rows(readClock, []);
+    const [row] = await pool.rows(readClock, []);
     return Number(row?.["now"]) + settings.clockOffset();
   };
 
   return {
     kind: "postgres",
-    reads: createReads(readers),
-    leases: createLeases(writer, readers, now),
+    reads: createReads(pool),
+    leases: createLeases(writer, pool, now),
     audit: {
-      ...createAuditReads(readers),
+      ...createAuditReads(pool),
       replaceDerived: (derived) => writer.submit(replaceDerivedJob(derived)),
       replaceBlobRefs: (refs, owner) => writer.submit(replaceBlobRefsJob(refs, owner)),
     },
-    work: createWork(readers, now),
-    requests: createRequests(writer, readers, now),
-    register: createRegister(writer, readers),
-    search: createSearch(readers, indexer),
+    work: createWork(pool, now),
+    requests: createRequests(writer, pool, now),
+    register: createRegister(writer, pool),
+    search: createSearch(pool, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>
       writer.submit(blobJob({ owner, id: blobIdOf(bytes), bytes, mediaType })),
     purge: (owner, session) => writer.submit(purgeJob(owner, session)),
     prune: (limit) => writer.submit(pruneJob(limit)),
-    watch: (session, pace, wake) => signals.watch(session, pace, wake),
+    watch: (session, pace, wake) => notifier.watch(session, pace, wake),
     now,
     async close() {
       await writer.close();
-      await signals.close();
+      await notifier.close();
       await indexer.close();
-      await readers.close();
+      await pool.close();
     },
   };
 }
@@ -73,19 +73,19 @@ const expiredLeases = statement(
   `SELECT * FROM leases WHERE kind = $1 AND expires_at <= $2 ORDER BY expires_at, session_id LIMIT $3`,
 );
 
-function createLeases(writer: Writer, readers: ReaderPool, now: () => Promise<number>): Leases {
+function createLeases(writer: Writer, pool: ReaderPool, now: () => Promise<number>): Leases {
   return {
     acquire: (request) => writer.submit(acquireJob(request)),
     renew: (leases, ttlMs) => writer.submit(renewJob(leases, ttlMs)),
     release: (lease) => writer.submit(releaseJob(lease)),
     async read(kind, session) {
       const at = await now();
-      const [row] = await readers.rows(leaseOf, [kind, session]);
+      const [row] = await pool.rows(leaseOf, [kind, session]);
       const lease = row === undefined ? null : decodeLease(row);
       return lease !== null && lease.expiresAt > at ? lease : null;
     },
     async expired(kind, limit) {
-      const rows = await readers.rows(expiredLeases, [kind, await now(), limit]);
+      const rows = await pool.rows(expiredLeases, [kind, await now(), limit]);
       return rows.map(decodeLease);
     },
   };

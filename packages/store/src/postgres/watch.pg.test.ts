@@ -13,17 +13,17 @@ async function openNodes(options: Omit<PostgresOptions, "url">) {
     await openPostgresStore({ ...options, url: database.url }),
     await openPostgresStore({ ...options, url: database.url }),
   ] as const;
-  const administrator = new Client({ connectionString: database.url });
-  await administrator.connect();
+  const admin = new Client({ connectionString: database.url });
+  await admin.connect();
   onTestFinished(async () => {
     for (const node of nodes) await node.close();
-    await administrator.end();
+    await admin.end();
     await database[Symbol.asyncDispose]();
   });
-  return { nodes, administrator };
+  return { nodes, admin };
 }
 
-/** Counts wakes; `next` resolves at the first one from now on. */
+/** Counts wake-ups; `next` resolves at the next one. */
 function countWakes() {
   let wakes = 0;
   let resolve = (): void => undefined;
@@ -33,14 +33,14 @@ function countWakes() {
       resolve();
     },
     count: () => wakes,
-    next: () => new Promise<void>((done) => (resolve = done)),
+    next: () => new Promise<void>((onWake) => (resolve = onWake)),
   };
 }
 
-const never = 60_000;
+const neverMs = 60_000;
 
 test("a commit on one node wakes a watcher on another without polling", async () => {
-  const { nodes } = await openNodes({ calmPollMs: never, livePollMs: never });
+  const { nodes } = await openNodes({ calmPollMs: neverMs, livePollMs: neverMs });
   const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   const listening = watched.next();
@@ -50,52 +50,50 @@ test("a commit on one node wakes a watcher on another without polling", async ()
   await chat.commit([aUserMessage()]);
   await woken;
   stop();
-  const before = watched.count();
+  const countBefore = watched.count();
   await chat.commit([aUserMessage()]);
   await chat.through(nodes[1]).commit([aUserMessage()]);
-  expect(watched.count()).toBe(before);
+  expect(watched.count()).toBe(countBefore);
 });
 
-test("a node's own commit wakes its watchers before its answer is read", async () => {
-  const { nodes } = await openNodes({ calmPollMs: never, livePollMs: never });
+test("a node's own commit wakes its watchers before the commit resolves", async () => {
+  const { nodes } = await openNodes({ calmPollMs: neverMs, livePollMs: neverMs });
   const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   onTestFinished(nodes[0].watch(chat.session, "live", watched.wake));
-  const before = watched.count();
+  const countBefore = watched.count();
   await chat.commit([aUserMessage()]);
-  expect(watched.count()).toBeGreaterThan(before);
+  expect(watched.count()).toBeGreaterThan(countBefore);
 });
 
-test("after the connection for signals broke, everyone who watches is woken once it is back", async () => {
-  const { nodes, administrator } = await openNodes({ calmPollMs: never, livePollMs: never });
+test("every watcher is woken once the broken signal connection is back", async () => {
+  const { nodes, admin } = await openNodes({ calmPollMs: neverMs, livePollMs: neverMs });
   const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   const listening = watched.next();
   onTestFinished(nodes[1].watch(chat.session, "calm", watched.wake));
   await listening;
   const back = watched.next();
-  await administrator.query(
+  await admin.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast signals' AND datname = current_database()",
   );
   await back;
-  const before = watched.count();
+  const countBefore = watched.count();
   const woken = watched.next();
   await chat.commit([aUserMessage()]);
   await woken;
-  expect(watched.count()).toBeGreaterThan(before);
+  expect(watched.count()).toBeGreaterThan(countBefore);
 });
 
-test("a change that nobody signalled is noticed by looking", async () => {
-  const { nodes, administrator } = await openNodes({ calmPollMs: 20, livePollMs: never });
+test("polling notices a change that nobody signalled", async () => {
+  const { nodes, admin } = await openNodes({ calmPollMs: 20, livePollMs: neverMs });
   const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   onTestFinished(nodes[1].watch(chat.session, "calm", watched.wake));
-  // Whoever begins to watch is woken twice for nothing: by the new connection, and by the first look.
+  // A new watcher is woken twice without a change: by the new connection and by the first poll.
   while (watched.count() < 2) await watched.next();
   const woken = watched.next();
-  await administrator.query("UPDATE heads SET head = head + 1 WHERE session_id = $1", [
-    chat.session,
-  ]);
+  await admin.query("UPDATE heads SET head = head + 1 WHERE session_id = $1", [chat.session]);
   await woken;
   expect(watched.count()).toBeGreaterThan(2);
 });

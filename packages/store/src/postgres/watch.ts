@@ -1,4 +1,4 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import type { Client } from "pg";
 import type { SessionId } from "@holdfast/protocol";
@@ -14,22 +14,22 @@ const headsOf = statement(
 
 interface PolledSession {
   watchers: number;
-  /** Unknown at first: someone who began to watch is woken once, whatever the head is. */
+  /** Unknown at first: a new watcher is woken once, whatever the head is. */
   head: number | undefined;
 }
 
-/** Reads the heads of the sessions that are watched at one pace. Nobody watches: nothing is read. */
+/** Polls the heads of the sessions watched at one pace. Reads nothing when nobody watches. */
 export class HeadPoller {
-  readonly #readers: ReaderPool;
-  readonly #everyMs: number;
+  readonly #pool: ReaderPool;
+  readonly #pollMs: number;
   readonly #wake: (session: SessionId) => void;
   readonly #sessions = new Map<SessionId, PolledSession>();
   readonly #closed = new AbortController();
   #state: "idle" | "polling" = "idle";
 
-  constructor(readers: ReaderPool, everyMs: number, wake: (session: SessionId) => void) {
-    this.#readers = readers;
-    this.#everyMs = everyMs;
+  constructor(pool: ReaderPool, pollMs: number, wake: (session: SessionId) => void) {
+    this.#pool = pool;
+    this.#pollMs = pollMs;
     this.#wake = wake;
   }
 
@@ -58,19 +58,19 @@ export class HeadPoller {
     const { signal } = this.#closed;
     this.#state = "polling";
     while (this.#sessions.size > 0 && !signal.aborted) {
-      await wait(this.#everyMs, undefined, { signal }).catch(() => undefined);
+      await sleep(this.#pollMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      // While the database cannot be read there is nothing to say; the heads will tell when it can.
-      await this.#compare().catch(() => undefined);
+      // If the database can't be read, the heads will show the change when it can.
+      await this.#compareHeads().catch(() => undefined);
     }
     this.#state = "idle";
   }
 
-  async #compare(): Promise<void> {
-    const rows = await this.#readers.rows(headsOf, [[...this.#sessions.keys()]]);
-    const now = new Map(rows.map((row) => [row["session_id"], Number(row["head"])]));
+  async #compareHeads(): Promise<void> {
+    const rows = await this.#pool.rows(headsOf, [[...this.#sessions.keys()]]);
+    const headBySession = new Map(rows.map((row) => [row["session_id"], Number(row["head"])]));
     for (const [session, polled] of this.#sessions) {
-      const head = now.get(session) ?? -1;
+      const head = headBySession.get(session) ?? -1;
       if (head === polled.head) continue;
       polled.head = head;
       this.#wake(session);
@@ -79,14 +79,14 @@ export class HeadPoller {
 }
 
 const channel = "holdfast";
-/** PostgreSQL takes less than 8,000 bytes. */
-const payloadLimit = 7_900;
+/** PostgreSQL allows less than 8,000 bytes. */
+const maxPayloadBytes = 7_900;
 const anySession = "*";
 
 /**
- * Wakes those who watch a session when it may have news. This process's own commits wake at once; those of others
- * are signalled by NOTIFY, sent after the commit and not inside it (a transaction that notifies makes all others that
- * do wait for its sync). A signal is only a hint: the heads of watched sessions are read again and again besides.
+ * Wakes the watchers of a session when it may have changed. Commits of this process wake them at once; other
+ * processes signal theirs with NOTIFY, sent after the commit rather than inside it, because transactions that notify
+ * wait for each other's sync. A signal is only a hint: the heads of watched sessions are also polled.
  */
 export class CommitNotifier {
   readonly #settings: Settings;
@@ -98,12 +98,12 @@ export class CommitNotifier {
   #client: Promise<Client> | undefined;
   #sending: Promise<void> | undefined;
 
-  constructor(settings: Settings, readers: ReaderPool) {
+  constructor(settings: Settings, pool: ReaderPool) {
     this.#settings = settings;
     const wake = (session: SessionId): void => this.#wake(session);
     this.#pollers = {
-      calm: new HeadPoller(readers, settings.calmPollMs, wake),
-      live: new HeadPoller(readers, settings.livePollMs, wake),
+      calm: new HeadPoller(pool, settings.calmPollMs, wake),
+      live: new HeadPoller(pool, settings.livePollMs, wake),
     };
   }
 
@@ -124,7 +124,7 @@ export class CommitNotifier {
     };
   }
 
-  /** Called after a commit of this process. */
+  /** Call after a commit of this process. */
   notify(sessions: readonly SessionId[]): void {
     for (const session of sessions) {
       this.#unsent.add(session);
@@ -154,25 +154,25 @@ export class CommitNotifier {
     this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
   }
 
-  /** While one signal is on its way, the sessions of the commits that follow gather for the next. */
+  /** While one signal is being sent, the sessions of later commits collect for the next. */
   async #send(): Promise<void> {
     while (this.#unsent.size > 0) {
       const sessions = [...this.#unsent];
       this.#unsent.clear();
       const ids = sessions.join(" ");
-      const payload = `${this.#node} ${ids.length < payloadLimit - 40 ? ids : anySession}`;
+      const payload = `${this.#node} ${ids.length < maxPayloadBytes - 40 ? ids : anySession}`;
       try {
         const client = await this.#listen();
         await client.query("SELECT pg_notify($1, $2)", [channel, payload]);
       } catch {
-        // To be sent when the connection is back; until then the others find out by looking.
+        // Sent again when the connection is back; until then the other processes notice by polling.
         for (const session of sessions) this.#unsent.add(session);
         return;
       }
     }
   }
 
-  /** The connection that listens and signals; made when it is first needed, and again while someone watches. */
+  /** The connection that listens and signals. Opened on first use, and reopened while anybody watches. */
   #listen(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
     if (this.#closed.signal.aborted) return Promise.reject(new Error("closed"));
@@ -183,10 +183,10 @@ export class CommitNotifier {
   async #connect(): Promise<Client> {
     try {
       const client = await connectListener(this.#settings);
-      client.on("notification", ({ payload = "" }) => this.#hear(payload));
+      client.on("notification", ({ payload = "" }) => this.#onSignal(payload));
       client.once("end", () => void this.#reconnect());
       await runSetup(client, `LISTEN ${channel}`);
-      // Whatever was signalled while nobody listened is lost: everyone looks again.
+      // Signals sent while nobody listened are lost, so wake everyone.
       this.#wakeAll();
       queueMicrotask(() => this.#startSending());
       return client;
@@ -198,16 +198,16 @@ export class CommitNotifier {
 
   async #reconnect(): Promise<void> {
     if (this.#closed.signal.aborted) return;
-    const broken = this.#client;
-    await wait(100 + Math.random() * 400, undefined, { signal: this.#closed.signal }).catch(
+    const lostClient = this.#client;
+    await sleep(100 + Math.random() * 400, undefined, { signal: this.#closed.signal }).catch(
       () => undefined,
     );
-    if (this.#client !== broken) return;
+    if (this.#client !== lostClient) return;
     this.#client = undefined;
     if (this.#watchers.size + this.#unsent.size > 0) this.#listen().catch(() => undefined);
   }
 
-  #hear(payload: string): void {
+  #onSignal(payload: string): void {
     const [node, ...sessions] = payload.split(" ");
     if (node === this.#node) return;
     if (sessions[0] === anySession) this.#wakeAll();

@@ -6,7 +6,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Files named `NNNN-plain-words.sql`, numbered 1, 2, 3, … without a gap. */
+/** Files named `NNNN-plain-words.sql`, numbered 1, 2, 3, … without gaps. */
 export function readMigrations(folder: URL): readonly Migration[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith(".sql"))

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { createHash } from "node:crypto";
 import { type StoredEvent, blobId, type BlobId } from "@holdfast/protocol";
 
-/** An event's data as it lies in the store: JSON text, and a checksum that finds a damaged row. */
+/** An event's data as stored: JSON text, and a checksum that detects a damaged row. */
 export interface Payload {
   readonly text: string;
   readonly sum: number;
@@ -17,7 +17,7 @@ export type DecodedPayload =
   | { readonly status: "intact"; readonly data: StoredEvent["data"] }
   | { readonly status: "damaged"; readonly problem: string };
 
-/** Says what is wrong instead of throwing: a damaged row is reported and skipped, never a reason to fail a read. */
+/** Returns the problem instead of throwing: a damaged row is reported and skipped, and never fails a read. */
 export function decodePayload(text: string, sum: number): DecodedPayload {
   if (crc32(text) !== sum) return { status: "damaged", problem: "the checksum does not match" };
   try {
@@ -33,7 +33,7 @@ function isObject(value: unknown): value is StoredEvent["data"] {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A blob's name is its content. */
+/** Blobs are content-addressed. */
 export function blobIdOf(bytes: Uint8Array): BlobId {
   return blobId.parse(`blob_${createHash("sha256").update(bytes).digest("hex")}`);
 }

@@ -1,9 +1,9 @@
 export type Pace = "now" | "tick";
 
 export interface GroupQueueDeps<Write, Result> {
-  /** Carries a group out: one result for each write, in order. Never rejects. */
+  /** Runs a group: one result per write, in order. Never rejects. */
   readonly run: (group: readonly Write[]) => Promise<readonly Result[]>;
-  /** How long a write that may wait does so, at most. */
+  /** How long a write with pace `tick` waits at most. */
   readonly tickMs: number;
   readonly maxGroup: number;
 }
@@ -14,12 +14,12 @@ interface QueuedWrite<Write, Result> {
 }
 
 /**
- * Group commit. Writes that wait at the same time share one transaction and one sync. One group is under way at
- * a time, so a group is as large as its predecessor took long: load makes groups, and an idle store adds no delay.
+ * Group commit: writes that are queued at the same time share one transaction and one sync. Only one group runs at a
+ * time, so the next one grows while it does: load makes groups, and an idle store adds no delay.
  */
 export class GroupQueue<Write, Result> {
   readonly #options: GroupQueueDeps<Write, Result>;
-  #waiting: QueuedWrite<Write, Result>[] = [];
+  #queued: QueuedWrite<Write, Result>[] = [];
   #urgent = false;
   #scheduled = false;
   #running: Promise<void> | undefined;
@@ -31,15 +31,15 @@ export class GroupQueue<Write, Result> {
 
   submit(write: Write, pace: Pace): Promise<Result> {
     const { promise, resolve } = Promise.withResolvers<Result>();
-    this.#waiting.push({ write, resolve });
+    this.#queued.push({ write, resolve });
     if (pace === "now") this.#urgent = true;
     this.#schedule();
     return promise;
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when nothing is queued or running. */
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#running !== undefined) {
+    while (this.#queued.length > 0 || this.#running !== undefined) {
       this.#urgent = true;
       this.#schedule();
       await (this.#running ?? Promise.resolve());
@@ -47,10 +47,10 @@ export class GroupQueue<Write, Result> {
   }
 
   #schedule(): void {
-    if (this.#running !== undefined || this.#scheduled || this.#waiting.length === 0) return;
-    if (this.#urgent || this.#waiting.length >= this.#options.maxGroup) {
+    if (this.#running !== undefined || this.#scheduled || this.#queued.length === 0) return;
+    if (this.#urgent || this.#queued.length >= this.#options.maxGroup) {
       this.#scheduled = true;
-      // Whatever else is submitted in this turn of the event loop comes along.
+      // Everything else submitted in this event loop turn joins the group.
       queueMicrotask(() => this.#start());
       return;
     }
@@ -63,19 +63,19 @@ export class GroupQueue<Write, Result> {
 
   #start(): void {
     this.#scheduled = false;
-    if (this.#running !== undefined || this.#waiting.length === 0) return;
+    if (this.#running !== undefined || this.#queued.length === 0) return;
     clearTimeout(this.#tick);
     this.#tick = undefined;
-    const group = this.#waiting.splice(0, this.#options.maxGroup);
-    this.#urgent = this.#waiting.length > 0;
-    this.#running = this.#carryOut(group).finally(() => {
+    const group = this.#queued.splice(0, this.#options.maxGroup);
+    this.#urgent = this.#queued.length > 0;
+    this.#running = this.#run(group).finally(() => {
       this.#running = undefined;
       this.#schedule();
     });
   }
 
-  async #carryOut(group: readonly QueuedWrite<Write, Result>[]): Promise<void> {
-    const results = await this.#options.run(group.map((each) => each.write));
-    group.forEach((each, index) => each.resolve(results[index]!));
+  async #run(group: readonly QueuedWrite<Write, Result>[]): Promise<void> {
+    const results = await this.#options.run(group.map((queued) => queued.write));
+    group.forEach((queued, index) => queued.resolve(results[index]!));
   }
 }

@@ -5,7 +5,7 @@ export type OpenFailureCode =
   | "not_a_store"
   | "store_unavailable";
 
-/** Why a store could not be opened, in a sentence that says what to do. */
+/** Why a store could not be opened; the message says what to do. */
 export class OpenFailure extends Error {
   readonly code: OpenFailureCode;
   constructor(code: OpenFailureCode, message: string) {

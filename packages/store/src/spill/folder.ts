@@ -29,23 +29,23 @@ import {
   decodeSpill,
 } from "./format.ts";
 
-/** Behind the header and its copy. */
+/** The header and its copy are records 0 and 1. */
 const firstRecordNumber = 2;
 
 /**
- * A spill under the pen of its runner. Each call is one record and one sync. After a write that failed the next one goes to
- * the same place, so that half a record is never left in the middle.
+ * A spill file that its runner is writing. Each call is one record and one sync. A failed write is repeated at the
+ * same offset, so that half a record never stays in the middle.
  */
 function createSpillFile(
   handle: FileHandle,
-  begun: number,
-  rest: { readonly remove: () => Promise<void>; readonly closed: () => void },
+  start: number,
+  hooks: { readonly remove: () => Promise<void>; readonly onClosed: () => void },
 ): SpillFile {
-  let offset = begun;
+  let offset = start;
   let number = firstRecordNumber;
   let isOpen = true;
 
-  async function add(text: string): Promise<SpillResult> {
+  async function appendRecord(text: string): Promise<SpillResult> {
     if (!isOpen) return spillFailure(new Error("The spill was closed."));
     const record = encodeRecord(number, text);
     try {
@@ -63,24 +63,24 @@ function createSpillFile(
     if (!isOpen) return;
     isOpen = false;
     await handle.close().catch(() => undefined);
-    rest.closed();
+    hooks.onClosed();
   }
 
   return {
-    append: (events) => add(encodeEvents(events)),
-    seal: (end) => add(encodeEnd(end)),
+    append: (events) => appendRecord(encodeEvents(events)),
+    seal: (end) => appendRecord(encodeEnd(end)),
     close,
     async discard() {
-      await rest.remove();
+      await hooks.remove();
       await close();
     },
   };
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer, offset: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, offset + done);
-    done += bytesWritten;
+  for (let count = 0; count < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, count, bytes.length - count, offset + count);
+    count += bytesWritten;
   }
 }
 
@@ -92,52 +92,49 @@ function spillFailure(error: unknown): Extract<SpillResult, { status: "failed" }
 }
 
 export interface SpillFolderOptions {
-  /** Room that is kept for each spill beforehand. */
+  /** Disk space reserved for each spill in advance. */
   readonly reserveBytes?: number;
-  /** For so many spills at once. */
+  /** For up to this many spills at once. */
   readonly maxReserves?: number;
 }
 
-/** More than the largest message with its calls. A spill that outgrows it goes on in what the disk still has. */
+/** More than the largest message with its calls. A larger spill takes what space is left on the disk. */
 const defaultReserveBytes = 2 * 1024 * 1024;
 const defaultMaxReserves = 4;
-/** A file that is larger was not written by us. */
+/** A larger file wasn't written by us. */
 const maxFileBytes = 64 * 1024 * 1024;
 const maxHeaderBytes = 64 * 1024;
 const placeFile = "place";
 const suffix = ".spill";
 
 /**
- * A folder of spills: one file for each run and fence, closed to everybody else. Room is kept in files of zeros, so that a
- * disk that fills up later does not take it away; a spill begins as one of them and gets its name once its header is durable.
+ * A folder of spills: one private file per run and fence. Space is reserved as files of zeros, so that a disk that
+ * fills up later can't take it away. A spill starts as one of them and is renamed once its header is durable.
  */
 export async function openSpillFolder(
   path: string,
-  {
-    reserveBytes: roomBytes = defaultReserveBytes,
-    maxReserves: mostReserves = defaultMaxReserves,
-  }: SpillFolderOptions = {},
+  { reserveBytes = defaultReserveBytes, maxReserves = defaultMaxReserves }: SpillFolderOptions = {},
 ): Promise<SpillStore> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const place = await loadOrCreatePlaceId(path);
   await removeStaleReserves(path);
   const reserves: string[] = [];
   const writing = new Set<string>();
-  let filling: Promise<void> | undefined;
+  let refilling: Promise<void> | undefined;
 
-  async function fill(): Promise<void> {
+  async function addReserve(): Promise<void> {
     const name = join(path, `${randomBytes(8).toString("hex")}.reserve.${process.pid}`);
     try {
       const handle = await open(name, "wx", 0o600);
       try {
-        await writeAll(handle, Buffer.alloc(roomBytes), 0);
+        await writeAll(handle, Buffer.alloc(reserveBytes), 0);
         await handle.sync();
       } finally {
         await handle.close();
       }
       reserves.push(name);
     } catch {
-      // Without room beforehand a spill takes what there is when it is needed.
+      // Without a reserve a spill takes what space there is when it is needed.
       await rm(name, { force: true }).catch(() => undefined);
     }
   }
@@ -150,70 +147,73 @@ export async function openSpillFolder(
     let handle = reserve && (await open(reserve, "r+").catch(() => undefined));
     try {
       if (!handle) handle = await open((source = `${target}.new`), "w+", 0o600);
-      // Twice: a header that is lost would take everything behind it along.
-      const head = Buffer.concat(
+      // Twice: without a header everything after it would be lost.
+      const headerBytes = Buffer.concat(
         [0, 1].map((number) => encodeRecord(number, encodeHeader(header))),
       );
-      await writeAll(handle, head, 0);
+      await writeAll(handle, headerBytes, 0);
       await handle.datasync();
       await rename(source, target);
       await syncFolder(path);
       writing.add(name);
-      const remove = () => forget(header);
-      const closed = () => void writing.delete(name);
-      return { status: "begun", file: createSpillFile(handle, head.length, { remove, closed }) };
+      const remove = () => removeSpill(header);
+      const onClosed = () => void writing.delete(name);
+      return {
+        status: "begun",
+        file: createSpillFile(handle, headerBytes.length, { remove, onClosed }),
+      };
     } catch (error) {
       if (handle) await handle.close().catch(() => undefined);
       return spillFailure(error);
     }
   }
 
-  async function forget(ref: SpillRef): Promise<void> {
+  async function removeSpill(ref: SpillRef): Promise<void> {
     const file = join(path, fileNameOf(ref));
     try {
-      // First emptied: where it cannot be removed, what it held must not be found a second time.
+      // Truncate first: if the file can't be removed, its content must not be ingested again.
       await truncateFile(file);
       await rm(file, { force: true });
       await syncFolder(path);
     } catch {
-      // It is gone, or empty, or nothing can be done about it now.
+      // It is gone or empty, or nothing can be done about it now.
     }
   }
 
   async function read(ref: SpillRef): Promise<SpillReadResult> {
     try {
-      const answer = decodeSpill(await readFileStart(join(path, fileNameOf(ref)), maxFileBytes));
-      if (answer.status === "arriving" || answer.status === "known_empty") return answer;
-      const { session, runId, fence } = answer.header;
-      // A file under another run's name is nobody's.
-      const isIts = session === ref.session && runId === ref.runId && fence === ref.fence;
-      return isIts ? answer : { status: "arriving" };
+      const result = decodeSpill(await readFileStart(join(path, fileNameOf(ref)), maxFileBytes));
+      if (result.status === "arriving" || result.status === "known_empty") return result;
+      const { session, runId, fence } = result.header;
+      // A file under another run's name belongs to nobody.
+      const matches = session === ref.session && runId === ref.runId && fence === ref.fence;
+      return matches ? result : { status: "arriving" };
     } catch (error) {
-      // A folder that is gone for the moment proves nothing about what was in it.
-      const isKnown =
+      // A folder that is missing for the moment proves nothing about its content.
+      const isKnownEmpty =
         hasCode(error, "ENOENT") && ref.place === place && (await readPlaceId(path)) === place;
-      return { status: isKnown ? "known_empty" : "arriving" };
+      return { status: isKnownEmpty ? "known_empty" : "arriving" };
     }
   }
 
   return {
     place,
     async reserve() {
-      if (reserves.length < Math.min(mostReserves, writing.size + 1))
-        await (filling ??= fill().finally(() => (filling = undefined)));
+      if (reserves.length < Math.min(maxReserves, writing.size + 1))
+        await (refilling ??= addReserve().finally(() => (refilling = undefined)));
     },
     begin,
     read,
-    forget,
+    forget: removeSpill,
     async left() {
       const names = await readdir(path).catch(() => []);
-      const others = names.filter((name) => name.endsWith(suffix) && !writing.has(name));
+      const unfinished = names.filter((name) => name.endsWith(suffix) && !writing.has(name));
       const headers = await Promise.all(
-        others.map((name) =>
+        unfinished.map((name) =>
           readFileStart(join(path, name), maxHeaderBytes).then(decodeHeader, () => undefined),
         ),
       );
-      return headers.filter((each) => each !== undefined);
+      return headers.filter((header) => header !== undefined);
     },
   };
 }
@@ -232,13 +232,13 @@ function fileNameOf({ runId, fence }: SpillRef): string {
   return `${runId}-${fence}${suffix}`;
 }
 
-/** The folder's own name: it stays with the folder wherever that goes, and a copy of another's is not taken for ours. */
+/** The folder's id: it stays with the folder wherever that is moved, and another folder's copy isn't taken for ours. */
 async function loadOrCreatePlaceId(path: string): Promise<string> {
   const file = join(path, placeFile);
-  const known = await readPlaceId(path);
-  if (/^[0-9a-f]{32}$/.test(known)) return known;
-  const made = `${file}.${randomBytes(8).toString("hex")}`;
-  const handle = await open(made, "wx", 0o600);
+  const existing = await readPlaceId(path);
+  if (/^[0-9a-f]{32}$/.test(existing)) return existing;
+  const temporary = `${file}.${randomBytes(8).toString("hex")}`;
+  const handle = await open(temporary, "wx", 0o600);
   try {
     await handle.writeFile(randomBytes(16).toString("hex"));
     await handle.sync();
@@ -246,12 +246,12 @@ async function loadOrCreatePlaceId(path: string): Promise<string> {
     await handle.close();
   }
   try {
-    // Of two that make one at the same time the first has named it.
-    await link(made, file);
+    // If two processes create one at the same time, the first wins.
+    await link(temporary, file);
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
   } finally {
-    await rm(made, { force: true });
+    await rm(temporary, { force: true });
   }
   await syncFolder(path);
   return readFile(file, "utf8");
@@ -261,7 +261,7 @@ function readPlaceId(path: string): Promise<string> {
   return readFile(join(path, placeFile), "utf8").catch(() => "");
 }
 
-/** Room that processes before us had kept. Those that still live have it in their hands by its name alone. */
+/** Removes the reserves of dead processes. Live ones still own theirs: the pid is in the name. */
 async function removeStaleReserves(path: string): Promise<void> {
   for (const name of await readdir(path)) {
     const pid = /\.reserve\.(\d+)$/.exec(name)?.[1];
@@ -278,21 +278,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function readFileStart(file: string, most: number): Promise<Buffer> {
-  // Anything may lie in a folder: a pipe would be waited for, and a link leads elsewhere.
+async function readFileStart(file: string, maxBytes: number): Promise<Buffer> {
+  // Anything may be in the folder: a pipe would block, and a link leads elsewhere.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
   const handle = await open(file, flags);
   try {
     const stats = await handle.stat();
     const size = stats.isFile() ? stats.size : 0;
-    const bytes = Buffer.alloc(Math.min(size, most));
-    let done = 0;
-    while (done < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, done, bytes.length - done, done);
+    const bytes = Buffer.alloc(Math.min(size, maxBytes));
+    let count = 0;
+    while (count < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, count, bytes.length - count, count);
       if (bytesRead === 0) break;
-      done += bytesRead;
+      count += bytesRead;
     }
-    return bytes.subarray(0, done);
+    return bytes.subarray(0, count);
   } finally {
     await handle.close();
   }

@@ -22,12 +22,12 @@ import {
 } from "@holdfast/protocol";
 
 /**
- * A record is sixteen bytes (mark, length, number, checksum), and its text. The checksum covers all but itself and the mark.
- * Behind the last one are the zeros of the room that was kept for more.
+ * A record is sixteen bytes (magic, length, number, checksum) and its text. The checksum covers everything except
+ * itself and the magic. Zeros of the reserved space follow the last record.
  */
 const recordMagic = 0x48_46_53_31;
 const recordHeadBytes = 16;
-/** Above what one tick of a journal can be, in bytes. */
+/** More than one tick of a journal can have, in bytes. */
 const maxRecordBytes = 4 * 1024 * 1024;
 
 export interface DecodedRecord {
@@ -48,19 +48,19 @@ export function encodeRecord(number: number, text: string): Buffer {
 }
 
 export interface DecodedRecords {
-  /** In the order of their numbers, each once. */
+  /** Sorted by number, each once. */
   readonly records: readonly DecodedRecord[];
   readonly damage: readonly SpillDamage[];
 }
 
 /**
- * Everything in the file that is whole, whatever else is in it. A record that is not costs itself alone: the next mark whose
- * checksum holds is where reading goes on.
+ * Decodes every intact record, whatever else is in the file. A damaged record costs only itself: reading goes on at
+ * the next magic with a valid checksum.
  */
 export function decodeRecords(bytes: Buffer): DecodedRecords {
   const found = new Map<number, DecodedRecord>();
   const damage: SpillDamage[] = [];
-  // A file made of marks alone would otherwise be summed over and over.
+  // Bounds the checksum work on a file that consists of magics only.
   let budget = 4 * bytes.length + maxRecordBytes;
   let offset = 0;
   while (offset < bytes.length && budget > 0) {
@@ -68,9 +68,9 @@ export function decodeRecords(bytes: Buffer): DecodedRecords {
     budget -= length === undefined ? 1 : recordHeadBytes + length;
     if (length === undefined || !isChecksumValid(bytes, offset, length)) {
       const next = nextMagic(bytes, offset + 1);
-      const isRest = next === bytes.length;
-      if (isRest && isZero(bytes, offset)) break;
-      damage.push({ kind: isRest ? "torn" : "damaged", offset });
+      const isLast = next === bytes.length;
+      if (isLast && isZero(bytes, offset)) break;
+      damage.push({ kind: isLast ? "torn" : "damaged", offset });
       offset = next;
       continue;
     }
@@ -87,7 +87,7 @@ export function decodeRecords(bytes: Buffer): DecodedRecords {
   return { records, damage };
 }
 
-/** `undefined` where no record can begin, or where it would be longer than any. */
+/** `undefined` where no record can start, or where it would be too long. */
 function recordLengthAt(bytes: Buffer, offset: number): number | undefined {
   if (offset + recordHeadBytes > bytes.length || bytes.readUInt32BE(offset) !== recordMagic)
     return undefined;
@@ -105,10 +105,10 @@ function checksum(bytes: Buffer, offset: number, length: number): number {
   return crc32(bytes.subarray(offset + recordHeadBytes, offset + recordHeadBytes + length), head);
 }
 
-const markBytes = Buffer.from([0x48, 0x46, 0x53, 0x31]);
+const magicBytes = Buffer.from([0x48, 0x46, 0x53, 0x31]);
 
 function nextMagic(bytes: Buffer, from: number): number {
-  const at = bytes.indexOf(markBytes, from);
+  const at = bytes.indexOf(magicBytes, from);
   return at === -1 ? bytes.length : at;
 }
 
@@ -126,7 +126,10 @@ const header = z.object({
   ingestId: eventId,
 });
 
-/** What a journal is made of. A runner begins no tool while the store is away, but what another one wrote is read. */
+/**
+ * What a journal consists of. A runner starts no tool while the store is away, but a file may have been written by
+ * another version.
+ */
 const event = z
   .object({
     id: eventId,
@@ -135,7 +138,7 @@ const event = z
     runId,
     data: jsonObject,
   })
-  .refine((each) => decodeEvent({ ...each, seq: 0 as Seq, at: 0 }).kind === "known");
+  .refine((item) => decodeEvent({ ...item, seq: 0 as Seq, at: 0 }).kind === "known");
 
 const usage = z.object({
   input: z.number(),
@@ -178,30 +181,30 @@ export function encodeEnd(value: SpillEnd): string {
   return JSON.stringify({ kind: "end", end: value });
 }
 
-/** What a file says of its run. Whatever else is in it is reported and left out. */
+/** What a file says about its run. Everything else in it is reported and left out. */
 export function decodeSpill(bytes: Buffer): SpillReadResult {
-  const { records, damage: broken } = decodeRecords(bytes);
-  const damage: SpillDamage[] = [...broken];
-  let found: SpillHeader | undefined;
-  let sealed: SpillEnd | null = null;
+  const { records, damage: recordDamage } = decodeRecords(bytes);
+  const damage: SpillDamage[] = [...recordDamage];
+  let foundHeader: SpillHeader | undefined;
+  let endRecord: SpillEnd | null = null;
   const events = new Map<string, NewEvent>();
   for (const { text, offset } of records) {
     const value = parseRecord(text);
     if (value === undefined) damage.push({ kind: "foreign", offset });
-    else if (value.kind === "header") found ??= value.header;
-    else if (value.kind === "end") sealed ??= toSpillEnd(value.end);
-    else for (const each of value.events) events.set(each.id, each);
+    else if (value.kind === "header") foundHeader ??= value.header;
+    else if (value.kind === "end") endRecord ??= toSpillEnd(value.end);
+    else for (const item of value.events) events.set(item.id, item);
   }
-  if (found === undefined) return { status: "arriving" };
-  const own = [...events.values()].filter((each) => each.runId === found.runId);
-  if (own.length > 0 || (sealed !== null && sealed.calls.length > 0))
-    return { status: "output", header: found, events: own, end: sealed, damage };
-  return sealed === null
+  if (foundHeader === undefined) return { status: "arriving" };
+  const ownEvents = [...events.values()].filter((item) => item.runId === foundHeader.runId);
+  if (ownEvents.length > 0 || (endRecord !== null && endRecord.calls.length > 0))
+    return { status: "output", header: foundHeader, events: ownEvents, end: endRecord, damage };
+  return endRecord === null
     ? { status: "arriving", isBegun: true }
-    : { status: "sealed", header: found, damage };
+    : { status: "sealed", header: foundHeader, damage };
 }
 
-/** Of the file's beginning alone: enough to know whose it is. */
+/** The start of the file is enough to know whose it is. */
 export function decodeHeader(bytes: Buffer): SpillHeader | undefined {
   for (const { text } of decodeRecords(bytes).records) {
     const value = parseRecord(text);
@@ -222,10 +225,15 @@ function toModelCall({ malformed, opaque, ...call }: z.infer<typeof spilledCall>
   return { ...call, ...(malformed && { malformed }), ...(opaque && { opaque }) };
 }
 
-function toSpillEnd({ how, model, calls: said, usage: used }: z.infer<typeof end>): SpillEnd {
-  const calls = said.map(toModelCall);
-  if (used === null) return { how, model, calls, usage: null };
-  const { input, output, cacheRead, cacheWrite, costMicros } = used;
+function toSpillEnd({
+  how,
+  model,
+  calls: spilledCalls,
+  usage: spilledUsage,
+}: z.infer<typeof end>): SpillEnd {
+  const calls = spilledCalls.map(toModelCall);
+  if (spilledUsage === null) return { how, model, calls, usage: null };
+  const { input, output, cacheRead, cacheWrite, costMicros } = spilledUsage;
   return {
     how,
     model,

@@ -33,13 +33,15 @@ const texts = fc.array(fc.string({ unit: "binary", maxLength: 60 }), {
 const fileOf = (payloads: readonly string[]) =>
   payloads.map((text, number) => encodeRecord(number, text));
 
-describe("records", () => {
-  test("come back as they were written, whatever room is behind them", () => {
+describe("spill records", () => {
+  test("round-trip, whatever reserved space follows them", () => {
     fc.assert(
-      fc.property(texts, fc.nat(200), (payloads, room) => {
-        const found = decodeRecords(Buffer.concat([...fileOf(payloads), Buffer.alloc(room)]));
-        expect(found.damage).toEqual([]);
-        expect(found.records.map(({ text }) => text)).toEqual(
+      fc.property(texts, fc.nat(200), (payloads, reservedBytes) => {
+        const decoded = decodeRecords(
+          Buffer.concat([...fileOf(payloads), Buffer.alloc(reservedBytes)]),
+        );
+        expect(decoded.damage).toEqual([]);
+        expect(decoded.records.map(({ text }) => text)).toEqual(
           payloads.map((text) => text.toWellFormed()),
         );
       }),
@@ -48,10 +50,10 @@ describe("records", () => {
 
   test("[S4.8] a flipped bit costs the record that it is in, and is reported", () => {
     fc.assert(
-      fc.property(texts, fc.nat(), fc.nat(7), (payloads, place, bit) => {
+      fc.property(texts, fc.nat(), fc.nat(7), (payloads, position, bit) => {
         const records = fileOf(payloads);
         const bytes = Buffer.concat(records);
-        const at = place % bytes.length;
+        const at = position % bytes.length;
         bytes[at] = (bytes[at] ?? 0) ^ (1 << bit);
         let end = 0;
         const hit = records.findIndex((record) => at < (end += record.length));
@@ -64,12 +66,12 @@ describe("records", () => {
     );
   });
 
-  test("[S4.8] a torn end costs the last record, and is reported unless it is torn between two", () => {
+  test("[S4.8] a torn end costs the last record, and is reported unless the cut is between two records", () => {
     fc.assert(
-      fc.property(texts, fc.nat(), (payloads, place) => {
+      fc.property(texts, fc.nat(), (payloads, position) => {
         const records = fileOf(payloads);
         const bytes = Buffer.concat(records);
-        const length = place % bytes.length;
+        const length = position % bytes.length;
         let end = 0;
         const whole = records.filter((record) => (end += record.length) <= length);
         const { records: found, damage } = decodeRecords(bytes.subarray(0, length));
@@ -82,27 +84,27 @@ describe("records", () => {
 
   test("[S4.8] a repeated record counts once, and is reported", () => {
     fc.assert(
-      fc.property(texts, fc.nat(), (payloads, which) => {
+      fc.property(texts, fc.nat(), (payloads, position) => {
         const records = fileOf(payloads);
-        const again = records[which % records.length] ?? Buffer.alloc(0);
-        const { records: found, damage } = decodeRecords(Buffer.concat([...records, again]));
+        const repeated = records[position % records.length] ?? Buffer.alloc(0);
+        const { records: found, damage } = decodeRecords(Buffer.concat([...records, repeated]));
         expect(found).toHaveLength(payloads.length);
         expect(damage.map(({ kind }) => kind)).toEqual(["repeated"]);
       }),
     );
   });
 
-  test("anything may be in a file: reading it ends, and says what is not ours", () => {
-    const marks = fc.constant(Buffer.from("HFS1\0\0\xff\0", "latin1"));
+  test("decoding arbitrary bytes ends and never throws", () => {
+    const magics = fc.constant(Buffer.from("HFS1\0\0\xff\0", "latin1"));
     const pieces = fc.array(
       fc.oneof(
-        fc.uint8Array({ maxLength: 50 }).map((each) => Buffer.from(each)),
-        marks,
+        fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
+        magics,
       ),
     );
     fc.assert(
-      fc.property(pieces, (all) => {
-        const bytes = Buffer.concat(all);
+      fc.property(pieces, (chunks) => {
+        const bytes = Buffer.concat(chunks);
         expect(() => decodeSpill(bytes)).not.toThrow();
       }),
     );
@@ -128,13 +130,13 @@ function aDelta(header: SpillHeader, text: string): NewEvent {
   return newEvent(ids.make("event"), "message.delta", data, header.runId);
 }
 
-describe("what a spill says", () => {
+describe("a decoded spill", () => {
   const header = aHeader();
   const event = aDelta(header, "dark");
   const end = { how: "done", model: "m", calls: [], usage: null } as const;
   const read = (...payloads: string[]) => decodeSpill(Buffer.concat(fileOf(payloads)));
 
-  test("nothing but a header is still arriving; with an end it is sealed; with output it is that", () => {
+  test("is arriving with a header only, sealed with an end, and output with events", () => {
     expect(read()).toEqual({ status: "arriving" });
     expect(read(encodeHeader(header))).toEqual({ status: "arriving", isBegun: true });
     expect(read(encodeHeader(header), encodeEnd(end))).toMatchObject({ status: "sealed", header });
@@ -145,7 +147,7 @@ describe("what a spill says", () => {
     });
   });
 
-  test("records that say nothing of the kind, and events of another run, are left out", () => {
+  test("leaves out malformed records and events of another run", () => {
     const foreign = aDelta(aHeader(), "not ours");
     const hostile = [
       "null",
@@ -154,28 +156,28 @@ describe("what a spill says", () => {
       '{"__proto__":1}',
       "{",
     ];
-    const answer = read(encodeHeader(header), ...hostile, encodeEvents([event, foreign]));
-    expect(answer).toMatchObject({ status: "output", events: [event] });
-    expect("damage" in answer && answer.damage.map(({ kind }) => kind)).toEqual(
+    const result = read(encodeHeader(header), ...hostile, encodeEvents([event, foreign]));
+    expect(result).toMatchObject({ status: "output", events: [event] });
+    expect("damage" in result && result.damage.map(({ kind }) => kind)).toEqual(
       hostile.map(() => "foreign"),
     );
   });
 });
 
-describe("a folder of spills", () => {
+describe("a spill folder", () => {
   let path: string;
   beforeEach(() => {
     path = mkdtempSync(join(tmpdir(), "holdfast-spill-"));
   });
   afterEach(() => rmSync(path, { recursive: true, force: true }));
 
-  test("what is forgotten says nothing any more, also where it cannot be removed", async () => {
+  test("reads nothing from a forgotten spill, even if the file can't be removed", async () => {
     const folder = await openSpillFolder(path, { reserveBytes: 4_096 });
     const header = { ...aHeader(), place: folder.place };
     const begun = await folder.begin(header);
     if (begun.status === "failed") throw new Error(begun.message);
     await begun.file.append([aDelta(header, "a")]);
-    const [name] = readdirSync(path).filter((each) => each.endsWith(".spill"));
+    const [name] = readdirSync(path).filter((file) => file.endsWith(".spill"));
     if (name === undefined) throw new Error("There is no spill.");
     // A second name for the same file: it outlives the removal, as the first would if that failed.
     linkSync(join(path, name), join(path, "kept"));
@@ -185,7 +187,7 @@ describe("a folder of spills", () => {
     expect(await folder.read(header)).toEqual({ status: "arriving" });
   });
 
-  test("keeps what it was given, closed to others, until it is told to forget it", async () => {
+  test("keeps what was written, private, until it is told to forget it", async () => {
     const folder = await openSpillFolder(path, { reserveBytes: 4_096 });
     await folder.reserve();
     const header = { ...aHeader(), place: folder.place };
@@ -201,18 +203,18 @@ describe("a folder of spills", () => {
     expect(await folder.left()).toEqual([header]);
     for (const name of readdirSync(path)) expect(statSync(join(path, name)).mode & 0o077).toBe(0);
 
-    const again = await openSpillFolder(path);
-    expect(again.place).toBe(folder.place);
-    expect(await again.read(header)).toMatchObject({
+    const reopened = await openSpillFolder(path);
+    expect(reopened.place).toBe(folder.place);
+    expect(await reopened.read(header)).toMatchObject({
       status: "output",
       events: written,
       damage: [],
     });
-    await again.forget(header);
-    expect(await again.read(header)).toEqual({ status: "known_empty" });
+    await reopened.forget(header);
+    expect(await reopened.read(header)).toEqual({ status: "known_empty" });
   });
 
-  test("a folder that is not there, or is another's, proves nothing", async () => {
+  test("proves nothing when it is missing or belongs to another store", async () => {
     const folder = await openSpillFolder(path);
     rmSync(path, { recursive: true });
     const header = { ...aHeader(), place: folder.place };
@@ -221,7 +223,7 @@ describe("a folder of spills", () => {
     expect(await folder.begin(header)).toMatchObject({ status: "failed" });
   });
 
-  test("the room of processes that are gone is given back, and other things in it are left alone", async () => {
+  test("removes the reserves of dead processes and leaves other files alone", async () => {
     writeFileSync(join(path, "0011.reserve.999999999"), "");
     writeFileSync(join(path, "notes.txt"), "");
     writeFileSync(join(path, "nobody.spill"), "what is this");

@@ -5,13 +5,13 @@ import {
   type StatementSync,
 } from "node:sqlite";
 
-/** Called before each statement with its text. Tests use it to fail, to wait or to die at any point. */
+/** Called with each statement before it runs. Tests use it to fail, block or crash at any point. */
 export type Probe = (sql: string, database: DatabaseSync) => void;
 
 const probeKey = Symbol.for("holdfast.sqlite.probe");
 const probeRegistry = globalThis as { [probeKey]?: Probe };
 
-/** To be called by a module that is preloaded into the writer's thread. */
+/** For a module that is preloaded into the writer thread. */
 export function installProbe(probe: Probe): void {
   probeRegistry[probeKey] = probe;
 }
@@ -34,29 +34,30 @@ export interface Connection {
   readonly database: DatabaseSync;
   exec(sql: string): void;
   /**
-   * Prepared once for each text. A limit is written `LIMIT ? + 0`: SQLite takes the value of a bare parameter there into its
-   * plan, and so makes another one with each value that is bound, which costs more than most of what is read.
+   * Prepared once per text. Write a limit as `LIMIT ? + 0`: SQLite puts the value of a bare parameter into its plan
+   * and replans with every value bound, which costs more than most reads.
    */
   sql(text: string): Statement;
-  /** Rows as lists of values: cheaper than objects where the columns are known. */
+  /** Rows as arrays: cheaper than objects when the columns are known. */
   cells(text: string, ...values: SQLInputValue[]): Cells[];
   close(): void;
 }
 
 export interface ConnectionOptions {
   readonly file: string;
-  /** A glance is a read that keeps little for the next one. */
-  readonly access: "write" | "read" | "glance";
+  /** `inline` reads on the event loop's thread and gets a small page cache. */
+  readonly access: "write" | "read" | "inline";
   readonly probe?: Probe | undefined;
 }
 
 const openTimeoutMs = 5_000;
-const cacheKiB = { write: 16_384, read: 32_768, glance: 8_192 };
+const cacheKiB = { write: 16_384, read: 32_768, inline: 8_192 };
 
 export function connect({ file, access, probe }: ConnectionOptions): Connection {
-  // Even a setting reads the file, and meets whoever makes it, recovers its log or is the last to close it.
+  // Even setting a pragma reads the file, and may run into the process that creates it, recovers its log or closes it
+  // last.
   const database = new DatabaseSync(file, { timeout: openTimeoutMs, readOnly: access !== "write" });
-  // `exec` and not `prepare`: a prepared PRAGMA synchronous acts when it is prepared.
+  // `exec`, not `prepare`: a prepared PRAGMA synchronous takes effect while it is prepared.
   database.exec(`PRAGMA cache_size = -${cacheKiB[access]}`);
   database.exec("PRAGMA temp_store = MEMORY");
   if (access === "write") {
@@ -68,14 +69,14 @@ export function connect({ file, access, probe }: ConnectionOptions): Connection 
       database.exec("PRAGMA checkpoint_fullfsync = ON");
     }
   }
-  // From here on no busy timeout: waiting inside SQLite starves some of several processes. Who waits does so outside, with jitter.
+  // No busy timeout from here on: SQLite's own waiting starves some of several processes. Callers retry with jitter.
   database.exec("PRAGMA busy_timeout = 0");
   return probe === undefined ? createConnection(database) : createProbedConnection(database, probe);
 }
 
 function createConnection(database: DatabaseSync): Connection {
   const statements = new Map<string, Statement>();
-  const lists = new Map<string, StatementSync>();
+  const arrayStatements = new Map<string, StatementSync>();
   return {
     database,
     exec: (text) => database.exec(text),
@@ -88,13 +89,13 @@ function createConnection(database: DatabaseSync): Connection {
       return statement;
     },
     cells(text, ...values) {
-      let statement = lists.get(text);
+      let statement = arrayStatements.get(text);
       if (statement === undefined) {
         statement = database.prepare(text);
         statement.setReturnArrays(true);
-        lists.set(text, statement);
+        arrayStatements.set(text, statement);
       }
-      // What `setReturnArrays` changes is not in the method's type.
+      // `setReturnArrays` doesn't change the method's type.
       return statement.all(...values) as unknown as Cells[];
     },
     close: () => database.close(),

@@ -17,13 +17,13 @@ import { fileURLToPath } from "node:url";
 import { OpenFailure } from "../shared/open-failure.ts";
 
 function fileIdentityOf(file: string): string | undefined {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
 /**
- * P1: a file that was deleted or replaced while it is open takes writes as before, and nobody ever sees them again.
- * So the writer makes sure, in each transaction, that the path still leads to what it has open.
+ * P1: a file that is deleted or replaced while open still takes writes, and nobody ever sees them again. So the
+ * writer checks in each transaction that the path still leads to the file it has open.
  */
 export class FileIdentity {
   readonly #file: string;
@@ -34,7 +34,7 @@ export class FileIdentity {
     this.#identity = fileIdentityOf(file);
   }
 
-  /** Throws when the database is not where it was. */
+  /** Throws when the database has moved. */
   assertInPlace(): void {
     if (fileIdentityOf(this.#file) === this.#identity) return;
     throw new Error(
@@ -42,11 +42,11 @@ export class FileIdentity {
     );
   }
 
-  /** Inside a transaction: then there is a log, unless someone took it away. */
+  /** Call inside a transaction: a write-ahead log must exist then, unless somebody deleted it. */
   assertLogInPlace(): void {
     this.assertInPlace();
-    // Not by `statSync`: a file whose times were looked at gets a new time with its next write, and the sync at the end of
-    // the transaction then has to write that down too.
+    // Not `statSync`: reading a file's times makes the kernel update them at the next write, and the sync at the end
+    // of the transaction would have to flush that too.
     if (existsSync(`${this.#file}-wal`)) return;
     throw new Error(
       `The write-ahead log of ${this.#file} was deleted while it is in use. Nothing was written: restart, and leave the -wal file alone.`,
@@ -55,20 +55,20 @@ export class FileIdentity {
 }
 
 /**
- * A new file is its owner's alone, wherever it lies; what SQLite puts beside it takes its mode over. One that is there is
- * left alone: closing another handle to it would give up the locks that this process holds.
+ * Creates the file readable by its owner only; SQLite gives its companion files the same mode. Leaves an existing
+ * file alone: closing another handle to it would drop the locks that this process holds.
  */
 export function createPrivateFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
   } catch {
-    // It is there, or it cannot be made; the writer says which.
+    // It exists or can't be created; the writer reports which.
   }
 }
 
 const probeScript = fileURLToPath(new URL("./file-system-probe.ts", import.meta.url));
 
-/** Network file systems, by the numbers that Linux gives them: SQLite's shared memory does not work there. */
+/** Linux magic numbers of network file systems: SQLite's shared memory doesn't work there. */
 const networkFileSystems = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -79,24 +79,23 @@ const networkFileSystems = new Map([
   [0x00c36400, "Ceph"],
 ]);
 
-/** What kind of network disk this number of Linux's stands for, if it does. */
+/** The name of the network file system with this magic number, if it is one. */
 export function networkFileSystemOf(type: number): string | undefined {
   return networkFileSystems.get(type >>> 0);
 }
 
-function unsafeFolder(folder: string, why: string): OpenFailure {
+function unsafeFolder(folder: string, reason: string): OpenFailure {
   return new OpenFailure(
     "file_system_unsafe",
-    `The folder ${folder} ${why}. Put the data folder on a local disk, or use PostgreSQL (HOLDFAST_STORE=postgres://…).`,
+    `The folder ${folder} ${reason}. Put the data folder on a local disk, or use PostgreSQL (HOLDFAST_STORE=postgres://…).`,
   );
 }
 
-/** Devices that this process has seen pass. */
 const passedDevices = new Set<number>();
 
 /**
- * Proves, once for each device, that the folder can hold a database that several processes write to: a second
- * process must see a commit, must be kept out by the lock, and the file must sync. A mark in the folder remembers it.
+ * Proves, once per device, that the folder can hold a database with several writing processes: a second process must
+ * see a commit, must be blocked by the lock, and the file must sync. A marker file in the folder records the result.
  */
 export async function checkFileSystem(file: string): Promise<void> {
   const folder = dirname(file);
@@ -105,18 +104,18 @@ export async function checkFileSystem(file: string): Promise<void> {
     const network = networkFileSystemOf(statfsSync(folder).type);
     if (network !== undefined) throw unsafeFolder(folder, `is on a network disk (${network})`);
     const { dev } = statSync(folder);
-    const mark = join(folder, `.holdfast-disk-${dev}`);
-    if (existsSync(mark)) return;
+    const marker = join(folder, `.holdfast-disk-${dev}`);
+    if (existsSync(marker)) return;
     if (!passedDevices.has(dev)) await testFolder(folder);
     passedDevices.add(dev);
     writeFileSync(
-      mark,
+      marker,
       "This disk has passed Holdfast's check of locks, shared memory and syncs.\n",
     );
   } catch (error) {
     if (error instanceof OpenFailure) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OpenFailure("store_unavailable", `The folder ${folder} cannot be used: ${why}.`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OpenFailure("store_unavailable", `The folder ${folder} cannot be used: ${reason}.`);
   }
 }
 
@@ -130,10 +129,11 @@ async function testFolder(folder: string): Promise<void> {
     database.exec(
       "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1); BEGIN IMMEDIATE; INSERT INTO t VALUES (2)",
     );
-    const seen = await runProbe(file);
-    if (!seen.includes("rows=1"))
+    const output = await runProbe(file);
+    if (!output.includes("rows=1"))
       throw unsafeFolder(folder, "does not show one process's commits to another");
-    if (!seen.includes("lock=kept")) throw unsafeFolder(folder, "does not keep two writers apart");
+    if (!output.includes("lock=kept"))
+      throw unsafeFolder(folder, "does not keep two writers apart");
     database.exec("COMMIT");
   } finally {
     database.close();
@@ -145,8 +145,8 @@ async function runProbe(file: string): Promise<string> {
   const child = spawn(process.execPath, [probeScript, file], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  let seen = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (seen += text));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   await once(child, "close");
-  return seen;
+  return output;
 }

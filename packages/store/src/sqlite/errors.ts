@@ -2,7 +2,7 @@ import type { Failed, FailureCode } from "@holdfast/engine";
 
 import { OpenFailure } from "../shared/open-failure.ts";
 
-/** SQLite's primary result codes, as far as they are told apart here. */
+/** The primary result codes of SQLite that are told apart here. */
 const resultCode = {
   busy: 5,
   locked: 6,
@@ -14,7 +14,7 @@ const resultCode = {
   notADatabase: 26,
 };
 
-/** What an I/O error was about, by its extended code. */
+/** Extended result codes of I/O errors. */
 const ioErrWrite = 10 | (3 << 8);
 const ioErrFsync = 10 | (4 << 8);
 const ioErrDirFsync = 10 | (5 << 8);
@@ -42,8 +42,8 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Whether the bytes themselves were not taken: no room, a limit or a quota, a disk that is read-only by now. Not when they
- * could not be synced: then they may stand or not.
+ * Whether the disk refused the bytes: no space, a limit or quota, or a disk that turned read-only. Not when the sync
+ * failed: then the bytes may or may not be on disk.
  */
 export function wereBytesRejected(error: unknown): boolean {
   const code = primaryCodeOf(error);
@@ -51,7 +51,7 @@ export function wereBytesRejected(error: unknown): boolean {
   return extendedCodeOf(error) === ioErrWrite;
 }
 
-/** Whether a connection that met this is not to be trusted with the next write, whatever the disk says by then. */
+/** Whether a connection that hit this error must not be used for the next write, even if the disk recovers. */
 export function requiresReconnect(error: unknown): boolean {
   const code = primaryCodeOf(error);
   return (
@@ -107,19 +107,21 @@ const notDurable = {
     "The disk does not keep what is written. Check it, its quota and the limit on file sizes.",
 } as const;
 
-/** What a storage error means to the caller. Anything that is not a storage error is a bug and stays an exception. */
+/** What a storage error means to the caller. Anything else is a bug and stays an exception. */
 export function failureOf(error: unknown): Failed {
-  const isNotKept = durabilityErrors.has(extendedCodeOf(error) ?? -1);
-  const meaning = isNotKept ? notDurable : failuresByCode.get(primaryCodeOf(error) ?? -1);
+  const isNotDurable = durabilityErrors.has(extendedCodeOf(error) ?? -1);
+  const meaning = isNotDurable ? notDurable : failuresByCode.get(primaryCodeOf(error) ?? -1);
   const detail = error instanceof Error ? error.message : String(error);
   if (meaning === undefined)
     return { status: "failed", code: "store_unavailable", message: detail };
   return { status: "failed", code: meaning.code, message: `${meaning.advice} (${detail})` };
 }
 
-/** Why a store could not be opened. */
 export function openFailureOf(error: unknown): OpenFailure {
   if (error instanceof OpenFailure) return error;
-  const isOther = primaryCodeOf(error) === resultCode.notADatabase;
-  return new OpenFailure(isOther ? "not_a_store" : "store_unavailable", failureOf(error).message);
+  const isNotADatabase = primaryCodeOf(error) === resultCode.notADatabase;
+  return new OpenFailure(
+    isNotADatabase ? "not_a_store" : "store_unavailable",
+    failureOf(error).message,
+  );
 }

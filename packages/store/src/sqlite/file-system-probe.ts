@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Run as a process of its own by the check of the file system: says what it sees of a database that its parent
- * holds open. It imports nothing else, so that the check stays quick.
+ * Runs as its own process during the file system check and prints what it sees of a database that its parent holds
+ * open. It imports nothing else, so that the check stays fast.
  */
 const [, , file] = process.argv;
 if (file === undefined) throw new Error("Which file?");

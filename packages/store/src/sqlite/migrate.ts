@@ -7,7 +7,7 @@ import { isBusy } from "./errors.ts";
 const oldestSafeVersion = [3, 51, 3] as const;
 const brokenVersions = new Set(["3.52.0"]);
 
-/** Why this SQLite must not be used, if it must not. */
+/** The reason this SQLite version must not be used, if there is one. */
 export function whySqliteVersionRefused(version: string): string | undefined {
   const parts = version.split(".").map(Number);
   const older = compareVersions(parts, oldestSafeVersion) < 0;
@@ -23,12 +23,12 @@ function compareVersions(a: readonly number[], b: readonly number[]): number {
   return 0;
 }
 
-/** "HOLD": marks the file as ours. */
+/** "HOLD" in ASCII: marks the file as ours. */
 const applicationId = 0x484f4c44;
 const migrationsFolder = new URL("./migrations/", import.meta.url);
 const maxBusyMs = 30_000;
 
-/** Brings the file to this version's schema. Safe when several processes open a new or an old file at once. */
+/** Migrates the file to this version's schema. Safe when several processes open a new or old file at once. */
 export async function migrate(
   connection: Connection,
   upTo = Number.POSITIVE_INFINITY,
@@ -38,7 +38,7 @@ export async function migrate(
   if (refused !== undefined) throw new OpenFailure("sqlite_unsafe", refused);
 
   const migrations = readMigrations(migrationsFolder).filter(({ number }) => number <= upTo);
-  // Before anything is changed, and once more when nobody else can.
+  // Checked before anything changes, and again inside the transaction, when nobody else can write.
   await retryWhileBusy(() => refuseUnknown(connection, migrations.length));
   const mode = await retryWhileBusy(
     () => connection.sql("PRAGMA journal_mode = WAL").get()?.["journal_mode"],

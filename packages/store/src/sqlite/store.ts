@@ -42,15 +42,15 @@ export interface SqliteOptions {
   readonly maxGroup?: number;
   readonly busyMs?: number;
   readonly checkpointPages?: number;
-  /** When the thread that reads is started: a process that hardly ever asks may leave it to its first question. */
+  /** When the reader thread starts: a process that rarely reads may leave it to its first query. */
   readonly reader?: "now" | "when asked";
-  /** Told when the threads are on their way: what the caller does from here on is done beside them. */
+  /** Called once the threads are starting, so that the caller can work in parallel. */
   readonly onThreads?: () => void;
   /** Added to the clock; tests move time with it. */
   readonly clockOffset?: () => number;
-  /** A module that calls `installProbe`; tests fail or die at a chosen statement with it. */
+  /** A module that calls `installProbe`; tests use it to fail or crash at a chosen statement. */
   readonly probeModule?: string;
-  /** Told about rows that cannot be read and are left out of a view. */
+  /** Called with rows that can't be decoded and are left out of a read. */
   readonly onDamage?: (damage: {
     readonly id: string;
     readonly seq: number;
@@ -60,12 +60,12 @@ export interface SqliteOptions {
 
 const inlineReadsPerTurn = 64;
 
-/** How long after its thread has died what is watched is watched by another one. */
+/** How long after the reader thread has died its watches move to a new one. */
 const rewatchDelayMs = 1_000;
 
 const backupScript = new URL("./threads/backup.ts", import.meta.url);
 
-/** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
+/** Opens the file, creating it if needed. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   await checkFileSystem(options.file);
   createPrivateFile(options.file);
@@ -95,7 +95,7 @@ export class SqliteStore implements Store {
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
   #closed = false;
-  /** How many there were in this turn of the event loop. */
+  /** Inline reads in this turn of the event loop. */
   #inlineReads = 0;
 
   constructor(options: SqliteOptions) {
@@ -109,7 +109,7 @@ export class SqliteStore implements Store {
       onReaderLost: () => setTimeout(() => this.#watchList.announce(), rewatchDelayMs).unref(),
     });
     this.#inlineReader = new InlineReader(options.file);
-    this.#watchList.onChange = (sessions, everyMs) => this.#updateReaderWatch(sessions, everyMs);
+    this.#watchList.onChange = (sessions, pollMs) => this.#updateReaderWatch(sessions, pollMs);
     this.#queue = new GroupQueue({
       run: (group) => this.#writeGroup(group),
       tickMs: options.tickMs ?? 25,
@@ -189,7 +189,7 @@ export class SqliteStore implements Store {
     return Date.now() + (this.#options.clockOffset?.() ?? 0);
   }
 
-  /** Copies the whole store into a new file, while it is in use. */
+  /** Copies the whole store into a new file while it is in use. */
   async backup(to: string): Promise<void> {
     const worker = new Worker(backupScript, { workerData: { file: this.#options.file, to } });
     await once(worker, "exit");
@@ -217,9 +217,10 @@ export class SqliteStore implements Store {
       const { name, message } = error instanceof Error ? error : new Error(String(error));
       if (name !== "DataCloneError")
         return group.map(() => ({ status: "failed", code: "store_unknown", message }));
-      // Something in the group is not data, and nothing of it was sent. The others do not pay for it.
+      // Something in the group can't be cloned, and nothing of it was sent. Send each write alone, so that the others
+      // succeed.
       if (group.length === 1) return [{ status: "failed", code: "store_unavailable", message }];
-      return (await Promise.all(group.map((each) => this.#writeGroup([each])))).flat();
+      return (await Promise.all(group.map((operation) => this.#writeGroup([operation])))).flat();
     }
   }
 
@@ -235,19 +236,19 @@ export class SqliteStore implements Store {
         message: "The store was closed.",
       });
     }
-    // The thread answers each operation with its own result.
+    // The thread answers each operation with its own result type.
     const operation = { name, request } as Operation;
     return this.#queue.submit(operation, pace);
   }
 
-  /** What is small is read on the spot, the rest by the thread that reads. */
+  /** Reads inline if the result is small, otherwise in the reader thread. */
   async #queryInline<Name extends InlineQuery>(
     name: Name,
     args: Parameters<Queries[Name]>,
   ): Promise<ReturnType<Queries[Name]>> {
     if (this.#inlineReads === 0) setImmediate(() => (this.#inlineReads = 0));
     this.#inlineReads += 1;
-    // Whoever reads and reads again would keep the event loop to himself: now and then the others have their turn.
+    // Back-to-back inline reads would monopolize the event loop, so yield now and then.
     if (this.#inlineReads % inlineReadsPerTurn === 0)
       await new Promise((resolve) => setImmediate(resolve));
     if (this.#closed) throw new StoreFailure("store_closed", "The store was closed.");
@@ -265,7 +266,7 @@ export class SqliteStore implements Store {
     return this.#threads.reader.ask(request) as Promise<ReturnType<Queries[Name]>>;
   }
 
-  /** Resolves when it can be asked without waiting for a thread to start. */
+  /** Resolves when queries no longer wait for a thread to start. */
   async start(): Promise<void> {
     const { writer } = this.#threads;
     const reader = this.#options.reader === "when asked" ? undefined : this.#threads.reader;
@@ -273,9 +274,9 @@ export class SqliteStore implements Store {
     await Promise.all([writer.ready, reader?.ready]);
   }
 
-  /** One that was never started need not be told that nobody watches. */
-  #updateReaderWatch(sessions: readonly string[], everyMs: number | null): void {
-    if (this.#closed || (everyMs === null && !this.#threads.hasReader)) return;
-    void this.#threads.reader.ask({ op: "watch", sessions, everyMs }).catch(() => {});
+  /** A reader that was never started needs no message that nobody watches. */
+  #updateReaderWatch(sessions: readonly string[], pollMs: number | null): void {
+    if (this.#closed || (pollMs === null && !this.#threads.hasReader)) return;
+    void this.#threads.reader.ask({ op: "watch", sessions, pollMs }).catch(() => {});
   }
 }

@@ -19,7 +19,7 @@ import { decodeEventRow, eventColumns } from "../rows/events.ts";
 import { decodeOutbox } from "../rows/outbox.ts";
 import { decodeSession, sessionColumns } from "../rows/sessions.ts";
 
-/** Tables whose rows belong to a session, and the words that name such a row. Usage outlives its session. */
+/** Tables whose rows belong to a session, with the expression that names a row. Usage outlives its session. */
 const ownedTables: readonly { table: string; key: string }[] = [
   { table: "heads", key: "x.session_id" },
   { table: "session_tags", key: "x.session_id || ' ' || x.tag" },
@@ -56,8 +56,8 @@ const orphans = statement(
   ].join("\nUNION ALL\n"),
 );
 
-async function* findOrphans(readers: ReaderPool): AsyncIterable<Orphan> {
-  for (const row of await readers.rowsWithoutTimeout(orphans)) {
+async function* findOrphans(pool: ReaderPool): AsyncIterable<Orphan> {
+  for (const row of await pool.rowsWithoutTimeout(orphans)) {
     yield { table: String(row["table"]), key: String(row["key"]) };
   }
 }
@@ -75,14 +75,14 @@ const integrityProblems = statement(
      FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'`,
 );
 
-async function checkIntegrity(readers: ReaderPool): Promise<readonly string[]> {
-  const rows = await readers.rowsWithoutTimeout(integrityProblems);
+async function checkIntegrity(pool: ReaderPool): Promise<readonly string[]> {
+  const rows = await pool.rowsWithoutTimeout(integrityProblems);
   return rows.map((row) => String(row["problem"]));
 }
 
 const pageSize = 500;
 
-// A session that has lost its head is shown with an empty one, so that a rebuild gives it back.
+// A session that has lost its head gets an empty one, so that a rebuild restores it.
 const sessionPage = statement(
   "audit_sessions",
   `SELECT ${sessionColumns} FROM (SELECT * FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s
@@ -117,8 +117,8 @@ const purgePage = statement(
 
 type AuditReads = Omit<Audit, "replaceDerived" | "replaceBlobRefs">;
 
-export function createAuditReads(readers: ReaderPool): AuditReads {
-  const rows = (what: Statement, ...values: SqlValue[]) => readers.rows(what, values);
+export function createAuditReads(pool: ReaderPool): AuditReads {
+  const rows = (query: Statement, ...values: SqlValue[]) => pool.rows(query, values);
   return {
     async *sessions() {
       for await (const row of pages((last) => rows(sessionPage, textOf(last, "id"), pageSize))) {
@@ -130,7 +130,7 @@ export function createAuditReads(readers: ReaderPool): AuditReads {
         rows(eventPage, session, Number(last?.["seq"] ?? -1), pageSize);
       for await (const row of pages(next)) yield rawEventOf(session, row);
     },
-    derived: (session) => readDerived(readers, session),
+    derived: (session) => readDerived(pool, session),
     async *leases() {
       const next = (last: Row | undefined) =>
         rows(leasePage, textOf(last, "session_id"), textOf(last, "kind"), pageSize);
@@ -152,12 +152,12 @@ export function createAuditReads(readers: ReaderPool): AuditReads {
         yield decodePurge(row);
       }
     },
-    orphans: () => findOrphans(readers),
-    integrity: () => checkIntegrity(readers),
+    orphans: () => findOrphans(pool),
+    integrity: () => checkIntegrity(pool),
   };
 }
 
-/** Page after page, each from where the last ended. */
+/** Page after page, each starting where the last ended. */
 async function* pages(next: (last: Row | undefined) => Promise<Row[]>): AsyncIterable<Row> {
   let last: Row | undefined;
   for (;;) {
@@ -173,10 +173,11 @@ function textOf(row: Row | undefined, column: string): string {
 }
 
 function rawEventOf(session: SessionId, row: Row): RawEvent {
-  const read = decodeEventRow(row);
+  const decoded = decodeEventRow(row);
   const place = row["place"] === "log" ? "log" : row["place"] === "delta" ? "delta" : "pruned";
-  if (read.status === "intact") return { session, seq: read.event.seq, event: read.event, place };
-  return { session, seq: read.seq, event: null, problem: read.problem, place };
+  if (decoded.status === "intact")
+    return { session, seq: decoded.event.seq, event: decoded.event, place };
+  return { session, seq: decoded.seq, event: null, problem: decoded.problem, place };
 }
 
 const derivedSession = statement(
@@ -216,9 +217,9 @@ const derivedUsage = statement(
   `SELECT * FROM usage WHERE session_id = $1 ORDER BY seq`,
 );
 
-function readDerived(readers: ReaderPool, id: SessionId): Promise<Derived | null> {
-  return readers.snapshot(async (session) => {
-    const rows = async (what: Statement) => (await execute(session, what, [id])).rows;
+function readDerived(pool: ReaderPool, id: SessionId): Promise<Derived | null> {
+  return pool.snapshot(async (connection) => {
+    const rows = async (query: Statement) => (await execute(connection, query, [id])).rows;
     const [row] = await rows(derivedSession);
     if (row === undefined) return null;
     return {

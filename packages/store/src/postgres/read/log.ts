@@ -29,13 +29,13 @@ const eventPage = statement(
 );
 
 export async function readEvents(
-  readers: ReaderPool,
+  pool: ReaderPool,
   owner: OwnerId,
   id: SessionId,
   { after, upTo, limit }: EventQuery,
 ): Promise<EventPage | null> {
   const last = upTo ?? Number.MAX_SAFE_INTEGER;
-  const rows = await readers.rows(eventPage, [owner, id, after, last, limit + 1]);
+  const rows = await pool.rows(eventPage, [owner, id, after, last, limit + 1]);
   const [first] = rows;
   if (first === undefined) return null;
   const events = rows.filter((row) => row["seq"] !== null);
@@ -46,7 +46,7 @@ export async function readEvents(
   };
 }
 
-// A log that a branch names is read only if it is the owner's too, alive or purged.
+// A log that a branch refers to is read only if it has the same owner, whether live or purged.
 const newestEntries = statement(
   "newest_entries",
   `SELECT e.* FROM json_to_recordset($1) AS r (place bigint, log text, lo bigint, hi bigint)
@@ -59,34 +59,34 @@ const newestEntries = statement(
     ORDER BY r.place DESC, e.seq DESC LIMIT $3`,
 );
 
-/** Most conversations are one range; one that was cut often has many, and its newest few are looked at first. */
-const rangesAtATime = 16;
+/** Most conversations are one range; one that was cut often has many, and the newest few are read first. */
+const rangesPerQuery = 16;
 
 export async function readEntries(
-  session: Connection,
+  connection: Connection,
   row: SessionRow,
   { before = Number.MAX_SAFE_INTEGER as EntryQuery["before"], limit }: EntryQuery,
 ): Promise<EntryPage> {
-  const found: Row[] = [];
-  const ranges = row.ranges.map(({ from, to, log }, place) => ({
-    place,
+  const entryRows: Row[] = [];
+  const ranges = row.ranges.map(({ from, to, log }, position) => ({
+    place: position,
     log: log ?? row.id,
     lo: from,
     hi: to ?? Number.MAX_SAFE_INTEGER,
   }));
-  for (let end = ranges.length; end > 0 && found.length <= limit; end -= rangesAtATime) {
-    const some = JSON.stringify(ranges.slice(Math.max(0, end - rangesAtATime), end));
-    const wanted = limit + 1 - found.length;
-    const { rows } = await execute(session, newestEntries, [
-      some,
+  for (let end = ranges.length; end > 0 && entryRows.length <= limit; end -= rangesPerQuery) {
+    const batch = JSON.stringify(ranges.slice(Math.max(0, end - rangesPerQuery), end));
+    const wanted = limit + 1 - entryRows.length;
+    const { rows } = await execute(connection, newestEntries, [
+      batch,
       before ?? null,
       wanted,
       row.owner,
     ]);
-    found.push(...rows);
+    entryRows.push(...rows);
   }
-  const rows = found.slice(0, limit).toReversed();
-  return { entries: decodeEvents(rows), more: found.length > limit };
+  const rows = entryRows.slice(0, limit).toReversed();
+  return { entries: decodeEvents(rows), more: entryRows.length > limit };
 }
 
 const journalOfRun = statement(
@@ -98,11 +98,11 @@ const journalOfRun = statement(
 );
 
 export async function readJournal(
-  session: Connection,
+  connection: Connection,
   { row, settledUpto }: StoredSession,
   live: RunRow,
 ): Promise<readonly StoredEvent[]> {
-  const { rows } = await execute(session, journalOfRun, [
+  const { rows } = await execute(connection, journalOfRun, [
     row.id,
     live.journalFrom,
     live.id,

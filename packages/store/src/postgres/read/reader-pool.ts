@@ -1,5 +1,5 @@
 import { StoreFailure } from "@holdfast/engine";
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 
 import {
@@ -15,7 +15,7 @@ import type { Settings } from "../settings.ts";
 
 const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
 
-/** Connections for reads. A read has nothing half done, so one that loses its connection is simply read again. */
+/** Connections for reads. A read leaves nothing half done, so one that loses its connection is simply repeated. */
 export class ReaderPool {
   readonly #pool: Pool;
   readonly #giveUpMs: number;
@@ -31,8 +31,8 @@ export class ReaderPool {
     return this.#withClient(async (client) => (await execute(client, statement, values)).rows);
   }
 
-  /** Everything that `read` asks for is answered as of one instant. */
-  snapshot<T>(read: (session: Connection) => Promise<T>): Promise<T> {
+  /** Everything that `read` queries is from one instant. */
+  snapshot<T>(read: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       const result = await read(client);
@@ -41,8 +41,8 @@ export class ReaderPool {
     });
   }
 
-  /** A change outside of the log (of the search index), that may be made twice. */
-  transaction<T>(work: (session: Connection) => Promise<T>): Promise<T> {
+  /** For changes outside of the log (to the search index) that may run twice. */
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN");
       const result = await work(client);
@@ -51,7 +51,7 @@ export class ReaderPool {
     });
   }
 
-  /** For checks that read whole tables: as long as it takes. */
+  /** For checks that read whole tables: no timeout. */
   rowsWithoutTimeout({ text }: Statement): Promise<Row[]> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN READ ONLY");
@@ -75,11 +75,11 @@ export class ReaderPool {
       try {
         return await this.#readOnce(read);
       } catch (error) {
-        const trouble = classifyError(error);
-        const passing = trouble === "lost" || trouble === "again";
-        const patient = tries === 0 || performance.now() - startedAt < this.#giveUpMs;
-        if (!passing || !patient) throw storeFailureOf(error);
-        await wait(Math.random() * Math.min(20 * 2 ** tries, 500));
+        const errorClass = classifyError(error);
+        const isTransient = errorClass === "lost" || errorClass === "retry";
+        const hasTimeLeft = tries === 0 || performance.now() - startedAt < this.#giveUpMs;
+        if (!isTransient || !hasTimeLeft) throw storeFailureOf(error);
+        await sleep(Math.random() * Math.min(20 * 2 ** tries, 500));
       }
     }
   }

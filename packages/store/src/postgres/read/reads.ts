@@ -45,18 +45,18 @@ const approvalsForRun = statement(
 
 type ApprovalReads = Pick<Reads, "approval" | "approvals" | "answered" | "approvalsFor">;
 
-function createApprovalReads(readers: ReaderPool): ApprovalReads {
+function createApprovalReads(pool: ReaderPool): ApprovalReads {
   return {
     async approval(owner, id) {
-      const [row] = await readers.rows(approvalById, [owner, id]);
+      const [row] = await pool.rows(approvalById, [owner, id]);
       return row === undefined ? null : decodeApproval(row);
     },
     async approvals(owner, { session, limit, after }) {
-      const place = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1];
+      const position = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1];
       const rows =
         session === undefined
-          ? await readers.rows(openApprovals, place)
-          : await readers.rows(openApprovalsInSession, [...place, session]);
+          ? await pool.rows(openApprovals, position)
+          : await pool.rows(openApprovalsInSession, [...position, session]);
       const approvals = rows.slice(0, limit).map(decodeApproval);
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined;
@@ -64,13 +64,7 @@ function createApprovalReads(readers: ReaderPool): ApprovalReads {
     },
     async answered(owner, { session = null, limit, before }) {
       const { answeredAt = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {};
-      const rows = await readers.rows(answeredApprovals, [
-        owner,
-        answeredAt,
-        id,
-        limit + 1,
-        session,
-      ]);
+      const rows = await pool.rows(answeredApprovals, [owner, answeredAt, id, limit + 1, session]);
       const approvals = rows.slice(0, limit).map(decodeApproval);
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined && last.answeredAt !== null;
@@ -80,7 +74,7 @@ function createApprovalReads(readers: ReaderPool): ApprovalReads {
       };
     },
     async approvalsFor(owner, session, run) {
-      return (await readers.rows(approvalsForRun, [owner, session, run])).map(decodeApproval);
+      return (await pool.rows(approvalsForRun, [owner, session, run])).map(decodeApproval);
     },
   };
 }
@@ -109,27 +103,27 @@ const failingMemory = statement(
 );
 const backlogRow = z.object({ sessions: z.int(), turns: z.int(), oldest: z.int().nullable() });
 
-function createMemoryReads(readers: ReaderPool): Pick<Reads, "unremembered" | "memory"> {
+function createMemoryReads(pool: ReaderPool): Pick<Reads, "unremembered" | "memory"> {
   return {
     unremembered: (owner, id, limit) =>
-      readers.snapshot(async (session) => {
-        const { rows } = await execute(session, marksOf, [owner, id, limit]);
-        const [trying] = (await execute(session, memoryTryOf, [owner, id])).rows;
+      pool.snapshot(async (connection) => {
+        const { rows } = await execute(connection, marksOf, [owner, id, limit]);
+        const [memoryTry] = (await execute(connection, memoryTryOf, [owner, id])).rows;
         return {
           marks: rows.map(decodeMark),
-          trying: trying === undefined ? null : decodeMemoryTry(trying),
+          trying: memoryTry === undefined ? null : decodeMemoryTry(memoryTry),
         };
       }),
     memory: (owner) =>
-      readers.snapshot(async (session) => {
-        const [counted] = (await execute(session, memoryBacklog, [owner])).rows;
-        const { sessions, turns, oldest } = backlogRow.parse(counted);
-        const [failed] = (await execute(session, failingMemory, [owner])).rows;
+      pool.snapshot(async (connection) => {
+        const [counts] = (await execute(connection, memoryBacklog, [owner])).rows;
+        const { sessions, turns, oldest } = backlogRow.parse(counts);
+        const [failing] = (await execute(connection, failingMemory, [owner])).rows;
         return {
           sessions,
           turns,
           oldestAt: oldest,
-          failing: failed === undefined ? null : decodeMemoryTry(failed),
+          failing: failing === undefined ? null : decodeMemoryTry(failing),
         };
       }),
   };
@@ -152,50 +146,50 @@ const outboxByInbound = statement(
     WHERE s.owner_id = $1 AND o.inbound = $2`,
 );
 
-function createOutboxReads(readers: ReaderPool): Pick<Reads, "lanes" | "outbox" | "inbound"> {
+function createOutboxReads(pool: ReaderPool): Pick<Reads, "lanes" | "outbox" | "inbound"> {
   return {
     async lanes(owner, prefix, limit) {
-      return (await readers.rows(lanesByPrefix, [owner, prefix, limit])).map(decodeLane);
+      return (await pool.rows(lanesByPrefix, [owner, prefix, limit])).map(decodeLane);
     },
     async outbox(owner, { session, delivery, states, limit }) {
       const values = [owner, [...states], session ?? null, delivery ?? null, limit];
-      return (await readers.rows(outboxChunks, values)).map(decodeOutbox);
+      return (await pool.rows(outboxChunks, values)).map(decodeOutbox);
     },
     async inbound(owner, key) {
-      const [row] = await readers.rows(outboxByInbound, [owner, key]);
+      const [row] = await pool.rows(outboxByInbound, [owner, key]);
       return row === undefined ? null : decodeOutbox(row);
     },
   };
 }
 
-/** One scan of the index that fits the filter, from the cursor on; then the page's heads. */
+/** One scan of the index that fits the filter, starting at the cursor; then the heads of the page. */
 async function listSessions(
-  readers: ReaderPool,
+  pool: ReaderPool,
   owner: OwnerId,
   query: ListQuery,
 ): Promise<SessionPage> {
   const { shelf = "active", pinned, project, tag, limit, after } = query;
   const values: SqlValue[] = [owner, shelves[shelf], limit + 1];
-  const value = (each: SqlValue): string => `$${values.push(each)}`;
-  const place = tag === undefined ? "(s.sort_at, s.id)" : "(t.sort_at, t.session_id)";
+  const bind = (filter: SqlValue): string => `$${values.push(filter)}`;
+  const position = tag === undefined ? "(s.sort_at, s.id)" : "(t.sort_at, t.session_id)";
   const conditions = [
     ...(tag === undefined
       ? ["s.owner_id = $1", "s.shelf = $2"]
-      : ["t.owner_id = $1", "t.shelf = $2", `t.tag = ${value(tag)}`]),
+      : ["t.owner_id = $1", "t.shelf = $2", `t.tag = ${bind(tag)}`]),
     ...(pinned === undefined ? [] : ["s.pinned"]),
-    ...(project === undefined ? [] : [`s.project = ${value(project)}`]),
-    ...(after === undefined ? [] : [`${place} < (${value(after.sortAt)}, ${value(after.id)})`]),
+    ...(project === undefined ? [] : [`s.project = ${bind(project)}`]),
+    ...(after === undefined ? [] : [`${position} < (${bind(after.sortAt)}, ${bind(after.id)})`]),
   ];
   const [sortAt, id] = tag === undefined ? ["s.sort_at", "s.id"] : ["t.sort_at", "t.session_id"];
-  const used = [tag, pinned, project, after].map((each) => (each === undefined ? 0 : 1));
+  const isFiltered = [tag, pinned, project, after].map((filter) => (filter === undefined ? 0 : 1));
   const list = statement(
-    `list_${used.join("")}`,
+    `list_${isFiltered.join("")}`,
     `SELECT ${sessionColumns} FROM (
        SELECT s.* FROM sessions s ${tag === undefined ? "" : "JOIN session_tags t ON t.session_id = s.id"}
         WHERE ${conditions.join(" AND ")} ORDER BY ${sortAt} DESC, ${id} DESC LIMIT $3) s
      JOIN heads h ON h.session_id = s.id ORDER BY s.sort_at DESC, s.id DESC`,
   );
-  const rows = await readers.rows(list, values);
+  const rows = await pool.rows(list, values);
   const sessions = rows.slice(0, limit).map((row) => decodeSession(row).row);
   const last = sessions.at(-1);
   const more = rows.length > limit && last !== undefined;
@@ -248,64 +242,65 @@ const usageRow: z.ZodType<UsageTotals> = z.object({
 const blobRow = z.object({ media_type: z.string(), bytes: z.instanceof(Uint8Array) });
 
 async function readStoredSession(
-  session: Connection,
+  connection: Connection,
   owner: OwnerId,
   id: SessionId,
 ): Promise<StoredSession | null> {
-  const { rows } = await execute(session, sessionById, [owner, id]);
+  const { rows } = await execute(connection, sessionById, [owner, id]);
   return rows[0] === undefined ? null : decodeSession(rows[0]);
 }
 
-export function createReads(readers: ReaderPool): Reads {
+export function createReads(pool: ReaderPool): Reads {
   return {
     async session(owner, id) {
-      const [row] = await readers.rows(sessionById, [owner, id]);
+      const [row] = await pool.rows(sessionById, [owner, id]);
       return row === undefined ? null : decodeSession(row).row;
     },
-    sessions: (owner, query) => listSessions(readers, owner, query),
-    listed: async (owner, query) => encodeSessionPage(await listSessions(readers, owner, query)),
-    events: (owner, id, query) => readEvents(readers, owner, id, query),
+    sessions: (owner, query) => listSessions(pool, owner, query),
+    listed: async (owner, query) => encodeSessionPage(await listSessions(pool, owner, query)),
+    events: (owner, id, query) => readEvents(pool, owner, id, query),
     entries: (owner, id, query) =>
-      readers.snapshot(async (session) => {
-        const stored = await readStoredSession(session, owner, id);
-        return stored && readEntries(session, stored.row, query);
+      pool.snapshot(async (connection) => {
+        const stored = await readStoredSession(connection, owner, id);
+        return stored && readEntries(connection, stored.row, query);
       }),
     snapshot: (owner, id, query) =>
-      readers.snapshot(async (session) => {
-        const stored = await readStoredSession(session, owner, id);
+      pool.snapshot(async (connection) => {
+        const stored = await readStoredSession(connection, owner, id);
         if (stored === null) return null;
         const { row } = stored;
-        const entries = await readEntries(session, row, query);
-        const inbox = await execute(session, waitingInputs, [id]);
-        const live = row.liveRun && (await execute(session, runById, [owner, row.liveRun])).rows[0];
-        const liveRun = live ? decodeRun(live) : null;
-        const journal = liveRun === null ? [] : await readJournal(session, stored, liveRun);
+        const entries = await readEntries(connection, row, query);
+        const inbox = await execute(connection, waitingInputs, [id]);
+        const liveRow =
+          row.liveRun && (await execute(connection, runById, [owner, row.liveRun])).rows[0];
+        const liveRun = liveRow ? decodeRun(liveRow) : null;
+        const journal = liveRun === null ? [] : await readJournal(connection, stored, liveRun);
         return { session: row, entries, run: liveRun, inbox: inbox.rows.map(decodeInput), journal };
       }),
     async event(owner, session, id) {
-      return decodeEvents(await readers.rows(eventById, [owner, session, id]))[0] ?? null;
+      return decodeEvents(await pool.rows(eventById, [owner, session, id]))[0] ?? null;
     },
     async run(owner, id) {
-      const [row] = await readers.rows(runById, [owner, id]);
+      const [row] = await pool.rows(runById, [owner, id]);
       return row === undefined ? null : decodeRun(row);
     },
     async lane(owner, lane) {
-      const [row] = await readers.rows(laneByKey, [owner, lane]);
+      const [row] = await pool.rows(laneByKey, [owner, lane]);
       return row === undefined ? null : sessionId.parse(row["session_id"]);
     },
     async usage(owner, { session, runId, since }) {
       const values = [owner, since ?? 0, session ?? null, runId ?? null];
-      const [row] = await readers.rows(usageTotals, values);
+      const [row] = await pool.rows(usageTotals, values);
       return usageRow.parse(row);
     },
     async blob(owner, id) {
-      const [row] = await readers.rows(blobById, [owner, id]);
+      const [row] = await pool.rows(blobById, [owner, id]);
       if (row === undefined) return null;
       const { media_type, bytes } = blobRow.parse(row);
       return { id, mediaType: media_type, bytes };
     },
-    ...createApprovalReads(readers),
-    ...createMemoryReads(readers),
-    ...createOutboxReads(readers),
+    ...createApprovalReads(pool),
+    ...createMemoryReads(pool),
+    ...createOutboxReads(pool),
   };
 }

@@ -54,31 +54,31 @@ const expiredOpenApprovals = statement(
     WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at, approvals.id LIMIT $2`,
 );
 
-export function createWork(readers: ReaderPool, now: () => Promise<number>): Work {
+export function createWork(pool: ReaderPool, now: () => Promise<number>): Work {
   return {
     async queued(limit) {
-      return (await readers.rows(queuedSessions, [limit])).map(workItemOf);
+      return (await pool.rows(queuedSessions, [limit])).map(workItemOf);
     },
     async live(limit) {
-      const rows = await readers.rows(liveSessions, [limit]);
+      const rows = await pool.rows(liveSessions, [limit]);
       return rows.map((row) => ({
         ...workItemOf(row),
         lease: row["fence"] === null ? null : decodeLease(row),
       }));
     },
     async untitled(limit) {
-      return (await readers.rows(untitledSessions, [limit])).map(workItemOf);
+      return (await pool.rows(untitledSessions, [limit])).map(workItemOf);
     },
     async unremembered(limit, restingSince) {
-      const rows = await readers.rows(unrememberedSessions, [limit, restingSince, await now()]);
+      const rows = await pool.rows(unrememberedSessions, [limit, restingSince, await now()]);
       return rows.map(workItemOf);
     },
     async undelivered(limit) {
-      const rows = await readers.rows(undeliveredSessions, [limit, await now()]);
+      const rows = await pool.rows(undeliveredSessions, [limit, await now()]);
       return rows.map((row) => ({ ...workItemOf(row), head: Number(row["head"]) as Seq }));
     },
     async expiredApprovals(limit) {
-      const rows = await readers.rows(expiredOpenApprovals, [await now(), limit]);
+      const rows = await pool.rows(expiredOpenApprovals, [await now(), limit]);
       return rows.map((row) => ({
         ...workItemOf(row),
         approval: String(row["approval"]) as ApprovalId,

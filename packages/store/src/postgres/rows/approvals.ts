@@ -58,7 +58,7 @@ export function encodeApproval(approval: ApprovalRow): Row {
     run_id: approval.runId,
     call_id: approval.callId,
     tool: approval.tool,
-    // Text, since `jsonb` refuses what models do write.
+    // Text, because `jsonb` rejects some of what models write.
     input: JSON.stringify(approval.input),
     input_hash: approval.inputHash,
     asked_at: approval.askedAt,

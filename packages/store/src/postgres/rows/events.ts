@@ -16,7 +16,7 @@ const eventShape = z.object({
   data: z.string(),
 });
 
-/** In `events` and in `deltas`. */
+/** The same in `events` and `deltas`. */
 export const eventColumns = "seq, id, type, v, at, run_id, quiet, sum, data";
 
 export type EventRead =
@@ -42,11 +42,11 @@ export function decodeEventRow(row: Row): EventRead {
   return { status: "intact", event };
 }
 
-/** A damaged row is for `fsck` to report: a view goes on without it. */
+/** Skips damaged rows; `fsck` reports them. */
 export function decodeEvents(rows: readonly Row[]): StoredEvent[] {
   return rows.flatMap((row) => {
-    const read = decodeEventRow(row);
-    return read.status === "intact" ? [read.event] : [];
+    const decoded = decodeEventRow(row);
+    return decoded.status === "intact" ? [decoded.event] : [];
   });
 }
 

@@ -54,8 +54,8 @@ export function decodeOutbox(stored: Row): OutboxRow {
 }
 
 export function encodeOutbox(row: OutboxRow): Row {
-  const { session, runId: run, approvalId: approval, replyTo, from, to, ...more } = row;
-  const { platformId, retryAt, ...rest } = more;
+  const { session, runId: run, approvalId: approval, replyTo, from, to, ...others } = row;
+  const { platformId, retryAt, ...rest } = others;
   return {
     ...rest,
     session_id: session,

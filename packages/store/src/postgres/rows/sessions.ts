@@ -12,10 +12,10 @@ import { z } from "zod";
 
 import type { Row } from "../connection.ts";
 
-/** A session with what its commits need to know beside the row that the port shows. */
+/** A session's row, and what its commits need to know besides. */
 export interface StoredSession {
   readonly row: SessionRow;
-  /** Deltas up to this number are settled. */
+  /** Deltas up to this seq are settled. */
   readonly settledUpto: number;
 }
 
@@ -135,7 +135,7 @@ function shelfOf(row: SessionRow): number {
   return row.archived ? shelves.archived : shelves.active;
 }
 
-/** Tags carry the list's order with them, so that a list by tag is one scan too. */
+/** Tags carry a copy of the list's order, so that a list by tag is one scan too. */
 export function encodeTags(row: SessionRow): Row[] {
   return row.tags.map((tag) => ({
     owner_id: row.owner,

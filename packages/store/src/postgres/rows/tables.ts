@@ -122,7 +122,7 @@ export function encodeInput(input: InputRow): Row {
     message_id: input.messageId,
     session_id: input.session,
     client_id: input.clientId,
-    // The client's own text, which has to compare equal later: escaped, any text survives.
+    // The client's own text must compare equal later. Escaping preserves any text.
     hash: JSON.stringify(input.hash),
     run_id: input.runId,
     seq: input.seq,
@@ -165,35 +165,35 @@ const usageShape = z.object({
 });
 
 export function decodeUsage(row: Row): UsageRow {
-  const used = usageShape.parse(row);
+  const usage = usageShape.parse(row);
   return {
-    session: used.session_id,
-    seq: used.seq,
-    runId: used.run_id,
-    owner: used.owner_id,
-    at: used.at,
-    model: used.model,
-    input: used.input,
-    output: used.output,
-    cacheRead: used.cache_read,
-    cacheWrite: used.cache_write,
-    costMicros: used.cost_micros,
+    session: usage.session_id,
+    seq: usage.seq,
+    runId: usage.run_id,
+    owner: usage.owner_id,
+    at: usage.at,
+    model: usage.model,
+    input: usage.input,
+    output: usage.output,
+    cacheRead: usage.cache_read,
+    cacheWrite: usage.cache_write,
+    costMicros: usage.cost_micros,
   };
 }
 
-export function encodeUsage(used: UsageRow): Row {
+export function encodeUsage(usage: UsageRow): Row {
   return {
-    session_id: used.session,
-    seq: used.seq,
-    run_id: used.runId,
-    owner_id: used.owner,
-    at: used.at,
-    model: used.model,
-    input: used.input,
-    output: used.output,
-    cache_read: used.cacheRead,
-    cache_write: used.cacheWrite,
-    cost_micros: used.costMicros,
+    session_id: usage.session,
+    seq: usage.seq,
+    run_id: usage.runId,
+    owner_id: usage.owner,
+    at: usage.at,
+    model: usage.model,
+    input: usage.input,
+    output: usage.output,
+    cache_read: usage.cacheRead,
+    cache_write: usage.cacheWrite,
+    cost_micros: usage.costMicros,
   };
 }
 

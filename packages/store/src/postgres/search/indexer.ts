@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop, setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { SearchRole } from "@holdfast/engine";
 import { decodeEvent, type StoredEvent, textOf, type SessionId } from "@holdfast/protocol";
@@ -9,7 +9,7 @@ import { decodeEventRow, eventColumns } from "../rows/events.ts";
 import type { ReaderPool } from "../read/reader-pool.ts";
 import type { Settings } from "../settings.ts";
 
-/** What of an event can be searched, if anything. */
+/** The searchable text of an event, if it has any. */
 export function searchableTextOf(
   event: StoredEvent,
 ): { role: SearchRole; text: string } | undefined {
@@ -30,20 +30,20 @@ export function searchableTextOf(
   }
 }
 
-/** Sessions and entries in one transaction. */
+/** Limits per transaction. */
 const sessionsPerBatch = 20;
 const entriesPerBatch = 10;
-/** How long other work may wait for us. */
+/** How long other work may wait for the indexer. */
 const maxSliceMs = 4;
-/** What stands further back in a text is not indexed. */
-const indexedLength = 64 * 1024;
+/** Text after this many characters isn't indexed. */
+const maxIndexedChars = 64 * 1024;
 
 const createState = statement(
   "search_open_state",
   `INSERT INTO search_state (session_id, indexed_seq)
    SELECT session_id, 0 FROM heads WHERE session_id = ANY($1) ORDER BY session_id ON CONFLICT DO NOTHING`,
 );
-// In id order: two processes that index the same sessions take turns.
+// In id order, so that two processes that index the same sessions take turns.
 const lockState = statement(
   "search_lock_state",
   `SELECT session_id, indexed_seq FROM search_state WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
@@ -88,15 +88,15 @@ const unindexedRow = z.object({
   seq: z.int().nullable(),
 });
 
-/** Indexes what is new in these sessions, and answers which have more. */
+/** Indexes what is new in these sessions and returns those that have more. */
 async function indexSessions(
-  session: Connection,
+  connection: Connection,
   ids: readonly SessionId[],
 ): Promise<readonly SessionId[]> {
-  await session.query({ text: "SET LOCAL synchronous_commit = off" });
-  await execute(session, createState, [ids]);
-  await execute(session, lockState, [ids]);
-  const { rows } = await execute(session, readUnindexed, [ids]);
+  await connection.query({ text: "SET LOCAL synchronous_commit = off" });
+  await execute(connection, createState, [ids]);
+  await execute(connection, lockState, [ids]);
+  const { rows } = await execute(connection, readUnindexed, [ids]);
   const bySession = Map.groupBy(rows, (row) => unindexedRow.parse(row).session_id);
   const texts: Row[] = [];
   const states: Row[] = [];
@@ -117,9 +117,9 @@ async function indexSessions(
     }
     texts.push(...(await textsOf(entries)));
   }
-  if (retitled.length > 0) await execute(session, dropTitles, [retitled]);
-  await execute(session, putTexts, [JSON.stringify(texts)]);
-  await execute(session, putState, [JSON.stringify(states)]);
+  if (retitled.length > 0) await execute(connection, dropTitles, [retitled]);
+  await execute(connection, putTexts, [JSON.stringify(texts)]);
+  await execute(connection, putState, [JSON.stringify(states)]);
   return unfinished;
 }
 
@@ -134,29 +134,36 @@ function titleText({
   return { session_id, seq: head, role: "title", owner_id, at: sort_at, tokens };
 }
 
-/** Lets others go on every few milliseconds. */
+/** Yields to the event loop every few milliseconds. */
 async function textsOf(rows: readonly Row[]): Promise<Row[]> {
   const texts: Row[] = [];
   let startedAt = performance.now();
   for (const row of rows) {
-    const read = row["seq"] === null ? undefined : decodeEventRow(row);
-    const said = read?.status === "intact" ? searchableTextOf(read.event) : undefined;
-    if (read?.status !== "intact" || said === undefined) continue;
+    const decoded = row["seq"] === null ? undefined : decodeEventRow(row);
+    const searchable = decoded?.status === "intact" ? searchableTextOf(decoded.event) : undefined;
+    if (decoded?.status !== "intact" || searchable === undefined) continue;
     const { session_id, owner_id } = row;
-    const { seq, at } = read.event;
-    texts.push({ session_id, seq, role: said.role, owner_id, at, tokens: tokensIn(said.text) });
+    const { seq, at } = decoded.event;
+    texts.push({
+      session_id,
+      seq,
+      role: searchable.role,
+      owner_id,
+      at,
+      tokens: tokensIn(searchable.text),
+    });
     if (performance.now() - startedAt < maxSliceMs) continue;
-    await turn();
+    await yieldToEventLoop();
     startedAt = performance.now();
   }
   return texts;
 }
 
 function tokensIn(text: string): string[] {
-  return [...tokensOf(foldText(snippetText(text.slice(0, indexedLength))))];
+  return [...tokensOf(foldText(snippetText(text.slice(0, maxIndexedChars))))];
 }
 
-/** What other processes left behind is looked for again after this time. */
+/** How often a sweep looks for what other processes left unindexed. */
 const sweepIntervalMs = 60_000;
 
 const unindexedSessions = statement(
@@ -172,37 +179,37 @@ const deletePurged = statement(
    DELETE FROM search_texts t USING gone WHERE t.session_id = gone.session_id`,
 );
 
-/** Brings the index up to the log, off the way of every write and one batch at a time. */
+/** Keeps the index up to date with the log, outside of writes and one batch at a time. */
 export class Indexer {
-  readonly #readers: ReaderPool;
+  readonly #pool: ReaderPool;
   readonly #indexAfterMs: number;
   readonly #closed = new AbortController();
-  readonly #touched = new Set<SessionId>();
-  #work: Promise<void> = Promise.resolve();
-  #lingering: Promise<void> | undefined;
+  readonly #pending = new Set<SessionId>();
+  #queue: Promise<void> = Promise.resolve();
+  #delayed: Promise<void> | undefined;
   #sweptAt = -Infinity;
   #sweeps = 0;
 
-  constructor(readers: ReaderPool, { indexAfterMs }: Pick<Settings, "indexAfterMs">) {
-    this.#readers = readers;
+  constructor(pool: ReaderPool, { indexAfterMs }: Pick<Settings, "indexAfterMs">) {
+    this.#pool = pool;
     this.#indexAfterMs = indexAfterMs;
   }
 
-  /** Whether what was said before may be missing from the index. */
+  /** Whether older entries may be missing from the index. */
   get isSweeping(): boolean {
     return this.#sweeps > 0;
   }
 
-  /** These have entries or titles that are new. */
+  /** Call with sessions that have new entries or titles. */
   schedule(sessions: Iterable<SessionId>): void {
-    for (const session of sessions) this.#touched.add(session);
-    if (this.#touched.size > 0) this.#lingering ??= this.#linger();
+    for (const session of sessions) this.#pending.add(session);
+    if (this.#pending.size > 0) this.#delayed ??= this.#indexAfterDelay();
   }
 
-  /** Looks for everything that the index lacks, unless someone just did. */
+  /** Indexes everything that is missing, unless a sweep has just run. */
   sweepIfDue(): void {
     if (performance.now() - this.#sweptAt < sweepIntervalMs) return;
-    // It is tried again with a later search.
+    // A later search tries again.
     this.sweep().catch(() => undefined);
   }
 
@@ -210,45 +217,47 @@ export class Indexer {
     this.#sweptAt = performance.now();
     this.#sweeps += 1;
     return this.#enqueue(async () => {
-      await this.#readers.transaction((session) => execute(session, deletePurged, []));
-      const rows = await this.#readers.rowsWithoutTimeout(unindexedSessions);
+      await this.#pool.transaction((connection) => execute(connection, deletePurged, []));
+      const rows = await this.#pool.rowsWithoutTimeout(unindexedSessions);
       await this.#index(rows.map((row) => String(row["session_id"]) as SessionId));
     }).finally(() => (this.#sweeps -= 1));
   }
 
-  /** Runs `change` when nothing is being indexed. */
+  /** Runs `change` while nothing is being indexed. */
   exclusively(change: () => Promise<void>): Promise<void> {
     return this.#enqueue(change);
   }
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#lingering;
-    await this.#work;
+    await this.#delayed;
+    await this.#queue;
   }
 
-  async #linger(): Promise<void> {
+  async #indexAfterDelay(): Promise<void> {
     const { signal } = this.#closed;
-    await wait(this.#indexAfterMs, undefined, { signal }).catch(() => undefined);
-    this.#lingering = undefined;
+    await sleep(this.#indexAfterMs, undefined, { signal }).catch(() => undefined);
+    this.#delayed = undefined;
     if (signal.aborted) return;
-    const sessions = [...this.#touched];
-    this.#touched.clear();
-    // What fails now is found by the next sweep.
+    const sessions = [...this.#pending];
+    this.#pending.clear();
+    // The next sweep finds what fails now.
     await this.#enqueue(() => this.#index(sessions)).catch(() => (this.#sweptAt = -Infinity));
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
-    const done = this.#work.then(() => (this.#closed.signal.aborted ? undefined : work()));
-    this.#work = done.catch(() => undefined);
+    const done = this.#queue.then(() => (this.#closed.signal.aborted ? undefined : work()));
+    this.#queue = done.catch(() => undefined);
     return done;
   }
 
   async #index(sessions: readonly SessionId[]): Promise<void> {
-    const left = [...sessions];
-    while (left.length > 0 && !this.#closed.signal.aborted) {
-      const batch = left.splice(0, sessionsPerBatch);
-      left.push(...(await this.#readers.transaction((session) => indexSessions(session, batch))));
+    const remaining = [...sessions];
+    while (remaining.length > 0 && !this.#closed.signal.aborted) {
+      const batch = remaining.splice(0, sessionsPerBatch);
+      remaining.push(
+        ...(await this.#pool.transaction((connection) => indexSessions(connection, batch))),
+      );
     }
   }
 }

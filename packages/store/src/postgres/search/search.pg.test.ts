@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { openPostgresStore } from "../open.ts";
 
-const patience = { timeout: 40_000 };
+const slow = { timeout: 40_000 };
 
 async function openNodes() {
   const database = await createDatabase();
@@ -14,14 +14,14 @@ async function openNodes() {
     await openPostgresStore({ url: database.url }),
     await openPostgresStore({ url: database.url }),
   ] as const;
-  const administrator = new Client({ connectionString: database.url });
-  await administrator.connect();
+  const admin = new Client({ connectionString: database.url });
+  await admin.connect();
   onTestFinished(async () => {
     for (const node of nodes) await node.close();
-    await administrator.end();
+    await admin.end();
     await database[Symbol.asyncDispose]();
   });
-  return { nodes, administrator };
+  return { nodes, admin };
 }
 
 async function seqsFound(chat: TestSession, text: string): Promise<number[]> {
@@ -30,34 +30,34 @@ async function seqsFound(chat: TestSession, text: string): Promise<number[]> {
   return result.hits.map((hit) => hit.seq);
 }
 
-test("what is written is found by itself a moment later, on every node", async () => {
+test("every node finds a new message on its own a moment later", async () => {
   const { nodes } = await openNodes();
   const chat = await openTestSession(nodes[0], { title: "zzz" });
   await chat.commit([aUserMessage("a lonely barnacle")]);
   for (const node of nodes) {
     await vi.waitFor(
       async () => expect(await seqsFound(chat.through(node), "barnac")).toEqual([2]),
-      patience,
+      slow,
     );
   }
 });
 
-test("an index that is lost is made again by the search that misses it, and fails no write", async () => {
-  const { nodes, administrator } = await openNodes();
+test("a search that misses its index rebuilds it, and no write fails", async () => {
+  const { nodes, admin } = await openNodes();
   const chat = await openTestSession(nodes[0], { title: "zzz" });
   await chat.commit([aUserMessage("one kelp")]);
   await nodes[0].search.settled();
-  await administrator.query("DROP TABLE search_texts, search_state");
+  await admin.query("DROP TABLE search_texts, search_state");
   await chat.commit([aUserMessage("two kelps")]);
   const lost = await nodes[0].search.search(chat.owner, { text: "kelp", limit: 10 });
   expect(lost.status).toBe("unavailable");
-  await vi.waitFor(async () => expect(await seqsFound(chat, "kelp")).toEqual([3, 2]), patience);
+  await vi.waitFor(async () => expect(await seqsFound(chat, "kelp")).toEqual([3, 2]), slow);
   await chat.commit([anEvent("session.trashed", {})]);
   expect(await nodes[0].purge(chat.owner, chat.session)).toMatchObject({ status: "purged" });
 });
 
-test("two nodes that make the index again at once make one, and nothing of a purged session stays", async () => {
-  const { nodes, administrator } = await openNodes();
+test("two nodes that rebuild the index at once build one, without anything of a purged session", async () => {
+  const { nodes, admin } = await openNodes();
   const kept = await openTestSession(nodes[0], { title: "zzz" });
   const purged = await openTestSession(nodes[0], { title: "yyy" }, kept.owner);
   for (let count = 0; count < 35; count += 1) {
@@ -68,7 +68,7 @@ test("two nodes that make the index again at once make one, and nothing of a pur
   await purged.commit([anEvent("session.trashed", {})]);
   await nodes[0].purge(purged.owner, purged.session);
   await Promise.all(nodes.map((node) => node.search.settled()));
-  const { rows } = await administrator.query(
+  const { rows } = await admin.query(
     "SELECT DISTINCT session_id FROM search_texts UNION SELECT session_id FROM search_state",
   );
   expect(rows).toEqual([{ session_id: kept.session }]);
@@ -78,7 +78,7 @@ test("two nodes that make the index again at once make one, and nothing of a pur
   );
 });
 
-test("an empty filter and none at all are two questions", async () => {
+test("an empty filter is not the same as no filter", async () => {
   const { nodes } = await openNodes();
   const chat = await openTestSession(nodes[0], { title: "zzz", tags: ["t"], project: "p" });
   await chat.commit([aUserMessage("plankton")]);
@@ -94,7 +94,7 @@ test("an empty filter and none at all are two questions", async () => {
   }
 });
 
-test("what is cut is not found, and is found again when it is restored", async () => {
+test("a cut entry isn't found until it is restored", async () => {
   const { nodes } = await openNodes();
   const chat = await openTestSession(nodes[0], { title: "zzz" });
   await chat.commit([aUserMessage("one limpet")]);

@@ -16,8 +16,8 @@ import { decodeEventRow } from "../rows/events.ts";
 import { searchableTextOf, type Indexer } from "./indexer.ts";
 import { SchemaDamaged } from "../errors.ts";
 
-/** How many candidates one search reads at most; the cursor goes on from there. */
-const candidateLimit = 2_000;
+/** The most candidates that one search reads; its cursor continues from there. */
+const maxCandidates = 2_000;
 
 const candidateRow = z.object({
   hit_session: sessionId,
@@ -29,9 +29,9 @@ const candidateRow = z.object({
 });
 type Candidate = z.infer<typeof candidateRow>;
 
-/** Newest first: candidates by their tokens, then by what they really say. */
+/** Newest first: finds candidates by token, then checks their text. */
 async function findHits(
-  readers: ReaderPool,
+  pool: ReaderPool,
   owner: OwnerId,
   query: SearchQuery,
 ): Promise<{ hits: SearchHit[]; next: string | null }> {
@@ -39,9 +39,9 @@ async function findHits(
   if (terms.length === 0) return { hits: [], next: null };
   const hits: SearchHit[] = [];
   let cursor = query.cursor === undefined ? undefined : parseCursor(query.cursor);
-  for (let seen = 0; seen < candidateLimit;) {
-    const limit = Math.min(candidateLimit, Math.max(50, query.limit * 2));
-    const rows = await readCandidates(readers, owner, query, terms, cursor, limit);
+  for (let checked = 0; checked < maxCandidates;) {
+    const limit = Math.min(maxCandidates, Math.max(50, query.limit * 2));
+    const rows = await readCandidates(pool, owner, query, terms, cursor, limit);
     for (const row of rows) {
       const candidate = candidateRow.parse(row);
       const hit = hitOf(candidate, row, terms);
@@ -51,7 +51,7 @@ async function findHits(
       if (hit !== undefined) hits.push(hit);
     }
     if (rows.length < limit) return { hits, next: null };
-    seen += rows.length;
+    checked += rows.length;
   }
   return { hits, next: cursorText(cursor) };
 }
@@ -66,15 +66,15 @@ function cursorText(cursor: Cursor | undefined): string | null {
   return cursor === undefined ? null : `${cursor.at}.${cursor.seq}.${cursor.session}`;
 }
 
-/** A cursor that is none of ours begins at the beginning. */
+/** A foreign cursor starts at the beginning. */
 function parseCursor(text: string): Cursor | undefined {
-  const [, at, place, session] = /^(\d{1,15})\.(\d{1,15})\.(\w+)$/.exec(text) ?? [];
-  if (at === undefined || place === undefined || session === undefined) return undefined;
-  return { at: Number(at), seq: Number(place), session };
+  const [, at, seqText, session] = /^(\d{1,15})\.(\d{1,15})\.(\w+)$/.exec(text) ?? [];
+  if (at === undefined || seqText === undefined || session === undefined) return undefined;
+  return { at: Number(at), seq: Number(seqText), session };
 }
 
 function readCandidates(
-  readers: ReaderPool,
+  pool: ReaderPool,
   owner: OwnerId,
   { session, role, since, until }: SearchQuery,
   terms: readonly Term[],
@@ -82,23 +82,25 @@ function readCandidates(
   limit: number,
 ): Promise<Row[]> {
   const values: SqlValue[] = [owner, limit];
-  const value = (each: SqlValue): string => `$${values.push(each)}`;
+  const bind = (filter: SqlValue): string => `$${values.push(filter)}`;
   const conditions = [
     "t.owner_id = $1",
-    `t.tokens @@ ${value(tokenQuery(terms))}::tsquery`,
-    ...(session === undefined ? [] : [`t.session_id = ${value(session)}`]),
-    ...(role === undefined ? [] : [`t.role = ${value(role)}`]),
-    ...(since === undefined ? [] : [`t.at >= ${value(since)}`]),
-    ...(until === undefined ? [] : [`t.at <= ${value(until)}`]),
+    `t.tokens @@ ${bind(tokenQuery(terms))}::tsquery`,
+    ...(session === undefined ? [] : [`t.session_id = ${bind(session)}`]),
+    ...(role === undefined ? [] : [`t.role = ${bind(role)}`]),
+    ...(since === undefined ? [] : [`t.at >= ${bind(since)}`]),
+    ...(until === undefined ? [] : [`t.at <= ${bind(until)}`]),
     ...(cursor === undefined
       ? []
       : [
-          `(t.at, t.seq, t.session_id) < (${value(cursor.at)}, ${value(cursor.seq)}, ${value(cursor.session)})`,
+          `(t.at, t.seq, t.session_id) < (${bind(cursor.at)}, ${bind(cursor.seq)}, ${bind(cursor.session)})`,
         ]),
   ];
-  const used = [session, role, since, until, cursor].map((each) => (each === undefined ? 0 : 1));
+  const isFiltered = [session, role, since, until, cursor].map((filter) =>
+    filter === undefined ? 0 : 1,
+  );
   const candidates = statement(
-    `search_${used.join("")}`,
+    `search_${isFiltered.join("")}`,
     `SELECT t.session_id AS hit_session, t.seq AS hit_seq, t.at AS hit_at, t.role, s.title AS session_title,
             s.ranges AS session_ranges, e.*
        FROM search_texts t
@@ -107,7 +109,7 @@ function readCandidates(
       WHERE ${conditions.join(" AND ")}
       ORDER BY t.at DESC, t.seq DESC, t.session_id DESC LIMIT $2`,
   );
-  return readers.rows(candidates, values);
+  return pool.rows(candidates, values);
 }
 
 function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHit | undefined {
@@ -128,7 +130,7 @@ function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHi
 
 const storedRanges = z.array(seqRange);
 
-/** What was cut is still indexed, and found again when it is restored. */
+/** Cut entries stay in the index, and are found again when they are restored. */
 function isVisible({ role, hit_seq, hit_session, session_ranges }: Candidate): boolean {
   if (role === "title") return true;
   return storedRanges
@@ -141,11 +143,11 @@ function isVisible({ role, hit_seq, hit_session, session_ranges }: Candidate): b
 
 function textOf(role: SearchRole, title: string | null, row: Row): string | undefined {
   if (role === "title") return title ?? undefined;
-  const read = decodeEventRow(row);
-  return read.status === "intact" ? searchableTextOf(read.event)?.text : undefined;
+  const decoded = decodeEventRow(row);
+  return decoded.status === "intact" ? searchableTextOf(decoded.event)?.text : undefined;
 }
 
-/** Every token of every term, as PostgreSQL writes it. */
+/** Every token of every term, in `tsquery` syntax. */
 function tokenQuery(terms: readonly Term[]): string {
   const tokens = new Set(terms.flatMap((term) => term.tokens));
   return [...tokens].map((token) => `'${token.replaceAll(/['\\]/g, "$&$&")}'`).join(" & ");
@@ -155,31 +157,31 @@ export { Indexer } from "./indexer.ts";
 
 const searchMigration = new URL("../migrations/0003-search.sql", import.meta.url);
 
-export function createSearch(readers: ReaderPool, indexer: Indexer): Search {
-  /** Drops the tables, so that damage goes with them, and makes them as the migration did. */
-  const makeAgain = async (): Promise<void> => {
+export function createSearch(pool: ReaderPool, indexer: Indexer): Search {
+  /** Drops the tables, damage included, and recreates them with the migration. */
+  const recreate = async (): Promise<void> => {
     const sql = await readFile(searchMigration, "utf8");
     await indexer.exclusively(() =>
-      readers.transaction(async (session) => {
-        await session.query({ text: "DROP TABLE IF EXISTS search_texts, search_state" });
-        await session.query({ text: sql });
+      pool.transaction(async (connection) => {
+        await connection.query({ text: "DROP TABLE IF EXISTS search_texts, search_state" });
+        await connection.query({ text: sql });
       }),
     );
     await indexer.sweep();
   };
   let rebuilding: Promise<void> | undefined;
   const rebuild = (): Promise<void> =>
-    (rebuilding ??= makeAgain().finally(() => (rebuilding = undefined)));
+    (rebuilding ??= recreate().finally(() => (rebuilding = undefined)));
 
   return {
     async search(owner, query) {
       indexer.sweepIfDue();
       try {
-        const found = await findHits(readers, owner, query);
-        return { status: "ok", ...found, ...(indexer.isSweeping && { indexing: true }) };
+        const page = await findHits(pool, owner, query);
+        return { status: "ok", ...page, ...(indexer.isSweeping && { indexing: true }) };
       } catch (error) {
         if (!(error instanceof StoreFailure) || error.code === "store_closed") throw error;
-        // An index that cannot be read is made again, while everything else goes on.
+        // Rebuild an unreadable index while everything else goes on.
         if (error instanceof SchemaDamaged) rebuild().catch(() => undefined);
         return { status: "unavailable", message: error.message };
       }

@@ -32,52 +32,52 @@ async function openStores(count: 1 | 2) {
 
 test("[P1] a commit is synced, whatever the database's own default is", async () => {
   await using database = await createDatabase();
-  await using administrator = await connect(database.url);
-  await administrator.query(
+  await using admin = await connect(database.url);
+  await admin.query(
     `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`,
   );
   const store = await openPostgresStore({ url: database.url });
-  await administrator.query(`
+  await admin.query(`
     CREATE TABLE seen (setting text);
     CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
     CREATE TRIGGER look AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION look()`);
   await openTestSession(store);
-  const { rows } = await administrator.query("SELECT setting FROM seen");
+  const { rows } = await admin.query("SELECT setting FROM seen");
   expect(rows).toEqual([{ setting: "on" }]);
   await store.close();
 });
 
-test("a write that the database does not take is refused, and its neighbours stand", async () => {
+test("a write that the database rejects is refused, and its neighbours are committed", async () => {
   const [store] = await openStores(1);
   const [a, b] = [await openTestSession(store), await openTestSession(store)];
   const used = aUserMessage("the first of this id");
   await a.commit([used]);
   const { runId } = await a.startRun();
-  const bad = [
+  const rejected = [
     a.send([aUserMessage("second event of a used id"), { ...used, type: "notice.added" }]),
     a.send([{ ...aForeignEvent(), type: "with.a.nul\0" }]),
     b.send([aRunState(runId, "claimed")]),
     b.send([{ ...aForeignEvent(), type: "same.id.twice", id: used.id }, used]),
   ];
-  const good = [
+  const accepted = [
     a.send([aUserMessage("before")]),
     b.send([aUserMessage("elsewhere")]),
     a.send([anEvent("session.changed", { pinned: true })]),
   ];
-  const refused = await Promise.all(bad);
-  const kept = await Promise.all(good);
+  const refused = await Promise.all(rejected);
+  const committed = await Promise.all(accepted);
   expect(refused.map((result) => "code" in result && result.code)).toEqual(
     refused.map(() => "invalid_event"),
   );
-  expect(kept.map((result) => result.status)).toEqual(kept.map(() => "committed"));
+  expect(committed.map((result) => result.status)).toEqual(committed.map(() => "committed"));
   expect(textsOf(await a.entries())).toEqual(["the first of this id", "Hello", "before"]);
   expect(textsOf(await b.entries())).toEqual(["elsewhere"]);
   const { head } = await a.row();
   expect(seqsOf(await a.events())).toEqual(Array.from({ length: head }, (_, index) => index + 1));
 });
 
-test("[P2] writes of one session that travel together see each other, in their order", async () => {
+test("[P2] writes of one session in the same group see each other, in order", async () => {
   const [store] = await openStores(1);
   const chat = await openTestSession(store);
   const input = anInput({ text: "the same twice" });
@@ -95,7 +95,7 @@ test("[P2] writes of one session that travel together see each other, in their o
   ]);
 });
 
-test("[P2] two nodes that write to the same sessions at once stay dense, and wait for each other", async () => {
+test("[P2] concurrent writes of two nodes to the same sessions stay dense", async () => {
   const [one, two] = await openStores(2);
   const chats = await Promise.all(Array.from({ length: 5 }, () => openTestSession(one)));
   const rounds = Array.from({ length: 20 }, (_, round) => `${round}`);
@@ -118,7 +118,7 @@ test("[P2] two nodes that write to the same sessions at once stay dense, and wai
   }
 });
 
-test("one session that two nodes create at once is created once", async () => {
+test("a session that two nodes create at once is created once", async () => {
   const [one, two] = await openStores(2);
   for (let round = 0; round < 20; round += 1) {
     const chat = await openTestSession(one);
@@ -136,23 +136,23 @@ test("one session that two nodes create at once is created once", async () => {
   }
 });
 
-test("a row that someone holds for too long makes its writes busy, and holds the others up once", async () => {
+test("a row that is locked for too long makes its writes busy and delays the others only once", async () => {
   await using database = await createDatabase();
   const store = await openPostgresStore({ url: database.url, lockTimeoutMs: 500 });
-  const [held, free] = [await openTestSession(store), await openTestSession(store)];
+  const [locked, unlocked] = [await openTestSession(store), await openTestSession(store)];
   const holder = await connect(database.url);
   await holder.query("BEGIN");
-  await holder.query("SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE", [held.session]);
+  await holder.query("SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE", [locked.session]);
   const startedAt = performance.now();
-  const waiting = Array.from({ length: 50 }, () => held.send([aUserMessage("waits")]));
-  expect(await free.send([aUserMessage("goes on")])).toMatchObject({ status: "committed" });
-  // Once for the group and once for the session, and not once for each of fifty.
+  const waiting = Array.from({ length: 50 }, () => locked.send([aUserMessage("waits")]));
+  expect(await unlocked.send([aUserMessage("goes on")])).toMatchObject({ status: "committed" });
+  // Once for the group and once for the session, not once for each of fifty.
   expect(performance.now() - startedAt).toBeLessThan(20_000);
   for (const result of await Promise.all(waiting)) {
     expect(result).toMatchObject({ status: "failed", code: "store_busy" });
   }
   await holder.end();
-  expect(textsOf(await held.entries())).toEqual([]);
-  await held.commit([aUserMessage("now")]);
+  expect(textsOf(await locked.entries())).toEqual([]);
+  await locked.commit([aUserMessage("now")]);
   await store.close();
 });

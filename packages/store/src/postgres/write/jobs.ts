@@ -19,7 +19,7 @@ import type { GroupNeeds } from "./load.ts";
 import type { WorkingCopy, NewBlob } from "./working-copy.ts";
 import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
 
-/** One write on its way: what it needs, how it is decided, and what its caller is told. */
+/** One queued write: what it needs, how it is decided, and what its caller gets. */
 export interface Job {
   readonly submittedAt: number;
   readonly plan:
@@ -28,25 +28,25 @@ export interface Job {
         readonly needs: GroupNeeds;
         readonly decide: (copy: WorkingCopy) => void;
       }
-    /** Has a transaction of its own. */
+    /** Runs in its own transaction. */
     | {
         readonly kind: "alone";
-        readonly work: (session: Connection, now: number) => Promise<void>;
+        readonly work: (connection: Connection, now: number) => Promise<void>;
       };
-  /** A COMMIT was sent, no answer came, and nobody has been able to look since: what was decided may stand. */
+  /** A COMMIT was sent, no reply came, and nobody has been able to check since: the decision may be committed. */
   readonly inDoubt: boolean;
   markInDoubt(): void;
-  /** The transaction that it was decided in is committed. */
+  /** The transaction of the decision is committed. */
   confirm(): void;
   fail(failure: Failed): void;
-  /** The database does not take this data. */
+  /** The database rejects this data. */
   reject(failure: Failed): void;
 }
 
 interface JobDeps<R> {
   /**
-   * `doubtful` is the answer of an earlier attempt whose COMMIT got none. An attempt that finds its work done
-   * gives that answer.
+   * `doubtful` is the result of an earlier attempt whose COMMIT got no reply. An attempt that finds its work done
+   * returns it.
    */
   readonly decide?: (copy: WorkingCopy, doubtful: R | undefined) => R;
   readonly needs?: GroupNeeds;
@@ -62,13 +62,13 @@ export interface PendingJob<R> {
 
 export function createJob<R>(options: JobDeps<R>): PendingJob<R> {
   const { needs = { sessions: [] }, decide, work, failed, rejected = failed } = options;
-  let decided: { answer: R } | undefined;
+  let decided: { result: R } | undefined;
   let doubtful: R | undefined;
   let inDoubt = false;
-  // Whoever decides has the rows under their locks: an earlier COMMIT either shows by now or never will.
-  const settleOn = (answer: R): void => {
+  // The decision is made under row locks: by now an earlier COMMIT is either visible or will never be.
+  const decideOn = (result: R): void => {
     inDoubt = false;
-    decided = { answer };
+    decided = { result };
   };
   let final: (() => R) | undefined;
   const job: Job = {
@@ -78,22 +78,22 @@ export function createJob<R>(options: JobDeps<R>): PendingJob<R> {
         ? {
             kind: "shared",
             needs,
-            decide: (copy) => decide && settleOn(decide(copy, doubtful)),
+            decide: (copy) => decide && decideOn(decide(copy, doubtful)),
           }
         : {
             kind: "alone",
-            work: async (session, now) => settleOn(await work(session, now, doubtful)),
+            work: async (connection, now) => decideOn(await work(connection, now, doubtful)),
           },
     get inDoubt() {
       return inDoubt;
     },
     markInDoubt() {
       inDoubt = true;
-      doubtful = decided?.answer;
+      doubtful = decided?.result;
     },
     confirm() {
-      const answer = decided;
-      if (answer !== undefined) final = () => answer.answer;
+      const result = decided;
+      if (result !== undefined) final = () => result.result;
     },
     fail: (failure) => void (final = () => failed(failure)),
     reject: (failure) => void (final = () => rejected(failure)),
@@ -116,8 +116,8 @@ export function commitJob(commit: Commit): PendingJob<CommitResult> {
       events: needs.firstEvent === undefined ? [] : [needs.firstEvent],
     },
     decide: (copy, doubtful) => {
-      const again = findEarlierCommit(copy, commit, doubtful);
-      if (again !== undefined) return again;
+      const earlier = findEarlierCommit(copy, commit, doubtful);
+      if (earlier !== undefined) return earlier;
       const decided = decideCommit(
         copy.loaded(commit.owner, commit.session, needs.blobs),
         commit,
@@ -135,21 +135,21 @@ export function commitJob(commit: Commit): PendingJob<CommitResult> {
   });
 }
 
-/** P1: a commit that was made before, and whose answer got lost, is found by the id of its first event. */
+/** P1: finds a commit that succeeded but whose response got lost, by the id of its first event. */
 function findEarlierCommit(
   copy: WorkingCopy,
   commit: Commit,
   doubtful: CommitResult | undefined,
 ): CommitResult | undefined {
   const session = copy.session(commit.session)?.row;
-  const placed = copy.positionOf(commit.events[0]?.id);
-  if (session?.owner !== commit.owner || placed?.session !== commit.session) return undefined;
-  // Our own commit, whose answer the connection lost: to the caller this is the first answer.
-  if (doubtful?.status === "committed" && doubtful.first === placed.seq) return doubtful;
-  return repeatedCommitResult(commit, { seq: placed.seq as Seq, at: placed.at }, session);
+  const position = copy.positionOf(commit.events[0]?.id);
+  if (session?.owner !== commit.owner || position?.session !== commit.session) return undefined;
+  // Our own commit, whose reply the connection lost: for the caller this is the first result.
+  if (doubtful?.status === "committed" && doubtful.first === position.seq) return doubtful;
+  return repeatedCommitResult(commit, { seq: position.seq as Seq, at: position.at }, session);
 }
 
-/** A branch holds its origin while it is made, so that a purge comes before it or after it. */
+/** Creating a branch locks its origin, so that a purge comes either before or after it. */
 function originOf(commit: Commit): readonly SessionId[] {
   const [first] = commit.events;
   if (first?.type !== "session.created") return [];
@@ -181,12 +181,12 @@ export function renewJob(refs: readonly LeaseRef[], ttlMs: number): PendingJob<R
   return createJob<RenewResult>({
     needs: { sessions: refs.map((ref) => ref.session) },
     decide: (copy) => {
-      const until = copy.now + ttlMs;
+      const expiresAt = copy.now + ttlMs;
       const lost: LeaseRef[] = [];
       for (const ref of refs) {
         const lease = heldLease(copy, ref);
         if (lease === undefined) lost.push(ref);
-        else copy.setLease({ ...lease, expiresAt: Math.max(lease.expiresAt, until) });
+        else copy.setLease({ ...lease, expiresAt: Math.max(lease.expiresAt, expiresAt) });
       }
       return { status: "renewed", lost };
     },
@@ -208,7 +208,7 @@ export function releaseJob(ref: LeaseRef): PendingJob<Released> {
   });
 }
 
-// P3: whoever's fence stands in the row holds it, also past the expiry, until another has taken it.
+// P3: the fence in the row holds the lease, even after it has expired, until somebody takes it over.
 function heldLease(copy: WorkingCopy, { kind, session, fence }: LeaseRef) {
   const lease = copy.lease(kind, session);
   return lease?.fence === fence ? lease : undefined;

@@ -27,7 +27,7 @@ export interface GroupNeeds {
   readonly blobs?: readonly BlobId[];
   readonly events?: readonly EventId[];
   readonly approvals?: readonly ApprovalId[];
-  /** Whether the open approvals of the sessions matter. */
+  /** Whether the open approvals of the sessions are needed. */
   readonly openApprovals?: boolean;
   readonly inbound?: readonly string[];
 }
@@ -38,7 +38,7 @@ export interface EventPosition {
   readonly at: number;
 }
 
-/** The delivery that answers what came in. */
+/** The delivery that answers an inbound update. */
 export interface InboundDelivery {
   readonly session: SessionId;
   readonly delivery: DeliveryId;
@@ -65,14 +65,15 @@ const lockHeads = statement(
   `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
 );
 
-// Two groups that take the same update into two sessions share no row: they wait for each other here. In order, as above.
+// Two groups that take the same update into two sessions share no row, so they wait for each other here. In order, as
+// above.
 const lockInbound = statement(
   "lock_inbound",
   `SELECT pg_advisory_xact_lock(hashtextextended(key, 0))
      FROM (SELECT unnest($1::text[]) AS key ORDER BY 1) keys`,
 );
 
-/** One round trip for everything, and a snapshot that begins when the locks are held. */
+/** One round trip for everything, on a snapshot taken once the locks are held. */
 const loadGroup = statement(
   "load_group",
   `SELECT 'clock' AS kind, to_json((extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS row
@@ -108,28 +109,28 @@ const loadGroup = statement(
      SELECT id, session_id, seq, at FROM deltas WHERE id = ANY($6)) x`,
 );
 
-/** Sends both at once; the second runs when the first has its locks. */
+/** Pipelines all queries; the load runs once the locks are held. */
 export function sendLoadQueries(
-  session: Connection,
+  connection: Connection,
   needs: readonly GroupNeeds[],
 ): Promise<QueryResult>[] {
-  const all = <T extends string>(pick: (each: GroupNeeds) => readonly T[] | undefined): T[] => [
-    ...new Set(needs.flatMap((each) => pick(each) ?? [])),
+  const collect = <T extends string>(pick: (item: GroupNeeds) => readonly T[] | undefined): T[] => [
+    ...new Set(needs.flatMap((item) => pick(item) ?? [])),
   ];
-  const sessions = all((each) => each.sessions);
-  const inbound = all((each) => each.inbound);
+  const sessions = collect((item) => item.sessions);
+  const inbound = collect((item) => item.inbound);
   return [
-    execute(session, lockHeads, [sessions]),
-    ...(inbound.length === 0 ? [] : [execute(session, lockInbound, [inbound.toSorted()])]),
-    execute(session, loadGroup, [
+    execute(connection, lockHeads, [sessions]),
+    ...(inbound.length === 0 ? [] : [execute(connection, lockInbound, [inbound.toSorted()])]),
+    execute(connection, loadGroup, [
       sessions,
-      all((each) => each.runs),
-      all((each) => each.messages),
-      all((each) => each.clientIds),
-      all((each) => each.blobs),
-      all((each) => each.events),
-      all((each) => each.approvals),
-      all((each) => (each.openApprovals === true ? each.sessions : undefined)),
+      collect((item) => item.runs),
+      collect((item) => item.messages),
+      collect((item) => item.clientIds),
+      collect((item) => item.blobs),
+      collect((item) => item.events),
+      collect((item) => item.approvals),
+      collect((item) => (item.openApprovals === true ? item.sessions : undefined)),
       inbound,
     ]),
   ];
@@ -139,15 +140,15 @@ const loadedRow = z.object({ kind: z.string(), row: z.unknown() });
 const objectRow = z.record(z.string(), z.unknown());
 const fenceRow = z.object({ session_id: z.string(), kind: z.string(), fence: z.int() });
 const inboundRow = z.object({ inbound: z.string(), session_id: sessionId, delivery: deliveryId });
-const placedRow = z.object({ id: z.string(), session_id: z.string(), seq: z.int(), at: z.int() });
+const positionRow = z.object({ id: z.string(), session_id: z.string(), seq: z.int(), at: z.int() });
 
 export function decodeLoaded({ rows }: QueryResult, clockOffset: number): LoadedGroup {
   const byKind = Map.groupBy(
     rows.map((row) => loadedRow.parse(row)),
-    (each) => each.kind,
+    (item) => item.kind,
   );
   const values = <T>(kind: string, decode: (value: unknown) => T): T[] =>
-    (byKind.get(kind) ?? []).map((each) => decode(each.row));
+    (byKind.get(kind) ?? []).map((item) => decode(item.row));
   const objects = <T>(kind: string, decode: (row: Row) => T): T[] =>
     values(kind, (value) => decode(objectRow.parse(value)));
   return {
@@ -169,7 +170,7 @@ export function decodeLoaded({ rows }: QueryResult, clockOffset: number): Loaded
     ),
     positions: new Map(
       objects("event", (row) => {
-        const { id, session_id, seq, at } = placedRow.parse(row);
+        const { id, session_id, seq, at } = positionRow.parse(row);
         return [id, { session: session_id, seq, at }];
       }),
     ),

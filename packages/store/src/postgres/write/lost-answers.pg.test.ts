@@ -19,7 +19,7 @@ import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { openPostgresStore } from "../open.ts";
 import { type PostgresOptions } from "../settings.ts";
 
-/** A store whose connections can be broken, and another that is not touched. */
+/** A store whose connections can be cut, and another one whose connections stay intact. */
 async function openBehindProxy(options: Omit<PostgresOptions, "url"> = {}) {
   const database = await createDatabase();
   const proxy: PostgresProxy = await startPostgresProxy(database.url);
@@ -37,7 +37,7 @@ async function openBehindProxy(options: Omit<PostgresOptions, "url"> = {}) {
 const cuts = ["cut before commit", "cut after commit"] as const;
 
 test.each(cuts)(
-  "[P1] a connection that is %s gives the first answer, and the commit stands once",
+  "[P1] a connection that is %s still gets the first answer, and the commit exists once",
   async (cut) => {
     const { proxy, store, witness } = await openBehindProxy();
     const chat = await openTestSession(store);
@@ -51,7 +51,7 @@ test.each(cuts)(
   },
 );
 
-test.each(cuts)("a session that is created while the connection is %s exists once", async (cut) => {
+test.each(cuts)("a session created while the connection is %s exists once", async (cut) => {
   const { proxy, store, witness } = await openBehindProxy();
   await openTestSession(store);
   proxy.set(cut);
@@ -79,7 +79,7 @@ test.each(cuts)("deltas and their neighbours survive a connection that is %s", a
   expect(textsOf((await a.through(witness).events()).slice(-3))).toEqual(["x", "y", "z"]);
 });
 
-test.each(cuts)("leases and purges are answered once when the connection is %s", async (cut) => {
+test.each(cuts)("leases and purges get one answer when the connection is %s", async (cut) => {
   const { proxy, store, witness } = await openBehindProxy();
   const chat = await openTestSession(store);
   const holder = aHolder();
@@ -95,7 +95,7 @@ test.each(cuts)("leases and purges are answered once when the connection is %s",
   expect(await witness.reads.session(chat.owner, chat.session)).toBeNull();
 });
 
-test("[P1] while nobody can look, the outcome is unknown; sent again, the first answer comes", async () => {
+test("[P1] the outcome is unknown while the database is unreachable, and a retry gets the first answer", async () => {
   const { proxy, store, witness } = await openBehindProxy({ giveUpMs: 300 });
   const chat = await openTestSession(store);
   proxy.set("cut after commit and refuse");
@@ -107,7 +107,7 @@ test("[P1] while nobody can look, the outcome is unknown; sent again, the first 
   expect(textsOf(await chat.entries())).toEqual(["once"]);
 });
 
-test("what was never sent is unavailable, and the handle finds its way back by itself", async () => {
+test("a write that was never sent is unavailable, and the store reconnects on its own", async () => {
   const { proxy, store } = await openBehindProxy({ giveUpMs: 300 });
   const chat = await openTestSession(store);
   proxy.set("refuse");

@@ -3,10 +3,10 @@ import { answerRetentionMs, type Store } from "@holdfast/engine";
 import { type Connection, execute, statement } from "../connection.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
-/** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
+/** An unreferenced blob may be deleted once it is this old: long enough for the message that will refer to it. */
 const blobGraceMs = 24 * 60 * 60 * 1000;
 
-// Locked, so that a settlement that comes meanwhile waits and leaves its row behind.
+// Locked, so that a concurrent settlement waits and its row survives.
 const pickSettled = statement(
   "pick_settled",
   `SELECT session_id, upto FROM settled ORDER BY session_id LIMIT $1 FOR UPDATE SKIP LOCKED`,
@@ -41,17 +41,17 @@ const deleteExpiredRequests = statement(
 
 type PruneResult = Awaited<ReturnType<Store["prune"]>>;
 
-/** Never more than `limit` rows, so that nobody waits long for it. */
+/** At most `limit` rows, so that nobody waits long for it. */
 export function pruneJob(limit: number): PendingJob<PruneResult> {
   return createJob<PruneResult>({
-    work: async (session, now) => {
-      const deltas = await pruneSettledDeltas(session, limit);
-      const blobs = await execute(session, deleteUnreferencedBlobs, [
+    work: async (connection, now) => {
+      const deltas = await pruneSettledDeltas(connection, limit);
+      const blobs = await execute(connection, deleteUnreferencedBlobs, [
         now - blobGraceMs,
         limit - deltas,
       ]);
       const rows = deltas + (blobs.rowCount ?? 0);
-      const answers = await execute(session, deleteExpiredRequests, [
+      const answers = await execute(connection, deleteExpiredRequests, [
         now - answerRetentionMs,
         limit - rows,
       ]);
@@ -61,11 +61,11 @@ export function pruneJob(limit: number): PendingJob<PruneResult> {
   });
 }
 
-async function pruneSettledDeltas(session: Connection, limit: number): Promise<number> {
-  const { rows } = await execute(session, pickSettled, [limit]);
+async function pruneSettledDeltas(connection: Connection, limit: number): Promise<number> {
+  const { rows } = await execute(connection, pickSettled, [limit]);
   if (rows.length === 0) return 0;
   const settled = JSON.stringify(rows);
-  const { rowCount } = await execute(session, pruneDeltas, [settled, limit]);
-  await execute(session, deleteSettledMarks, [settled]);
+  const { rowCount } = await execute(connection, pruneDeltas, [settled, limit]);
+  await execute(connection, deleteSettledMarks, [settled]);
   return rowCount ?? 0;
 }

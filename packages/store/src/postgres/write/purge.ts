@@ -5,28 +5,28 @@ import { type Connection, execute, statement } from "../connection.ts";
 import { decodeEventRow, eventColumns } from "../rows/events.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
-/** P13: only what is in the trash can be purged, and that it was is kept. */
+/** P13: only a trashed session can be purged, and `purges` records that it was. */
 export function purgeJob(owner: OwnerId, id: SessionId): PendingJob<PurgeResult> {
   return createJob<PurgeResult>({
-    work: async (session, now) => {
-      await execute(session, lockLogs, [id]);
-      const { rows } = await execute(session, trashed, [owner, id]);
+    work: async (connection, now) => {
+      await execute(connection, lockLogs, [id]);
+      const { rows } = await execute(connection, trashed, [owner, id]);
       if (rows[0] === undefined) {
-        // Sent again after its answer was lost: it is told what the first purge did.
-        const earlier = await execute(session, earlierPurge, [owner, id]);
+        // A retry after a lost reply gets the result of the first purge.
+        const earlier = await execute(connection, earlierPurge, [owner, id]);
         if (earlier.rows[0] === undefined) return { status: "refused", code: "session_not_found" };
         return { status: "purged", events: Number(earlier.rows[0]["events"]) };
       }
       if (rows[0]["trashed_at"] === null) return { status: "refused", code: "session_not_trashed" };
-      const events = await purge(session, owner, id);
-      await execute(session, keepPurge, [id, owner, now, events]);
+      const events = await purge(connection, owner, id);
+      await execute(connection, keepPurge, [id, owner, now, events]);
       return { status: "purged", events };
     },
     failed: (failure) => failure,
   });
 }
 
-// With the logs that it reads: a purge of one of those comes before this one or after it.
+// Also locks the logs that it reads, so that their purges come either before or after this one.
 const lockLogs = statement(
   "lock_logs",
   `SELECT session_id FROM heads
@@ -52,20 +52,20 @@ const derivedTables =
 const dropSession = statement("drop_session", `DELETE FROM sessions WHERE id = $1`);
 const dropDeltas = statement("drop_deltas", `DELETE FROM deltas WHERE session_id = $1`);
 
-async function purge(session: Connection, owner: OwnerId, id: SessionId): Promise<number> {
+async function purge(connection: Connection, owner: OwnerId, id: SessionId): Promise<number> {
   for (const table of derivedTables) {
-    await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [id] });
+    await connection.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [id] });
   }
-  await execute(session, dropSession, [id]);
-  const deltas = (await execute(session, dropDeltas, [id])).rowCount ?? 0;
-  const origins = await execute(session, leaveOrigins, [id]);
-  const events = await deleteUnread(session, owner, id);
-  // A branch that is gone may have been the last reader of a log that was purged before it.
-  for (const { log_id } of origins.rows) await deleteUnread(session, owner, String(log_id));
+  await execute(connection, dropSession, [id]);
+  const deltas = (await execute(connection, dropDeltas, [id])).rowCount ?? 0;
+  const origins = await execute(connection, leaveOrigins, [id]);
+  const events = await deleteUnread(connection, owner, id);
+  // The deleted branch may have been the last reader of a log that was purged earlier.
+  for (const { log_id } of origins.rows) await deleteUnread(connection, owner, String(log_id));
   return events + deltas;
 }
 
-/** Answers those logs whose own session is gone. Locked, so that two branches that go together see each other go. */
+/** Returns those logs whose own session is gone. Locked, so that two branches purged at once see each other. */
 const leaveOrigins = statement(
   "leave_origins",
   `WITH gone AS (DELETE FROM branches WHERE session_id = $1 RETURNING log_id)
@@ -89,16 +89,16 @@ const dropRefs = statement(
      FROM json_to_recordset($2) AS x (id text, count bigint) WHERE b.owner_id = $1 AND b.id = x.id`,
 );
 
-/** Deletes the events of a log that no branch reads, and lets go of their blobs. */
-async function deleteUnread(session: Connection, owner: OwnerId, log: string): Promise<number> {
+/** Deletes the events of a log that no branch reads, and drops their blob references. */
+async function deleteUnread(connection: Connection, owner: OwnerId, log: string): Promise<number> {
   const refs = new Map<string, number>();
-  for (const row of (await execute(session, namingBlobs, [log])).rows) {
-    const read = decodeEventRow(row);
-    const decoded = read.status === "intact" ? decodeEvent(read.event) : undefined;
+  for (const row of (await execute(connection, namingBlobs, [log])).rows) {
+    const decodedRow = decodeEventRow(row);
+    const decoded = decodedRow.status === "intact" ? decodeEvent(decodedRow.event) : undefined;
     if (decoded?.kind !== "known") continue;
     for (const blob of blobsIn(decoded.event)) refs.set(blob, (refs.get(blob) ?? 0) + 1);
   }
   const counts = [...refs].map(([id, count]) => ({ id, count }));
-  if (counts.length > 0) await execute(session, dropRefs, [owner, JSON.stringify(counts)]);
-  return (await execute(session, deleteEvents, [log])).rowCount ?? 0;
+  if (counts.length > 0) await execute(connection, dropRefs, [owner, JSON.stringify(counts)]);
+  return (await execute(connection, deleteEvents, [log])).rowCount ?? 0;
 }

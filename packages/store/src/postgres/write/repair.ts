@@ -43,15 +43,15 @@ const putHead = statement(
      open_deltas = excluded.open_deltas, settled_upto = greatest(heads.settled_upto, excluded.settled_upto)`,
 );
 
-/** `fsck --rebuild`: what was derived again takes the place of what was stored, unless the log went on meanwhile. */
+/** `fsck --rebuild`: replaces the stored rows with those derived from the log, unless the log has grown meanwhile. */
 export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "moved"> {
   return createJob<"replaced" | "moved">({
-    work: async (session) => {
+    work: async (connection) => {
       const { id, head } = derived.session;
-      await execute(session, lockHead, [id]);
-      const { rows } = await execute(session, newestNumber, [id]);
+      await execute(connection, lockHead, [id]);
+      const { rows } = await execute(connection, newestNumber, [id]);
       if (rows[0] === undefined || Number(rows[0]["newest"]) > head) return "moved";
-      await replaceDerived(session, derived);
+      await replaceDerived(connection, derived);
       return "replaced";
     },
     failed: ({ code, message }) => {
@@ -62,17 +62,20 @@ export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "mo
 
 const derivedTables = "runs inputs lanes usage approvals marks memory_tries outbox".split(" ");
 
-async function replaceDerived(session: Connection, derived: Derived): Promise<void> {
+async function replaceDerived(connection: Connection, derived: Derived): Promise<void> {
   const { session: row, runs, inputs, lanes, usage, approvals } = derived;
-  const put = async (what: Statement, rows: readonly (Row | string)[]): Promise<void> => {
-    await execute(session, what, [JSON.stringify(rows)]);
+  const put = async (query: Statement, rows: readonly (Row | string)[]): Promise<void> => {
+    await execute(connection, query, [JSON.stringify(rows)]);
   };
-  await execute(session, putHead, [row.id, row.head, row.activityAt, row.openDeltas]);
+  await execute(connection, putHead, [row.id, row.head, row.activityAt, row.openDeltas]);
   await put(putSessions, [encodeSession(row)]);
   await put(dropTags, [row.id]);
   await put(putTags, encodeTags(row));
   for (const table of derivedTables) {
-    await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [row.id] });
+    await connection.query({
+      text: `DELETE FROM ${table} WHERE session_id = $1`,
+      values: [row.id],
+    });
   }
   await put(putRuns, runs.map(encodeRun));
   await put(putInputs, inputs.map(encodeInput));
@@ -96,9 +99,9 @@ export function replaceBlobRefsJob(
   owner: BlobRow["owner"],
 ): PendingJob<void> {
   return createJob<void>({
-    work: async (session) => {
+    work: async (connection) => {
       const counts = [...refs].map(([id, count]) => ({ id, count }));
-      await execute(session, replaceRefs, [owner, JSON.stringify(counts)]);
+      await execute(connection, replaceRefs, [owner, JSON.stringify(counts)]);
     },
     failed: ({ code, message }) => {
       throw new StoreFailure(code, message);

@@ -37,7 +37,7 @@ export interface NewBlob {
   readonly bytes: Uint8Array;
 }
 
-/** What a group writes, gathered so that each table takes one statement. A row that changed twice is written once. */
+/** What a group writes, collected so that each table takes one statement. A row that changed twice is written once. */
 export class Changes {
   readonly created = new Map<SessionId, StoredSession>();
   readonly advanced = new Map<SessionId, StoredSession>();
@@ -51,7 +51,7 @@ export class Changes {
   readonly approvals = new Map<string, ApprovalRow>();
   readonly marks = new Map<string, MarkRow>();
   readonly memoryTries = new Map<SessionId, MemoryTryRow>();
-  /** Up to where each session has nothing more to remember. These go before what is put. */
+  /** The seq up to which each session's memory is up to date. These marks are deleted before new ones are inserted. */
   readonly remembered = new Map<SessionId, Seq>();
   readonly outbox = new Map<string, OutboxRow>();
   readonly lanes = new Map<string, LaneRow>();
@@ -76,12 +76,12 @@ export class Changes {
     return [...this.created.keys(), ...this.advanced.keys()];
   }
 
-  addPlan(plan: Plan, before: SessionRow | null, stored: StoredSession): void {
+  addPlan(plan: Plan, previous: SessionRow | null, stored: StoredSession): void {
     const { session } = plan;
     const { id } = session;
     if (plan.created || this.created.has(id)) this.created.set(id, stored);
     else this.advanced.set(id, stored);
-    if (!plan.checkpoint) this.#addListRow(session, before);
+    if (!plan.checkpoint) this.#addListRow(session, previous);
     for (const event of plan.log) this.events.push(encodeEvent(id, event));
     for (const event of plan.deltas) this.deltas.push(encodeDelta(id, event));
     if (plan.settles) this.settled.set(id, stored.settledUpto);
@@ -91,19 +91,20 @@ export class Changes {
     for (const change of plan.memory) this.#addMemory(change);
     for (const chunk of plan.outbox) mergeChunk(this.outbox, chunk);
     for (const lane of plan.lanes) this.lanes.set(`${lane.owner} ${lane.lane}`, lane);
-    for (const used of plan.usage) this.usage.push(encodeUsage(used));
+    for (const usage of plan.usage) this.usage.push(encodeUsage(usage));
     for (const blob of plan.blobs) this.#addRef(session.owner, blob);
     if (plan.created && session.origin !== null) {
       const { sessionId, seq } = session.origin;
       this.branches.push({ log_id: sessionId, session_id: id, upto: seq });
     }
-    const titled = before?.title !== session.title;
-    if (titled || plan.log.some((event) => roleOf(event) === "entry")) this.searchable.add(id);
+    const titleChanged = previous?.title !== session.title;
+    if (titleChanged || plan.log.some((event) => roleOf(event) === "entry"))
+      this.searchable.add(id);
   }
 
-  #addListRow(session: SessionRow, before: SessionRow | null): void {
+  #addListRow(session: SessionRow, previous: SessionRow | null): void {
     this.sessions.set(session.id, session);
-    const tags = session.tags.length + (before?.tags.length ?? 0);
+    const tags = session.tags.length + (previous?.tags.length ?? 0);
     if (tags > 0) this.retagged.add(session.id);
   }
 
@@ -155,17 +156,17 @@ interface SessionState {
 }
 
 /**
- * The locked rows of a group as its writes change them one after the other, so that each sees those before it.
- * Nothing reaches the database from here: `changes` tells what has to.
+ * The locked rows of a group as its writes change them in turn, so that each sees the ones before it. It doesn't
+ * touch the database: `changes` collects what has to be written.
  */
 export class WorkingCopy {
   readonly now: number;
   readonly changes = new Changes();
   readonly #sessions = new Map<string, SessionState>();
   readonly #purged: ReadonlySet<string>;
-  readonly #placed: Map<string, EventPosition>;
+  readonly #positions: Map<string, EventPosition>;
   readonly #blobs: ReadonlySet<string>;
-  /** Of all sessions: an id is one approval's, whoever names it. */
+  /** Across all sessions: an approval's id is unique, whichever session names it. */
   readonly #approvals = new Map<ApprovalId, ApprovalRow>();
 
   readonly #inbound: Map<string, InboundDelivery>;
@@ -173,18 +174,19 @@ export class WorkingCopy {
   constructor(loaded: LoadedGroup) {
     this.now = loaded.now;
     this.#purged = loaded.purged;
-    this.#placed = new Map(loaded.positions);
+    this.#positions = new Map(loaded.positions);
     this.#blobs = loaded.blobs;
     this.#inbound = new Map(loaded.inbound);
-    for (const stored of loaded.sessions) this.#of(stored.row.id).stored = stored;
-    for (const lease of loaded.leases) this.#of(lease.session).leases.set(lease.kind, lease);
-    for (const { session, kind, fence } of loaded.fences) this.#of(session).fences.set(kind, fence);
-    for (const run of loaded.runs) this.#of(run.session).runs.set(run.id, run);
-    for (const input of loaded.inputs) this.#keepInput(input);
+    for (const stored of loaded.sessions) this.#state(stored.row.id).stored = stored;
+    for (const lease of loaded.leases) this.#state(lease.session).leases.set(lease.kind, lease);
+    for (const { session, kind, fence } of loaded.fences)
+      this.#state(session).fences.set(kind, fence);
+    for (const run of loaded.runs) this.#state(run.session).runs.set(run.id, run);
+    for (const input of loaded.inputs) this.#addInput(input);
     for (const approval of loaded.approvals) this.#approvals.set(approval.id, approval);
   }
 
-  #of(session: string): SessionState {
+  #state(session: string): SessionState {
     let state = this.#sessions.get(session);
     if (state === undefined) {
       state = {
@@ -201,23 +203,23 @@ export class WorkingCopy {
     return state;
   }
 
-  #keepInput(input: InputRow): void {
-    const state = this.#of(input.session);
+  #addInput(input: InputRow): void {
+    const state = this.#state(input.session);
     state.inputs.set(input.messageId, input);
     state.inputsByClient.set(input.clientId, input);
   }
 
   session(id: SessionId): StoredSession | null {
-    return this.#of(id).stored;
+    return this.#state(id).stored;
   }
 
   positionOf(event: string | undefined): EventPosition | undefined {
-    return event === undefined ? undefined : this.#placed.get(event);
+    return event === undefined ? undefined : this.#positions.get(event);
   }
 
-  /** What `decideCommit` wants to see. */
+  /** The input of `decideCommit`. */
   loaded(owner: OwnerId, id: SessionId, blobs: readonly BlobId[]): LoadedRows {
-    const { stored, purged, leases, runs, inputs, inputsByClient } = this.#of(id);
+    const { stored, purged, leases, runs, inputs, inputsByClient } = this.#state(id);
     return {
       session: stored?.row ?? null,
       purged,
@@ -233,32 +235,32 @@ export class WorkingCopy {
 
   apply(plan: Plan): void {
     const { session } = plan;
-    const state = this.#of(session.id);
-    const before = state.stored;
-    const stored = { row: session, settledUpto: settledBy(plan, before?.settledUpto ?? 0) };
+    const state = this.#state(session.id);
+    const previous = state.stored;
+    const stored = { row: session, settledUpto: settledBy(plan, previous?.settledUpto ?? 0) };
     state.stored = stored;
     for (const run of plan.runs) state.runs.set(run.id, run);
-    for (const input of plan.inputs) this.#keepInput(input);
+    for (const input of plan.inputs) this.#addInput(input);
     for (const approval of plan.approvals) this.#approvals.set(approval.id, approval);
-    for (const { inbound, session: by, delivery } of plan.outbox)
-      if (inbound !== null) this.#inbound.set(inbound, { session: by, delivery });
+    for (const { inbound, session: answeredBy, delivery } of plan.outbox)
+      if (inbound !== null) this.#inbound.set(inbound, { session: answeredBy, delivery });
     for (const { id, seq, at } of [...plan.log, ...plan.deltas]) {
-      this.#placed.set(id, { session: session.id, seq, at });
+      this.#positions.set(id, { session: session.id, seq, at });
     }
-    this.changes.addPlan(plan, before?.row ?? null, stored);
+    this.changes.addPlan(plan, previous?.row ?? null, stored);
     if (plan.dropsLeases) for (const kind of state.leases.keys()) this.dropLease(kind, session.id);
   }
 
   lease(kind: LeaseKind, session: SessionId): LeaseRow | null {
-    return this.#of(session).leases.get(kind) ?? null;
+    return this.#state(session).leases.get(kind) ?? null;
   }
 
   lastFence(kind: LeaseKind, session: SessionId): number {
-    return this.#of(session).fences.get(kind) ?? 0;
+    return this.#state(session).fences.get(kind) ?? 0;
   }
 
   setLease(lease: LeaseRow): void {
-    const state = this.#of(lease.session);
+    const state = this.#state(lease.session);
     state.leases.set(lease.kind, lease);
     this.changes.setLease(lease.session, lease.kind, lease);
     if (state.fences.get(lease.kind) === lease.fence) return;
@@ -267,15 +269,15 @@ export class WorkingCopy {
   }
 
   dropLease(kind: LeaseKind, session: SessionId): void {
-    this.#of(session).leases.delete(kind);
+    this.#state(session).leases.delete(kind);
     this.changes.setLease(session, kind, null);
   }
 }
 
-/** Deltas that came behind the settlement in the same commit are open; all that came before are settled. */
-function settledBy({ settles, session, deltas }: Plan, before: number): number {
-  if (!settles) return before;
+/** Deltas after the settlement in the same commit are open; all before it are settled. */
+function settledBy({ settles, session, deltas }: Plan, previous: number): number {
+  if (!settles) return previous;
   if (session.openDeltas === 0) return session.head;
   const firstOpen = deltas.at(-session.openDeltas);
-  return firstOpen === undefined ? before : firstOpen.seq - 1;
+  return firstOpen === undefined ? previous : firstOpen.seq - 1;
 }

@@ -37,7 +37,7 @@ const moveHeads = statement(
 const payloadColumns = "session_id, seq, id, type, v, at, run_id, quiet, sum, data";
 const appendEvents = statement("append_events", insertRows("events", `${payloadColumns}, entry`));
 const appendDeltas = statement("append_deltas", insertRows("deltas", payloadColumns));
-// Waits for a prune that is just taking this row away, so that what is settled now is pruned later.
+// Waits for a prune that is deleting this row, so that what is settled now is pruned later.
 const putSettled = statement("settle", upsertRows("settled", "session_id", "upto"));
 
 export const putSessions = statement(
@@ -59,7 +59,7 @@ export const putTags = statement(
   insertRows("session_tags", "owner_id, tag, shelf, sort_at, session_id"),
 );
 
-// An id that another session uses is left alone; the count then tells.
+// Leaves an id of another session alone; the row count then shows it.
 export const putRuns = statement(
   "put_runs",
   `${upsertRows(
@@ -104,7 +104,7 @@ const forgetTries = statement(
   `DELETE FROM memory_tries t USING json_to_recordset($1) AS x (session_id text)
     WHERE t.session_id = x.session_id`,
 );
-// Only a delivery's beginning names what it answers; what follows leaves that as it is.
+// Only the start of a delivery names what it answers; later chunks must not reset that.
 export const putOutbox = statement(
   "put_outbox",
   upsertRows(
@@ -131,7 +131,7 @@ const addRefs = statement(
      FROM json_to_recordset($1) AS x (owner_id text, id text, count bigint)
     WHERE b.owner_id = x.owner_id AND b.id = x.id`,
 );
-// A branch of a branch reads the first log too, up to where its own origin did or where it left it.
+// A branch of a branch also reads the first log, up to where its origin did or where it branched off.
 const putBranches = statement(
   "put_branches",
   `INSERT INTO branches (log_id, session_id, upto)
@@ -151,7 +151,7 @@ const dropLeases = statement(
     WHERE l.session_id = x.session_id AND l.kind = x.kind`,
 );
 const putFences = statement("put_fences", upsertRows("fences", "session_id, kind", "fence"));
-// Bytes that are there already stay; their grace begins anew, since someone is about to name them.
+// Keeps bytes that exist already, but restarts their grace period: someone is about to refer to them.
 const putBlob = statement(
   "put_blob",
   `INSERT INTO blobs (owner_id, id, media_type, size, refs, created_at, bytes)
@@ -159,37 +159,37 @@ const putBlob = statement(
    ON CONFLICT (owner_id, id) DO UPDATE SET created_at = excluded.created_at`,
 );
 
-/** Sends every statement of the group at once; one for each table that has rows. */
+/** Sends all statements of the group at once, one for each table that has rows. */
 export async function writeChanges(
-  session: Connection,
+  connection: Connection,
   changes: Changes,
   now: number,
 ): Promise<void> {
   const sent: Promise<unknown>[] = [];
   const send = (
-    what: Statement,
+    query: Statement,
     rows: readonly unknown[],
-    check?: (answer: QueryResult) => void,
+    check?: (result: QueryResult) => void,
   ) => {
     if (rows.length === 0) return;
-    const answer = execute(session, what, [JSON.stringify(rows)]);
-    sent.push(check === undefined ? answer : answer.then(check));
+    const result = execute(connection, query, [JSON.stringify(rows)]);
+    sent.push(check === undefined ? result : result.then(check));
   };
-  const all = (rows: readonly unknown[], otherwise: () => Error) => (answer: QueryResult) => {
-    if (answer.rowCount !== rows.length) throw otherwise();
+  const expectAll = (rows: readonly unknown[], toError: () => Error) => (result: QueryResult) => {
+    if (result.rowCount !== rows.length) throw toError();
   };
 
   const created = [...changes.created.values()].map(encodeHead);
   send(
     createHeads,
     created,
-    all(created, () => new RetryTransaction("created elsewhere meanwhile")),
+    expectAll(created, () => new RetryTransaction("created elsewhere meanwhile")),
   );
   const moved = [...changes.advanced.values()].map(encodeHead);
   send(
     moveHeads,
     moved,
-    all(moved, () => new RetryTransaction("purged meanwhile")),
+    expectAll(moved, () => new RetryTransaction("purged meanwhile")),
   );
   send(appendEvents, changes.events);
   send(appendDeltas, changes.deltas);
@@ -208,19 +208,19 @@ export async function writeChanges(
   send(
     putRuns,
     runs,
-    all(runs, () => new IdConflict("This run belongs to another session.")),
+    expectAll(runs, () => new IdConflict("This run belongs to another session.")),
   );
   const inputs = [...changes.inputs.values()].map(encodeInput);
   send(
     putInputs,
     inputs,
-    all(inputs, () => new IdConflict("This message belongs to another session.")),
+    expectAll(inputs, () => new IdConflict("This message belongs to another session.")),
   );
   const approvals = [...changes.approvals.values()].map(encodeApproval);
   send(
     putApprovals,
     approvals,
-    all(approvals, () => new IdConflict("This approval belongs to another session.")),
+    expectAll(approvals, () => new IdConflict("This approval belongs to another session.")),
   );
   const remembered = [...changes.remembered].map(([session_id, up_to]) => ({ session_id, up_to }));
   send(forgetMarks, remembered);
@@ -234,7 +234,7 @@ export async function writeChanges(
   send(
     addRefs,
     refs,
-    all(refs, () => new RetryTransaction("a blob was collected meanwhile")),
+    expectAll(refs, () => new RetryTransaction("a blob was collected meanwhile")),
   );
   send(putBranches, changes.branches);
 
@@ -242,17 +242,17 @@ export async function writeChanges(
   send(dropLeases, [...changes.released.values()]);
   send(putFences, [...changes.fences.values()]);
   for (const { owner, id, mediaType, bytes } of changes.blobs) {
-    sent.push(execute(session, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
+    sent.push(execute(connection, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
   }
   await awaitAll(sent);
 }
 
-/** Waits for every answer, also behind one that failed: the connection is free again only then. */
+/** Waits for every result, even after one that failed: only then is the connection free again. */
 export async function awaitAll<T>(sent: readonly Promise<T>[]): Promise<T[]> {
-  const answers = await Promise.allSettled(sent);
-  return answers.map((answer) => {
-    if (answer.status === "rejected") throw answer.reason;
-    return answer.value;
+  const results = await Promise.allSettled(sent);
+  return results.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
   });
 }
 

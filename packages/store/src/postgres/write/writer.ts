@@ -1,4 +1,4 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import type { SessionId } from "@holdfast/protocol";
 import { type QueryResult, type Connection, statement, connectWriter } from "../connection.ts";
@@ -12,38 +12,38 @@ import { GroupQueue, type Pace } from "../../shared/group-queue.ts";
 import type { Settings } from "../settings.ts";
 
 export type TransactionResult =
-  | { readonly status: "committed"; readonly news: CommitNotice | null }
-  /** Nothing stands, or (`commit`) it may: the COMMIT was sent and its answer is missing. */
+  | { readonly status: "committed"; readonly notice: CommitNotice | null }
+  /** Nothing was committed, or (`commit`) it may have been: the COMMIT was sent and its reply is missing. */
   | { readonly status: "broken"; readonly at: "work" | "commit"; readonly error: unknown };
 
-/** What a commit changed, for those who follow. */
+/** What a commit changed. */
 export interface CommitNotice {
   readonly sessions: readonly SessionId[];
   /** Those with new entries or titles. */
   readonly searchable: readonly SessionId[];
 }
 
-/** Carries jobs out in one transaction. Three round trips, however many they are: look, write, commit. */
+/** Runs jobs in one transaction with three round trips, however many jobs there are: load, write, commit. */
 async function runTransaction(
-  session: Connection,
+  connection: Connection,
   jobs: readonly Job[],
   clockOffset: number,
 ): Promise<TransactionResult> {
-  let news: CommitNotice | null;
+  let notice: CommitNotice | null;
   try {
-    news = await runJobs(session, jobs, clockOffset);
+    notice = await runJobs(connection, jobs, clockOffset);
   } catch (error) {
-    await session.query({ text: "ROLLBACK" }).catch(() => undefined);
+    await connection.query({ text: "ROLLBACK" }).catch(() => undefined);
     return { status: "broken", at: "work", error };
   }
-  if (news === null) {
-    await session.query({ text: "ROLLBACK" }).catch(() => undefined);
-    return { status: "committed", news };
+  if (notice === null) {
+    await connection.query({ text: "ROLLBACK" }).catch(() => undefined);
+    return { status: "committed", notice };
   }
   try {
-    const { command } = await session.query({ text: "COMMIT" });
+    const { command } = await connection.query({ text: "COMMIT" });
     // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK.
-    if (command === "COMMIT") return { status: "committed", news };
+    if (command === "COMMIT") return { status: "committed", notice };
     return { status: "broken", at: "work", error: new RetryTransaction("rolled back") };
   } catch (error) {
     return { status: "broken", at: "commit", error };
@@ -52,26 +52,29 @@ async function runTransaction(
 
 /** `null`: there is nothing to commit. */
 async function runJobs(
-  session: Connection,
+  connection: Connection,
   jobs: readonly Job[],
   clockOffset: number,
 ): Promise<CommitNotice | null> {
   const [first] = jobs;
   if (first?.plan.kind === "alone") {
-    const [, clock] = await awaitAll([session.query({ text: "BEGIN" }), session.query(readClock)]);
-    await first.plan.work(session, nowOf(clock) + clockOffset);
+    const [, clock] = await awaitAll([
+      connection.query({ text: "BEGIN" }),
+      connection.query(readClock),
+    ]);
+    await first.plan.work(connection, nowOf(clock) + clockOffset);
     return { sessions: [], searchable: [] };
   }
   const shared = jobs.flatMap(({ plan }) => (plan.kind === "shared" ? [plan] : []));
   const needs = shared.map((plan) => plan.needs);
-  const answers = await awaitAll([
-    session.query({ text: "BEGIN" }),
-    ...sendLoadQueries(session, needs),
+  const results = await awaitAll([
+    connection.query({ text: "BEGIN" }),
+    ...sendLoadQueries(connection, needs),
   ]);
-  const copy = new WorkingCopy(decodeLoaded(answers.at(-1)!, clockOffset));
+  const copy = new WorkingCopy(decodeLoaded(results.at(-1)!, clockOffset));
   for (const plan of shared) plan.decide(copy);
   if (copy.changes.isEmpty) return null;
-  await writeChanges(session, copy.changes, copy.now);
+  await writeChanges(connection, copy.changes, copy.now);
   return { sessions: copy.changes.changedSessions, searchable: [...copy.changes.searchable] };
 }
 
@@ -80,8 +83,8 @@ export const readClock = statement(
   "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
 );
 
-function nowOf(answer: QueryResult | undefined): number {
-  return Number(answer?.rows[0]?.["now"]);
+function nowOf(result: QueryResult | undefined): number {
+  return Number(result?.rows[0]?.["now"]);
 }
 
 const storeClosed: Failed = {
@@ -90,24 +93,24 @@ const storeClosed: Failed = {
   message: "The store was closed.",
 };
 
-/** Someone else held a row for too long. */
+/** Somebody else held a row lock for too long. */
 interface LockTimeout {
   readonly error: unknown;
 }
 
-/** The one connection that this process writes through, and what becomes of a write when it breaks. */
+/** The connection that this process writes through. Retries writes when it breaks. */
 export class Writer {
   readonly #settings: Settings;
   readonly #queue: GroupQueue<Job, void>;
-  readonly #committed: (news: CommitNotice) => void;
+  readonly #onCommit: (notice: CommitNotice) => void;
   #client: Client | undefined;
   #state: "open" | "closing" = "open";
 
-  constructor(settings: Settings, committed: (news: CommitNotice) => void) {
+  constructor(settings: Settings, onCommit: (notice: CommitNotice) => void) {
     this.#settings = settings;
-    this.#committed = committed;
+    this.#onCommit = onCommit;
     this.#queue = new GroupQueue({
-      run: (group) => this.#carryOut(group),
+      run: (group) => this.#runGroup(group),
       tickMs: settings.tickMs,
       maxGroup: settings.maxGroup,
     });
@@ -125,7 +128,7 @@ export class Writer {
     await this.#disconnect();
   }
 
-  async #carryOut(group: readonly Job[]): Promise<void[]> {
+  async #runGroup(group: readonly Job[]): Promise<void[]> {
     const shared = group.filter((job) => job.plan.kind === "shared");
     const alone = group.filter((job) => job.plan.kind === "alone");
     if (shared.length > 0) await this.#settle(shared);
@@ -133,65 +136,66 @@ export class Writer {
     return group.map(() => undefined);
   }
 
-  /** Tries until each job has its answer: committed, refused, or given up on when its time has passed. */
+  /** Retries until each job has a result: committed, refused, or given up after its time. */
   async #settle(jobs: readonly Job[]): Promise<LockTimeout | undefined> {
     for (let tries = 0; ; tries += 1) {
-      if (tries > 0) await wait(Math.random() * Math.min(20 * 2 ** tries, 500));
+      if (tries > 0) await sleep(Math.random() * Math.min(20 * 2 ** tries, 500));
       const attempt = await this.#attempt(jobs);
       if (attempt.status === "settled") return undefined;
-      const { trouble, error } = attempt;
-      const retry = trouble === "lost" || trouble === "again";
-      if (retry && (tries === 0 || this.#mayGoOn(jobs))) continue;
+      const { errorClass, error } = attempt;
+      const retry = errorClass === "lost" || errorClass === "retry";
+      if (retry && (tries === 0 || this.#hasTimeLeft(jobs))) continue;
       if (!retry && jobs.length > 1) {
         await this.#settleEach(jobs);
         return undefined;
       }
       for (const job of jobs) this.#giveUp(job, error);
-      return trouble === "busy" ? { error } : undefined;
+      return errorClass === "busy" ? { error } : undefined;
     }
   }
 
-  /** Whose fault it was is found out by running each on its own: the others are as if it had never been there. */
+  /** Runs each job alone to isolate the failing one; the others aren't affected by it. */
   async #settleEach(jobs: readonly Job[]): Promise<void> {
-    const held = new Map<string, LockTimeout>();
+    const timeouts = new Map<string, LockTimeout>();
     for (const job of jobs) {
       const sessions = job.plan.kind === "shared" ? job.plan.needs.sessions : [];
-      const holding = sessions
-        .map((session) => held.get(session))
-        .find((each) => each !== undefined);
-      // One wait for a row that someone holds is enough: those behind it would hold everybody else up.
-      if (holding !== undefined) this.#giveUp(job, holding.error);
+      const timeout = sessions
+        .map((session) => timeouts.get(session))
+        .find((lockTimeout) => lockTimeout !== undefined);
+      // Waiting once for a locked row is enough: the jobs queued behind it would delay everybody else.
+      if (timeout !== undefined) this.#giveUp(job, timeout.error);
       else {
-        const busy = await this.#settle([job]);
-        if (busy !== undefined) for (const session of sessions) held.set(session, busy);
+        const lockTimeout = await this.#settle([job]);
+        if (lockTimeout !== undefined)
+          for (const session of sessions) timeouts.set(session, lockTimeout);
       }
     }
   }
 
   async #attempt(
     jobs: readonly Job[],
-  ): Promise<{ status: "settled" } | { status: "broken"; trouble: ErrorClass; error: unknown }> {
+  ): Promise<{ status: "settled" } | { status: "broken"; errorClass: ErrorClass; error: unknown }> {
     let client: Client;
     try {
       client = this.#client ??= await connectWriter(this.#settings);
     } catch (error) {
-      return { status: "broken", trouble: classifyConnectError(error), error };
+      return { status: "broken", errorClass: classifyConnectError(error), error };
     }
     const attempt = await runTransaction(client, jobs, this.#settings.clockOffset());
     if (attempt.status === "committed") {
       for (const job of jobs) job.confirm();
-      if (attempt.news !== null) this.#committed(attempt.news);
+      if (attempt.notice !== null) this.#onCommit(attempt.notice);
       return { status: "settled" };
     }
     const { at, error } = attempt;
-    const trouble = classifyError(error);
+    const errorClass = classifyError(error);
     if (at === "commit") for (const job of jobs) job.markInDoubt();
-    // Not waited for: the other end may never answer again.
-    if (trouble === "lost" || at === "commit") void this.#disconnect();
-    return { status: "broken", trouble: at === "commit" ? "lost" : trouble, error };
+    // Not awaited: the other end may never answer.
+    if (errorClass === "lost" || at === "commit") void this.#disconnect();
+    return { status: "broken", errorClass: at === "commit" ? "lost" : errorClass, error };
   }
 
-  #mayGoOn(jobs: readonly Job[]): boolean {
+  #hasTimeLeft(jobs: readonly Job[]): boolean {
     const oldest = Math.min(...jobs.map((job) => job.submittedAt));
     return performance.now() - oldest < this.#settings.giveUpMs;
   }
@@ -212,8 +216,11 @@ export class Writer {
   }
 }
 
-/** A server that refuses us now (starting up, too many connections, a failover) may take us a moment later. */
+/**
+ * A server that refuses connections now (starting up, too many connections, a failover) may accept them a moment
+ * later.
+ */
 function classifyConnectError(error: unknown): ErrorClass {
-  const trouble = classifyError(error);
-  return trouble === "other" ? "other" : "lost";
+  const errorClass = classifyError(error);
+  return errorClass === "other" ? "other" : "lost";
 }

@@ -1,15 +1,15 @@
-/** Combining marks of alphabets that are also read without them, from and to. */
+/** Ranges of combining marks in alphabets that are also read without them. */
 const ignoredMarks =
   "0300-036f 0483-0487 0591-05bd 05bf 05c1-05c2 05c4-05c5 05c7 0610-061a 064b-065f 0670 1ab0-1aff 1dc0-1dff 20d0-20f0 fe00-fe0f fe20-fe2f"
     .split(" ")
     .map((range) => range.replaceAll(/[0-9a-f]{4}/g, String.raw`\u$&`));
-/** With them goes what shows nothing at all. */
+/** Also drops invisible format characters. */
 const ignoredCharacters = new RegExp(String.raw`[${ignoredMarks.join("")}\p{Cf}]`, "gu");
 const onlyAscii = /^[\0-\x7f]*$/;
-/** They would turn the rest of a line around. Joiners stay: they hold emoji and Persian words together. */
+/** They would reverse the rest of a line. Joiners stay: they hold emoji and Persian words together. */
 const bidiControls = /[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-/** A text as a snippet shows it: well formed, on one line, its characters composed. */
+/** Text for a snippet: well formed, on one line, characters composed. */
 export function snippetText(text: string): string {
   if (onlyAscii.test(text)) return text.replaceAll(/[\0-\x20\x7f]+/g, " ").trim();
   return text
@@ -21,13 +21,13 @@ export function snippetText(text: string): string {
 }
 
 const foldedCharacters = new Map<string, string>();
-/** Far more than the alphabets and the usual ideographs together; a bound all the same. */
+/** Far more than all alphabets and the common ideographs, but still a bound. */
 const maxCachedCharacters = 50_000;
 
-/** One character as it is compared: without case, diacritics, width and ligature. */
+/** Folds one character for comparison: no case, diacritics, width or ligatures. */
 function foldCharacter(character: string): string {
-  const known = foldedCharacters.get(character);
-  if (known !== undefined) return known;
+  const cached = foldedCharacters.get(character);
+  if (cached !== undefined) return cached;
   const folded = character
     .toLowerCase()
     .normalize("NFKD")
@@ -39,7 +39,7 @@ function foldCharacter(character: string): string {
   return folded;
 }
 
-/** What is indexed and compared. Two texts that a reader takes for the same word are equal. */
+/** The form that is indexed and compared. Texts that a reader takes for the same word fold to the same string. */
 export function foldText(plain: string): string {
   if (onlyAscii.test(plain)) return plain.toLowerCase();
   let folded = "";
@@ -50,42 +50,42 @@ export function foldText(plain: string): string {
 export interface FoldedText {
   readonly plain: string;
   readonly folded: string;
-  /** Where in `plain` a stretch of `folded` stands: whole characters, with the marks that belong to them. */
-  stretchOf(from: number, to: number): readonly [number, number];
+  /** The part of `plain` that a part of `folded` comes from: whole characters with their marks. */
+  plainRange(from: number, to: number): readonly [number, number];
 }
 
-/** A text with its folded form and the way back, for highlights. */
+/** A text, its folded form, and the mapping back for highlights. */
 export function foldWithOrigins(plain: string): FoldedText {
   if (onlyAscii.test(plain)) {
-    return { plain, folded: plain.toLowerCase(), stretchOf: (from, to) => [from, to] };
+    return { plain, folded: plain.toLowerCase(), plainRange: (from, to) => [from, to] };
   }
   const folded = foldText(plain);
   let origins: Uint32Array | undefined;
   return {
     plain,
     folded,
-    stretchOf(from, to) {
-      // Most texts that are looked at do not match, and never need the way back.
+    plainRange(from, to) {
+      // Most candidates don't match and never need the mapping.
       origins ??= originsOf(plain, folded.length);
       const last = origins[to - 1];
       let end = to;
-      // A ligature that is matched in part is highlighted whole.
+      // A ligature that is matched in part is highlighted as a whole.
       while (end < folded.length && origins[end] === last) end += 1;
       return [origins[from] ?? plain.length, origins[end] ?? plain.length];
     },
   };
 }
 
-/** For each unit of the folded text, where the character begins that it comes from. */
+/** For each code unit of the folded text, the start of the character it comes from. */
 function originsOf(plain: string, length: number): Uint32Array {
   const origins = new Uint32Array(length + 1);
   let unit = 0;
-  let place = 0;
+  let start = 0;
   for (const character of plain) {
     for (const end = unit + foldCharacter(character).length; unit < end; unit += 1) {
-      origins[unit] = place;
+      origins[unit] = start;
     }
-    place += character.length;
+    start += character.length;
   }
   origins[length] = plain.length;
   return origins;

@@ -5,10 +5,10 @@ import { findSnippet, parseTerms } from "./query.ts";
 import { foldText, foldWithOrigins, snippetText } from "./fold.ts";
 import { tokensOf } from "./tokens.ts";
 
-/** The highlighted parts of the snippet of a text, or nothing when it does not match. */
+/** The highlighted parts of a text's snippet, or `undefined` if it doesn't match. */
 function highlighted(text: string, query: string): string[] | undefined {
-  const found = findSnippet(foldWithOrigins(snippetText(text)), parseTerms(query));
-  return found?.highlights.map(([from, to]) => found.snippet.slice(from, to));
+  const result = findSnippet(foldWithOrigins(snippetText(text)), parseTerms(query));
+  return result?.highlights.map(([from, to]) => result.snippet.slice(from, to));
 }
 
 describe("a query", () => {
@@ -19,15 +19,15 @@ describe("a query", () => {
     ["a short word", "It is his", "is", ["is"]],
     ["a phrase over punctuation", "It was high, tide or not", '"high tide"', ["high, tide"]],
     ["a phrase over a line", "high\n  tide", '"high tide"', ["high tide"]],
-    ["a phrase that nobody closed", "a high tide", '"high tide', ["high tide"]],
+    ["an unclosed phrase", "a high tide", '"high tide', ["high tide"]],
     ["a prefix", "interface, printer", "inter*", ["inter"]],
     ["a prefix of one character", "a bee", "b*", ["b"]],
-    ["a word with signs", "in C++ and C", "c++", ["C++"]],
+    ["a word with punctuation", "in C++ and C", "c++", ["C++"]],
     ["a path", "see src/main.ts now", "main.ts", ["main.ts"]],
     ["a word without its diacritics", "Crème brûlée", "brulee", ["brûlée"]],
-    ["a word with diacritics too many", "creme", "crème", ["creme"]],
+    ["a word with superfluous diacritics", "creme", "crème", ["creme"]],
     ["a decomposed word", "cre\u0300me brulee", "crème", ["crème"]],
-    ["marks that have no composed form", "x\u0302yz!", "xyz", ["x\u0302yz"]],
+    ["marks without a composed form", "x\u0302yz!", "xyz", ["x\u0302yz"]],
     ["a part of a ligature", "the ﬁrst", "fir", ["ﬁr"]],
     ["wide letters", "ＣＡＦＥ", "cafe", ["ＣＡＦＥ"]],
     ["a final sigma", "ΟΔΟΣ", "οδος", ["ΟΔΟΣ"]],
@@ -48,14 +48,14 @@ describe("a query", () => {
   test.each([
     ["a short word inside another", "this", "is"],
     ["a phrase in another order", "tide high", '"high tide"'],
-    ["a phrase whose ends are parts of words", "highs tide", '"high tide"'],
+    ["a phrase at the edges of longer words", "highs tide", '"high tide"'],
     ["a prefix inside a word", "printer", "inter*"],
     ["one of two terms", "high tide", "high wind"],
     ["another voiced sound", "がく", "かく"],
-    ["nothing for a quote alone", '"', '"'],
-    ["nothing for signs alone", "a -> b", "->"],
-    ["nothing for nothing", "a", "  "],
-  ])("does not find %s", (_, text, query) => {
+    ["anything for a lone quote", '"', '"'],
+    ["anything for punctuation alone", "a -> b", "->"],
+    ["anything for an empty query", "a", "  "],
+  ])("doesn't find %s", (_, text, query) => {
     expect(highlighted(text, query)).toBeUndefined();
   });
 });
@@ -73,21 +73,21 @@ const text = fc
   )
   .map((parts) => parts.join(" "));
 
-test("whatever a term matches has every token of the term", () => {
+test("every match of a term contains every token of the term", () => {
   fc.assert(
     fc.property(
       text,
       fc.nat(),
       fc.nat({ max: 12 }),
       fc.constantFrom("part", "phrase"),
-      (said, at, length, kind) => {
-        const folded = foldText(snippetText(said));
+      (plain, at, length, kind) => {
+        const folded = foldText(snippetText(plain));
         const from = folded.length === 0 ? 0 : at % folded.length;
         const cut = folded.slice(from, from + length + 1).replaceAll('"', " ");
         const terms = parseTerms(kind === "part" ? cut : `"${cut}"`);
         const tokens = tokensOf(folded);
         for (const term of terms) {
-          if (findSnippet(foldWithOrigins(snippetText(said)), [term]) === undefined) continue;
+          if (findSnippet(foldWithOrigins(snippetText(plain)), [term]) === undefined) continue;
           expect(term.tokens.filter((token) => !tokens.has(token))).toEqual([]);
           expect(term.tokens.length).toBeGreaterThan(0);
         }
@@ -97,38 +97,38 @@ test("whatever a term matches has every token of the term", () => {
   );
 });
 
-test("highlights are inside the snippet, in order, apart, and fold to something of the query", () => {
+test("highlights are inside the snippet, sorted, disjoint, and match the query", () => {
   fc.assert(
-    fc.property(text, fc.nat(), (said, at) => {
-      const words = snippetText(said).split(" ");
+    fc.property(text, fc.nat(), (plain, at) => {
+      const words = snippetText(plain).split(" ");
       const query = words[at % words.length] ?? "";
-      const found = findSnippet(foldWithOrigins(snippetText(said)), parseTerms(query));
+      const result = findSnippet(foldWithOrigins(snippetText(plain)), parseTerms(query));
       let end = -1;
-      for (const [from, to] of found?.highlights ?? []) {
+      for (const [from, to] of result?.highlights ?? []) {
         expect(from).toBeGreaterThan(end);
         expect(to).toBeGreaterThan(from);
-        expect(to).toBeLessThanOrEqual(found?.snippet.length ?? 0);
+        expect(to).toBeLessThanOrEqual(result?.snippet.length ?? 0);
         end = to;
       }
-      expect(found?.snippet.isWellFormed() ?? true).toBe(true);
-      expect(snippetText(said)).toContain(found?.snippet ?? "");
+      expect(result?.snippet.isWellFormed() ?? true).toBe(true);
+      expect(snippetText(plain)).toContain(result?.snippet ?? "");
     }),
     { numRuns: 1_000 },
   );
 });
 
-test("the snippet shows the place where the most terms are together", () => {
+test("the snippet shows the part where the most terms occur together", () => {
   const filler = "lorem ipsum dolor sit amet ".repeat(20);
-  const said = `tide ${filler} high tide and wind ${filler}`;
-  const found = findSnippet(foldWithOrigins(said), parseTerms("wind tide high"));
-  expect(found?.snippet).toContain("high tide and wind");
-  expect(found?.snippet.length).toBeLessThanOrEqual(160);
-  expect(found?.highlights).toHaveLength(3);
+  const plain = `tide ${filler} high tide and wind ${filler}`;
+  const result = findSnippet(foldWithOrigins(plain), parseTerms("wind tide high"));
+  expect(result?.snippet).toContain("high tide and wind");
+  expect(result?.snippet.length).toBeLessThanOrEqual(160);
+  expect(result?.highlights).toHaveLength(3);
 });
 
-test("a very long match makes a longer snippet, and is cut at its bound", () => {
+test("a very long match extends the snippet up to its limit", () => {
   const word = "a".repeat(3_000);
-  const found = findSnippet(foldWithOrigins(`${"b".repeat(500)} ${word}`), parseTerms(word));
-  expect(found?.snippet.length).toBeLessThanOrEqual(401);
-  expect(found?.highlights).toHaveLength(1);
+  const result = findSnippet(foldWithOrigins(`${"b".repeat(500)} ${word}`), parseTerms(word));
+  expect(result?.snippet.length).toBeLessThanOrEqual(401);
+  expect(result?.highlights).toHaveLength(1);
 });

@@ -13,11 +13,11 @@ import {
 } from "./tokens.ts";
 import { foldText, snippetText, type FoldedText } from "./fold.ts";
 
-/** What a term looks like in a folded text: literals one after another, with nothing of a word between them. */
+/** What a term looks like in a folded text: literals in a row, with no word character between them. */
 export interface Pattern {
   /** At least one. */
   readonly literals: readonly string[];
-  /** No word goes on before the first literal, or behind the last one. */
+  /** No word continues before the first literal or after the last one. */
   readonly begins: boolean;
   readonly ends: boolean;
 }
@@ -26,7 +26,7 @@ const endsInWord = new RegExp(`[${spacedCharacter}]$`, "v");
 const beginsWithWord = new RegExp(`^[${spacedCharacter}]`, "v");
 const punctuation = new RegExp(`[^${wordCharacter}]*`, "vy");
 
-/** Where the term stands, from and to, without overlaps. No regular expression is made from what a person typed. */
+/** Yields the term's matches without overlaps. User input never becomes a regular expression. */
 function* findPattern(folded: string, pattern: Pattern): Generator<[number, number]> {
   const [first] = pattern.literals;
   if (first === undefined || first === "") return;
@@ -42,7 +42,7 @@ function endOfMatch(folded: string, from: number, { literals, ends }: Pattern): 
   let to = from + literals[0]!.length;
   for (const literal of literals.slice(1)) {
     const next = skipPunctuation(folded, to);
-    // Between CJK and a word there may be nothing at all; between two words there is something.
+    // CJK may touch a word, but two words are always separated.
     if (!folded.startsWith(literal, next)) return -1;
     if (next === to && isWordBefore(folded, next) && beginsWithWord.test(literal)) return -1;
     to = next + literal.length;
@@ -57,8 +57,8 @@ function skipPunctuation(folded: string, from: number): number {
 }
 
 function isWordBefore(folded: string, index: number): boolean {
-  const quick = isAsciiWord(folded.charCodeAt(index - 1));
-  return quick ?? endsInWord.test(folded.slice(Math.max(0, index - 2), index));
+  const isAscii = isAsciiWord(folded.charCodeAt(index - 1));
+  return isAscii ?? endsInWord.test(folded.slice(Math.max(0, index - 2), index));
 }
 
 function isWordAt(folded: string, index: number): boolean {
@@ -67,14 +67,14 @@ function isWordAt(folded: string, index: number): boolean {
   );
 }
 
-/** Not known for what is not ASCII; nothing, at either end, is no word. */
+/** `undefined` beyond ASCII; the end of the text isn't a word character. */
 function isAsciiWord(unit: number): boolean | undefined {
   if (Number.isNaN(unit)) return false;
   if (unit >= 0x80) return undefined;
   return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
 }
 
-/** Whether a text begins, or ends, with a character of a word that has a beginning and an end. */
+/** Whether a text starts and ends with a character of a space-separated word. */
 function edgesOf(literal: string): { readonly begins: boolean; readonly ends: boolean } {
   return { begins: beginsWithWord.test(literal), ends: endsInWord.test(literal) };
 }
@@ -82,15 +82,15 @@ function edgesOf(literal: string): { readonly begins: boolean; readonly ends: bo
 /** One thing that a text must contain. */
 export interface Term {
   readonly pattern: Pattern;
-  /** At least one. A text without one of these does not contain it. */
+  /** At least one. A text that lacks one of these can't match. */
   readonly tokens: readonly Token[];
 }
 
 const maxQueryLength = 4_096;
 
 /**
- * Words and parts of words, `"phrases"` and `prefixes*`, all of which have to be found. Every text is a valid query: what
- * cannot be asked for (a lone quote, punctuation by itself) is left out. No terms find nothing.
+ * Words, parts of words, `"phrases"` and `prefixes*`, all of which must match. Every text is a valid query: what
+ * can't be searched for (a lone quote, bare punctuation) is ignored. No terms match nothing.
  */
 export function parseTerms(text: string): readonly Term[] {
   const query = snippetText(text.slice(0, maxQueryLength));
@@ -102,7 +102,7 @@ export function parseTerms(text: string): readonly Term[] {
   return [...terms.values()];
 }
 
-/** The words of a phrase stand one after another, whatever signs are between them. */
+/** The words of a phrase follow each other, whatever punctuation is between them. */
 function phraseTerm(phrase: string): Term | undefined {
   const folded = foldText(phrase);
   const pieces = [...piecesOf(folded)];
@@ -110,10 +110,10 @@ function phraseTerm(phrase: string): Term | undefined {
   const words = pieces.filter(({ kind }) => kind !== "symbol");
   const tokens = new Set<Token>();
   for (const [index, piece] of (words.length === 0 ? pieces : words).entries()) {
-    const before = words[index - 1];
-    addClosed(tokens, piece);
-    if (before?.kind === "word" && piece.kind === "word")
-      tokens.add(pairToken(before.text, piece.text));
+    const previous = words[index - 1];
+    addWholeTokens(tokens, piece);
+    if (previous?.kind === "word" && piece.kind === "word")
+      tokens.add(pairToken(previous.text, piece.text));
   }
   const literals = words.length === 0 ? [folded] : words.map(({ text }) => text);
   const { begins } = edgesOf(literals[0]!);
@@ -127,21 +127,21 @@ function bareTerm(folded: string): Term | undefined {
   const pieces = [...piecesOf(literal)];
   const last = pieces.at(-1);
   if (last === undefined) return undefined;
-  const open = last.kind === "word" && last.index + last.text.length === literal.length;
-  if (prefix !== undefined && open) return prefixTerm(literal, pieces, last);
-  const found = insideTokens(literal, pieces);
-  if (found.size > 0)
-    return { pattern: { literals: [literal], begins: false, ends: false }, tokens: [...found] };
-  // Too short to be looked for inside words: then it is a word of its own.
+  const isOpenEnded = last.kind === "word" && last.index + last.text.length === literal.length;
+  if (prefix !== undefined && isOpenEnded) return prefixTerm(literal, pieces, last);
+  const inner = insideTokens(literal, pieces);
+  if (inner.size > 0)
+    return { pattern: { literals: [literal], begins: false, ends: false }, tokens: [...inner] };
+  // Too short to be found inside words, so it must be a word of its own.
   const tokens = new Set<Token>();
-  for (const piece of pieces) addClosed(tokens, piece);
+  for (const piece of pieces) addWholeTokens(tokens, piece);
   return { pattern: { literals: [literal], ...edgesOf(literal) }, tokens: [...tokens] };
 }
 
-/** Only the last word is open at its end; what stands before it are whole words. */
+/** Only the last word is open-ended; those before it are whole words. */
 function prefixTerm(literal: string, pieces: readonly Piece[], last: Piece): Term {
   const tokens = new Set<Token>();
-  for (const piece of pieces) if (piece !== last) addClosed(tokens, piece);
+  for (const piece of pieces) if (piece !== last) addWholeTokens(tokens, piece);
   addInnerTokens(tokens, last.text);
   addPrefixTokens(tokens, last.text);
   const { begins } = edgesOf(literal);
@@ -149,16 +149,16 @@ function prefixTerm(literal: string, pieces: readonly Piece[], last: Piece): Ter
 }
 
 /**
- * What a text has that contains this literal anywhere, also inside words: the first and the last word may be parts of
- * longer ones.
+ * The tokens of every text that contains this literal anywhere, even inside words: its first and last word may be
+ * parts of longer ones.
  */
 function insideTokens(literal: string, pieces: readonly Piece[]): Set<Token> {
   const tokens = new Set<Token>();
   for (const piece of pieces) {
     const begins = piece.index > 0;
     const ends = piece.index + piece.text.length < literal.length;
-    if (piece.kind !== "word") addClosed(tokens, piece);
-    else if (begins && ends) addClosed(tokens, piece);
+    if (piece.kind !== "word") addWholeTokens(tokens, piece);
+    else if (begins && ends) addWholeTokens(tokens, piece);
     else {
       addInnerTokens(tokens, piece.text);
       if (begins) addPrefixTokens(tokens, piece.text);
@@ -167,8 +167,8 @@ function insideTokens(literal: string, pieces: readonly Piece[]): Set<Token> {
   return tokens;
 }
 
-/** What a text has that contains this piece with nothing of a word on either side. */
-function addClosed(tokens: Set<Token>, { kind, text }: Piece): void {
+/** The tokens of every text that contains this piece with no word character on either side. */
+function addWholeTokens(tokens: Set<Token>, { kind, text }: Piece): void {
   if (kind === "cjk") addCjk(tokens, text);
   else if (kind === "symbol") tokens.add(text);
   else {
@@ -191,11 +191,11 @@ interface Match {
 
 const snippetLength = 160;
 const leadLength = 40;
-/** A match that is longer than a snippet makes it longer, up to this. */
+/** A match longer than a snippet extends it up to this length. */
 const maxSnippetLength = 400;
-const matchesPerTerm = 100;
+const maxMatchesPerTerm = 100;
 
-/** The part of a text that shows the most of the terms, or nothing when one of them is missing. */
+/** The part of a text that shows the most terms, or `undefined` if one of them is missing. */
 export function findSnippet(text: FoldedText, terms: readonly Term[]): Snippet | undefined {
   const matches: Match[] = [];
   for (const [term, { pattern }] of terms.entries()) {
@@ -211,14 +211,14 @@ export function findSnippet(text: FoldedText, terms: readonly Term[]): Snippet |
 function matchesOf(text: FoldedText, term: number, pattern: Term["pattern"]): Match[] {
   const matches: Match[] = [];
   for (const found of findPattern(text.folded, pattern)) {
-    const [from, to] = text.stretchOf(...found);
+    const [from, to] = text.plainRange(...found);
     matches.push({ term, from, to });
-    if (matches.length === matchesPerTerm) break;
+    if (matches.length === maxMatchesPerTerm) break;
   }
   return matches;
 }
 
-/** The earliest match behind which the most different terms follow within a snippet. */
+/** The earliest match with the most different terms within a snippet's length after it. */
 function bestMatch(matches: readonly Match[]): Match {
   let best = matches[0]!;
   let most = 0;
@@ -239,12 +239,12 @@ function bestMatch(matches: readonly Match[]): Match {
 function cutAround(plain: string, best: Match, matches: readonly Match[]): Snippet {
   const tail = Math.max(0, plain.length - snippetLength);
   const start = startOfWord(plain, Math.max(0, Math.min(best.from - leadLength, tail)), best.from);
-  const wanted = Math.min(Math.max(start + snippetLength, best.to), start + maxSnippetLength);
-  const end = endOfCharacter(plain, wanted);
+  const wantedEnd = Math.min(Math.max(start + snippetLength, best.to), start + maxSnippetLength);
+  const end = endOfCharacter(plain, wantedEnd);
   const highlights: [number, number][] = [];
   for (const { from, to } of matches) {
     if (from < start || from >= end) continue;
-    // Only the chosen match may be cut: it alone can be longer than any snippet.
+    // Only the best match may be cut off: no other can be longer than a snippet.
     if (to > end && from !== best.from) continue;
     const highlight: [number, number] = [from - start, Math.min(to, end) - start];
     const last = highlights.at(-1);
@@ -254,7 +254,7 @@ function cutAround(plain: string, best: Match, matches: readonly Match[]): Snipp
   return { snippet: plain.slice(start, end), highlights };
 }
 
-/** Behind the next space, if one comes before the match; never inside a character. */
+/** After the next space, if there is one before the match; never inside a character. */
 function startOfWord(plain: string, from: number, match: number): number {
   if (from === 0 || plain[from - 1] === " ") return from;
   const space = plain.indexOf(" ", from);

@@ -1,25 +1,25 @@
 /**
- * What an index knows of a text: a set of short tokens, in which everything that can be asked leaves its trace.
- * A text that lacks one of a term's tokens cannot match; one that has them all is looked at.
+ * The tokens that an index stores for a text. Every query that matches the text has only tokens from this set: a text
+ * that lacks one of a term's tokens can't match, and one that has them all is checked.
  *
- * | of                     | token        |                                                    |
- * |------------------------|--------------|----------------------------------------------------|
- * | a word of three or more | `abc`        | each three characters in a row                     |
- * | a word of five or more | `^p2x`       | each five in a row, as one of 32,768 buckets       |
- * | a word's beginning     | `_a` `_ab`   | its first character, and its first two             |
- * | a short word           | `_a_` `_is_` | the whole                                          |
- * | two words in a row     | `~c7x`       | one of 16,384 buckets                              |
- * | CJK                    | `東` `東京`   | each character and each two in a row               |
- * | a symbol               | `🎉`         | itself                                             |
+ * | for                      | token        |                                                    |
+ * |--------------------------|--------------|----------------------------------------------------|
+ * | a word of three or more  | `abc`        | each three characters in a row                     |
+ * | a word of five or more   | `^p2x`       | each five in a row, as one of 32,768 buckets       |
+ * | the start of a word      | `_a` `_ab`   | its first character, and its first two             |
+ * | a short word             | `_a_` `_is_` | the whole word                                     |
+ * | two words in a row       | `~c7x`       | one of 16,384 buckets                              |
+ * | CJK                      | `東` `東京`   | each character and each two in a row               |
+ * | a symbol                 | `🎉`         | itself                                             |
  *
- * Texts are folded before.
+ * Texts must be folded first.
  */
 export type Token = string;
 
-/** Scripts that are written without spaces between words, and Hangul, whose words are as short. */
+/** Scripts written without spaces between words, and Hangul, whose words are as short. */
 const cjkScripts = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u30fc`;
 export const wordCharacter = String.raw`\p{L}\p{N}\p{M}`;
-/** A character of a word that has a beginning and an end. */
+/** A character of a space-separated word. */
 export const spacedCharacter = `[${wordCharacter}]--[${cjkScripts}]`;
 const symbolCharacter = String.raw`[[\p{So}\p{Sc}\p{Extended_Pictographic}]--[\0-\x7f]]`;
 
@@ -36,7 +36,7 @@ export interface Piece {
   readonly index: number;
 }
 
-/** The words, stretches of CJK and symbols of a folded text, in their order. */
+/** The words, CJK runs and symbols of a folded text, in order. */
 export function* piecesOf(folded: string): Generator<Piece> {
   for (const { 0: text, index, groups } of folded.matchAll(pieces)) {
     const kind =
@@ -45,16 +45,15 @@ export function* piecesOf(folded: string): Generator<Piece> {
   }
 }
 
-/** Everything that a text can be asked for. */
 export function tokensOf(folded: string): Set<Token> {
   const tokens = new Set<Token>();
-  let before = "";
+  let previous = "";
   const addWord = (word: string): void => {
     addInnerTokens(tokens, word);
     addPrefixTokens(tokens, word);
     if (isShort(word)) tokens.add(wholeToken(word));
-    if (before !== "") tokens.add(pairToken(before, word));
-    before = word;
+    if (previous !== "") tokens.add(pairToken(previous, word));
+    previous = word;
   };
   if (onlyAscii.test(folded)) {
     for (const [word] of folded.matchAll(plainWords)) addWord(word);
@@ -65,13 +64,13 @@ export function tokensOf(folded: string): Set<Token> {
     else if (kind === "symbol") tokens.add(text);
     else {
       addCjk(tokens, text);
-      before = "";
+      previous = "";
     }
   }
   return tokens;
 }
 
-/** What is inside of a word, wherever in it one looks. Five in a row say most, so they come first. */
+/** Substrings of a word. Five characters are the most selective, so they come first. */
 export function addInnerTokens(tokens: Set<Token>, word: string): void {
   const characters = charactersOf(word);
   for (let index = 0; index + 5 <= characters.length; index += 1) {
@@ -89,15 +88,15 @@ export function addPrefixTokens(tokens: Set<Token>, word: string): void {
 }
 
 export function addCjk(tokens: Set<Token>, run: string): void {
-  let before = "";
+  let previous = "";
   for (const character of run) {
     tokens.add(character);
-    if (before !== "") tokens.add(before + character);
-    before = character;
+    if (previous !== "") tokens.add(previous + character);
+    previous = character;
   }
 }
 
-/** Too short to have three characters in a row. */
+/** Too short for a trigram. */
 export function isShort(word: string): boolean {
   return charactersOf(word).length < 3;
 }
@@ -110,12 +109,12 @@ const pairBuckets = 16_384;
 const fiveBuckets = 32_768;
 const pairMark = "~";
 
-/** Phrases of common words would match half of all texts by their words alone. */
-export function pairToken(before: string, word: string): Token {
-  return `${pairMark}${bucketOf(`${before} ${word}`, pairBuckets)}`;
+/** Without these, phrases of common words would have half of all texts as candidates. */
+export function pairToken(previous: string, word: string): Token {
+  return `${pairMark}${bucketOf(`${previous} ${word}`, pairBuckets)}`;
 }
 
-/** Whether a token speaks of two words: of all that a phrase has, the most telling. */
+/** Pair tokens are a phrase's most selective ones. */
 export function isPairToken(token: Token): boolean {
   return token.startsWith(pairMark);
 }
@@ -131,7 +130,7 @@ function bucketOf(text: string, buckets: number): string {
 
 const surrogate = /[\ud800-\udfff]/;
 
-/** A plain text is its own list of characters; only one from beyond the basic plane has to be taken apart. */
+/** A string already is a list of characters, unless it has some beyond the basic plane. */
 function charactersOf(word: string): string | readonly string[] {
   return surrogate.test(word) ? Array.from(word) : word;
 }

@@ -49,7 +49,7 @@ interface AuditDeps {
 const pageSize = 500;
 const blobPageSize = 8;
 
-/** Keyset pages as one sequence. */
+/** Concatenates keyset pages. */
 async function* pages<Item, Key>(
   first: Key,
   read: (after: Key) => Promise<readonly Item[]>,
@@ -79,34 +79,34 @@ function orThrow<Result extends { readonly status: string }>(
   return result as Exclude<Result, Failed>;
 }
 
-export function createAudit({ query: ask, write }: AuditDeps): Audit {
+export function createAudit({ query, write }: AuditDeps): Audit {
   return {
     sessions: () =>
       pages(
         "",
-        (after) => ask("auditSessions", [after, pageSize]),
+        (after) => query("auditSessions", [after, pageSize]),
         ({ id }): string => id,
       ),
     events: (session) =>
       pages(
         0,
-        (after) => ask("auditEvents", [session, after, pageSize]),
+        (after) => query("auditEvents", [session, after, pageSize]),
         (event): number => event.seq,
       ),
-    derived: (session) => ask("auditDerived", [session]),
-    leases: () => yieldAll(ask("auditLeases", [])),
+    derived: (session) => query("auditDerived", [session]),
+    leases: () => yieldAll(query("auditLeases", [])),
     async *blobs() {
       for await (const { blob } of pages(
         0,
-        (after) => ask("auditBlobs", [after, blobPageSize]),
+        (after) => query("auditBlobs", [after, blobPageSize]),
         ({ key }) => key,
       )) {
         yield blob;
       }
     },
-    purges: () => yieldAll(ask("auditPurges", [])),
-    orphans: () => yieldAll(ask("auditOrphans", [])),
-    integrity: () => ask("auditIntegrity", []),
+    purges: () => yieldAll(query("auditPurges", [])),
+    orphans: () => yieldAll(query("auditOrphans", [])),
+    integrity: () => query("auditIntegrity", []),
     replaceDerived: async (derived) => orThrow(await write("replaceDerived", derived)).status,
     async replaceBlobRefs(refs, owner) {
       orThrow(await write("replaceBlobRefs", { owner, refs }));
@@ -114,7 +114,7 @@ export function createAudit({ query: ask, write }: AuditDeps): Audit {
   };
 }
 
-/** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
+/** Pages of the whole store in key order, for `fsck`. `after` is the last key of the previous page. */
 export interface AuditQueries {
   auditSessions(after: string, limit: number): SessionRow[];
   auditEvents(session: SessionId, after: number, limit: number): RawEvent[];
@@ -154,7 +154,7 @@ const purgeShape = z.object({
   events: z.int(),
 });
 
-/** Tables whose rows belong to a session, and what names a row of theirs to a person. */
+/** Tables whose rows belong to a session, with the column that names a row to a person. */
 const ownedTables = [
   ["events", "id"],
   ["deltas", "id"],
@@ -240,7 +240,7 @@ export function auditQueries(connection: Connection): AuditQueries {
   };
 }
 
-/** Also of a session that was purged, whose rows a branch may still read. */
+/** Also finds a purged session, whose rows a branch may still read. */
 function keyOfAnyLog(connection: Connection, id: SessionId): number | null {
   const row = connection
     .sql(
@@ -275,7 +275,7 @@ function purgeRowOf(row: Row): PurgeRow {
   return { session: session_id, owner: owner_id, at, events };
 }
 
-/** What a purged session may leave behind: rows of its log that a branch reads, and deltas that wait for their deletion. */
+/** Rows that may outlive a purged session: log rows that a branch reads, and deltas waiting to be pruned. */
 const keptAfterPurge: Readonly<Record<string, string>> = {
   requests: "AND r.session_key IS NOT NULL",
   events: `

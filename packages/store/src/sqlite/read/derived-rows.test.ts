@@ -14,15 +14,15 @@ const session = ids.make("session");
 const delivery = ids.make("delivery");
 
 test.each<[string, OutboxQuery, RegExp]>([
-  ["what is open of a session", { session, states: ["pending", "sending"], limit: 50 }, /by_state/],
-  ["what nobody knows of a session", { session, states: ["unknown"], limit: 20 }, /by_state/],
-  ["what nobody knows of a delivery", { delivery, states: ["unknown"], limit: 20 }, /by_state/],
+  ["what is open in a session", { session, states: ["pending", "sending"], limit: 50 }, /by_state/],
+  ["what is unknown in a session", { session, states: ["unknown"], limit: 20 }, /by_state/],
+  ["what is unknown in a delivery", { delivery, states: ["unknown"], limit: 20 }, /by_state/],
   [
     "one delivery",
     { session, delivery, states: outboxState.options, limit: 1 },
     /session_key=\? AND delivery=\?/,
   ],
-])("however much went out before, %s is found without it", async (_, query, way) => {
+])("the outbox finds %s without scanning what was sent before", async (_, query, expectedPlan) => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-outbox-"));
   const file = join(folder, "store.db");
   await (await openSqliteStore({ file })).close();
@@ -31,13 +31,13 @@ test.each<[string, OutboxQuery, RegExp]>([
     connection.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const asked: string[] = [];
+  const statements: string[] = [];
   const sql = (text: string) => {
-    asked.push(text);
+    statements.push(text);
     return connection.sql(text);
   };
   outboxQueries({ ...connection, sql }).outbox(ownerId.parse("owner"), query);
-  const plan = asked.flatMap((text) => connection.sql(`EXPLAIN QUERY PLAN ${text}`).all());
-  const found = plan.map(({ detail }) => String(detail)).filter((each) => / r /.test(each));
-  expect(found).toEqual([expect.stringMatching(way)]);
+  const plan = statements.flatMap((text) => connection.sql(`EXPLAIN QUERY PLAN ${text}`).all());
+  const steps = plan.map(({ detail }) => String(detail)).filter((detail) => / r /.test(detail));
+  expect(steps).toEqual([expect.stringMatching(expectedPlan)]);
 });

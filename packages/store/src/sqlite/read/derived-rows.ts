@@ -63,11 +63,11 @@ export function approvalQueries(connection: Connection): ApprovalQueries {
       return row === undefined ? null : decodeApproval(row);
     },
     approvals(owner, { session, limit, after }) {
-      const place = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1] as const;
+      const position = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1] as const;
       const rows =
         session === undefined
-          ? connection.sql(openApprovals).all(...place)
-          : connection.sql(openApprovalsInSession).all(...place, session);
+          ? connection.sql(openApprovals).all(...position)
+          : connection.sql(openApprovalsInSession).all(...position, session);
       const page = rows.slice(0, limit).map(decodeApproval);
       const last = page.at(-1);
       const more = rows.length > limit && last !== undefined;
@@ -98,7 +98,7 @@ const rowsOf = (table: string) => `
   SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key`;
 const marksOf = `${rowsOf("marks")} WHERE s.owner_id = ? AND s.id = ? ORDER BY r.seq LIMIT ? + 0`;
 const memoryTryOf = `${rowsOf("memory_tries")} WHERE s.owner_id = ? AND s.id = ?`;
-// CROSS: from what is marked to its sessions, never the other way round.
+// CROSS fixes the join order: from marks to their sessions.
 const memoryBacklog = `
   SELECT count(*) AS sessions, coalesce(sum(m.turns), 0) AS turns, min(m.oldest) AS oldest
     FROM (SELECT session_key, count(*) AS turns, min(at) AS oldest FROM marks GROUP BY session_key) m
@@ -111,20 +111,20 @@ const failingMemory = `
 export function memoryQueries(connection: Connection): MemoryQueries {
   return {
     unremembered(owner, session, limit) {
-      const trying = connection.sql(memoryTryOf).get(owner, session);
+      const memoryTry = connection.sql(memoryTryOf).get(owner, session);
       return {
         marks: connection.sql(marksOf).all(owner, session, limit).map(decodeMark),
-        trying: trying === undefined ? null : decodeMemoryTry(trying),
+        trying: memoryTry === undefined ? null : decodeMemoryTry(memoryTry),
       };
     },
     memory(owner) {
-      const counted = connection.sql(memoryBacklog).get(owner) ?? {};
-      const failed = connection.sql(failingMemory).get(owner);
+      const counts = connection.sql(memoryBacklog).get(owner) ?? {};
+      const failing = connection.sql(failingMemory).get(owner);
       return {
-        sessions: int(counted, "sessions"),
-        turns: int(counted, "turns"),
-        oldestAt: intOrNull(counted, "oldest"),
-        failing: failed === undefined ? null : decodeMemoryTry(failed),
+        sessions: int(counts, "sessions"),
+        turns: int(counts, "turns"),
+        oldestAt: intOrNull(counts, "oldest"),
+        failing: failing === undefined ? null : decodeMemoryTry(failing),
       };
     },
   };
@@ -139,20 +139,20 @@ export interface OutboxQueries {
   registeredUnder(owner: OwnerId, prefix: string, limit: number): RegisterRow[];
 }
 
-/** Names that begin so are a stretch of the key: up to the last of all characters. */
+/** A prefix is a range of the key, up to the highest code point. */
 const startsWith = (name: string) => `${name} >= ?2 AND ${name} < ?2 || char(0x10ffff)`;
 const lanesByPrefix = `
   SELECT r.*, s.id AS session_id FROM lanes r CROSS JOIN sessions s ON s.key = r.session_key
    WHERE r.owner_id = ?1 AND ${startsWith("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3 + 0`;
 const outboxChunks = `
   SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
-/** From the few of all sessions that are not over to their sessions. */
+/** Starts from the few open chunks of all sessions. */
 const openOutboxChunks = `
   SELECT r.*, s.id AS session_id
     FROM outbox r INDEXED BY outbox_by_state CROSS JOIN sessions s ON s.key = r.session_key
    WHERE s.owner_id = ?1 AND ${isOpenState("r.state")}`;
 const outboxOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2 + 0";
-// The head of a session with a live run stands in `live`.
+// The head of a session with a live run is in `live`.
 const undeliveredSessions = `
   SELECT s.owner_id, s.id, coalesce(l.head, s.head) AS head
     FROM (SELECT session_key, min(at) AS oldest FROM outbox INDEXED BY outbox_by_state
@@ -161,7 +161,7 @@ const undeliveredSessions = `
     JOIN sessions s ON s.key = o.session_key LEFT JOIN live l ON l.session_key = s.key
    WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT ?1 + 0`;
 
-/** As the index of what is not over yet says it: in other words SQLite would not see that it may use it. */
+/** Spelled exactly as in the partial index, or SQLite wouldn't use it. */
 function isOpenState(state: string): string {
   return `${state} IN ('pending', 'sending', 'unknown', 'failed')`;
 }
@@ -173,13 +173,13 @@ export function outboxQueries(connection: Connection): OutboxQueries {
     lanes: (owner, prefix, limit) =>
       connection.sql(lanesByPrefix).all(owner, prefix, limit).map(decodeLane),
     outbox(owner, { session, delivery, states, limit }) {
-      // Those of a session that are over stay for good, and are gone through by nobody who asks for others.
+      // Finished chunks of a session are never deleted, so a query for open ones must not scan them.
       const isNamed = session !== undefined && delivery !== undefined;
       const areOpen = !isNamed && states.every((state) => indexedStates.has(state));
       const sql = `${areOpen ? openOutboxChunks : outboxChunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
         ${session === undefined ? "" : "AND s.id = ?3"}
         ${delivery === undefined ? "" : `AND r.delivery = ?${session === undefined ? 3 : 4}`} ${outboxOrder}`;
-      const named = [session, delivery].filter((each) => each !== undefined);
+      const named = [session, delivery].filter((filter) => filter !== undefined);
       return connection
         .sql(sql)
         .all(owner, limit, ...named)
@@ -220,13 +220,16 @@ export interface WorkQueries {
   expiredApprovals(limit: number, now: number): ExpiredApproval[];
 }
 
-/** A scan of the inputs that wait, which are few. */
+/** A scan of the queued inputs, which are few. */
 const queuedSessions = `
   SELECT s.owner_id, s.id FROM inputs i JOIN sessions s ON s.key = i.session_key
    WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
    GROUP BY s.key ORDER BY min(i.at) LIMIT ? + 0`;
 
-/** A scan of the sessions with a live run: they all have a row in `live`. CROSS: the planner could not know that they are the few. */
+/**
+ * A scan of the sessions with a live run, which all have a row in `live`. CROSS: the planner can't know that they are
+ * few.
+ */
 const liveSessions = `
   SELECT s.owner_id, s.id, s.id AS session_id, r.kind, r.fence, r.holder, r.expires_at
     FROM live l CROSS JOIN sessions s ON s.key = l.session_key
@@ -240,7 +243,7 @@ const untitledSessions = `
    WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
    ORDER BY key LIMIT ? + 0`;
 
-/** One scan of what is marked, in the order of its key. */
+/** One scan of the marks in key order. */
 const unrememberedSessions = `
   SELECT s.owner_id, s.id
     FROM (SELECT session_key, min(at) AS oldest, max(at) AS newest FROM marks GROUP BY session_key) m

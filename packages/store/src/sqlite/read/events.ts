@@ -18,7 +18,7 @@ import {
 import { joinDeltas } from "@holdfast/engine/log";
 import type { StoredSession } from "../rows/sessions.ts";
 
-/** A row that cannot be read. The view goes on without it; the row stays where it is. */
+/** A row that can't be decoded. Reads skip it; the row stays in the table. */
 export interface DamagedRow {
   readonly id: string;
   readonly seq: number;
@@ -29,9 +29,9 @@ export type ReportDamage = (damage: DamagedRow) => void;
 
 export function decodeEventRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
   return rows.flatMap((cells) => {
-    const read = decodeEventCells(cells);
-    if (read.status === "intact") return [read.event];
-    const { id, seq, problem } = read;
+    const decoded = decodeEventCells(cells);
+    if (decoded.status === "intact") return [decoded.event];
+    const { id, seq, problem } = decoded;
     report({ id, seq, problem });
     return [];
   });
@@ -50,8 +50,8 @@ export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): 
 }
 
 /**
- * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload is parsed once, where it is
- * used, and copying its text costs a fraction of copying what it says.
+ * Pages of undecoded rows, which is how they leave the reader thread: a payload is parsed once, where it is used, and
+ * copying its text costs a fraction of copying the parsed value.
  */
 export interface RawEvents {
   readonly rows: readonly Cells[];
@@ -67,7 +67,7 @@ export interface RawEntries {
 const eventsAfter = `
   SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ? + 0`;
 
-/** The log and the open deltas, merged by number. */
+/** The log and the open deltas, merged by seq. */
 export function readEvents(
   connection: Connection,
   session: StoredSession,
@@ -92,7 +92,7 @@ const entriesBefore = `
   SELECT ${eventColumns} FROM events
    WHERE session_key = ? AND entry = 1 AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ? + 0`;
 
-/** Walks the visible ranges from the newest backwards, in whichever log each of them lies. */
+/** Walks the visible ranges from the newest backwards, each in the log it belongs to. */
 export function readEntries(
   connection: Connection,
   session: StoredSession,
@@ -115,7 +115,7 @@ export function readEntries(
   return { rows: page, more: rows.length > page.length };
 }
 
-/** A branch reads rows of its origin even when that was purged, and never those of another owner. */
+/** A branch may read rows of a purged origin, but never those of another owner. */
 function keyOfLog(
   connection: Connection,
   { id, owner }: Pick<SessionRow, "id" | "owner">,
@@ -133,12 +133,12 @@ const journalOf = `
   SELECT ${eventColumns} FROM events
    WHERE session_key = ? AND seq >= ? AND entry = 0 AND run_id = ? ORDER BY seq`;
 
-/** So many deltas come with the rest of a snapshot, each by itself: few journals have more. */
-const deltasInSnapshot = 500;
-/** So many are read at once of those before them: others have their turn in between. */
-const deltasPerPart = 2_000;
+/** The number of deltas that come with the snapshot itself. Few journals have more. */
+const maxSnapshotDeltas = 500;
+/** Older deltas are read in pages of this size, so that other reads get a turn in between. */
+const deltasPerPage = 2_000;
 
-/** What the live run has written to the log since its running step began, and the newest of its deltas. */
+/** What the live run has logged since its current step began, and its newest deltas. */
 export function readJournal(
   connection: Connection,
   session: StoredSession,
@@ -149,22 +149,22 @@ export function readJournal(
     deltas:
       session.lastDelta === null
         ? noDeltas
-        : readChainPart(connection, session.lastDelta, deltasInSnapshot),
+        : readChainPart(connection, session.lastDelta, maxSnapshotDeltas),
   };
 }
 
 export const noDeltas: ChainPart = { rows: [], older: null };
 
-/** Some of a long journal, the oldest first, decoded and joined where it is read: little of it is left to be handed over. */
+/** A page of a long journal, oldest first, decoded and joined in the reader thread so that little has to be copied. */
 export interface JournalPart {
   readonly events: readonly JournalEvent[];
   readonly damaged: readonly DamagedRow[];
   readonly older: number | null;
 }
 
-/** `null`: it is not there any more. */
+/** `null`: the deltas were pruned. */
 export function readDeltas(connection: Connection, from: number): JournalPart | null {
-  const { rows, older } = readChainPart(connection, from, deltasPerPart);
+  const { rows, older } = readChainPart(connection, from, deltasPerPage);
   if (rows.length === 0) return null;
   const damaged: DamagedRow[] = [];
   const deltas = decodeEventRows(rows.toReversed(), (damage) => damaged.push(damage));

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 
 import { type FileState, type WriteOrigin, ForeignWriteDetector } from "./watch.ts";
 
-/** A file with a process that writes to it and is told by its own transactions of others, and others who write too. */
+/** A file that our process and others write to. Our own transactions notice foreign writes. */
 class World {
-  readonly #whose = new ForeignWriteDetector();
+  readonly #detector = new ForeignWriteDetector();
   #version = 1;
   #transactions = 0;
-  #others = 0;
+  #foreignWrites = 0;
   #isNewToUs = false;
-  /** Others have written, and nobody has looked for what moved since. */
+  /** Others have written, and nobody has checked since. */
   isMissed = false;
 
   writeAsOthers(): void {
@@ -20,7 +20,7 @@ class World {
   }
 
   beginOurs(): void {
-    if (this.#isNewToUs) this.#others += 1;
+    if (this.#isNewToUs) this.#foreignWrites += 1;
     this.#isNewToUs = false;
     this.#transactions += 1;
   }
@@ -30,44 +30,44 @@ class World {
     this.#version += 1;
   }
 
-  look(): WriteOrigin {
-    return this.#note(this.#whose.check(this.#now()));
+  check(): WriteOrigin {
+    return this.#note(this.#detector.check(this.#now()));
   }
 
-  lookAgain(): WriteOrigin {
-    return this.#note(this.#whose.checkAgain(this.#now()));
+  recheck(): WriteOrigin {
+    return this.#note(this.#detector.checkAgain(this.#now()));
   }
 
   #now(): FileState {
     return {
       version: this.#version,
       transactions: this.#transactions,
-      foreignWrites: this.#others,
+      foreignWrites: this.#foreignWrites,
     };
   }
 
-  #note(whose: WriteOrigin): WriteOrigin {
-    if (whose === "others") this.isMissed = false;
-    return whose;
+  #note(origin: WriteOrigin): WriteOrigin {
+    if (origin === "foreign") this.isMissed = false;
+    return origin;
   }
 }
 
-const step = fc.constantFrom(
+const stepArb = fc.constantFrom(
   "writeAsOthers" as const,
   "beginOurs" as const,
   "commitOurs" as const,
-  "look" as const,
-  "lookAgain" as const,
+  "check" as const,
+  "recheck" as const,
 );
 
-test("whatever others write is looked for in the end, however it falls between our own writes and looks", () => {
+test("every foreign write is detected in the end, however it interleaves with our writes and checks", () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    fc.property(fc.array(stepArb, { maxLength: 40 }), (steps) => {
       const world = new World();
-      for (const each of steps) world[each]();
-      for (let whose = world.look(), times = 0; whose === "perhaps"; times += 1) {
-        expect(times).toBeLessThan(3);
-        whose = world.lookAgain();
+      for (const step of steps) world[step]();
+      for (let origin = world.check(), rechecks = 0; origin === "unsure"; rechecks += 1) {
+        expect(rechecks).toBeLessThan(3);
+        origin = world.recheck();
       }
       expect(world.isMissed).toBe(false);
     }),
@@ -75,27 +75,27 @@ test("whatever others write is looked for in the end, however it falls between o
   );
 });
 
-test("a stream of our own commits is never taken for others', and what others write beside it is found by the next of them", () => {
+test("a stream of our own commits is never taken for foreign writes, and the next one detects a real foreign write", () => {
   const world = new World();
-  world.look();
+  world.check();
   for (let commit = 0; commit < 20; commit += 1) {
     world.commitOurs();
-    expect(world.look()).toBe("perhaps");
-    expect(world.look()).toBe("perhaps");
-    expect(world.lookAgain()).toBe("perhaps");
+    expect(world.check()).toBe("unsure");
+    expect(world.check()).toBe("unsure");
+    expect(world.recheck()).toBe("unsure");
   }
   world.writeAsOthers();
   world.commitOurs();
-  expect(world.look()).toBe("others");
+  expect(world.check()).toBe("foreign");
 });
 
-test("while we write nothing a change is others' at once, and where nothing changes there is nobody", () => {
+test("while we write nothing, a change is foreign at once, and no change means no write", () => {
   const world = new World();
-  expect(world.look()).toBe("others");
-  expect(world.look()).toBe("nobody");
+  expect(world.check()).toBe("foreign");
+  expect(world.check()).toBe("none");
   world.writeAsOthers();
-  expect(world.look()).toBe("others");
+  expect(world.check()).toBe("foreign");
   world.beginOurs();
-  expect(world.look()).toBe("others");
-  expect(world.look()).toBe("nobody");
+  expect(world.check()).toBe("foreign");
+  expect(world.check()).toBe("none");
 });

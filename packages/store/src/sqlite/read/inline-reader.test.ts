@@ -9,16 +9,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSqliteStore, type SqliteStore } from "../store.ts";
 import { InlineReader } from "./inline-reader.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "holdfast-near-"));
+const folder = mkdtempSync(join(tmpdir(), "holdfast-inline-"));
 const file = join(folder, "store.db");
 let store: SqliteStore;
-let near: InlineReader;
+let reader: InlineReader;
 beforeAll(async () => {
   store = await openSqliteStore({ file });
-  near = new InlineReader(file);
+  reader = new InlineReader(file);
 });
 afterAll(async () => {
-  near.close();
+  reader.close();
   await store.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -30,19 +30,19 @@ async function sessionWith(texts: readonly string[]): Promise<TestSession> {
 }
 
 function tailOf({ owner, session }: TestSession) {
-  return near.read("entries", [owner, session, { limit: 50 }]);
+  return reader.read("entries", [owner, session, { limit: 50 }]);
 }
 
-test("what is small is read on the spot, and what is large is left to the thread", async () => {
+test("small reads run inline, and large ones are left to the thread", async () => {
   const small = await sessionWith(["a", "b"]);
   const large = await sessionWith(["x".repeat(200_000), "y".repeat(200_000)]);
   expect(tailOf(small)?.value?.rows).toHaveLength(2);
   expect(tailOf(large)).toBeUndefined();
-  // One that was given up leaves the next one its full room, and no transaction open.
+  // An abandoned read leaves the next one its full budget and no open transaction.
   expect(tailOf(small)?.value?.rows).toHaveLength(2);
 });
 
-test("the store answers the same, whoever reads", async () => {
+test("the store answers the same, whether it reads inline or in the thread", async () => {
   const texts = ["x".repeat(200_000), "y".repeat(200_000)];
   const chat = await sessionWith(texts);
   const { entries } = (await chat.snapshot({ limit: 50 })).entries;
@@ -51,11 +51,11 @@ test("the store answers the same, whoever reads", async () => {
   expect((await chat.snapshot({ limit: 1 })).entries.entries[0]?.data["text"]).toBe("z");
 });
 
-test("where nobody has written, work is not looked for again, and where somebody has it is", async () => {
+test("work queries are cached until somebody writes", async () => {
   const chat = await sessionWith(["a"]);
-  const first = near.read("queuedWork", [10])?.value;
-  expect(near.read("queuedWork", [10])?.value).toBe(first);
-  expect(near.read("queuedWork", [9])?.value).not.toBe(first);
+  const first = reader.read("queuedWork", [10])?.value;
+  expect(reader.read("queuedWork", [10])?.value).toBe(first);
+  expect(reader.read("queuedWork", [9])?.value).not.toBe(first);
   await chat.commit([aNotice("b")]);
-  expect(near.read("queuedWork", [10])?.value).not.toBe(first);
+  expect(reader.read("queuedWork", [10])?.value).not.toBe(first);
 });

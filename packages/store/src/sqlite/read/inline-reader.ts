@@ -5,42 +5,41 @@ import { failureOf, isBusy } from "../errors.ts";
 import { createQueries, type Queries } from "./queries.ts";
 import type { WorkQueries } from "./derived-rows.ts";
 
-/** So many characters of answers are kept. */
 const maxCachedChars = 2 * 1024 * 1024;
-/** What each is counted for at least: there is more to a row than its lists. */
+/** Every entry counts at least this much: a row takes more memory than its texts. */
 const minEntryChars = 1_000;
 
-/** Answers that hold as long as nobody has written to the file: who looks again and again reads it once. */
+/** Results that stay valid until somebody writes to the file, so that polling reads it once. */
 export class QueryCache {
-  readonly #answers = new Map<string, { readonly value: unknown }>();
+  readonly #results = new Map<string, { readonly value: unknown }>();
   #version: unknown;
-  #length = 0;
+  #chars = 0;
 
-  /** To be told the file's version before each look. */
+  /** Call with the file's version before each lookup. */
   setDataVersion(version: unknown): void {
     if (version === this.#version) return;
     this.#version = version;
     this.#clear();
   }
 
-  get(question: string): { readonly value: unknown } | undefined {
-    return this.#answers.get(question);
+  get(key: string): { readonly value: unknown } | undefined {
+    return this.#results.get(key);
   }
 
-  set(question: string, value: unknown, length: number): void {
-    const needed = question.length + Math.max(length, minEntryChars);
-    if (this.#length + needed > maxCachedChars) this.#clear();
-    this.#answers.set(question, { value });
-    this.#length += needed;
+  set(key: string, value: unknown, length: number): void {
+    const chars = key.length + Math.max(length, minEntryChars);
+    if (this.#chars + chars > maxCachedChars) this.#clear();
+    this.#results.set(key, { value });
+    this.#chars += chars;
   }
 
   #clear(): void {
-    this.#answers.clear();
-    this.#length = 0;
+    this.#results.clear();
+    this.#chars = 0;
   }
 }
 
-/** Asked for with every turn of a conversation or at every look for work, by an index, and nearly always small. */
+/** Queries of every turn or every poll for work: indexed, and nearly always small. */
 export type InlineQuery =
   | keyof WorkQueries
   | "expiredLeases"
@@ -63,53 +62,53 @@ export type InlineQuery =
   | "approvals"
   | "approvalsFor";
 
-/** A read that comes to more characters than this is left to the thread that reads. */
+/** A read of more characters than this is left to the reader thread. */
 const maxInlineChars = 256 * 1024;
 
-/** Looks for work: the same question again and again, and nearly always the same answer. Others ask about another session. */
+/** Polls for work: the same query again and again, nearly always with the same result. */
 const cachedQueries: ReadonlySet<InlineQuery> = new Set<InlineQuery>([
   "queuedWork",
   "liveWork",
   "untitledWork",
 ]);
 
-/** Not an error of anybody's: the rows are more than can be read in passing. */
+/** Not a failure: the rows are more than may be read inline. */
 class TooLargeToInline extends Error {}
 
 /**
- * Reads on the caller's own thread. What is small is read sooner than it could be asked for elsewhere and handed over; what
- * turns out to be large is given up early, so that it never holds the event loop up.
+ * Reads on the caller's thread. Reading a few rows here is faster than asking the reader thread; a large read is
+ * abandoned early, so that it never blocks the event loop.
  */
 export class InlineReader {
   readonly #file: string;
-  #opened: { readonly connection: Connection; readonly queries: Queries } | undefined;
-  readonly #unchanged = new QueryCache();
-  #left = maxInlineChars;
+  #handle: { readonly connection: Connection; readonly queries: Queries } | undefined;
+  readonly #cache = new QueryCache();
+  #charsLeft = maxInlineChars;
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** `undefined`: it is too much, or the file is just being recovered. */
+  /** `undefined`: the result is too large, or the file is being recovered. */
   read<Name extends InlineQuery>(
     name: Name,
     args: Parameters<Queries[Name]>,
   ): { readonly value: ReturnType<Queries[Name]> } | undefined {
-    this.#left = maxInlineChars;
+    this.#charsLeft = maxInlineChars;
     let connection: Connection | undefined;
     try {
-      const opened = (this.#opened ??= this.#open());
-      connection = opened.connection;
-      const query = opened.queries[name] as (...given: unknown[]) => ReturnType<Queries[Name]>;
-      const question = cachedQueries.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
+      const handle = (this.#handle ??= this.#open());
+      connection = handle.connection;
+      const query = handle.queries[name] as (...args: unknown[]) => ReturnType<Queries[Name]>;
+      const key = cachedQueries.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
       connection.sql("BEGIN").run();
-      if (question === undefined) return { value: query(...args) };
-      this.#look(connection);
-      const known = this.#unchanged.get(question);
-      // The same question got it from the same query.
-      if (known !== undefined) return known as { readonly value: ReturnType<Queries[Name]> };
+      if (key === undefined) return { value: query(...args) };
+      this.#checkVersion(connection);
+      const cached = this.#cache.get(key);
+      // The key contains the query's name, so the value has its type.
+      if (cached !== undefined) return cached as { readonly value: ReturnType<Queries[Name]> };
       const value = query(...args);
-      this.#unchanged.set(question, value, maxInlineChars - this.#left);
+      this.#cache.set(key, value, maxInlineChars - this.#charsLeft);
       return { value };
     } catch (error) {
       if (error instanceof TooLargeToInline || isBusy(error)) return undefined;
@@ -120,53 +119,56 @@ export class InlineReader {
     }
   }
 
-  /** Inside a transaction, so that it is the version of what is read there. Only others write: this connection cannot. */
-  #look(connection: Connection): void {
-    this.#unchanged.setDataVersion(connection.sql("PRAGMA data_version").get()?.["data_version"]);
+  /**
+   * Call inside the transaction, so that the version is that of what is read. This connection never writes, so every
+   * change is somebody else's.
+   */
+  #checkVersion(connection: Connection): void {
+    this.#cache.setDataVersion(connection.sql("PRAGMA data_version").get()?.["data_version"]);
   }
 
   close(): void {
-    this.#opened?.connection.close();
-    this.#opened = undefined;
+    this.#handle?.connection.close();
+    this.#handle = undefined;
   }
 
   #open(): { readonly connection: Connection; readonly queries: Queries } {
-    const connection = connect({ file: this.#file, access: "glance" });
-    const rows = new Map<string, StatementSync>();
-    const lists = new Map<string, StatementSync>();
+    const connection = connect({ file: this.#file, access: "inline" });
+    const rowStatements = new Map<string, StatementSync>();
+    const arrayStatements = new Map<string, StatementSync>();
     const prepared = (known: Map<string, StatementSync>, text: string): StatementSync => {
       const statement = known.get(text) ?? connection.database.prepare(text);
-      if (known === lists) statement.setReturnArrays(true);
+      if (known === arrayStatements) statement.setReturnArrays(true);
       known.set(text, statement);
       return statement;
     };
     const statements = new Map<string, Statement>();
-    const bound = (text: string): Statement => {
+    const createStatement = (text: string): Statement => {
       const statement = connection.sql(text);
       return {
         run: (...values) => statement.run(...values),
         get: (...values) => statement.get(...values),
-        all: (...values) => this.#collect<Row>(prepared(rows, text), values),
+        all: (...values) => this.#collect<Row>(prepared(rowStatements, text), values),
       };
     };
-    const bounded: Connection = {
+    const limited: Connection = {
       ...connection,
       sql: (text) => {
-        const statement = statements.get(text) ?? bound(text);
+        const statement = statements.get(text) ?? createStatement(text);
         statements.set(text, statement);
         return statement;
       },
-      cells: (text, ...values) => this.#collect<Cells>(prepared(lists, text), values),
+      cells: (text, ...values) => this.#collect<Cells>(prepared(arrayStatements, text), values),
     };
-    return { connection, queries: createQueries(bounded) };
+    return { connection, queries: createQueries(limited) };
   }
 
   #collect<Item extends Row | Cells>(statement: StatementSync, values: SQLInputValue[]): Item[] {
     const items: Item[] = [];
-    // What `setReturnArrays` changes is not in the method's type.
+    // `setReturnArrays` doesn't change the method's type.
     for (const item of statement.iterate(...values) as Iterable<unknown> as Iterable<Item>) {
-      this.#left -= Array.isArray(item) ? lengthOf(item) : lengthOf(Object.values(item));
-      if (this.#left < 0) throw new TooLargeToInline();
+      this.#charsLeft -= Array.isArray(item) ? lengthOf(item) : lengthOf(Object.values(item));
+      if (this.#charsLeft < 0) throw new TooLargeToInline();
       items.push(item);
     }
     return items;

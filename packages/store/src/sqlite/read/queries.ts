@@ -58,15 +58,15 @@ import {
 } from "./events.ts";
 import { readList, readListJson } from "./list.ts";
 
-/** A snapshot whose events are still rows. */
+/** A snapshot with undecoded events. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
   readonly entries: RawEntries;
   readonly journal: readonly Cells[];
-  /** The newest of its deltas; the rest is asked for in parts. */
+  /** The newest deltas; older ones are read page by page. */
   readonly deltas: ChainPart;
 }
 
-/** Everything that can be read, with what it answers. */
+/** Every query, with its result. */
 export interface Queries
   extends AuditQueries, WorkQueries, ApprovalQueries, MemoryQueries, OutboxQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
@@ -76,7 +76,7 @@ export interface Queries
   events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
-  /** Deltas of a journal, from there on backwards; `null` when they were cleared away. */
+  /** Deltas of a journal, backwards from there; `null` when they were pruned. */
   deltas(from: number): JournalPart | null;
   event(owner: OwnerId, session: SessionId, id: EventId): readonly Cells[];
   run(owner: OwnerId, id: RunId): RunRow | null;
@@ -108,8 +108,8 @@ const usageTotals = z.object({
 });
 
 export function createQueries(connection: Connection): Queries {
-  /** Another owner's session reads like one that does not exist. */
-  function owned(owner: OwnerId, id: SessionId): StoredSession | null {
+  /** Another owner's session reads like one that doesn't exist. */
+  function findOwned(owner: OwnerId, id: SessionId): StoredSession | null {
     const session = readSession(connection, id);
     return session?.row.owner === owner ? session : null;
   }
@@ -120,19 +120,19 @@ export function createQueries(connection: Connection): Queries {
     ...approvalQueries(connection),
     ...memoryQueries(connection),
     ...outboxQueries(connection),
-    session: (owner, id) => owned(owner, id)?.row ?? null,
+    session: (owner, id) => findOwned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
     listed: (owner, query) => readListJson(connection, owner, query),
     events(owner, id, query) {
-      const session = owned(owner, id);
+      const session = findOwned(owner, id);
       return session && readEvents(connection, session, query);
     },
     entries(owner, id, query) {
-      const session = owned(owner, id);
+      const session = findOwned(owner, id);
       return session && readEntries(connection, session, query);
     },
     snapshot(owner, id, query) {
-      const session = owned(owner, id);
+      const session = findOwned(owner, id);
       if (session === null) return null;
       const row =
         session.row.liveRun === null ? undefined : connection.sql(runById).get(session.row.liveRun);
@@ -149,7 +149,7 @@ export function createQueries(connection: Connection): Queries {
     },
     deltas: (from) => readDeltas(connection, from),
     event(owner, id, event) {
-      const session = owned(owner, id);
+      const session = findOwned(owner, id);
       return session === null ? [] : connection.cells(eventById, session.key, event);
     },
     run(owner, id) {
@@ -196,7 +196,7 @@ export function createQueries(connection: Connection): Queries {
   };
 }
 
-/** Nearly always empty, which is cheaper to find out than to collect. */
+/** Nearly always empty, which is cheaper to check than to collect. */
 function readInbox(connection: Connection, key: number): InputRow[] {
   if (connection.sql(hasQueuedInput).get(key) === undefined) return [];
   return connection.sql(queuedInputs).all(key).map(decodeInput);

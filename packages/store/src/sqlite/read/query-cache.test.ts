@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 
 import { QueryCache } from "./inline-reader.ts";
 
-test("what is kept has a bound, however little each answer says that it is", () => {
-  const unchanged = new QueryCache();
-  unchanged.setDataVersion(1);
-  for (let each = 0; each < 10_000; each += 1) unchanged.set(`session ${each}`, { each }, 0);
-  const kept = Array.from({ length: 10_000 }, (_, each) => unchanged.get(`session ${each}`));
-  expect(kept.filter((answer) => answer !== undefined).length).toBeLessThan(2_100);
-  expect(unchanged.get("session 9999")).toEqual({ value: { each: 9_999 } });
-  unchanged.setDataVersion(2);
-  expect(unchanged.get("session 9999")).toBeUndefined();
+test("the cache is bounded even when results claim to have no length", () => {
+  const cache = new QueryCache();
+  cache.setDataVersion(1);
+  for (let index = 0; index < 10_000; index += 1) cache.set(`session ${index}`, { index }, 0);
+  const cached = Array.from({ length: 10_000 }, (_, index) => cache.get(`session ${index}`));
+  expect(cached.filter((result) => result !== undefined).length).toBeLessThan(2_100);
+  expect(cache.get("session 9999")).toEqual({ value: { index: 9_999 } });
+  cache.setDataVersion(2);
+  expect(cache.get("session 9999")).toBeUndefined();
 });

@@ -19,46 +19,45 @@ type RunQuery<Names extends keyof Queries> = <Name extends Names>(
 ) => Promise<ReturnType<Queries[Name]>>;
 
 interface ReadDeps {
-  /** Whatever it is, by the thread that reads. */
+  /** Always in the reader thread. */
   readonly queryInThread: RunQuery<keyof Queries>;
-  /** What is small on the spot, the rest like the others. */
+  /** Inline if the result is small, otherwise in the reader thread. */
   readonly queryInline: RunQuery<InlineQuery>;
 }
 
-export function createReads(
-  { queryInThread: ask, queryInline: glance }: ReadDeps,
-  report: ReportDamage,
-): Reads {
+export function createReads({ queryInThread, queryInline }: ReadDeps, report: ReportDamage): Reads {
   return {
-    session: (...args) => glance("session", args),
-    sessions: async (owner, query) => decodeList(await glance("sessions", [owner, query]), query),
-    listed: (...args) => glance("listed", args),
-    events: async (...args) => decodeEventPage(await ask("events", args), report),
-    entries: async (...args) => decodeEntryPage(await glance("entries", args), report),
+    session: (...args) => queryInline("session", args),
+    sessions: async (owner, query) =>
+      decodeList(await queryInline("sessions", [owner, query]), query),
+    listed: (...args) => queryInline("listed", args),
+    events: async (...args) => decodeEventPage(await queryInThread("events", args), report),
+    entries: async (...args) => decodeEntryPage(await queryInline("entries", args), report),
     snapshot: (...args) =>
       readSnapshot(
         {
-          snapshot: () => glance("snapshot", args),
-          deltas: (from) => ask("deltas", [from]),
+          snapshot: () => queryInline("snapshot", args),
+          deltas: (from) => queryInThread("deltas", [from]),
         },
         report,
       ),
-    event: async (...args) => decodeEventRows(await ask("event", args), report)[0] ?? null,
-    run: (...args) => glance("run", args),
-    lane: (...args) => glance("lane", args),
-    lanes: (...args) => glance("lanes", args),
-    // What is asked for of a session is little; that of all may be what a whole table holds.
+    event: async (...args) =>
+      decodeEventRows(await queryInThread("event", args), report)[0] ?? null,
+    run: (...args) => queryInline("run", args),
+    lane: (...args) => queryInline("lane", args),
+    lanes: (...args) => queryInline("lanes", args),
+    // A session has few rows, but the query across sessions may return a whole table.
     outbox: (owner, query) =>
-      (query.session === undefined ? ask : glance)("outbox", [owner, query]),
-    inbound: (...args) => glance("inbound", args),
-    usage: (...args) => ask("usage", args),
-    blob: (...args) => ask("blob", args),
-    approval: (...args) => glance("approval", args),
-    approvals: (...args) => glance("approvals", args),
-    answered: (...args) => ask("answered", args),
-    unremembered: (...args) => ask("unremembered", args),
-    memory: (...args) => ask("memory", args),
-    approvalsFor: (...args) => glance("approvalsFor", args),
+      (query.session === undefined ? queryInThread : queryInline)("outbox", [owner, query]),
+    inbound: (...args) => queryInline("inbound", args),
+    usage: (...args) => queryInThread("usage", args),
+    blob: (...args) => queryInThread("blob", args),
+    approval: (...args) => queryInline("approval", args),
+    approvals: (...args) => queryInline("approvals", args),
+    answered: (...args) => queryInThread("answered", args),
+    unremembered: (...args) => queryInThread("unremembered", args),
+    memory: (...args) => queryInThread("memory", args),
+    approvalsFor: (...args) => queryInline("approvalsFor", args),
   };
 }
 
@@ -68,9 +67,9 @@ interface SnapshotDeps {
 }
 
 /**
- * A snapshot whose journal comes in parts. The newest is decoded here, the others where they are read: a long one holds the
- * event loop up no longer than a short one. Deltas never change, so those that are read later are the ones of the first instant, as long as they are
- * there; once they are settled and cleared away, the instant is over and another one is read.
+ * Reads a snapshot whose journal comes in pages. The newest page is decoded here and older ones in the reader thread,
+ * so that a long journal blocks the event loop no longer than a short one. Deltas never change, so pages read later
+ * still belong to the first snapshot; once they are settled and pruned, the snapshot is read again.
  */
 export async function readSnapshot(
   reads: SnapshotDeps,
@@ -87,7 +86,7 @@ export async function readSnapshot(
   }
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function decodeDeltas(
   reads: SnapshotDeps,
   newest: ChainPart,
@@ -105,7 +104,7 @@ async function decodeDeltas(
   return parts.toReversed().flat();
 }
 
-/** Both are in the order of their numbers, and few are in the log. */
+/** Both are sorted by seq, and the log has few. */
 function mergeBySeq(
   log: readonly StoredEvent[],
   deltas: readonly JournalEvent[],

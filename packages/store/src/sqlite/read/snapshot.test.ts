@@ -11,26 +11,26 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { openSqliteStore } from "../store.ts";
 import { readSnapshot } from "./reads.ts";
 
-test("deltas that are cleared away while they are read make it read another instant", async () => {
+test("a snapshot is read again when its deltas are pruned meanwhile", async () => {
   const session = await (await openTestSession(createReferenceStore())).row();
   const common = { session, entries: { rows: [], more: false }, run: null, inbox: [], journal: [] };
   const { id, type, runId } = aDelta(aRunId());
-  const instants = [
+  const snapshots = [
     { ...common, deltas: { rows: [[9, id, type, 1, 0, runId ?? null, 0, 0, "{}"]], older: 8 } },
     { ...common, deltas: { rows: [], older: null } },
   ];
   const snapshot = await readSnapshot(
     {
-      snapshot: async () => instants.shift() ?? null,
+      snapshot: async () => snapshots.shift() ?? null,
       deltas: async () => null,
     },
     () => {},
   );
   expect(snapshot?.journal).toEqual([]);
-  expect(instants).toEqual([]);
+  expect(snapshots).toEqual([]);
 });
 
-test("deltas that cannot be read are left out of a long journal, wherever they stand, and told once each", async () => {
+test("damaged deltas are left out of a long journal and reported once each", async () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-journal-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "store.db");
@@ -40,17 +40,17 @@ test("deltas that cannot be read are left out of a long journal, wherever they s
   const chat = await openTestSession(store);
   const { runId, under } = await chat.startRun();
   const messageId = aMessageId();
-  const words = Array.from({ length: 3_000 }, (_, index) => `${index} `);
-  for (const some of [words.slice(0, 1_500), words.slice(1_500)])
+  const texts = Array.from({ length: 3_000 }, (_, index) => `${index} `);
+  for (const batch of [texts.slice(0, 1_500), texts.slice(1_500)])
     await chat.commit(
-      some.map((word) => aDelta(runId, word, messageId)),
+      batch.map((text) => aDelta(runId, text, messageId)),
       { under },
     );
   const database = new DatabaseSync(file);
   database.exec("UPDATE deltas SET sum = 0 WHERE seq IN (105, 3003)");
   database.close();
   const { journal } = await chat.snapshot();
-  const said = textsOf(journal.filter(({ type }) => type === "message.delta")).join("");
-  expect(said).toBe(words.filter((word) => !["100 ", "2998 "].includes(word)).join(""));
+  const joined = textsOf(journal.filter(({ type }) => type === "message.delta")).join("");
+  expect(joined).toBe(texts.filter((text) => !["100 ", "2998 "].includes(text)).join(""));
   expect(damaged.toSorted((a, b) => a - b)).toEqual([105, 3003]);
 });

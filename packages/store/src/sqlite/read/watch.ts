@@ -11,11 +11,11 @@ interface SessionWatcher {
   readonly wake: () => void;
 }
 
-/** Who watches what in this process. The reader thread is told when that changes. */
+/** The sessions watched in this process. The reader thread is told about changes. */
 export class WatchList {
   readonly #watchers = new Map<string, Set<SessionWatcher>>();
   #announced = false;
-  onChange: (sessions: readonly string[], everyMs: number | null) => void = () => {};
+  onChange: (sessions: readonly string[], pollMs: number | null) => void = () => {};
 
   add(session: SessionId, pace: WatchPace, wake: () => void): () => void {
     const watcher: SessionWatcher = { pace, wake };
@@ -41,7 +41,7 @@ export class WatchList {
     this.announce();
   }
 
-  /** Many changes in one turn of the event loop are told once. */
+  /** Batches all changes of one event loop turn. */
   announce(): void {
     if (this.#announced) return;
     this.#announced = true;
@@ -60,51 +60,54 @@ export class WatchList {
   }
 }
 
-/** The file as a reader finds it: its version first, so that the tally knows of every transaction that is in it. */
+/**
+ * The file as a reader sees it. Read the version first: then the counts include every transaction that the version
+ * does.
+ */
 export interface FileState extends WriteCounts {
   readonly version: number;
 }
 
-export type WriteOrigin = "nobody" | "others" | "perhaps";
+export type WriteOrigin = "none" | "foreign" | "unsure";
 
 /**
- * Tells whether somebody else has written since the last look. A process that streams writes all the time, and to look
- * through all that is watched with each of its own commits would cost more than the commits.
+ * Tells whether another process has written since the last check. A streaming process commits all the time, and
+ * checking every watched session after each of its own commits would cost more than the commits.
  *
- * - `nobody`: there is nothing new.
- * - `others`: it was somebody else, or may have been while this process wrote nothing.
- * - `perhaps`: this process has written, and whether others did so after it shows with its next transaction.
+ * - `none`: nothing new.
+ * - `foreign`: another process wrote, or may have while this one wrote nothing.
+ * - `unsure`: this process wrote; its next transaction shows whether another one did too.
  */
 export class ForeignWriteDetector {
   #seen: FileState | undefined;
-  /** The newest look of which it is not known yet, and the one that was it when this was asked last. */
-  #doubt: FileState | undefined;
-  #asked: FileState | undefined;
+  /** The newest state that is `unsure`, and the one that was at the last recheck. */
+  #unsure: FileState | undefined;
+  #unsureAtRecheck: FileState | undefined;
 
   check(now: FileState): WriteOrigin {
-    const before = this.#seen;
+    const previous = this.#seen;
     this.#seen = now;
-    if (now.foreignWrites !== before?.foreignWrites) return this.#settle("others");
-    if (now.version === before.version) return this.#doubt === undefined ? "nobody" : "perhaps";
-    if (now.transactions === before.transactions) return this.#settle("others");
-    this.#doubt = now;
-    return "perhaps";
+    if (now.foreignWrites !== previous?.foreignWrites) return this.#settle("foreign");
+    if (now.version === previous.version) return this.#unsure === undefined ? "none" : "unsure";
+    if (now.transactions === previous.transactions) return this.#settle("foreign");
+    this.#unsure = now;
+    return "unsure";
   }
 
-  /** To be asked again and again while it is `perhaps`. What stays in doubt from one time to the next is taken for others'. */
+  /** Call repeatedly while `unsure`. What is still unsure at the second recheck counts as foreign. */
   checkAgain(now: FileState): WriteOrigin {
-    const found = this.check(now);
-    if (found !== "perhaps" || this.#doubt === undefined) return found;
-    // A transaction that has begun since then, and found nobody else's, has answered it.
-    if (now.transactions !== this.#doubt.transactions) return this.#settle("nobody");
-    if (this.#doubt === this.#asked) return this.#settle("others");
-    this.#asked = this.#doubt;
-    return "perhaps";
+    const origin = this.check(now);
+    if (origin !== "unsure" || this.#unsure === undefined) return origin;
+    // A later transaction of ours found no foreign write, which settles it.
+    if (now.transactions !== this.#unsure.transactions) return this.#settle("none");
+    if (this.#unsure === this.#unsureAtRecheck) return this.#settle("foreign");
+    this.#unsureAtRecheck = this.#unsure;
+    return "unsure";
   }
 
-  #settle(answer: WriteOrigin): WriteOrigin {
-    this.#doubt = undefined;
-    return answer;
+  #settle(origin: WriteOrigin): WriteOrigin {
+    this.#unsure = undefined;
+    return origin;
   }
 }
 
@@ -116,52 +119,52 @@ export interface Wake {
 const headBySession = `
   SELECT coalesce(l.head, s.head) AS head FROM sessions s LEFT JOIN live l ON l.session_key = s.key WHERE s.id = ?`;
 
-/** A doubt whether others have written is over after twice this time, or sooner where they are looked for more often. */
+/** An unsure state is settled after twice this time, or sooner at a shorter poll interval. */
 const maxRecheckMs = 25;
 
 /**
- * Notices commits of other processes. `data_version` is the truth, asked at an interval while somebody watches; a
- * change of the write-ahead log's file is a hint that makes it sooner. Nobody watching costs nothing, and neither do the
- * commits of this process, of which it knows by itself.
+ * Notices commits of other processes. `data_version` is authoritative and polled while anybody watches; a change of
+ * the write-ahead log's file only makes the next check sooner. No watchers cost nothing, and neither do commits of
+ * this process, which it knows about anyway.
  */
 export class HeadWatcher {
   readonly #connection: Connection;
   readonly #file: string;
-  readonly #say: (wake: Wake) => void;
+  readonly #notify: (wake: Wake) => void;
   #heads = new Map<string, number>();
-  readonly #tally: WriteCounter;
-  readonly #whose = new ForeignWriteDetector();
+  readonly #writeCounter: WriteCounter;
+  readonly #detector = new ForeignWriteDetector();
   #timer: NodeJS.Timeout | undefined;
-  #again: NodeJS.Timeout | undefined;
-  #everyMs = maxRecheckMs;
-  #hint: FSWatcher | undefined;
+  #recheckTimer: NodeJS.Timeout | undefined;
+  #pollMs = maxRecheckMs;
+  #fileWatcher: FSWatcher | undefined;
 
   constructor(
     connection: Connection,
     file: string,
-    tally: WriteCounter,
-    say: (wake: Wake) => void,
+    writeCounter: WriteCounter,
+    notify: (wake: Wake) => void,
   ) {
     this.#connection = connection;
     this.#file = file;
-    this.#tally = tally;
-    this.#say = say;
+    this.#writeCounter = writeCounter;
+    this.#notify = notify;
   }
 
-  watch(sessions: readonly string[], everyMs: number | null): void {
-    const known = this.#heads;
-    this.#heads = new Map(sessions.map((id) => [id, known.get(id) ?? this.#head(id)]));
+  watch(sessions: readonly string[], pollMs: number | null): void {
+    const previous = this.#heads;
+    this.#heads = new Map(sessions.map((id) => [id, previous.get(id) ?? this.#readHead(id)]));
     clearInterval(this.#timer);
-    clearTimeout(this.#again);
-    this.#timer = this.#again = undefined;
-    if (everyMs === null) {
-      this.#hint?.close();
-      this.#hint = undefined;
+    clearTimeout(this.#recheckTimer);
+    this.#timer = this.#recheckTimer = undefined;
+    if (pollMs === null) {
+      this.#fileWatcher?.close();
+      this.#fileWatcher = undefined;
       return;
     }
-    this.#everyMs = everyMs;
-    this.#timer = setInterval(() => this.#look(), everyMs);
-    this.#hint ??= this.#watchFile();
+    this.#pollMs = pollMs;
+    this.#timer = setInterval(() => this.#check(), pollMs);
+    this.#fileWatcher ??= this.#watchFile();
   }
 
   close(): void {
@@ -170,8 +173,8 @@ export class HeadWatcher {
 
   #watchFile(): FSWatcher | undefined {
     try {
-      const watcher = watch(`${this.#file}-wal`, { persistent: false }, () => this.#heed());
-      // The file may go away with the last writer; the interval is the truth anyway.
+      const watcher = watch(`${this.#file}-wal`, { persistent: false }, () => this.#onFileChange());
+      // The last writer may delete the file; polling notices changes anyway.
       watcher.on("error", () => watcher.close());
       return watcher;
     } catch {
@@ -179,46 +182,46 @@ export class HeadWatcher {
     }
   }
 
-  /** While we write ourselves there is a hint with every page; then it is looked again soon anyway. */
-  #heed(): void {
-    if (this.#again === undefined) this.#look();
+  /** Our own writes raise an event per page; a recheck is already scheduled then. */
+  #onFileChange(): void {
+    if (this.#recheckTimer === undefined) this.#check();
   }
 
-  #look(): void {
-    this.#act(this.#whose.check(this.#now()));
+  #check(): void {
+    this.#react(this.#detector.check(this.#readState()));
   }
 
-  #lookAgain(): void {
-    this.#again = undefined;
-    this.#act(this.#whose.checkAgain(this.#now()));
+  #recheck(): void {
+    this.#recheckTimer = undefined;
+    this.#react(this.#detector.checkAgain(this.#readState()));
   }
 
-  #act(whose: WriteOrigin): void {
-    if (whose === "others") this.#tellWhatMoved();
-    else if (whose === "perhaps")
-      this.#again ??= setTimeout(
-        () => this.#lookAgain(),
-        Math.min(maxRecheckMs, this.#everyMs),
+  #react(origin: WriteOrigin): void {
+    if (origin === "foreign") this.#notifyMoved();
+    else if (origin === "unsure")
+      this.#recheckTimer ??= setTimeout(
+        () => this.#recheck(),
+        Math.min(maxRecheckMs, this.#pollMs),
       ).unref();
   }
 
-  #now(): FileState {
+  #readState(): FileState {
     const version = Number(this.#connection.sql("PRAGMA data_version").get()?.["data_version"]);
-    return { version, ...this.#tally.read() };
+    return { version, ...this.#writeCounter.read() };
   }
 
-  #tellWhatMoved(): void {
+  #notifyMoved(): void {
     const moved: string[] = [];
-    for (const [id, before] of this.#heads) {
-      const head = this.#head(id);
-      if (head === before) continue;
+    for (const [id, previous] of this.#heads) {
+      const head = this.#readHead(id);
+      if (head === previous) continue;
       this.#heads.set(id, head);
       moved.push(id);
     }
-    if (moved.length > 0) this.#say({ kind: "wake", sessions: moved });
+    if (moved.length > 0) this.#notify({ kind: "wake", sessions: moved });
   }
 
-  #head(id: string): number {
+  #readHead(id: string): number {
     return Number(this.#connection.sql(headBySession).get(id)?.["head"] ?? 0);
   }
 }

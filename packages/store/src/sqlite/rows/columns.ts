@@ -2,14 +2,14 @@ import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 
 import type { Connection } from "../connection.ts";
 
-/** A row by the names of its columns, or by their places. */
+/** A row by column names or by position. */
 type Cells = Readonly<Record<string | number, SQLOutputValue>> | readonly SQLOutputValue[];
 
 function cell(row: Cells, column: string | number): SQLOutputValue | undefined {
   return (row as Readonly<Record<string | number, SQLOutputValue>>)[column];
 }
 
-/** A column that does not hold what its table says. The tables are STRICT, so this is damage. */
+/** The value doesn't have its column's type. The tables are STRICT, so this is damage. */
 function damaged(row: Cells, column: string | number): Error {
   return new Error(`The column ${column} holds ${typeof cell(row, column)}.`);
 }
@@ -25,8 +25,8 @@ export function intOrNull(row: Cells, column: string | number): number | null {
 }
 
 /**
- * Text, under the name of the id that the column is for. Only this driver writes these columns, from values that
- * had the type; a full parse of every id would cost more than reading the row.
+ * Text, typed as the id that the column holds. Only this driver writes these columns, from values that had the type;
+ * parsing every id would cost more than reading the row.
  */
 export function text<Brand extends string = string>(row: Cells, column: string | number): Brand {
   const value = cell(row, column);
@@ -45,17 +45,16 @@ export function bool(row: Cells, column: string | number): boolean {
   return int(row, column) === 1;
 }
 
-/** One of a few words. */
-export function enumText<Word extends string>(
+export function enumText<Option extends string>(
   row: Cells,
   column: string | number,
-  words: ReadonlySet<Word>,
-): Word | null {
+  options: ReadonlySet<Option>,
+): Option | null {
   const value = cell(row, column);
   if (value === null) return null;
-  const known = words as ReadonlySet<unknown>;
-  if (!known.has(value)) throw damaged(row, column);
-  return value as Word;
+  const values = options as ReadonlySet<unknown>;
+  if (!values.has(value)) throw damaged(row, column);
+  return value as Option;
 }
 
 export function bytes(row: Cells, column: string | number): Uint8Array<ArrayBuffer> {
@@ -69,25 +68,28 @@ type Columns<Item> = Readonly<Record<string, (item: Item, sessionKey: number) =>
 export interface Table<Item> {
   insert(connection: Connection, item: Item, sessionKey: number): number;
   update(connection: Connection, item: Item, sessionKey: number): void;
-  /** Inserts, or updates the row with the same key: never a silent replacement of a row with another one. */
+  /** Inserts, or updates the row with the same key. Never silently replaces a row with another one. */
   put(connection: Connection, item: Item, sessionKey: number): void;
 }
 
-/** A table's columns, each with where its value comes from. The keys come first. `kept` ones are never put back to null. */
+/**
+ * A table's columns, each with the function that computes its value, key columns first. `sticky` columns are never
+ * reset to null.
+ */
 export function defineTable<Item>(
   name: string,
   keys: readonly string[],
   columns: Columns<Item>,
-  kept: readonly string[] = [],
+  sticky: readonly string[] = [],
 ): Table<Item> {
   const names = Object.keys(columns);
   const values = Object.values(columns);
-  const rest = names.slice(keys.length);
+  const nonKeys = names.slice(keys.length);
   const insert = `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map((_, index) => `?${index + 1}`).join(", ")})`;
-  const changes = rest
+  const changes = nonKeys
     .map((column, index) => {
       const value = `?${index + keys.length + 1}`;
-      return `${column} = ${kept.includes(column) ? `coalesce(${value}, ${column})` : value}`;
+      return `${column} = ${sticky.includes(column) ? `coalesce(${value}, ${column})` : value}`;
     })
     .join(", ");
   const matches = keys.map((column, index) => `${column} = ?${index + 1}`).join(" AND ");

@@ -21,7 +21,7 @@ export function decodeEventRow(row: Row): EventRead {
   return decodeEventCells(columnNames.map((column) => row[column] ?? null));
 }
 
-/** The values of `eventColumns`, in their order. */
+/** Takes the values of `eventColumns`, in that order. */
 export function decodeEventCells(cells: Cells): EventRead {
   const seq = int(cells, 0) as Seq;
   const id = text<EventId>(cells, 1);
@@ -53,7 +53,7 @@ const insertDelta = `
   INSERT INTO deltas (prev, session_key, seq, id, type, v, at, run_id, quiet, sum, data)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Hangs a delta on the session's chain and returns the chain's new end. */
+/** Appends a delta to the session's chain and returns the new end of the chain. */
 export function appendDelta(
   connection: Connection,
   key: number,
@@ -69,7 +69,7 @@ export function appendDelta(
   return Number(lastInsertRowid);
 }
 
-/** A chain from its end backwards, down to the first number that is not wanted. */
+/** Walks a chain backwards from its end to the first seq that isn't wanted. */
 const chainSql = `
   WITH RECURSIVE chain (pos) AS (
     SELECT pos FROM deltas WHERE pos = ?1 AND seq > ?2
@@ -89,17 +89,17 @@ export function readChain(
   return lastDelta === null ? [] : connection.cells(chainSql, lastDelta, after).toReversed();
 }
 
-/** Some of a chain, the newest first, with where it goes on: `null` at its beginning. */
+/** A page of a chain, newest first, and where it continues: `null` at the chain's beginning. */
 export interface ChainPart {
   readonly rows: readonly Cells[];
   readonly older: number | null;
 }
 
 export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
-  const beside = readAdjacent(connection, from, limit);
-  if (beside.older === null || beside.rows.length >= limit / 4) return beside;
-  const rest = followChain(connection, beside.older, limit - beside.rows.length);
-  return { rows: [...beside.rows, ...rest.rows], older: rest.older };
+  const adjacent = readAdjacent(connection, from, limit);
+  if (adjacent.older === null || adjacent.rows.length >= limit / 4) return adjacent;
+  const rest = followChain(connection, adjacent.older, limit - adjacent.rows.length);
+  return { rows: [...adjacent.rows, ...rest.rows], older: rest.older };
 }
 
 const adjacentSql = `
@@ -107,7 +107,9 @@ const adjacentSql = `
    WHERE pos <= ?1 AND pos > ?1 - ?2 AND session_key = (SELECT session_key FROM deltas WHERE pos = ?1)
    ORDER BY pos DESC`;
 
-/** What streams by itself lies side by side: there one look finds what would else be found step by step. */
+/**
+ * A session that streams alone has adjacent rows: one range scan finds what would otherwise be followed step by step.
+ */
 function readAdjacent(connection: Connection, from: number, limit: number): ChainPart {
   const rows: Cells[] = [];
   let older: number | null = from;
@@ -135,7 +137,7 @@ function followChain(connection: Connection, from: number, limit: number): Chain
   return { rows, older: last === undefined ? null : previousOf(last) };
 }
 
-/** Behind the event's own columns stands where its chain goes on. */
+/** `prev` follows the event's own columns. */
 function previousOf(row: Cells): number | null {
   const prev = row[columnNames.length] ?? null;
   return prev === null ? null : Number(prev);

@@ -17,17 +17,17 @@ import { z } from "zod";
 import { bool, int, intOrNull, defineTable, text, textOrNull, enumText } from "./columns.ts";
 import type { Connection } from "../connection.ts";
 
-/** A session with what its commits need to know beside the row that the port shows. */
+/** A session's row, and what its commits need to know besides. */
 export interface StoredSession {
   readonly key: number;
   readonly row: SessionRow;
-  /** Whether head, activity and open deltas are kept in `live`. */
+  /** Whether head, activity and open deltas are in `live`. */
   readonly live: boolean;
   readonly lastDelta: number | null;
   readonly lastDeltaId: string | null;
 }
 
-/** What a session's row is made of. Every read of one joins its live part. */
+/** The columns of a session's row. Every read joins its live part. */
 const sessionColumns = {
   key: "s.key",
   id: "s.id",
@@ -61,15 +61,14 @@ const sessionColumns = {
   lastDelta: "l.last_delta",
 };
 const columnNames = Object.keys(sessionColumns) as (keyof typeof sessionColumns)[];
-/** Where each of them stands. */
-const columnIndex = Object.fromEntries(columnNames.map((name, place) => [name, place])) as Record<
+const columnIndex = Object.fromEntries(columnNames.map((name, index) => [name, index])) as Record<
   keyof typeof sessionColumns,
   number
 >;
 
 const { head, activityAt } = sessionColumns;
 
-/** A session as a client sees it, each of its names with the SQL that writes it as JSON. */
+/** A session as a client sees it: each field with the SQL that renders it as JSON. */
 const viewColumns: Readonly<Record<keyof Omit<SessionView, "origin">, string>> = {
   id: jsonText("s.id"),
   owner: jsonText("s.owner_id"),
@@ -88,7 +87,7 @@ const viewColumns: Readonly<Record<keyof Omit<SessionView, "origin">, string>> =
   pinned: jsonBool("s.pinned"),
   archived: jsonBool("s.archived"),
   project: jsonText("s.project"),
-  // They are kept as JSON.
+  // Stored as JSON.
   tags: "s.tags",
   trashedAt: jsonText("s.trashed_at"),
   epoch: "s.epoch",
@@ -108,10 +107,13 @@ function jsonBool(column: string): string {
 const viewTemplate = Object.keys(viewColumns).map((name) => `"${name}":%s`);
 const originJson = `iif(s.origin_id IS NULL, '', format(',"origin":{"sessionId":%s,"seq":%s}', ${jsonText("s.origin_id")}, s.origin_seq))`;
 
-/** The text of what `viewSession` makes of a row, without a row in between. */
+/** The JSON text of `viewSession`, without building a row in between. */
 export const sessionViewJson = `format('{${viewTemplate.join(",")}%s}', ${Object.values(viewColumns).join(", ")}, ${originJson})`;
 
-/** Made in SQLite, a row is one text: cheaper to make, to hand to another thread and to take apart than thirty values. */
+/**
+ * SQLite renders the row as one text, which is cheaper to build, to pass between threads and to parse than thirty
+ * values.
+ */
 export const sessionJson = `json_array(${Object.values(sessionColumns).join(", ")})`;
 export const sessionTables = "sessions s LEFT JOIN live l ON l.session_key = s.key";
 
@@ -119,7 +121,7 @@ const sessionById = `
   SELECT ${sessionJson} AS session, (SELECT d.id FROM deltas d WHERE d.pos = l.last_delta) AS last_delta_id
     FROM ${sessionTables} WHERE s.id = ?`;
 
-/** From the text that `sessionJson` makes. */
+/** Decodes the text of `sessionJson`. */
 export function decodeSession(json: string): Omit<StoredSession, "lastDeltaId"> {
   const row: unknown = JSON.parse(json);
   if (!isSessionRow(row)) throw new Error("A session's row has other columns.");
@@ -158,7 +160,7 @@ export function decodeSession(json: string): Omit<StoredSession, "lastDeltaId"> 
   };
 }
 
-/** Each cell is checked when it is taken out. */
+/** Each cell is checked when it is read. */
 function isSessionRow(value: unknown): value is readonly SQLOutputValue[] {
   return Array.isArray(value) && value.length === columnNames.length;
 }
@@ -173,15 +175,15 @@ function originOf(row: readonly SQLOutputValue[]): SessionRow["origin"] {
 
 const maxMemoizedTexts = 1_000;
 
-/** Most sessions have the same few ranges and tags: each text is parsed once. */
+/** Most sessions share the same few ranges and tags, so each text is parsed once. */
 function memoizeParse<T>(parse: (stored: string) => T): (stored: string) => T {
-  const known = new Map<string, T>();
+  const cache = new Map<string, T>();
   return (stored) => {
-    const found = known.get(stored);
-    if (found !== undefined) return found;
-    if (known.size >= maxMemoizedTexts) known.clear();
+    const cached = cache.get(stored);
+    if (cached !== undefined) return cached;
+    if (cache.size >= maxMemoizedTexts) cache.clear();
     const value = parse(stored);
-    known.set(stored, value);
+    cache.set(stored, value);
     return value;
   };
 }
@@ -244,7 +246,7 @@ function shelfOf(row: SessionRow): number {
   return row.archived ? shelves.archived : shelves.active;
 }
 
-/** Tags carry the list's order with them, so that a list by tag is one scan too. */
+/** Tags carry a copy of the list's order, so that a list by tag is one scan too. */
 export function writeTags(connection: Connection, key: number, row: SessionRow): void {
   connection.sql("DELETE FROM session_tags WHERE session_key = ?").run(key);
   const add = connection.sql("INSERT INTO session_tags VALUES (?, ?, ?, ?, ?, ?)");

@@ -37,7 +37,7 @@ import { holderSchema } from "../../identity.ts";
 import { bool, int, intOrNull, defineTable, text, textOrNull } from "./columns.ts";
 import type { Row, Connection } from "../connection.ts";
 
-/** Rows name their session by its key and are read together with its id, as `session_id`. */
+/** Rows refer to their session by key; reads add its id as `session_id`. */
 export const runsTable = defineTable<RunRow>("runs", ["id"], {
   id: (run) => run.id,
   session_key: (_, key) => key,

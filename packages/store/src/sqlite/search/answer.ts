@@ -18,14 +18,14 @@ export interface SearchPage {
   readonly indexing?: true;
 }
 
-/** After so many texts a page is given back as it is, with the place to go on from: the thread has others to serve. */
+/** After this many candidates a page is returned as it is, with a cursor: the thread has other requests to serve. */
 const maxCandidates = 400;
 
 const candidatesBelow = `
   SELECT postings.rowid AS id, d.place FROM postings CROSS JOIN documents d ON d.id = postings.rowid
    WHERE postings MATCH ? AND postings.rowid >= ? AND postings.rowid <= ? ORDER BY postings.rowid DESC LIMIT ? + 0`;
 
-/** Newest first. The index says where to look; what is shown is what the store says now. */
+/** Newest first. The index says where to look; hits show what the store holds now. */
 export class HitFinder {
   readonly #store: StoreReader;
   readonly #frequencies: TokenFrequencies;
@@ -39,13 +39,13 @@ export class HitFinder {
     const progress = readProgress(index);
     const unfinished = progress === undefined || progress.pos < progress.goal;
     const indexing = unfinished ? ({ indexing: true } as const) : {};
-    const nothing: SearchPage = { status: "ok", hits: [], next: null, ...indexing };
+    const noHits: SearchPage = { status: "ok", hits: [], next: null, ...indexing };
     const terms = parseTerms(query.text);
     const sessions = new VisibleSessions(this.#store, owner);
     const session = query.session === undefined ? undefined : sessions.byId(query.session);
     const range = docRange(index, query);
     if (terms.length === 0 || session === null || range === undefined || progress === undefined)
-      return nothing;
+      return noHits;
 
     this.#frequencies.refresh(index, this.#store, progress.next_doc - 1);
     const scope = {
@@ -54,8 +54,8 @@ export class HitFinder {
       ...(session !== undefined && { logs: sessions.logsOf(session) }),
     };
     const match = planMatch(terms, scope, this.#frequencies);
-    const look = new CandidateReader(this.#store, sessions, terms, query, session);
-    return { ...this.#collect(index, match, range, query.limit, look), ...indexing };
+    const candidates = new CandidateReader(this.#store, sessions, terms, query, session);
+    return { ...this.#collect(index, match, range, query.limit, candidates), ...indexing };
   }
 
   #collect(
@@ -63,29 +63,29 @@ export class HitFinder {
     match: string,
     range: DocRange,
     limit: number,
-    look: CandidateReader,
+    candidates: CandidateReader,
   ): SearchPage {
     const hits: SearchHit[] = [];
     let { to } = range;
-    let looks = 0;
-    for (let size = Math.min(limit + 12, maxCandidates); ; size = maxCandidates - looks) {
+    let checked = 0;
+    for (let size = Math.min(limit + 12, maxCandidates); ; size = maxCandidates - checked) {
       const rows = index.sql(candidatesBelow).all(match, range.from, to, size);
       for (const row of rows) {
         const place = Number(row["place"]);
-        const hit = look.at(place);
+        const hit = candidates.read(place);
         if (hit !== undefined) hits.push(hit);
         if (hits.length === limit) return { status: "ok", hits, next: cursorAt(place) };
         to = Number(row["id"]) - 1;
       }
-      looks += rows.length;
+      checked += rows.length;
       if (rows.length < size) return { status: "ok", hits, next: null };
-      if (looks === maxCandidates)
+      if (checked === maxCandidates)
         return { status: "ok", hits, next: cursorAt(Number(rows.at(-1)?.["place"])) };
     }
   }
 }
 
-/** Looks at one document after another with the same question. */
+/** Checks documents one by one against the same query. */
 class CandidateReader {
   readonly #store: StoreReader;
   readonly #sessions: VisibleSessions;
@@ -109,7 +109,7 @@ class CandidateReader {
     this.#needles = terms.map(longestWordOf);
   }
 
-  at(place: number): SearchHit | undefined {
+  read(place: number): SearchHit | undefined {
     const row = this.#store.eventAt(Math.floor(place / 2));
     if (row === undefined || !this.#isInTime(Number(row["at"]))) return undefined;
     return place % 2 === 1 ? this.#title(row) : this.#entry(row);
@@ -117,9 +117,12 @@ class CandidateReader {
 
   #title(row: Row): SearchHit | undefined {
     const session = this.#sessions.byKey(Number(row["session_key"]));
-    const { session: asked, role } = this.#query;
+    const { session: wantedSession, role } = this.#query;
     if (session === null || session.title === null) return undefined;
-    if ((asked !== undefined && asked !== session.id) || (role !== undefined && role !== "title"))
+    if (
+      (wantedSession !== undefined && wantedSession !== session.id) ||
+      (role !== undefined && role !== "title")
+    )
       return undefined;
     return this.#hit(row, session, "title", session.title);
   }
@@ -127,17 +130,18 @@ class CandidateReader {
   #entry(row: Row): SearchHit | undefined {
     if (this.#cannotMatch(String(row["data"]))) return undefined;
     const log = Number(row["session_key"]);
-    const number = Number(row["seq"]);
+    const entrySeq = Number(row["seq"]);
     const session =
       this.#session === undefined
-        ? this.#sessions.sessionShowing(log, number)
-        : this.#sessions.shows(this.#session, log, number) && this.#session;
+        ? this.#sessions.sessionShowing(log, entrySeq)
+        : this.#sessions.shows(this.#session, log, entrySeq) && this.#session;
     if (!session) return undefined;
     const event = knownEvent(row);
-    const spoken = event && searchableTextOf(event);
+    const searchable = event && searchableTextOf(event);
     const { role } = this.#query;
-    if (spoken === undefined || (role !== undefined && role !== spoken.role)) return undefined;
-    return this.#hit(row, session, spoken.role, spoken.text);
+    if (searchable === undefined || (role !== undefined && role !== searchable.role))
+      return undefined;
+    return this.#hit(row, session, searchable.role, searchable.text);
   }
 
   #hit(
@@ -146,8 +150,8 @@ class CandidateReader {
     role: SearchHit["role"],
     text: string,
   ): SearchHit | undefined {
-    const found = findSnippet(foldWithOrigins(snippetText(text)), this.#terms);
-    if (found === undefined) return undefined;
+    const snippet = findSnippet(foldWithOrigins(snippetText(text)), this.#terms);
+    if (snippet === undefined) return undefined;
     const { id, title } = session;
     return {
       session: id,
@@ -155,11 +159,11 @@ class CandidateReader {
       seq: seq.parse(row["seq"]),
       role,
       at: Number(row["at"]),
-      ...found,
+      ...snippet,
     };
   }
 
-  /** Most of what does not match is told by its JSON, without taking that apart: letters stand in it as they are. */
+  /** Rules out most documents by their raw JSON, without parsing it: ASCII letters appear in it unescaped. */
   #cannotMatch(data: string): boolean {
     if (!onlyAscii.test(data)) return false;
     const folded = data.toLowerCase();
@@ -174,13 +178,13 @@ class CandidateReader {
 
 const onlyAscii = /^[\0-\x7f]*$/;
 
-/** The longest plain word of a term; no word at all is in every text. */
+/** The longest plain word of a term; the empty string is in every text. */
 function longestWordOf({ pattern }: Term): string {
   const words = pattern.literals.flatMap((literal) => literal.match(/[a-z0-9]+/g) ?? []);
   return words.toSorted((a, b) => b.length - a.length)[0] ?? "";
 }
 
-/** A cursor names a place in the log, which is the same in an index that was made again. */
+/** A cursor names a position in the log, which stays the same when the index is rebuilt. */
 function cursorAt(place: number): string {
   return `p${place.toString(36)}`;
 }
@@ -191,7 +195,7 @@ const cursorShape = z
   .transform((text) => Number.parseInt(text.slice(1), 36))
   .pipe(z.int().nonnegative());
 
-/** Where the answer can be, or nothing when it is nowhere: a cursor that is none of ours points behind the end. */
+/** The documents that may match, or `undefined` if there are none. A foreign cursor matches nothing. */
 function docRange(index: Connection, { since, until, cursor }: SearchQuery): DocRange | undefined {
   let range: DocRange | undefined = { from: 0, to: Number.MAX_SAFE_INTEGER };
   if (since !== undefined || until !== undefined)
@@ -203,7 +207,7 @@ function docRange(index: Connection, { since, until, cursor }: SearchQuery): Doc
   return last === undefined ? undefined : { from: range.from, to: Math.min(range.to, last) };
 }
 
-/** Numbers and places grow together, so the place is found by halving. */
+/** Document ids and places grow together, so binary search works. */
 function lastDocBefore(index: Connection, place: number): number | undefined {
   const newest = index.sql("SELECT max(id) AS id FROM documents").get()?.["id"];
   let low = 0;

@@ -10,7 +10,7 @@ import type { StepResult } from "./service.ts";
 import type { SearchRequest } from "../threads/search.ts";
 
 export interface SqliteSearch extends Search {
-  /** Something was committed, so there may be something to index. Costs the one who commits next to nothing. */
+  /** Something was committed and may need indexing. Costs the committer next to nothing. */
   onCommit(): void;
   close(): Promise<void>;
 }
@@ -18,14 +18,14 @@ export interface SqliteSearch extends Search {
 const threadScript = new URL("../threads/search.ts", import.meta.url);
 
 /**
- * The index follows when the writers pause, and after a while even if they do not: it shares their disk and their
- * cores. Nor is a thread started for a store that is opened, written to for a moment and closed.
+ * Indexing waits for a pause in writes, but not forever: it shares their disk and cores. A store that is opened,
+ * written to briefly and closed never starts the thread.
  */
-const quietMs = { first: 1_000, later: 250 };
+const debounceMs = { first: 1_000, later: 250 };
 const maxDelayMs = 2_000;
 const maxLimit = 500;
 
-/** The search of a store, in a thread of its own that is not there before it is needed. */
+/** Searches a store in a thread that starts on first use. */
 export function openSearch(file: string): SqliteSearch {
   return new SearchClient(file);
 }
@@ -33,8 +33,8 @@ export function openSearch(file: string): SqliteSearch {
 class SearchClient implements SqliteSearch {
   readonly #file: string;
   #thread: ThreadClient<SearchRequest> | undefined;
-  #wake: NodeJS.Timeout | undefined;
-  /** Since when there is something to index that nobody was told of. */
+  #wakeTimer: NodeJS.Timeout | undefined;
+  /** Since when there has been a commit that the thread doesn't know about. */
   #behindSince: number | undefined;
   #closed = false;
 
@@ -49,16 +49,16 @@ class SearchClient implements SqliteSearch {
     const limit = Math.max(1, Math.min(Math.trunc(query.limit) || 1, maxLimit));
     const hits: SearchHit[] = [];
     let cursor = query.cursor;
-    // The thread works for a few milliseconds at a time, so that no search holds up another or the index.
+    // The thread works for a few milliseconds at a time, so that no search blocks another one or the index.
     for (;;) {
-      const rest = {
+      const remaining = {
         ...query,
         limit: limit - hits.length,
         ...(cursor !== undefined && { cursor }),
       };
       let page: SearchResult;
       try {
-        page = (await this.#ask({ op: "search", owner, query: rest })) as SearchResult;
+        page = (await this.#ask({ op: "search", owner, query: remaining })) as SearchResult;
       } catch (error) {
         return { status: "unavailable", message: messageOf(error) };
       }
@@ -86,24 +86,24 @@ class SearchClient implements SqliteSearch {
     if (this.#closed) return;
     const now = performance.now();
     this.#behindSince ??= now;
-    const pauseMs = this.#thread === undefined ? quietMs.first : quietMs.later;
-    if (now + pauseMs > this.#behindSince + maxDelayMs && this.#wake !== undefined) return;
-    clearTimeout(this.#wake);
-    this.#wake = setTimeout(() => {
-      this.#wake = undefined;
+    const delayMs = this.#thread === undefined ? debounceMs.first : debounceMs.later;
+    if (now + delayMs > this.#behindSince + maxDelayMs && this.#wakeTimer !== undefined) return;
+    clearTimeout(this.#wakeTimer);
+    this.#wakeTimer = setTimeout(() => {
+      this.#wakeTimer = undefined;
       this.#behindSince = undefined;
-      // What cannot be indexed now is found and indexed by a later wake, or by the next search.
+      // Whatever can't be indexed now is indexed at a later wake-up or by the next search.
       void this.#ask({ op: "wake" }).catch(() => {});
-    }, pauseMs).unref();
+    }, delayMs).unref();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#wake);
+    clearTimeout(this.#wakeTimer);
     await this.#thread?.close({ op: "close" });
   }
 
-  /** Takes part in the work until everything is indexed that was committed when it began. */
+  /** Helps indexing until everything is indexed that had been committed when the call began. */
   async #catchUp(): Promise<void> {
     let target: number | undefined;
     for (;;) {
@@ -127,7 +127,7 @@ class SearchClient implements SqliteSearch {
       await thread.ready;
       return await thread.ask(request);
     } catch (error) {
-      // A thread that has ended is replaced by the next request.
+      // The next request replaces a thread that has ended.
       if (error instanceof StoreFailure && error.code === "store_closed") this.#forget(thread);
       else if (!(error instanceof StoreFailure)) this.#forget(thread);
       throw error;

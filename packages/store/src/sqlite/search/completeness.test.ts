@@ -28,7 +28,7 @@ const message = fc
   })
   .map((parts) => parts.flat().join(""));
 
-/** Ways to take something out of a text that has to be found in it again. */
+/** Ways to cut a query out of a text that must then find that text. */
 const pickers: Record<string, (folded: string, at: number, length: number) => string> = {
   word: (folded, at) => pick(folded.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [], at),
   phrase: (folded, at, length) => {
@@ -53,7 +53,7 @@ function pick(found: readonly string[], at: number): string {
   return found[at % Math.max(found.length, 1)] ?? "";
 }
 
-/** Whether a folded text contains a query, by nothing but a look at it. */
+/** Whether a folded text contains a query, by plain string search. */
 function contains(folded: string, kind: string, query: string): boolean {
   if (kind === "part" || kind === "CJK pair") return folded.includes(query);
   const spaced = ` ${folded.replaceAll(/[^\p{L}\p{N}\p{M}]|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|ー/gu, " ")}`;
@@ -61,7 +61,7 @@ function contains(folded: string, kind: string, query: string): boolean {
 }
 
 test(
-  "everything that is taken out of 10,000 messages is found where it was taken from",
+  "every query cut out of 10,000 messages finds the message it came from",
   { timeout: 240_000 },
   async () => {
     await using rig = await openSearchRig();
@@ -87,17 +87,18 @@ test(
           cursor = page.next;
         }
       };
-      for (const [kind, take] of Object.entries(pickers)) {
+      for (const [kind, pickFrom] of Object.entries(pickers)) {
         for (let round = 0; round < 30; round += 1) {
           const index = (round * 7_919 + 13) % texts.length;
-          const query = take(folded[index] ?? "", round * 31, round);
+          const query = pickFrom(folded[index] ?? "", round * 31, round);
           if (!/[\p{L}\p{N}]/u.test(query)) continue;
           const found = find(query);
           expect(found.has(index + 2), `${kind} ${query} in ${texts[index]}`).toBe(true);
-          // What a word or a phrase is takes more than a look; that they are found is what counts here.
+          // What exactly is a word or a phrase takes more than a string search; here it only matters that they are
+          // found.
           if (kind === "word" || kind === "phrase") continue;
-          const expected = folded.flatMap((each, at) =>
-            contains(each, kind, query) ? [at + 2] : [],
+          const expected = folded.flatMap((text, at) =>
+            contains(text, kind, query) ? [at + 2] : [],
           );
           expect(
             [...found].toSorted((a, b) => a - b),

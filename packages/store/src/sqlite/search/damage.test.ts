@@ -15,8 +15,8 @@ import { expect, test } from "vitest";
 import { SearchService } from "./service.ts";
 import { openSearchRig, sendMessages, seqsFound } from "@holdfast/testing/stores/search-rig";
 
-const patience = { timeout: 60_000 };
-const many = Array.from({ length: 300 }, (_, index) => `mackerel ${index} of the shoal`);
+const slow = { timeout: 60_000 };
+const messages = Array.from({ length: 300 }, (_, index) => `mackerel ${index} of the shoal`);
 
 /** Ways in which an index goes bad; each gets the path of a complete one. */
 const damages: Record<string, (path: string) => void> = {
@@ -54,10 +54,10 @@ function indexAll(service: SearchService): void {
   expect.fail("the index is never complete");
 }
 
-test("a damaged index is made again, whatever happened to it", patience, async () => {
+test("a damaged index is rebuilt, whatever the damage", slow, async () => {
   await using rig = await openSearchRig();
   const { file, index, store, chat } = rig;
-  await sendMessages(chat, ...many);
+  await sendMessages(chat, ...messages);
   const find = (service: SearchService): number => {
     const result = service.search(chat.owner, { text: "mackerel", limit: 500 });
     return result.status === "ok" ? result.hits.length : -1;
@@ -71,7 +71,7 @@ test("a damaged index is made again, whatever happened to it", patience, async (
       damage(index);
       const after = new SearchService(file);
       for (const service of state === "open" ? [before, after] : [after]) {
-        // Before the index is whole again a search has something to say, and never throws.
+        // Until the index is complete again, a search returns something and never throws.
         expect(find(service)).toBeLessThanOrEqual(300);
         indexAll(service);
         indexAll(service);
@@ -86,65 +86,61 @@ test("a damaged index is made again, whatever happened to it", patience, async (
   await store.search.settled();
 });
 
-test(
-  "an index that is deleted under load is made again, and no write notices",
-  patience,
-  async () => {
-    await using rig = await openSearchRig();
-    const { store, chat, index, open } = rig;
-    const other = await open();
-    let deleted = 0;
-    for (let round = 0; round < 6; round += 1) {
-      const writes = many.slice(0, 40).map((text) => sendMessages(chat, text));
-      const searches = [store, other].map((each) =>
-        each.search.search(chat.owner, { text: "shoal", limit: 5 }),
-      );
-      await Promise.all([...writes, ...searches, store.search.settled()]);
-      if (!existsSync(index)) continue;
-      for (const suffix of ["-wal", "-shm", ""]) rmSync(index + suffix, { force: true });
-      deleted += 1;
-    }
-    expect(deleted).toBeGreaterThan(2);
-    await sendMessages(chat, "the last shoal");
-    for (const each of [store, other]) {
-      await each.search.settled();
-      expect((await seqsFound(chat.through(each), "shoal"))[0]).toBe((await chat.row()).head);
-    }
-  },
-);
-
-test("where no index can be, searches say so and everything else goes on", patience, async () => {
+test("an index deleted under load is rebuilt without disturbing writes", slow, async () => {
   await using rig = await openSearchRig();
-  const { store, chat, index } = rig;
-  mkdirSync(index);
-  await sendMessages(chat, "a shrimp");
-  const result = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
-  expect(result.status).toBe("unavailable");
-  await expect(store.search.settled()).rejects.toMatchObject({ code: "store_unavailable" });
-  await sendMessages(chat, "another shrimp");
-  rmSync(index, { recursive: true });
-  await store.search.settled();
-  expect(await seqsFound(chat, "shrimp")).toEqual([3, 2]);
+  const { store, chat, index, open } = rig;
+  const other = await open();
+  let deleted = 0;
+  for (let round = 0; round < 6; round += 1) {
+    const writes = messages.slice(0, 40).map((text) => sendMessages(chat, text));
+    const searches = [store, other].map((handle) =>
+      handle.search.search(chat.owner, { text: "shoal", limit: 5 }),
+    );
+    await Promise.all([...writes, ...searches, store.search.settled()]);
+    if (!existsSync(index)) continue;
+    for (const suffix of ["-wal", "-shm", ""]) rmSync(index + suffix, { force: true });
+    deleted += 1;
+  }
+  expect(deleted).toBeGreaterThan(2);
+  await sendMessages(chat, "the last shoal");
+  for (const handle of [store, other]) {
+    await handle.search.settled();
+    expect((await seqsFound(chat.through(handle), "shoal"))[0]).toBe((await chat.row()).head);
+  }
 });
 
 test(
-  "a store that was put back to an earlier state is searched as it is now",
-  patience,
+  "searches report that no index can be created, and everything else goes on",
+  slow,
   async () => {
     await using rig = await openSearchRig();
-    const { file, store, chat, open } = rig;
+    const { store, chat, index } = rig;
+    mkdirSync(index);
     await sendMessages(chat, "a shrimp");
-    await store.backup(`${file}.backup`);
-    await sendMessages(chat, "a lobster");
+    const result = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
+    expect(result.status).toBe("unavailable");
+    await expect(store.search.settled()).rejects.toMatchObject({ code: "store_unavailable" });
+    await sendMessages(chat, "another shrimp");
+    rmSync(index, { recursive: true });
     await store.search.settled();
-    await store.close();
-    for (const suffix of ["-wal", "-shm", ""]) rmSync(file + suffix, { force: true });
-    cpSync(`${file}.backup`, file);
-    const restored = chat.through(await open());
-    await sendMessages(restored, "an oyster");
-    await restored.store.search.settled();
-    expect(await seqsFound(restored, "lobster")).toEqual([]);
-    expect(await seqsFound(restored, "oyster")).toEqual([3]);
-    expect(await seqsFound(restored, "shrimp")).toEqual([2]);
+    expect(await seqsFound(chat, "shrimp")).toEqual([3, 2]);
   },
 );
+
+test("a store restored to an earlier state is searched as it is now", slow, async () => {
+  await using rig = await openSearchRig();
+  const { file, store, chat, open } = rig;
+  await sendMessages(chat, "a shrimp");
+  await store.backup(`${file}.backup`);
+  await sendMessages(chat, "a lobster");
+  await store.search.settled();
+  await store.close();
+  for (const suffix of ["-wal", "-shm", ""]) rmSync(file + suffix, { force: true });
+  cpSync(`${file}.backup`, file);
+  const restored = chat.through(await open());
+  await sendMessages(restored, "an oyster");
+  await restored.store.search.settled();
+  expect(await seqsFound(restored, "lobster")).toEqual([]);
+  expect(await seqsFound(restored, "oyster")).toEqual([3]);
+  expect(await seqsFound(restored, "shrimp")).toEqual([2]);
+});

@@ -15,8 +15,8 @@ import { decodeEventRow } from "../rows/events.ts";
 import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 
 /**
- * Tokens that say whose a document is, where it stands and who spoke, so that a filter is one more list to intersect.
- * Hits are checked against the store anyway: two owners with one token cost time, and show nothing.
+ * Tokens for a document's owner, session and role, so that a filter is one more posting list to intersect. Hits are
+ * checked against the store anyway: a hash collision of two owners costs time but shows nothing.
  */
 export function ownerToken(owner: string): Token {
   return `=o${crc32(owner).toString(36)}`;
@@ -30,7 +30,7 @@ export function roleToken(role: SearchRole): Token {
   return `=r${role}`;
 }
 
-/** Types of events whose words are searched. */
+/** Event types whose text is searched. */
 const searchableTypes = [
   "message.user",
   "message.assistant",
@@ -38,7 +38,7 @@ const searchableTypes = [
   "notice.added",
   "notice.changed",
 ] as const;
-/** Types of events that can give a session its title. */
+/** Event types that can set a session's title. */
 const titleTypes: ReadonlySet<string> = new Set([
   "session.created",
   "session.changed",
@@ -59,7 +59,7 @@ export interface NewTitle {
 
 type KnownEvent = Extract<DecodedEvent, { kind: "known" }>["event"];
 
-/** The event of a row, or nothing when it is damaged or of a newer version: such a row is not searched. */
+/** The event of a row, or `undefined` if it is damaged or of a newer version: such rows aren't searched. */
 export function knownEvent(row: Row): KnownEvent | undefined {
   const read = decodeEventRow(row);
   const decoded = read.status === "intact" ? decodeEvent(read.event) : undefined;
@@ -89,15 +89,15 @@ export function canSetTitle(type: string, source: TitleSource | null): boolean {
 
 const placeholderTitle = "\0";
 
-/** The title that an event gives to a session whose title, if any, has this source: by the rules of the log. */
+/** The title that an event gives a session whose current title has this source, by the rules of the log. */
 export function titleFrom(
   event: KnownEvent,
   session: { readonly id: SessionId; readonly owner: OwnerId },
   source: TitleSource | null,
 ): NewTitle | undefined {
-  const beginning = { id: event.id, type: "session.created", v: 1, data: {} };
+  const createdEvent = { id: event.id, type: "session.created", v: 1, data: {} };
   const before = {
-    ...emptySession({ owner: session.owner, session: session.id }, beginning, event.at),
+    ...emptySession({ owner: session.owner, session: session.id }, createdEvent, event.at),
     title: source === null ? null : placeholderTitle,
     titleSource: source,
   };
@@ -113,14 +113,14 @@ export interface DocumentTimes {
   readonly maxAt: number;
 }
 
-const stretchLength = 512;
+const maxStretchDocs = 512;
 
-/** Adds documents to the newest stretch, or begins another when that is long enough. */
+/** Adds documents to the newest stretch, or starts another when that is long enough. */
 function recordTimes(index: Connection, { first, last, minAt, maxAt }: DocumentTimes): void {
   const newest = index
     .sql("SELECT first_doc FROM stretches ORDER BY first_doc DESC LIMIT 1")
     .get()?.["first_doc"];
-  if (newest === undefined || first - Number(newest) >= stretchLength) {
+  if (newest === undefined || first - Number(newest) >= maxStretchDocs) {
     index.sql("INSERT INTO stretches VALUES (?, ?, ?, ?)").run(first, last, minAt, maxAt);
     return;
   }
@@ -137,7 +137,7 @@ export interface DocRange {
   readonly to: number;
 }
 
-/** All documents of a time are in this range; not all in it are of that time. */
+/** The range includes every document of that time, and possibly others. */
 export function docsWithin(index: Connection, since: number, until: number): DocRange | undefined {
   const row = index
     .sql(
@@ -156,7 +156,7 @@ export interface DocumentSource {
   readonly owner: string;
 }
 
-/** Gives the documents of one step their numbers, tokens and times. */
+/** Assigns ids, tokens and times to the documents of one step. */
 export class DocumentWriter {
   readonly #index: Connection;
   readonly #first: number;

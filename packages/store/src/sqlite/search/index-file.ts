@@ -3,18 +3,18 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import { connect, type Connection } from "../connection.ts";
 import { createPrivateFile } from "../database-file.ts";
 
-/** "HOLS": marks the file as an index of ours. */
+/** "HOLS" in ASCII: marks the file as our index. */
 const applicationId = 0x484f_4c53;
-/** Counts up with every change of what is indexed or how; an index of another version is made again. */
+/** Bump with every change of what is indexed or how; an index of another version is rebuilt. */
 const indexVersion = 1;
 const schema = readFileSync(new URL("./schema.sql", import.meta.url), "utf8");
 
-/** The index cannot be used as it is. It holds nothing that the log does not, so it is thrown away. */
+/** The index can't be used as it is. Everything in it comes from the log, so it is deleted. */
 export class IndexDamaged extends Error {}
 
 /**
- * The index's file beside the store's. Several processes share it, and any of them may find it damaged and put a new
- * one in its place, as may a person who deletes it: so each use looks whether it is still the same file.
+ * The index file beside the store's. Several processes share it, and any of them may find it damaged and replace it,
+ * as may a person who deletes it, so each use checks that it is still the same file.
  */
 export class IndexFile {
   readonly #path: string;
@@ -43,16 +43,16 @@ export class IndexFile {
     return (this.#connection = connection);
   }
 
-  /** Removes the damaged file, unless another process has done so already. */
+  /** Removes the damaged file, unless another process already has. */
   discard(): void {
     const identity = this.#identity ?? fileIdentityOf(this.#path);
     this.close();
     const lock = connect({ file: `${this.#path}-reset`, access: "write" });
     try {
-      // One process at a time; the lock goes with the process, however that ends.
+      // One process at a time; the lock ends with the process, however that ends.
       lock.exec("BEGIN EXCLUSIVE");
       if (fileIdentityOf(this.#path) !== identity) return;
-      // The file itself goes last: a log without its file is ignored, a file with another one's log is not.
+      // The database file goes last: SQLite ignores a log without its file, but not a file with another one's log.
       for (const suffix of ["-wal", "-shm", ""]) rmSync(this.#path + suffix, { force: true });
     } finally {
       lock.close();
@@ -112,10 +112,10 @@ function pragma(connection: Connection, name: "user_version" | "application_id")
   return Number(connection.sql(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** SQLite's codes for an I/O error (a file that was cut short), a damaged file and a file that is no database. */
+/** SQLite's codes for an I/O error (such as a truncated file), a damaged file and a file that isn't a database. */
 const damageCodes = new Set([10, 11, 26]);
 
-/** Whether an error means that the index is of no use. A lock, a full disk or a statement that was refused do not. */
+/** Whether an error means that the index is unusable. A lock, a full disk or a rejected statement don't. */
 export function isDamage(error: unknown): boolean {
   if (error instanceof IndexDamaged) return true;
   if (!(error instanceof Error) || !("errcode" in error)) return false;

@@ -22,10 +22,8 @@ const progressShape = z.object({
   purges: z.int(),
 });
 
-/** How far the index has come. */
 export type IndexProgress = z.infer<typeof progressShape>;
 
-/** How far the store has come. */
 export interface StoreHead {
   readonly pos: number;
   readonly purges: number;
@@ -36,13 +34,13 @@ export function readProgress(index: Connection): IndexProgress | undefined {
   return row === undefined ? undefined : progressShape.parse(row);
 }
 
-/** Takes everything out of the index; what is committed now is its goal. */
+/** Empties the index and sets the current head as its goal. */
 function beginProgress(index: Connection, { pos: goal, purges }: StoreHead): IndexProgress {
   index.exec("INSERT INTO postings (postings) VALUES ('delete-all')");
   for (const table of ["documents", "stretches", "titles", "purged", "progress"]) {
     index.exec(`DELETE FROM ${table}`);
   }
-  // Sessions purged before now are not in what is indexed from now on.
+  // Sessions purged before now aren't in what is indexed from now on.
   index.sql("INSERT INTO progress VALUES (0, NULL, ?, 1, ?)").run(goal, purges);
   return { pos: 0, event_id: null, goal, next_doc: 1, purges };
 }
@@ -54,28 +52,29 @@ function writeProgress(index: Connection, progress: IndexProgress): void {
     .run(pos, event_id, goal, next_doc, purges);
 }
 
-const dropsPerStep = 256;
-/** In `purged.after`: everything was looked at, and what is left is what a branch reads. */
+const maxDropsPerStep = 256;
+/** In `purged.after`: everything was checked, and a branch reads what is left. */
 const keptForBranches = -1;
 
 function hasPurgesToFollow(index: Connection, progress: IndexProgress, head: StoreHead): boolean {
   return progress.purges < head.purges || nextPurge(index) !== undefined;
 }
 
-/** Takes the words of purged sessions out of the index, some at a time. Searches do not show them meanwhile. */
+/** Removes purged sessions from the index, a batch at a time. Searches already hide them. */
 function followPurges(
   index: Connection,
   store: StoreReader,
   progress: IndexProgress,
 ): IndexProgress {
-  const fresh = store.purgesAfter(progress.purges);
-  if (fresh.length > 0) {
-    // A branch that is gone may have been the last to read what is left of others: they are looked at again.
+  const newPurges = store.purgesAfter(progress.purges);
+  if (newPurges.length > 0) {
+    // A purged branch may have been the last reader of other purged logs, so check them again.
     index.sql("UPDATE purged SET after = 0").run();
-    for (const { key } of fresh) index.sql("INSERT OR REPLACE INTO purged VALUES (?, 0)").run(key);
+    for (const { key } of newPurges)
+      index.sql("INSERT OR REPLACE INTO purged VALUES (?, 0)").run(key);
   }
   dropBatch(index, store);
-  return { ...progress, purges: fresh.at(-1)?.rowid ?? progress.purges };
+  return { ...progress, purges: newPurges.at(-1)?.rowid ?? progress.purges };
 }
 
 interface PendingPurge {
@@ -99,7 +98,7 @@ function dropBatch(index: Connection, store: StoreReader): void {
   if (session === undefined) return;
   const { key, after } = session;
   const match = `"${sessionToken(key)}"`;
-  const documents = index.sql(documentsOf).all(match, after, dropsPerStep);
+  const documents = index.sql(documentsOf).all(match, after, maxDropsPerStep);
   for (const document of documents) {
     const place = Number(document["place"]);
     const isTitle = place % 2 === 1;
@@ -108,7 +107,7 @@ function dropBatch(index: Connection, store: StoreReader): void {
     }
   }
   const last = documents.at(-1)?.["id"];
-  if (documents.length === dropsPerStep) {
+  if (documents.length === maxDropsPerStep) {
     index.sql("UPDATE purged SET after = ? WHERE session_key = ?").run(Number(last), key);
     return;
   }
@@ -120,21 +119,21 @@ function dropBatch(index: Connection, store: StoreReader): void {
   }
 }
 
-/** What a step came to. `busy`: another process is at it. */
+/** The result of a step. `busy`: another process is indexing. */
 export interface IndexStep {
   readonly status: "current" | "more" | "busy";
-  /** How far the index has come, and how far the log. */
+  /** The positions of the index and of the log. */
   readonly pos: number;
   readonly head: number;
 }
 
-/** A step holds the index's lock for some tens of milliseconds: others search meanwhile, and can take their turn. */
+/** A step holds the index's lock for some tens of milliseconds, so that other processes can search and take turns. */
 const stepBounds = { rows: 256, bytes: 1_000_000, positions: 20_000 };
 const stepMs = 25;
 
 /**
- * Follows the log from where the index stands. Each step is one transaction over documents and progress, so the index is
- * right after a crash at any point, and processes that take turns never index anything twice.
+ * Follows the log from the index's position. Each step is one transaction over documents and progress, so the index
+ * is right after a crash at any point, and processes that take turns never index anything twice.
  */
 export class Indexer {
   readonly #store: StoreReader;
@@ -145,7 +144,7 @@ export class Indexer {
     this.#file = file;
   }
 
-  /** Whether there is something to do, without doing it. */
+  /** Whether there is work, without doing it. */
   check(): IndexStep {
     const index = this.#file.use();
     const head = this.#store.head();
@@ -158,38 +157,38 @@ export class Indexer {
   }
 
   step(): IndexStep {
-    const seen = this.check();
-    if (seen.status === "current") return seen;
+    const checked = this.check();
+    if (checked.status === "current") return checked;
     const index = this.#file.use();
-    const pos = withIndexLock(index, () => this.#work(index));
-    return pos === undefined ? { ...seen, status: "busy" } : { ...seen, pos };
+    const pos = withIndexLock(index, () => this.#runStep(index));
+    return pos === undefined ? { ...checked, status: "busy" } : { ...checked, pos };
   }
 
-  /** Empties the index, to be filled again by the steps that follow. */
+  /** Empties the index; the next steps fill it again. */
   restart(): IndexStep {
     const index = this.#file.use();
     const head = this.#store.head();
-    const begun = withIndexLock(index, () => beginProgress(index, head));
-    return { status: begun === undefined ? "busy" : "more", pos: 0, head: head.pos };
+    const progress = withIndexLock(index, () => beginProgress(index, head));
+    return { status: progress === undefined ? "busy" : "more", pos: 0, head: head.pos };
   }
 
-  #work(index: Connection): number {
+  #runStep(index: Connection): number {
     const head = this.#store.head();
     const progress = readProgress(index) ?? beginProgress(index, head);
     if (!this.#isSameStore(progress, head.pos))
       throw new IndexDamaged("The index belongs to another store.");
-    const reached = progress.pos < head.pos ? this.#indexStretch(index, progress) : progress;
+    const reached = progress.pos < head.pos ? this.#indexRange(index, progress) : progress;
     writeProgress(index, followPurges(index, this.#store, reached));
     return reached.pos;
   }
 
-  /** A store that was restored from a backup has other events at the positions that the index knows. */
+  /** A store restored from a backup has other events at the positions that the index has seen. */
   #isSameStore({ pos, event_id }: IndexProgress, head: number): boolean {
-    const there = event_id === null ? undefined : this.#store.eventIdAt(pos);
-    return pos <= head && (there === undefined || there === event_id);
+    const storedId = event_id === null ? undefined : this.#store.eventIdAt(pos);
+    return pos <= head && (storedId === undefined || storedId === event_id);
   }
 
-  #indexStretch(index: Connection, progress: IndexProgress): IndexProgress {
+  #indexRange(index: Connection, progress: IndexProgress): IndexProgress {
     const deadline = performance.now() + stepMs;
     const { rows, upTo } = this.#store.following(progress.pos, stepBounds);
     const documents = new DocumentWriter(index, progress.next_doc);
@@ -211,30 +210,30 @@ export class Indexer {
     if (owner === undefined) return;
     const title = index.sql("SELECT source, doc FROM titles WHERE session_key = ?").get(key);
     const source = title === undefined ? null : titleSource.parse(title["source"]);
-    const naming = row["session_id"] !== null && canSetTitle(String(row["type"]), source);
-    if (row["type"] === "input.accepted" && !naming) return;
+    const setsTitle = row["session_id"] !== null && canSetTitle(String(row["type"]), source);
+    if (row["type"] === "input.accepted" && !setsTitle) return;
     const event = knownEvent(row);
     if (event === undefined) return;
-    const where = { pos: Number(row["pos"]), at: event.at, key, owner: String(owner) };
-    const spoken = searchableTextOf(event);
-    if (spoken !== undefined && spoken.text !== "") documents.add(where, spoken);
-    if (!naming) return;
+    const origin = { pos: Number(row["pos"]), at: event.at, key, owner: String(owner) };
+    const searchable = searchableTextOf(event);
+    if (searchable !== undefined && searchable.text !== "") documents.add(origin, searchable);
+    if (!setsTitle) return;
     const session = { id: sessionId.parse(row["session_id"]), owner: ownerId.parse(owner) };
-    const named = titleFrom(event, session, source);
-    if (named === undefined) return;
+    const newTitle = titleFrom(event, session, source);
+    if (newTitle === undefined) return;
     if (title !== undefined) dropDocument(index, Number(title["doc"]));
-    const doc = documents.add(where, { role: "title", text: named.title });
-    index.sql("INSERT OR REPLACE INTO titles VALUES (?, ?, ?)").run(key, named.source, doc);
+    const doc = documents.add(origin, { role: "title", text: newTitle.title });
+    index.sql("INSERT OR REPLACE INTO titles VALUES (?, ?, ?)").run(key, newTitle.source, doc);
   }
 
-  /** Of a purged session only the rows are left that a branch reads. They go when the branch is purged. */
+  /** Only rows that a branch reads are left of a purged session. They go when the branch is purged. */
   #purgedOwner(index: Connection, key: number): string | undefined {
     index.sql("INSERT OR IGNORE INTO purged VALUES (?, 0)").run(key);
     return this.#store.purgedOwner(key);
   }
 }
 
-/** `undefined` when another process has the lock. It will be free within a step. */
+/** `undefined` when another process holds the lock, which it does for one step at most. */
 function withIndexLock<T>(index: Connection, work: () => T): T | undefined {
   try {
     index.exec("BEGIN IMMEDIATE");

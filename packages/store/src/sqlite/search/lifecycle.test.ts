@@ -12,9 +12,9 @@ import {
   seqsFound,
 } from "@holdfast/testing/stores/search-rig";
 
-const patience = { timeout: 60_000 };
+const slow = { timeout: 60_000 };
 
-test("a store that is opened and closed has no index and no thread for it", patience, async () => {
+test("opening and closing a store creates no index and starts no search thread", slow, async () => {
   await using rig = await openSearchRig();
   const { store, index, open } = rig;
   await store.close();
@@ -24,95 +24,83 @@ test("a store that is opened and closed has no index and no thread for it", pati
   expect(existsSync(index)).toBe(false);
 });
 
-test("what is written is indexed by itself a moment later", patience, async () => {
+test("new messages are indexed on their own a moment later", slow, async () => {
   await using rig = await openSearchRig();
   const { chat, index } = rig;
   await sendMessages(chat, "a lonely shrimp");
-  await vi.waitFor(() => expect(existsSync(index)).toBe(true), patience);
+  await vi.waitFor(() => expect(existsSync(index)).toBe(true), slow);
   const database = new DatabaseSync(index, { readOnly: true });
   try {
     const indexed = (): unknown =>
       database.prepare(`SELECT count(*) AS n FROM postings WHERE postings MATCH '"shr"'`).get();
-    await vi.waitFor(() => expect(indexed()).toEqual({ n: 1 }), patience);
+    await vi.waitFor(() => expect(indexed()).toEqual({ n: 1 }), slow);
   } finally {
     database.close();
   }
 });
 
-test(
-  "a search finds what was written just before it, without being asked to wait",
-  patience,
-  async () => {
-    await using rig = await openSearchRig();
-    const { store, chat } = rig;
-    await store.search.settled();
-    for (let count = 1; count <= 5; count += 1) {
-      await sendMessages(chat, `shrimp ${count}`);
-      expect(await seqsFound(chat, "shrimp")).toHaveLength(count);
-    }
-  },
-);
+test("a search finds what was written just before it, without waiting", slow, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat } = rig;
+  await store.search.settled();
+  for (let count = 1; count <= 5; count += 1) {
+    await sendMessages(chat, `shrimp ${count}`);
+    expect(await seqsFound(chat, "shrimp")).toHaveLength(count);
+  }
+});
 
-test(
-  "no commit waits for an index that somebody else holds, and searches go on",
-  patience,
-  async () => {
-    await using rig = await openSearchRig();
-    const { store, chat, index } = rig;
-    await sendMessages(chat, "one shrimp");
-    await store.search.settled();
-    const holder = new DatabaseSync(index);
-    holder.exec("BEGIN IMMEDIATE");
-    await sendMessages(chat, "two shrimps");
-    expect(await seqsFound(chat, "shrimp")).toEqual([2]);
-    let settled = false;
-    const waiting = store.search.settled().then(() => (settled = true));
-    await sendMessages(chat, "three shrimps");
-    expect(await seqsFound(chat, "shrimp")).toEqual([2]);
-    expect(settled).toBe(false);
-    holder.exec("ROLLBACK");
-    holder.close();
-    await waiting;
-    expect(await seqsFound(chat, "shrimp")).toEqual([4, 3, 2]);
-  },
-);
+test("no commit waits for a locked index, and searches go on", slow, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat, index } = rig;
+  await sendMessages(chat, "one shrimp");
+  await store.search.settled();
+  const holder = new DatabaseSync(index);
+  holder.exec("BEGIN IMMEDIATE");
+  await sendMessages(chat, "two shrimps");
+  expect(await seqsFound(chat, "shrimp")).toEqual([2]);
+  let settled = false;
+  const settling = store.search.settled().then(() => (settled = true));
+  await sendMessages(chat, "three shrimps");
+  expect(await seqsFound(chat, "shrimp")).toEqual([2]);
+  expect(settled).toBe(false);
+  holder.exec("ROLLBACK");
+  holder.close();
+  await settling;
+  expect(await seqsFound(chat, "shrimp")).toEqual([4, 3, 2]);
+});
 
-test(
-  "while the index is made, searches answer with what there is and say so",
-  patience,
-  async () => {
-    await using rig = await openSearchRig();
-    const { store, chat } = rig;
-    const texts = Array.from(
-      { length: 1_500 },
-      (_, index) => `shrimp ${index} ${"krill ".repeat(20)}`,
-    );
-    await sendMessages(chat, ...texts);
-    await store.search.settled();
-    const rebuilt = store.search.rebuild();
-    const during = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
-    expect(during).toMatchObject({ status: "ok", indexing: true });
-    await rebuilt;
-    const after = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
-    expect(after).toMatchObject({ status: "ok", hits: { length: 5 } });
-    expect(after).not.toHaveProperty("indexing");
-  },
-);
+test("searches return partial results with a flag while the index is built", slow, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat } = rig;
+  const texts = Array.from(
+    { length: 1_500 },
+    (_, index) => `shrimp ${index} ${"krill ".repeat(20)}`,
+  );
+  await sendMessages(chat, ...texts);
+  await store.search.settled();
+  const rebuilt = store.search.rebuild();
+  const during = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
+  expect(during).toMatchObject({ status: "ok", indexing: true });
+  await rebuilt;
+  const after = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
+  expect(after).toMatchObject({ status: "ok", hits: { length: 5 } });
+  expect(after).not.toHaveProperty("indexing");
+});
 
-test("two handles that index at once index everything once", patience, async () => {
+test("two handles that index at the same time index everything once", slow, async () => {
   await using rig = await openSearchRig();
   const { store, chat, open, index } = rig;
   const other = await open();
-  const theirs = await openTestSession(other, { title: "yyy" }, chat.owner);
+  const otherSession = await openTestSession(other, { title: "yyy" }, chat.owner);
   await Promise.all(
     Array.from({ length: 200 }, async (_, count) => {
-      await sendMessages(count % 2 === 0 ? chat : theirs, `shrimp ${count}`);
+      await sendMessages(count % 2 === 0 ? chat : otherSession, `shrimp ${count}`);
       if (count % 20 === 0) await (count % 40 === 0 ? store : other).search.settled();
     }),
   );
   await Promise.all([store.search.settled(), other.search.settled()]);
-  for (const each of [chat, theirs]) {
-    expect(await hitsOf(each, { text: "shrimp", limit: 500 })).toHaveLength(200);
+  for (const session of [chat, otherSession]) {
+    expect(await hitsOf(session, { text: "shrimp", limit: 500 })).toHaveLength(200);
   }
   const database = new DatabaseSync(index, { readOnly: true });
   // Two sessions have a title each.
@@ -120,21 +108,21 @@ test("two handles that index at once index everything once", patience, async () 
   database.close();
 });
 
-test("a purge takes the words of a session out of the index", patience, async () => {
+test("a purge removes a session's text from the index", slow, async () => {
   await using rig = await openSearchRig();
   const { store, chat, index } = rig;
   await sendMessages(chat, "a shrimp");
-  const gone = await openTestSession(store, { title: "Lobster" }, chat.owner);
-  await sendMessages(gone, ...Array.from({ length: 600 }, (_, count) => `lobster ${count}`));
+  const purged = await openTestSession(store, { title: "Lobster" }, chat.owner);
+  await sendMessages(purged, ...Array.from({ length: 600 }, (_, count) => `lobster ${count}`));
   await store.search.settled();
-  await gone.commit([anEvent("session.trashed", {})]);
-  await store.purge(gone.owner, gone.session);
+  await purged.commit([anEvent("session.trashed", {})]);
+  await store.purge(purged.owner, purged.session);
   expect(await hitsOf(chat, { text: "lobster" })).toEqual([]);
   const database = new DatabaseSync(index, { readOnly: true });
   try {
     const left = (): unknown =>
       database.prepare(`SELECT count(*) AS n FROM postings WHERE postings MATCH '"lob"'`).get();
-    await vi.waitFor(() => expect(left()).toEqual({ n: 0 }), patience);
+    await vi.waitFor(() => expect(left()).toEqual({ n: 0 }), slow);
     expect(database.prepare("SELECT count(*) AS n FROM documents").get()).toEqual({ n: 2 });
   } finally {
     database.close();
@@ -142,19 +130,19 @@ test("a purge takes the words of a session out of the index", patience, async ()
   expect(await seqsFound(chat, "shrimp")).toEqual([2]);
 });
 
-test("whoever owns nearly everything does not find the rest", patience, async () => {
+test("an owner of nearly everything doesn't find other owners' messages", slow, async () => {
   await using rig = await openSearchRig();
   const { store, chat } = rig;
   await sendMessages(chat, ...Array.from({ length: 60 }, (_, count) => `shrimp ${count}`));
-  const theirs = await openTestSession(store, { title: "Their shrimp" });
-  await sendMessages(theirs, "their shrimp");
+  const otherSession = await openTestSession(store, { title: "Their shrimp" });
+  await sendMessages(otherSession, "their shrimp");
   await store.search.settled();
   expect(await hitsOf(chat, { text: "shrimp", limit: 100 })).toHaveLength(60);
   expect(await hitsOf(chat, { text: "their" })).toEqual([]);
-  expect(await hitsOf(theirs, { text: "shrimp" })).toHaveLength(2);
+  expect(await hitsOf(otherSession, { text: "shrimp" })).toHaveLength(2);
 });
 
-test("a closed store finds nothing and says why", patience, async () => {
+test("a closed store finds nothing and says why", slow, async () => {
   await using rig = await openSearchRig();
   const { store, chat } = rig;
   await store.search.settled();

@@ -7,18 +7,18 @@ import type { SearchRole } from "@holdfast/engine";
 import { type Term } from "../../shared/search-text/query.ts";
 
 const sampleSize = 256;
-const sampleLength = 8_000;
+const maxSampleChars = 8_000;
 
 /**
- * How common tokens are, guessed from a sample of the documents. Only speed depends on it: of a term's tokens
- * the rarest are enough to find where it may be.
+ * Estimates how common tokens are from a sample of the documents. Only speed depends on it: the rarest of a term's
+ * tokens are enough to find its candidates.
  */
 export class TokenFrequencies {
   #counts = new Map<Token, number>();
   #sampled = 0;
   #documents = 0;
 
-  /** Takes a new sample when the index has grown to twice of what it was. */
+  /** Takes a new sample when the index has doubled or halved in size. */
   refresh(index: Connection, store: StoreReader, documents: number): void {
     if (this.#sampled > 0 && documents < this.#documents * 2 && documents >= this.#documents / 2)
       return;
@@ -32,7 +32,7 @@ export class TokenFrequencies {
     }
   }
 
-  /** The share of documents that have it, between 0 and 1. */
+  /** The share of documents with this token, between 0 and 1. */
   of(token: Token): number {
     return ((this.#counts.get(token) ?? 0) + 0.1) / (this.#sampled + 1);
   }
@@ -40,14 +40,14 @@ export class TokenFrequencies {
   #sample(store: StoreReader, pos: number): void {
     const row = store.eventAt(pos);
     const event = row && knownEvent(row);
-    const spoken = event && searchableTextOf(event);
-    if (row === undefined || spoken === undefined) return;
+    const searchable = event && searchableTextOf(event);
+    if (row === undefined || searchable === undefined) return;
     this.#sampled += 1;
-    const tokens = tokensOf(foldText(snippetText(spoken.text.slice(0, sampleLength))));
+    const tokens = tokensOf(foldText(snippetText(searchable.text.slice(0, maxSampleChars))));
     const key = Number(row["session_key"]);
     tokens
       .add(sessionToken(key))
-      .add(roleToken(spoken.role))
+      .add(roleToken(searchable.role))
       .add(ownerToken(ownerOf(store, key)));
     for (const token of tokens) this.#counts.set(token, (this.#counts.get(token) ?? 0) + 1);
   }
@@ -61,18 +61,18 @@ function ownerOf(store: StoreReader, key: number): string {
 export interface SearchScope {
   readonly owner: string;
   readonly role?: SearchRole;
-  /** The logs that the session reads, when one is asked for. */
+  /** The logs that the session reads, when the query names one. */
   readonly logs?: readonly number[];
 }
 
-/** Looking at one more text costs as much as going through a few thousand more entries of a list. */
+/** Checking one more document costs as much as scanning a few thousand posting list entries. */
 const tokensPerQuery = 8;
 const commonShare = 0.4;
 const maxLogs = 16;
 
 /**
- * The full-text expression that finds where all terms may be. Every token of a query holds, so any choice of them is right;
- * a few rare ones are fast. Tokens contain no quotes, so each stands in quotes as it is.
+ * The full-text expression that finds candidates for all terms. A match has every token of the query, so any subset
+ * is correct, and a few rare ones are fast. Tokens contain no quotes, so they need no escaping.
  */
 export function planMatch(
   terms: readonly Term[],
@@ -93,7 +93,7 @@ export function planMatch(
   return [...parts, ...scopeParts(scope, frequencies)].join(" AND ");
 }
 
-/** The rarest tokens; what most texts have is left out as long as something else remains. */
+/** The rarest tokens, without those that most documents have unless nothing else is left. */
 function rarestTokens(
   tokens: readonly Token[],
   count: number,

@@ -8,22 +8,21 @@ import { connect } from "../connection.ts";
 import { HitFinder } from "./answer.ts";
 import { TokenFrequencies } from "./match-plan.ts";
 
-/** What is left of an attempt that threw. */
 export type AttemptFailure =
-  /** Someone else has the file; a moment later it will work. */
+  /** Another process holds the file; retry in a moment. */
   | { readonly status: "busy" }
-  /** The index was damaged and has been thrown away; the next attempt begins a new one. */
-  | { readonly status: "mended" }
+  /** The index was damaged and has been deleted; the next attempt starts a new one. */
+  | { readonly status: "rebuilt" }
   | { readonly status: "failed"; readonly message: string };
 
 export type StepResult = IndexStep | AttemptFailure;
 
 const maxRebuilds = 3;
 
-/** Decides what follows from an error, and throws a damaged index away. It never throws itself. */
+/** Turns an error into a status, and deletes a damaged index. Never throws. */
 export class IndexRecovery {
   readonly #file: IndexFile;
-  #mends = 0;
+  #rebuilds = 0;
 
   constructor(file: IndexFile) {
     this.#file = file;
@@ -32,7 +31,7 @@ export class IndexRecovery {
   run<T>(action: () => T): T | AttemptFailure {
     try {
       const result = action();
-      this.#mends = 0;
+      this.#rebuilds = 0;
       return result;
     } catch (error) {
       return this.afterError(error);
@@ -43,18 +42,18 @@ export class IndexRecovery {
     if (isBusy(error) || (error instanceof StoreUnreadable && isBusy(error.cause)))
       return { status: "busy" };
     if (!isDamage(error)) {
-      // Whatever it was, the next use opens the file again and looks whether it is what it should be.
+      // Whatever it was, the next use reopens the file and checks it.
       this.#file.close();
       return failedAttempt(error);
     }
-    this.#mends += 1;
-    // A disk that damages each new index is not mended by another one.
-    if (this.#mends > maxRebuilds) return failedAttempt(error);
+    this.#rebuilds += 1;
+    // A disk that damages every new index isn't fixed by another one.
+    if (this.#rebuilds > maxRebuilds) return failedAttempt(error);
     try {
       this.#file.discard();
-      return { status: "mended" };
-    } catch (discarding) {
-      return isBusy(discarding) ? { status: "busy" } : failedAttempt(discarding);
+      return { status: "rebuilt" };
+    } catch (discardError) {
+      return isBusy(discardError) ? { status: "busy" } : failedAttempt(discardError);
     }
   }
 }
@@ -67,7 +66,7 @@ function failedAttempt(error: unknown): AttemptFailure {
 const firstBackoffMs = 1_000;
 const maxBackoffMs = 60_000;
 
-/** Indexes between requests until nothing is left, resting in between so that live work comes first. */
+/** Indexes between requests until nothing is left, pausing in between so that live work comes first. */
 export class BackgroundIndexer {
   readonly #step: () => StepResult;
   #timer: NodeJS.Timeout | undefined;
@@ -81,7 +80,7 @@ export class BackgroundIndexer {
 
   wake(): void {
     this.#woken = true;
-    if (this.#timer === undefined) this.#after(0);
+    if (this.#timer === undefined) this.#schedule(0);
   }
 
   stop(): void {
@@ -89,13 +88,13 @@ export class BackgroundIndexer {
     clearTimeout(this.#timer);
   }
 
-  #after(ms: number): void {
+  #schedule(ms: number): void {
     if (!this.#stopped) this.#timer = setTimeout(() => this.#run(), ms);
   }
 
   #run(): void {
-    // Woken since the last step: someone writes, and gets half of the time.
-    const share = this.#woken ? 1 : 0.25;
+    // A wake-up since the last step means that somebody is writing: leave them half of the time.
+    const pauseRatio = this.#woken ? 1 : 0.25;
     this.#woken = false;
     const startedAt = performance.now();
     const { status } = this.#step();
@@ -106,45 +105,45 @@ export class BackgroundIndexer {
       case "current":
         return;
       case "more":
-      case "mended":
-        return this.#after(tookMs * share);
+      case "rebuilt":
+        return this.#schedule(tookMs * pauseRatio);
       case "busy":
-        return this.#after(5 + Math.random() * 20);
+        return this.#schedule(5 + Math.random() * 20);
       case "failed":
-        this.#after(this.#backoffMs);
+        this.#schedule(this.#backoffMs);
         this.#backoffMs = Math.min(this.#backoffMs * 2, maxBackoffMs);
     }
   }
 }
 
-/** So few events are indexed before a search is answered, so that one finds what one has just written. */
+/** Up to this many events are indexed before a search is answered, so that people find what they have just written. */
 const maxCatchUpEvents = 64;
 
-/** Searches a store's file and keeps its index up to date. Nothing here throws because of the index. */
+/** Searches a store's file and keeps its index up to date. No problem with the index ever makes it throw. */
 export class SearchService {
   readonly #store: StoreReader;
   readonly #file: IndexFile;
   readonly #indexer: Indexer;
-  readonly #answerer: HitFinder;
-  readonly #mender: IndexRecovery;
+  readonly #hitFinder: HitFinder;
+  readonly #recovery: IndexRecovery;
   readonly #background: BackgroundIndexer;
 
   constructor(storeFile: string) {
     this.#store = new StoreReader(connect({ file: storeFile, access: "read" }));
     this.#file = new IndexFile(storeFile);
     this.#indexer = new Indexer(this.#store, this.#file);
-    this.#answerer = new HitFinder(this.#store, new TokenFrequencies());
-    this.#mender = new IndexRecovery(this.#file);
+    this.#hitFinder = new HitFinder(this.#store, new TokenFrequencies());
+    this.#recovery = new IndexRecovery(this.#file);
     this.#background = new BackgroundIndexer(() => this.step());
   }
 
-  /** Some of the hits, and where to go on. */
+  /** A page of hits with a cursor. */
   search(owner: OwnerId, query: SearchQuery): SearchResult {
-    const page = this.#mender.run((): SearchResult => {
+    const page = this.#recovery.run((): SearchResult => {
       const { status, pos, head } = this.#indexer.check();
       if (status === "more" && head - pos <= maxCatchUpEvents) this.#indexer.step();
       if (status === "more") this.wake();
-      return this.#answerer.answer(this.#file.use(), owner, query);
+      return this.#hitFinder.answer(this.#file.use(), owner, query);
     });
     switch (page.status) {
       case "ok":
@@ -153,25 +152,25 @@ export class SearchService {
       case "failed":
         return { status: "unavailable", message: page.message };
       case "busy":
-      case "mended":
+      case "rebuilt":
         this.wake();
         return { status: "unavailable", message: "The index is being made again." };
     }
   }
 
-  /** Indexes in the background, until nothing is left. */
+  /** Indexes in the background until nothing is left. */
   wake(): void {
     this.#background.wake();
   }
 
-  /** Indexes a little at once. */
+  /** Indexes one batch. */
   step(): StepResult {
-    return this.#mender.run(() => this.#indexer.step());
+    return this.#recovery.run(() => this.#indexer.step());
   }
 
-  /** Empties the index, to be filled again step by step. */
+  /** Empties the index; steps fill it again. */
   rebuild(): StepResult {
-    return this.#mender.run(() => this.#indexer.restart());
+    return this.#recovery.run(() => this.#indexer.restart());
   }
 
   close(): void {

@@ -4,7 +4,7 @@ import type { Connection, Row } from "../connection.ts";
 import { indexedTypes } from "./documents.ts";
 import type { StoreHead } from "./indexer.ts";
 
-/** The store itself could not be read. It says nothing about the index. */
+/** The store itself could not be read, which says nothing about the index. */
 export class StoreUnreadable extends Error {}
 
 const eventColumns = "e.seq, e.id, e.type, e.v, e.at, e.run_id, e.quiet, e.sum, e.data";
@@ -16,11 +16,11 @@ const eventsAfter = `
 
 export interface LogRange {
   readonly rows: readonly Row[];
-  /** Everything up to here that is followed is in `rows`. */
+  /** `rows` contains everything up to here that is indexed. */
   readonly upTo: number;
 }
 
-/** What the index reads from the store, on a connection that only reads. */
+/** What the index reads from the store, on a read-only connection. */
 export class StoreReader {
   readonly connection: Connection;
 
@@ -38,7 +38,7 @@ export class StoreReader {
     });
   }
 
-  /** The events behind a position whose words or titles matter: not many, and not many bytes. */
+  /** The next events after a position that have text or titles, limited in rows and bytes. */
   following(pos: number, { rows: maxRows, bytes: maxBytes, positions }: ReadBounds): LogRange {
     return readStore(() => {
       const end = Math.min(this.head().pos, pos + positions);
@@ -99,7 +99,7 @@ export function readStore<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StoreUnreadable(`The store could not be read: ${why}`, { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreUnreadable(`The store could not be read: ${reason}`, { cause: error });
   }
 }

@@ -23,13 +23,13 @@ export interface VisibleSession {
   readonly ranges: z.infer<typeof storedRanges>;
 }
 
-/** What one owner may see now, whatever the index remembers. Kept for one page of one search. */
+/** What one owner may see now, whatever the index remembers. Cached for one page of one search. */
 export class VisibleSessions {
   readonly #store: StoreReader;
   readonly #owner: string;
   readonly #byKey = new Map<number, VisibleSession | null>();
   readonly #logIds = new Map<number, string | null>();
-  readonly #readers = new Map<string, readonly VisibleSession[]>();
+  readonly #branches = new Map<string, readonly VisibleSession[]>();
 
   constructor(store: StoreReader, owner: string) {
     this.#store = store;
@@ -37,19 +37,19 @@ export class VisibleSessions {
   }
 
   byId(id: NonNullable<SearchQuery["session"]>): VisibleSession | null {
-    return this.#read(this.#get(`SELECT ${columns} FROM sessions WHERE id = ?`, id));
+    return this.#decode(this.#get(`SELECT ${columns} FROM sessions WHERE id = ?`, id));
   }
 
   byKey(key: number): VisibleSession | null {
     let session = this.#byKey.get(key);
     if (session === undefined) {
-      session = this.#read(this.#get(`SELECT ${columns} FROM sessions WHERE key = ?`, key));
+      session = this.#decode(this.#get(`SELECT ${columns} FROM sessions WHERE key = ?`, key));
       this.#byKey.set(key, session);
     }
     return session;
   }
 
-  /** The session in which an entry is shown: the one in whose log it stands, or else a branch that reads it. */
+  /** The session that shows an entry: the one whose log it is in, or else a branch that reads it. */
   sessionShowing(logKey: number, seq: number): VisibleSession | null {
     const own = this.byKey(logKey);
     if (own !== null && this.shows(own, logKey, seq)) return own;
@@ -65,7 +65,7 @@ export class VisibleSessions {
     );
   }
 
-  /** Every log in which entries of the session stand. */
+  /** Every log that has entries of the session. */
   logsOf(session: VisibleSession): readonly number[] {
     const keys = session.ranges.flatMap(({ log }) => {
       if (log === undefined) return [];
@@ -78,7 +78,7 @@ export class VisibleSessions {
   #branchesOf(logKey: number): readonly VisibleSession[] {
     const id = this.#logId(logKey);
     if (id === null) return [];
-    let branches = this.#readers.get(id);
+    let branches = this.#branches.get(id);
     if (branches === undefined) {
       branches = readStore(() =>
         this.#store.connection
@@ -87,12 +87,12 @@ export class VisibleSessions {
       )
         .map((row) => this.byKey(Number(row["key"])))
         .filter((session) => session !== null);
-      this.#readers.set(id, branches);
+      this.#branches.set(id, branches);
     }
     return branches;
   }
 
-  /** Also of a session that was purged, whose rows a branch may still read. */
+  /** Also finds a purged session, whose rows a branch may still read. */
   #logId(key: number): string | null {
     let id = this.#logIds.get(key);
     if (id === undefined) {
@@ -110,12 +110,12 @@ export class VisibleSessions {
     return readStore(() => this.#store.connection.sql(sql).get(value));
   }
 
-  /** Another owner's session is like one that does not exist, and so is one in the trash. */
-  #read(row: Row | undefined): VisibleSession | null {
-    const read = shape.safeParse(row);
-    if (!read.success || read.data.owner_id !== this.#owner || read.data.trashed_at !== null)
+  /** Another owner's session reads like one that doesn't exist, and so does one in the trash. */
+  #decode(row: Row | undefined): VisibleSession | null {
+    const parsed = shape.safeParse(row);
+    if (!parsed.success || parsed.data.owner_id !== this.#owner || parsed.data.trashed_at !== null)
       return null;
-    const { key, id, title, ranges } = read.data;
+    const { key, id, title, ranges } = parsed.data;
     return { key, id, title, ranges: storedRanges.parse(JSON.parse(ranges)) };
   }
 }

@@ -7,7 +7,7 @@ import { connect } from "../connection.ts";
 
 export const backupOptions = z.object({ file: z.string(), to: z.string() });
 
-/** A whole and consistent copy, made by SQLite itself while readers and writers go on. Under its name only when complete. */
+/** Makes a consistent copy with SQLite itself while readers and writers go on. It gets its name only when complete. */
 function copyDatabase({ file, to }: z.infer<typeof backupOptions>): void {
   const partial = `${to}.partial`;
   rmSync(partial, { force: true });

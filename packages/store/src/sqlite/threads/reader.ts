@@ -9,7 +9,7 @@ import { type Wake, HeadWatcher } from "../read/watch.ts";
 import { serveThread } from "./thread-server.ts";
 import { WriteCounter } from "./shared-memory.ts";
 
-/** The thread that reads, so that no read ever holds the event loop up. */
+/** The reader thread, so that no read blocks the event loop. */
 export type ReaderRequest =
   | {
       [Name in keyof Queries]: {
@@ -18,42 +18,42 @@ export type ReaderRequest =
         readonly args: Parameters<Queries[Name]>;
       };
     }[keyof Queries]
-  | { readonly op: "watch"; readonly sessions: readonly string[]; readonly everyMs: number | null }
+  | { readonly op: "watch"; readonly sessions: readonly string[]; readonly pollMs: number | null }
   | { readonly op: "close" };
 
 const maxBusyMs = 5_000;
 
 export const readerOptions = z.object({
   file: z.string(),
-  tally: z.instanceof(SharedArrayBuffer),
+  writeCounter: z.instanceof(SharedArrayBuffer),
 });
 export type ReaderOptions = z.infer<typeof readerOptions>;
 
-await serveThread<ReaderRequest, Wake>(async (note) => {
-  const { file, tally } = readerOptions.parse(workerData);
-  // Opened with the first question: by then the writer has made the file.
-  let opened: { connection: Connection; queries: Queries; watchers: HeadWatcher } | undefined;
+await serveThread<ReaderRequest, Wake>(async (notify) => {
+  const { file, writeCounter } = readerOptions.parse(workerData);
+  // Opened with the first query: by then the writer has created the file.
+  let handle: { connection: Connection; queries: Queries; watcher: HeadWatcher } | undefined;
   function open() {
     const connection = connect({ file, access: "read" });
     const queries = createQueries(connection);
-    const watchers = new HeadWatcher(connection, file, new WriteCounter(tally), note);
-    return { connection, queries, watchers };
+    const watcher = new HeadWatcher(connection, file, new WriteCounter(writeCounter), notify);
+    return { connection, queries, watcher };
   }
   return {
     handle(request) {
       if (request.op === "close") return undefined;
-      const { connection, queries, watchers } = (opened ??= open());
-      if (request.op === "watch") return watchers.watch(request.sessions, request.everyMs);
+      const { connection, queries, watcher } = (handle ??= open());
+      if (request.op === "watch") return watcher.watch(request.sessions, request.pollMs);
       return inReadTransaction(connection, () => runQuery(queries, request));
     },
     close() {
-      opened?.watchers.close();
-      opened?.connection.close();
+      handle?.watcher.close();
+      handle?.connection.close();
     },
   };
 });
 
-/** One read transaction: everything that a query returns was true at the same instant. */
+/** Runs a query in one read transaction, so that its result is consistent. */
 async function inReadTransaction<T>(connection: Connection, read: () => T): Promise<T> {
   const deadline = performance.now() + maxBusyMs;
   for (;;) {
@@ -61,7 +61,7 @@ async function inReadTransaction<T>(connection: Connection, read: () => T): Prom
       connection.exec("BEGIN");
       return read();
     } catch (error) {
-      // Readers wait for nobody, except while another process recovers the write-ahead log.
+      // Readers never wait, except while another process recovers the write-ahead log.
       if (!isBusy(error) || performance.now() >= deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
     } finally {

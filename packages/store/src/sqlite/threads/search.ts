@@ -7,7 +7,7 @@ import { z } from "zod";
 import { serveThread } from "./thread-server.ts";
 import { SearchService } from "../search/service.ts";
 
-/** The thread that indexes and searches. It holds the index up to date in the background, between requests. */
+/** The search thread. It keeps the index up to date in the background, between requests. */
 export type SearchRequest =
   | { readonly op: "search"; readonly owner: OwnerId; readonly query: SearchQuery }
   | { readonly op: "wake" }

@@ -1,38 +1,38 @@
 /**
- * Wakes a thread that has nothing to do but wait. Standing still in `Atomics.wait` it is back to work twice as soon as
- * through its event loop, and nothing else can come between.
+ * Wakes a thread that only waits for work. Blocked in `Atomics.wait`, it resumes twice as fast as through its event
+ * loop, and nothing else can run in between.
  */
 export class WakeSignal {
   readonly buffer: SharedArrayBuffer;
   readonly #count: Int32Array;
-  #heard = 0;
+  #lastSeen = 0;
 
   constructor(buffer = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
     this.buffer = buffer;
     this.#count = new Int32Array(buffer);
   }
 
-  /** To be rung after what it is about was put where the other thread looks. */
+  /** Call after the message was posted to the other thread. */
   notify(): void {
     Atomics.add(this.#count, 0, 1);
     Atomics.notify(this.#count, 0);
   }
 
-  /** Stands still until it has been rung since the last time; returns at once when it has. */
+  /** Blocks until there was a notification since the last wait; returns at once if there was. */
   wait(): void {
-    Atomics.wait(this.#count, 0, this.#heard);
-    this.#heard = Atomics.load(this.#count, 0);
+    Atomics.wait(this.#count, 0, this.#lastSeen);
+    this.#lastSeen = Atomics.load(this.#count, 0);
   }
 
-  /** Whether it stays silent for so long. Stands still meanwhile; what rings is still there for `wait`. */
+  /** Blocks for up to `ms` and returns whether no notification came. One that did is still there for `wait`. */
   isIdleFor(ms: number): boolean {
-    return Atomics.wait(this.#count, 0, this.#heard, ms) === "timed-out";
+    return Atomics.wait(this.#count, 0, this.#lastSeen, ms) === "timed-out";
   }
 }
 
 /**
- * What the thread that writes tells the one that looks for others' commits. SQLite lets a reader see that somebody has
- * written, and a writer alone that it was somebody else: it looks in each of its transactions, when nobody else can write.
+ * Lets the writer thread tell the watcher about foreign writes. SQLite shows a reader only that somebody has written;
+ * a writer sees that it was somebody else, because it checks in each of its transactions, when nobody else can write.
  */
 export class WriteCounter {
   readonly buffer: SharedArrayBuffer;
@@ -43,7 +43,7 @@ export class WriteCounter {
     this.#counts = new Int32Array(buffer);
   }
 
-  /** To be said before the transaction itself: who has seen the one has seen the other. */
+  /** Call before `countTransaction`: whoever sees the transaction then sees this too. */
   countForeignWrite(): void {
     Atomics.add(this.#counts, 1, 1);
   }
@@ -59,8 +59,8 @@ export class WriteCounter {
 }
 
 export interface WriteCounts {
-  /** Transactions of this process so far, also those that wrote nothing. */
+  /** Transactions of this process so far, including those that wrote nothing. */
   readonly transactions: number;
-  /** How many of them have found that others had written since the one before. */
+  /** How many of them found a foreign write since the previous one. */
   readonly foreignWrites: number;
 }

@@ -7,7 +7,7 @@ import type { Wake } from "../read/watch.ts";
 import type { ReaderOptions, ReaderRequest } from "./reader.ts";
 import type { WriterOptions, WriterRequest } from "./writer.ts";
 
-/** What a thread says. `reply` answers one request; `note` is said unasked. */
+/** Messages from a thread. `reply` answers a request; a `note` is unsolicited. */
 export type FromThread<Note> =
   | { readonly kind: "ready" }
   | { readonly kind: "unfit"; readonly code: OpenFailureCode; readonly message: string }
@@ -34,39 +34,37 @@ export interface ThreadClientDeps<Note> {
   readonly onNote?: (note: Note) => void;
   /** A module that the thread loads before its own. */
   readonly preload?: string | undefined;
-  /** For a thread that waits for it instead of having an event loop. */
+  /** For a thread that blocks on it instead of running an event loop. */
   readonly wakeSignal?: WakeSignal;
-  /** It has ended, and nobody had asked it to. */
+  /** The thread has ended without being asked to. */
   readonly onLost?: () => void;
 }
 
-/** What passes through a storage thread is soon forgotten, and V8 would keep up to 134 MB of room for it. */
+/** Objects in a storage thread are short-lived, and V8 would reserve up to 134 MB for them. */
 const threadResourceLimits = { maxYoungGenerationSizeMb: 12 };
 
-/** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
+/**
+ * The parent's end of a worker thread: requests with replies, and notes. When the thread dies, pending requests
+ * reject.
+ */
 export class ThreadClient<Request, Note = never> {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingRequest>();
   readonly #onNote: (note: Note) => void;
-  readonly #bell: WakeSignal | undefined;
+  readonly #wakeSignal: WakeSignal | undefined;
   readonly #onLost: () => void;
   readonly #ready = Promise.withResolvers<void>();
-  #next = 1;
+  #nextId = 1;
   #ended: string | undefined;
   #isClosing = false;
 
   constructor(
     script: URL,
     workerData: unknown,
-    {
-      onNote = () => {},
-      onLost = () => {},
-      preload,
-      wakeSignal: bell,
-    }: ThreadClientDeps<Note> = {},
+    { onNote = () => {}, onLost = () => {}, preload, wakeSignal }: ThreadClientDeps<Note> = {},
   ) {
     this.#onNote = onNote;
-    this.#bell = bell;
+    this.#wakeSignal = wakeSignal;
     this.#onLost = onLost;
     const execArgv = preload === undefined ? [] : ["--import", preload];
     this.#worker = new Worker(script, {
@@ -77,11 +75,11 @@ export class ThreadClient<Request, Note = never> {
     this.#worker.on("message", (message: FromThread<Note>) => this.#receive(message));
     this.#worker.on("error", (error) => this.#end(`The storage thread failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("The storage thread has ended."));
-    // Whoever opens the store waits for `ready`; a thread that fails later is seen by its next request.
+    // Whoever opens the store awaits `ready`; a later failure shows at the next request.
     this.#ready.promise.catch(() => {});
   }
 
-  /** Resolves when the thread can work, rejects with an `OpenFailure` when it never will. */
+  /** Resolves when the thread is ready, rejects with an `OpenFailure` when it can't be. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -93,13 +91,13 @@ export class ThreadClient<Request, Note = never> {
   ask(request: Request): Promise<unknown> {
     if (this.#ended !== undefined)
       return Promise.reject(new StoreFailure("store_closed", this.#ended));
-    const id = this.#next++;
+    const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#pending.set(id, { resolve, reject });
     const message: ToThread<Request> = { id, request };
     try {
       this.#worker.postMessage(message, []);
-      this.#bell?.notify();
+      this.#wakeSignal?.notify();
     } catch (error) {
       this.#pending.delete(id);
       reject(error instanceof Error ? error : new Error(String(error)));
@@ -107,7 +105,7 @@ export class ThreadClient<Request, Note = never> {
     return promise;
   }
 
-  /** Asks the thread to put its things away; waits until it has ended. */
+  /** Asks the thread to clean up, and waits until it has ended. */
   async close(request: Request): Promise<void> {
     if (this.#ended !== undefined) return;
     this.#isClosing = true;
@@ -152,20 +150,20 @@ export class ThreadClient<Request, Note = never> {
   }
 }
 
-export interface StoreThreadsDeps extends Omit<WriterOptions, "bell" | "tally"> {
+export interface StoreThreadsDeps extends Omit<WriterOptions, "wakeSignal" | "writeCounter"> {
   readonly probeModule: string | undefined;
   readonly onWake: (wake: Wake) => void;
-  /** A thread that reads has died: what it watched nobody watches. */
+  /** The reader thread has died, and its watches with it. */
   readonly onReaderLost: () => void;
 }
 
 const writerScript = new URL("./writer.ts", import.meta.url);
 const readerScript = new URL("./reader.ts", import.meta.url);
 
-/** The threads that write and read. One that has died is started again by what is asked of it next. */
+/** The writer and reader threads. A dead thread is restarted by the next request. */
 export class StoreThreads {
   readonly #options: StoreThreadsDeps;
-  readonly #tally = new WriteCounter();
+  readonly #writeCounter = new WriteCounter();
   #writer: ThreadClient<WriterRequest> | undefined;
   #reader: ThreadClient<ReaderRequest, Wake> | undefined;
 
@@ -183,7 +181,6 @@ export class StoreThreads {
     return this.#reader;
   }
 
-  /** Whether there is one that could be told something. */
   get hasReader(): boolean {
     return this.#reader !== undefined && !this.#reader.hasEnded;
   }
@@ -195,15 +192,15 @@ export class StoreThreads {
 
   #startWriter(): ThreadClient<WriterRequest> {
     const { file, busyMs, checkpointPages, probeModule: preload } = this.#options;
-    const bell = new WakeSignal();
-    const shared = { bell: bell.buffer, tally: this.#tally.buffer };
-    const given: WriterOptions = { file, busyMs, checkpointPages, ...shared };
-    return new ThreadClient(writerScript, given, { preload, wakeSignal: bell });
+    const wakeSignal = new WakeSignal();
+    const shared = { wakeSignal: wakeSignal.buffer, writeCounter: this.#writeCounter.buffer };
+    const workerData: WriterOptions = { file, busyMs, checkpointPages, ...shared };
+    return new ThreadClient(writerScript, workerData, { preload, wakeSignal });
   }
 
   #startReader(): ThreadClient<ReaderRequest, Wake> {
     const { file, onWake: onNote, onReaderLost: onLost } = this.#options;
-    const given: ReaderOptions = { file, tally: this.#tally.buffer };
-    return new ThreadClient(readerScript, given, { onNote, onLost });
+    const workerData: ReaderOptions = { file, writeCounter: this.#writeCounter.buffer };
+    return new ThreadClient(readerScript, workerData, { onNote, onLost });
   }
 }

@@ -6,49 +6,53 @@ import type { FromThread, ToThread } from "./thread-client.ts";
 
 export interface ThreadServer<Request> {
   handle(request: Request): unknown;
-  /** What nobody should wait for: called when the answer is on its way. Says whether there is more to do in a pause. */
-  afterReply?(): "done" | "in a pause";
-  /** The rest of it, when nothing has been asked for a moment. */
+  /**
+   * Work that no caller should wait for: runs after the reply was posted. Returns whether more is left for an idle
+   * moment.
+   */
+  afterReply?(): "done" | "when idle";
+  /** The rest of that work, once no request has come for a moment. */
   whenIdle?(): void;
-  /** Puts away what the thread holds, so that it can exit. */
+  /** Releases what the thread holds, so that it can exit. */
   close(): void;
 }
 
-/** The thread's end: opens, says so or says why not, then answers requests in their order. */
-export async function serveThread<Asked extends { readonly op: string }, Note>(
-  open: (note: (note: Note) => void) => Promise<ThreadServer<Asked>>,
+/** The thread's end: opens, reports success or failure, then answers requests in order. */
+export async function serveThread<Request extends { readonly op: string }, Note>(
+  open: (note: (note: Note) => void) => Promise<ThreadServer<Request>>,
 ): Promise<void> {
   const port = requireParentPort();
   const server = await openOrReport(port, () => open((note) => post(port, { kind: "note", note })));
   if (server === undefined) return;
-  let before = Promise.resolve();
-  port.on("message", (message: ToThread<Asked>) => {
-    before = before.then(() => answerRequest(port, server, message));
+  let previous = Promise.resolve();
+  port.on("message", (message: ToThread<Request>) => {
+    previous = previous.then(() => answerRequest(port, server, message));
   });
   post(port, { kind: "ready" });
 }
 
-/** The same for a thread without an event loop: it answers at once, and stands still until the bell rings. */
-export async function serveBlockingThread<Asked extends { readonly op: string }>(
-  bell: WakeSignal,
-  open: () => Promise<ThreadServer<Asked>>,
+/** The same for a thread without an event loop: it answers synchronously and blocks until the next wake signal. */
+export async function serveBlockingThread<Request extends { readonly op: string }>(
+  wakeSignal: WakeSignal,
+  open: () => Promise<ThreadServer<Request>>,
 ): Promise<void> {
   const port = requireParentPort();
   const server = await openOrReport(port, open);
   if (server === undefined) return;
   post(port, { kind: "ready" });
-  let left: "done" | "in a pause" = "done";
+  let remaining: "done" | "when idle" = "done";
   for (;;) {
-    if (left === "in a pause" && bell.isIdleFor(idleAfterMs)) {
+    if (remaining === "when idle" && wakeSignal.isIdleFor(idleAfterMs)) {
       server.whenIdle?.();
-      left = "done";
+      remaining = "done";
     }
-    // It may have been rung for what was answered already: then there is nothing to take, and it is not yet a pause.
-    bell.wait();
+    // A signal may be for a request that was already answered: then there is nothing to receive, and the thread isn't
+    // idle yet.
+    wakeSignal.wait();
     for (
-      let next = receiveRequest<Asked>(port);
+      let next = receiveRequest<Request>(port);
       next !== undefined;
-      next = receiveRequest<Asked>(port)
+      next = receiveRequest<Request>(port)
     ) {
       const { id, request } = next;
       try {
@@ -56,7 +60,7 @@ export async function serveBlockingThread<Asked extends { readonly op: string }>
       } catch (error) {
         postFailure(port, id, error);
       }
-      left = server.afterReply?.() ?? "done";
+      remaining = server.afterReply?.() ?? "done";
       if (request.op !== "close") continue;
       server.close();
       port.close();
@@ -65,13 +69,13 @@ export async function serveBlockingThread<Asked extends { readonly op: string }>
   }
 }
 
-/** What follows upon something else follows sooner than this. */
+/** Dependent requests follow each other faster than this. */
 const idleAfterMs = 5;
 
-async function answerRequest<Asked extends { readonly op: string }>(
+async function answerRequest<Request extends { readonly op: string }>(
   port: MessagePort,
-  server: ThreadServer<Asked>,
-  { id, request }: ToThread<Asked>,
+  server: ThreadServer<Request>,
+  { id, request }: ToThread<Request>,
 ): Promise<void> {
   try {
     post(port, { kind: "reply", id, value: await server.handle(request) });
@@ -85,8 +89,8 @@ async function answerRequest<Asked extends { readonly op: string }>(
 }
 
 /** Only the store's own `ThreadClient` has the other end. */
-function receiveRequest<Asked>(port: MessagePort): ToThread<Asked> | undefined {
-  return receiveMessageOnPort(port)?.message as ToThread<Asked> | undefined;
+function receiveRequest<Request>(port: MessagePort): ToThread<Request> | undefined {
+  return receiveMessageOnPort(port)?.message as ToThread<Request> | undefined;
 }
 
 function requireParentPort(): MessagePort {

@@ -10,7 +10,7 @@ import { serveBlockingThread } from "./thread-server.ts";
 import { GroupWriter } from "../write/group-writer.ts";
 import { type Operation } from "../write/operations.ts";
 
-/** The one thread of a process that writes. */
+/** The only thread of a process that writes. */
 export type WriterRequest =
   | { readonly op: "group"; readonly group: readonly Operation[]; readonly clockOffset: number }
   | { readonly op: "close" };
@@ -19,14 +19,14 @@ export const writerOptions = z.object({
   file: z.string(),
   busyMs: z.number(),
   checkpointPages: z.number(),
-  bell: z.instanceof(SharedArrayBuffer),
-  tally: z.instanceof(SharedArrayBuffer),
+  wakeSignal: z.instanceof(SharedArrayBuffer),
+  writeCounter: z.instanceof(SharedArrayBuffer),
 });
 export type WriterOptions = z.infer<typeof writerOptions>;
 
-const { file, bell, tally, ...options } = writerOptions.parse(workerData);
+const { file, wakeSignal, writeCounter, ...options } = writerOptions.parse(workerData);
 
-await serveBlockingThread<WriterRequest>(new WakeSignal(bell), async () => {
+await serveBlockingThread<WriterRequest>(new WakeSignal(wakeSignal), async () => {
   const probe = installedProbe();
   const first = connect({ file, access: "write" });
   await migrate(first);
@@ -39,7 +39,7 @@ await serveBlockingThread<WriterRequest>(new WakeSignal(bell), async () => {
       return connect({ file, access: "write", probe });
     },
     assertInPlace: () => identity.assertLogInPlace(),
-    writeCounter: new WriteCounter(tally),
+    writeCounter: new WriteCounter(writeCounter),
   });
   return {
     handle(request) {

@@ -9,30 +9,30 @@ import { expect, onTestFinished, test } from "vitest";
 import { connect } from "../connection.ts";
 import { openSqliteStore } from "../store.ts";
 
-test("a log that is far from full is put into the file as soon as nobody writes", async () => {
+test("a write-ahead log that is far from full is checkpointed once writes pause", async () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-checkpoint-"));
   const file = join(folder, "store.db");
   const store = await openSqliteStore({ file, checkpointPages: 200 });
-  const outside = connect({ file, access: "write" });
+  const observer = connect({ file, access: "write" });
   onTestFinished(async () => {
-    outside.close();
+    observer.close();
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  /** How many pages the log has, and how many of them are in the file. */
-  const look = () => {
-    const row = outside.sql("PRAGMA wal_checkpoint(NOOP)").get();
-    return { pages: Number(row?.["log"]), put: Number(row?.["checkpointed"]) };
+  /** The pages of the log, and how many of them are checkpointed. */
+  const readLog = () => {
+    const row = observer.sql("PRAGMA wal_checkpoint(NOOP)").get();
+    return { pages: Number(row?.["log"]), checkpointed: Number(row?.["checkpointed"]) };
   };
-  // What made the file is not counted: the log begins anew behind it.
-  outside.sql("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  // Creating the file doesn't count: the log starts over here.
+  observer.sql("PRAGMA wal_checkpoint(TRUNCATE)").get();
   const chat = await openTestSession(store);
-  // Together, so that there is no pause between them.
+  // All at once, so that there is no pause between them.
   await Promise.all(
     Array.from({ length: 3 }, () => chat.commit([aNotice("x".repeat(100 * 1024))])),
   );
-  const { pages } = look();
+  const { pages } = readLog();
   expect(pages).toBeGreaterThan(200 / 5);
   expect(pages).toBeLessThan(200);
-  await expect.poll(look).toEqual({ pages, put: pages });
+  await expect.poll(readLog).toEqual({ pages, checkpointed: pages });
 });

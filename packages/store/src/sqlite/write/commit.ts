@@ -44,7 +44,7 @@ import { appendDelta, appendEvent, decodeEventCells, readChain } from "../rows/e
 import { insertSession, updateSession, writeTags } from "../rows/sessions.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 
-/** The one write primitive, inside the group's transaction: load, decide, write. */
+/** The only write primitive, inside the group's transaction: load, decide, write. */
 export function writeCommit(
   connection: Connection,
   cache: SessionCache,
@@ -52,8 +52,8 @@ export function writeCommit(
   now: number,
 ): CommitResult {
   const cached = cache.get(connection, commit.session);
-  const again = cached && findEarlierCommit(connection, cached, commit);
-  if (again) return again;
+  const earlier = cached && findEarlierCommit(connection, cached, commit);
+  if (earlier) return earlier;
 
   const loaded = loadForCommit(connection, cached, commit);
   const decision = decideCommit(loaded, commit, now);
@@ -63,7 +63,7 @@ export function writeCommit(
   return decision.result;
 }
 
-/** P1: a commit that was made before, and whose answer got lost, is found by the ids of its events. */
+/** P1: finds a commit that succeeded but whose response got lost, by the ids of its events. */
 function findEarlierCommit(
   connection: Connection,
   cached: CachedSession,
@@ -85,7 +85,7 @@ function findLogged(connection: Connection, { key }: CachedSession, id: EventId)
   return connection.sql("SELECT seq, at FROM events WHERE id = ? AND session_key = ?").get(id, key);
 }
 
-/** Ids grow, so only one that is not greater than the newest can have been written before. */
+/** Ids grow, so only one that isn't greater than the newest can have been written before. */
 function findOpenDelta(
   connection: Connection,
   { lastDelta, lastDeltaId }: CachedSession,
@@ -93,9 +93,9 @@ function findOpenDelta(
 ): Row | undefined {
   if (lastDeltaId === null || id > lastDeltaId) return undefined;
   for (const cells of readChain(connection, lastDelta, 0)) {
-    const read = decodeEventCells(cells);
-    if (read.status === "intact" && read.event.id === id)
-      return { seq: read.event.seq, at: read.event.at };
+    const decoded = decodeEventCells(cells);
+    if (decoded.status === "intact" && decoded.event.id === id)
+      return { seq: decoded.event.seq, at: decoded.event.at };
   }
   return undefined;
 }
@@ -194,7 +194,7 @@ function writePlan(
   for (const event of plan.log) appendEvent(connection, key, event);
   const lastDelta = writeDeltas(connection, key, cached?.lastDelta ?? null, plan);
   const live = session.liveRun !== null || session.openDeltas > 0;
-  writeSessionHead(connection, { key, lastDelta, live, before: cached }, plan);
+  writeSessionHead(connection, { key, lastDelta, live, previous: cached }, plan);
 
   for (const run of plan.runs) runTable.put(connection, run, key);
   for (const input of plan.inputs) inputTable.put(connection, input, key);
@@ -225,16 +225,16 @@ interface HeadChange {
   readonly key: number;
   readonly live: boolean;
   readonly lastDelta: number | null;
-  readonly before: CachedSession | null;
+  readonly previous: CachedSession | null;
 }
 
 /**
- * Head and activity of a session with a live run go to `live`. Its own row is left alone by a checkpoint, and
- * takes them back when the run has ended.
+ * Head and activity of a session with a live run go to `live`. A checkpoint leaves the session's own row alone; it
+ * takes them back when the run ends.
  */
 function writeSessionHead(
   connection: Connection,
-  { key, live, lastDelta, before }: HeadChange,
+  { key, live, lastDelta, previous }: HeadChange,
   plan: Plan,
 ): void {
   const { session } = plan;
@@ -244,7 +244,7 @@ function writeSessionHead(
         "INSERT OR REPLACE INTO live (session_key, head, activity_at, open_deltas, last_delta) VALUES (?, ?, ?, ?, ?)",
       )
       .run(key, session.head, session.activityAt, session.openDeltas, lastDelta);
-  } else if (before?.live) {
+  } else if (previous?.live) {
     connection.sql("DELETE FROM live WHERE session_key = ?").run(key);
   }
   if (plan.created || (live && plan.checkpoint)) {
@@ -252,20 +252,20 @@ function writeSessionHead(
     return;
   }
   updateSession(connection, session);
-  if (before !== null && listPositionMoved(before, plan)) writeTags(connection, key, session);
+  if (previous !== null && listPositionMoved(previous, plan)) writeTags(connection, key, session);
 }
 
-function listPositionMoved({ row: before }: CachedSession, { session }: Plan): boolean {
-  if (before.tags.length === 0 && session.tags.length === 0) return false;
+function listPositionMoved({ row: previous }: CachedSession, { session }: Plan): boolean {
+  if (previous.tags.length === 0 && session.tags.length === 0) return false;
   return (
-    before.tags !== session.tags ||
-    before.sortAt !== session.sortAt ||
-    before.archived !== session.archived ||
-    before.trashedAt !== session.trashedAt
+    previous.tags !== session.tags ||
+    previous.sortAt !== session.sortAt ||
+    previous.archived !== session.archived ||
+    previous.trashedAt !== session.trashedAt
   );
 }
 
-/** Deltas that stand before a settlement in the same commit are settled by it; those behind it begin a new chain. */
+/** Deltas before a settlement in the same commit are settled by it; those after it start a new chain. */
 function writeDeltas(
   connection: Connection,
   key: number,
@@ -273,9 +273,9 @@ function writeDeltas(
   plan: Plan,
 ): number | null {
   let last = lastDelta;
-  const settledHere = plan.settles ? plan.deltas.length - plan.session.openDeltas : 0;
+  const settledCount = plan.settles ? plan.deltas.length - plan.session.openDeltas : 0;
   for (const [index, event] of plan.deltas.entries()) {
-    if (plan.settles && index === settledHere) last = settleChain(connection, key, last);
+    if (plan.settles && index === settledCount) last = settleChain(connection, key, last);
     last = appendDelta(connection, key, last, event);
   }
   return plan.settles && plan.session.openDeltas === 0 ? settleChain(connection, key, last) : last;
@@ -287,10 +287,10 @@ function settleChain(connection: Connection, key: number, last: number | null): 
 }
 
 function writeBranch(connection: Connection, key: number, { session }: Plan): void {
-  const reach = new Map<string, number>();
+  const upToByLog = new Map<string, number>();
   for (const { log, to } of session.ranges) {
-    if (log !== undefined && to !== null) reach.set(log, Math.max(to, reach.get(log) ?? 0));
+    if (log !== undefined && to !== null) upToByLog.set(log, Math.max(to, upToByLog.get(log) ?? 0));
   }
-  for (const [log, upto] of reach)
+  for (const [log, upto] of upToByLog)
     connection.sql("INSERT INTO branches VALUES (?, ?, ?)").run(log, key, upto);
 }

@@ -6,15 +6,15 @@ import { runOperation, type Operation, type OperationResult } from "./operations
 import { SessionCache } from "./session-cache.ts";
 
 export interface LockDeadline {
-  /** By the monotonic clock, in milliseconds. */
+  /** Of the monotonic clock, in milliseconds. */
   readonly deadline: number;
 }
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Begins the write transaction, trying again at short random intervals while another process holds the lock.
- * SQLite's own waiting backs off in steps and starves one of several processes; a short jitter does not.
+ * Begins the write transaction, retrying at short random intervals while another process holds the lock. SQLite's own
+ * waiting backs off in steps and starves one of several processes; short jitter doesn't.
  */
 function beginImmediate(connection: Connection, { deadline }: LockDeadline): void {
   for (let tries = 0; ; tries += 1) {
@@ -24,7 +24,7 @@ function beginImmediate(connection: Connection, { deadline }: LockDeadline): voi
     } catch (error) {
       if (!isBusy(error) || performance.now() >= deadline) throw error;
     }
-    // A holder is usually gone within a sync. This thread has nothing else to do, so it may simply wait that long.
+    // The lock is usually released within one sync. This thread has nothing else to do, so blocking is fine.
     Atomics.wait(sleepCell, 0, 0, tries < 400 ? 0.02 + Math.random() * 0.2 : 1 + Math.random() * 4);
   }
 }
@@ -33,33 +33,32 @@ export type Outcome = OperationResult | Failed;
 
 export interface GroupWriterDeps {
   readonly open: () => Connection;
-  /** Called inside each transaction; throws when what is open is not the store any more. */
+  /** Called inside each transaction; throws when the open file is no longer the store. */
   readonly assertInPlace?: () => void;
-  /** Told of each transaction, and of those that find that others have written. */
+  /** Counts each transaction, and those that find a foreign write. */
   readonly writeCounter?: WriteCounter;
-  /** How long a group waits for the lock before each of its writes is answered `store_busy`. */
+  /** How long a group waits for the lock before each of its writes fails with `store_busy`. */
   readonly busyMs: number;
-  /** Pages in the write-ahead log that make the writer checkpoint, between two groups. */
+  /** The writer checkpoints between groups once the write-ahead log has this many pages. */
   readonly checkpointPages: number;
 }
 
-/** How a transaction over several writes ended. */
 type Attempt =
   | { readonly status: "committed"; readonly outcomes: readonly Outcome[] }
-  /** A write failed; nothing of the group stands. */
+  /** A write failed; nothing of the group was written. */
   | { readonly status: "rolled-back"; readonly error: unknown }
-  /** COMMIT failed, and not because the bytes were not taken: whether the group stands is not known. */
+  /** COMMIT failed, but not because the disk refused the bytes: the group may or may not be committed. */
   | { readonly status: "unknown"; readonly error: unknown };
 
 /**
- * Writes groups: one transaction and one sync for all that waited. A write that fails does not take its neighbours
- * along: first all together, then each behind a savepoint, and if the error ends the transaction, each alone.
+ * Writes groups: one transaction and one sync for everything that was queued. A failing write doesn't take its
+ * neighbours down: first all together, then each in a savepoint, and if the error ends the transaction, each alone.
  */
 export class GroupWriter {
   readonly #options: GroupWriterDeps;
   readonly #cache = new SessionCache();
   #connection: Connection | undefined;
-  /** What was to be written was not taken: perhaps there is room where the log would begin again. */
+  /** The disk refused bytes. There may still be room in the log once it restarts. */
   #isDiskFull = false;
 
   constructor(options: GroupWriterDeps) {
@@ -81,21 +80,21 @@ export class GroupWriter {
   }
 
   /**
-   * Passive, and by the writer itself, so that the log cannot outgrow it unseen. A full one takes longer than a hundred
-   * commits, and whoever writes next waits for it: a fifth of it is worth doing in a pause, where there is one.
+   * Passive, and by the writer itself, so that the log can't outgrow it unnoticed. A full checkpoint takes longer
+   * than a hundred commits, and the next write waits for it, so a log that is a fifth full is checkpointed when idle.
    */
-  checkpoint(): "done" | "in a pause" {
+  checkpoint(): "done" | "when idle" {
     const { checkpointPages } = this.#options;
-    const wanted = this.#isDiskFull ? 1 : checkpointPages;
+    const threshold = this.#isDiskFull ? 1 : checkpointPages;
     if (this.#isDiskFull) this.#isDiskFull = false;
     else if (this.#connection === undefined) return "done";
     try {
       const connection = (this.#connection ??= this.#options.open());
       const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
-      if (pages < wanted) return pages < checkpointPages / 5 ? "done" : "in a pause";
+      if (pages < threshold) return pages < checkpointPages / 5 ? "done" : "when idle";
       connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
     } catch {
-      // What was committed is safe in the log; the next group tries again.
+      // Committed data is safe in the log; the next group tries again.
     }
     return "done";
   }
@@ -127,9 +126,9 @@ export class GroupWriter {
   }
 
   /**
-   * After a failed COMMIT the file is opened anew, and the same writes are sent again: those that stand are
-   * found by their ids and answered as the first time. Where that does not succeed the end stays unknown,
-   * whatever the second error says: it speaks of the second try alone.
+   * Reopens the file after a failed COMMIT and sends the same writes again: those that were committed are found by
+   * their ids and answered as before. If that fails, the result stays unknown whatever the second error says, because
+   * that one is about the second attempt only.
    */
   #retryAfterUnknown(
     group: readonly Operation[],
@@ -140,8 +139,8 @@ export class GroupWriter {
     const message = `${failureOf(error).message} Send it again to find out.`;
     const outcomes: Outcome[] = [];
     for (const operation of group) {
-      const again = this.#transaction((connection) => this.#runAll(connection, [operation], now()));
-      if (again.status === "committed") outcomes.push(...again.outcomes);
+      const retry = this.#transaction((connection) => this.#runAll(connection, [operation], now()));
+      if (retry.status === "committed") outcomes.push(...retry.outcomes);
       else {
         this.#reopen();
         outcomes.push({ status: "failed", code: "store_unknown", message, triedAgain: true });
@@ -154,9 +153,9 @@ export class GroupWriter {
     let connection: Connection;
     try {
       connection = this.#connection ??= this.#options.open();
-      beginImmediate(connection, this.#lockWait());
+      beginImmediate(connection, this.#lockDeadline());
       this.#options.assertInPlace?.();
-      if (this.#cache.validate(connection) === "others wrote")
+      if (this.#cache.validate(connection) === "foreign write")
         this.#options.writeCounter?.countForeignWrite();
       this.#options.writeCounter?.countTransaction();
     } catch (error) {
@@ -173,7 +172,7 @@ export class GroupWriter {
       return { status: "committed", outcomes };
     } catch (error) {
       const rolledBack = this.#rollBack(error);
-      // The log is written during COMMIT, its commit mark last: where that was not taken, nothing stands.
+      // COMMIT writes the log, its commit mark last: if those bytes were refused, nothing was committed.
       return wereBytesRejected(error) ? rolledBack : { status: "unknown", error };
     }
   }
@@ -194,7 +193,7 @@ export class GroupWriter {
         connection.exec("RELEASE one_write");
         return outcome;
       } catch (error) {
-        // An error that ended the whole transaction is passed on: then each write is tried alone.
+        // Rethrow an error that ended the whole transaction: then each write is tried alone.
         if (!connection.database.isTransaction) throw error;
         connection.exec("ROLLBACK TO one_write");
         connection.exec("RELEASE one_write");
@@ -211,7 +210,7 @@ export class GroupWriter {
     } catch {
       this.#reopen();
     }
-    // A file that was opened while it could only be read stays so for this connection, also when its disk is well again.
+    // A connection opened while the file was read-only stays read-only, even when the disk recovers.
     if (requiresReconnect(error)) this.#reopen();
     if (wereBytesRejected(error)) this.#isDiskFull = true;
     return { status: "rolled-back", error };
@@ -224,11 +223,11 @@ export class GroupWriter {
     try {
       connection?.close();
     } catch {
-      // It is not used again, closed or not.
+      // It isn't used again, closed or not.
     }
   }
 
-  #lockWait(): LockDeadline {
+  #lockDeadline(): LockDeadline {
     return { deadline: performance.now() + this.#options.busyMs };
   }
 }

@@ -31,7 +31,7 @@ export function acquireLease(
   return decision;
 }
 
-/** An expired lease that nobody took is renewed too: its fence is still the greatest. */
+/** Also renews an expired lease that nobody took over: its fence is still the greatest. */
 export function renewLeases(
   connection: Connection,
   cache: SessionCache,
@@ -42,7 +42,7 @@ export function renewLeases(
   for (const ref of leases) {
     const session = cache.get(connection, ref.session);
     const lease = session?.leases.find(
-      (each) => each.kind === ref.kind && each.fence === ref.fence,
+      ({ kind, fence }) => kind === ref.kind && fence === ref.fence,
     );
     if (session === null || lease === undefined) {
       lost.push({ kind: ref.kind, session: ref.session, fence: ref.fence });

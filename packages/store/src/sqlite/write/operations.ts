@@ -23,7 +23,7 @@ import { acquireLease, releaseLease, renewLeases } from "./leases.ts";
 import { answerRetentionMs } from "@holdfast/engine/ports";
 import { decodeRequest, requestByKey, decodeRegister, registerByKey } from "../rows/tables.ts";
 
-/** Everything that can be written, with what it answers. Each may be sent again after an unknown end. */
+/** Every write, with its result. Each may be sent again when its result is unknown. */
 export interface Operations {
   commit: { request: Commit; result: CommitResult };
   acquire: { request: LeaseRequest; result: LeaseResult };
@@ -55,7 +55,7 @@ export type Operation = {
 }[keyof Operations];
 export type OperationResult = Operations[keyof Operations]["result"];
 
-/** Carries one operation out inside the group's transaction. One that answers a refusal has written nothing. */
+/** Runs one operation inside the group's transaction. An operation that is refused has written nothing. */
 export function runOperation(
   connection: Connection,
   cache: SessionCache,
@@ -89,7 +89,7 @@ export function runOperation(
   }
 }
 
-/** One whose time is over makes room for the next under its key. */
+/** Overwrites an expired answer under the same key. */
 const insertRequest = `
   INSERT INTO requests (owner_id, key, hash, session_key, answer, at)
   SELECT ?1, ?2, ?3, (SELECT key FROM sessions WHERE id = ?4), ?5, ?6
@@ -124,7 +124,7 @@ const upsertRegister = `
   ON CONFLICT (owner_id, key) DO UPDATE
     SET value = excluded.value, revision = excluded.revision, at = excluded.at`;
 
-/** The one who has seen the last revision writes the next. */
+/** Compare-and-swap: only a caller that has seen the last revision can write the next. */
 function putRegister(
   connection: Connection,
   { owner, key, value, expect }: RegisterChange,
@@ -145,10 +145,10 @@ export interface NewBlob {
   readonly bytes: Uint8Array;
 }
 
-/** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
+/** An unreferenced blob may be deleted once it is this old: long enough for the message that will refer to it. */
 const blobGraceMs = 24 * 60 * 60 * 1000;
 
-/** Bytes that are there already stay; their grace begins anew, since someone is about to name them. */
+/** Keeps bytes that exist already, but restarts their grace period: someone is about to refer to them. */
 function storeBlob(
   connection: Connection,
   blob: NewBlob,
@@ -192,7 +192,10 @@ const settledChainSql = `
   )
   SELECT pos, prev FROM chain`;
 
-/** Deletes settled deltas from the end of their chains, and blobs that nobody names: never more than `limit` rows. */
+/**
+ * Deletes settled deltas from the end of their chains, then unreferenced blobs and expired answers: at most `limit`
+ * rows.
+ */
 function pruneRows(connection: Connection, limit: number, now: number): number {
   let left = limit;
   while (left > 0) {
@@ -209,8 +212,8 @@ function pruneRows(connection: Connection, limit: number, now: number): number {
 
 function pruneChain(connection: Connection, last: number, session: number, limit: number): number {
   const rows = connection.sql(settledChainSql).all(last, limit);
-  const drop = connection.sql("DELETE FROM deltas WHERE pos = ?");
-  for (const row of rows) drop.run(Number(row["pos"]));
+  const deleteDelta = connection.sql("DELETE FROM deltas WHERE pos = ?");
+  for (const row of rows) deleteDelta.run(Number(row["pos"]));
   const rest = rows.at(-1)?.["prev"] ?? null;
   connection.sql("DELETE FROM settled_chains WHERE last_delta = ?").run(last);
   if (rest !== null)

@@ -12,7 +12,7 @@ const derivedTables =
     " ",
   );
 
-/** P13: only what is in the trash can be purged, and that it was is kept. */
+/** P13: only a trashed session can be purged, and `purges` records that it was. */
 export function purgeSession(
   connection: Connection,
   cache: SessionCache,
@@ -44,14 +44,14 @@ export function purgeSession(
   return { status: "purged", events };
 }
 
-/** The last number of a log that some branch still reads. */
+/** The last seq of a log that some branch still reads. */
 function lastSeqReadByBranches(connection: Connection, log: SessionId): number {
   const row = connection.sql("SELECT max(upto) AS upto FROM branches WHERE log_id = ?").get(log);
   return Number(row?.["upto"] ?? 0);
 }
 
-/** Deletes the events after `keep`, and lets go of their blobs. */
-function deleteLog(connection: Connection, owner: OwnerId, key: number, keep: number): number {
+/** Deletes the events after `keep` and drops their blob references. */
+function deleteLog(connection: Connection, owner: OwnerId, key: number, keepUpTo: number): number {
   const release = connection.sql(
     "UPDATE blobs SET refs = refs - 1 WHERE owner_id = ? AND id = ? AND refs > 0",
   );
@@ -59,20 +59,20 @@ function deleteLog(connection: Connection, owner: OwnerId, key: number, keep: nu
     .sql(
       `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? AND data LIKE '%blob\\_%' ESCAPE '\\'`,
     )
-    .all(key, keep);
+    .all(key, keepUpTo);
   for (const row of rows) {
-    const read = decodeEventRow(row);
-    const decoded = read.status === "intact" ? decodeEvent(read.event) : undefined;
+    const decodedRow = decodeEventRow(row);
+    const decoded = decodedRow.status === "intact" ? decodeEvent(decodedRow.event) : undefined;
     if (decoded?.kind === "known")
       for (const blob of blobsIn(decoded.event)) release.run(owner, blob);
   }
   const { changes } = connection
     .sql("DELETE FROM events WHERE session_key = ? AND seq > ?")
-    .run(key, keep);
+    .run(key, keepUpTo);
   return Number(changes);
 }
 
-/** A branch that is gone may have been the last reader of a log that was purged before it. */
+/** The deleted branch may have been the last reader of a log that was purged earlier. */
 function deleteUnreadOrigins(connection: Connection, owner: OwnerId, key: number): void {
   const origins = connection
     .sql(

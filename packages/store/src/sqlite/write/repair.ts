@@ -14,7 +14,7 @@ import {
 import { readSession, updateSession, writeTags } from "../rows/sessions.ts";
 import type { SessionCache } from "./session-cache.ts";
 
-/** `fsck --rebuild`: what was derived again takes the place of what was stored, unless the log went on meanwhile. */
+/** `fsck --rebuild`: replaces the stored rows with those derived from the log, unless the log has grown meanwhile. */
 export function replaceDerived(
   connection: Connection,
   cache: SessionCache,
@@ -40,7 +40,7 @@ export function replaceDerived(
   for (const input of derived.inputs) inputsTable.put(connection, input, key);
   for (const approval of derived.approvals) approvalsTable.put(connection, approval, key);
   for (const mark of derived.marks) marksTable.put(connection, mark, key);
-  for (const each of derived.memoryTries) memoryTriesTable.put(connection, each, key);
+  for (const memoryTry of derived.memoryTries) memoryTriesTable.put(connection, memoryTry, key);
   for (const chunk of derived.outbox) outboxTable.put(connection, chunk, key);
   for (const lane of derived.lanes) lanesTable.put(connection, lane, key);
   for (const usage of derived.usage) usageTable.put(connection, usage, key);

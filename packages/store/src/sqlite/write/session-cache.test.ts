@@ -10,26 +10,23 @@ import { SessionCache } from "./session-cache.ts";
 function openFile(): () => Connection {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-cache-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const opened: Connection[] = [];
-  onTestFinished(() => opened.forEach((connection) => connection.close()));
+  const connections: Connection[] = [];
+  onTestFinished(() => connections.forEach((connection) => connection.close()));
   return () => {
     const connection = connect({ file: join(folder, "holdfast.db"), access: "write" });
-    opened.push(connection);
+    connections.push(connection);
     return connection;
   };
 }
 
-test("what others wrote while a file was opened anew is told, though the new connection counts as the one before did", () => {
+test("a foreign write while the file is reopened is noticed, although the new connection has the same data version", () => {
   const open = openFile();
-  const others = open();
-  others.exec("CREATE TABLE notes (text)");
+  const foreign = open();
+  foreign.exec("CREATE TABLE notes (text)");
   const cache = new SessionCache();
   const before = open();
-  expect([cache.validate(before), cache.validate(before)]).toEqual([
-    "others wrote",
-    "nobody else wrote",
-  ]);
-  others.exec("INSERT INTO notes VALUES ('one')");
+  expect([cache.validate(before), cache.validate(before)]).toEqual(["foreign write", "unchanged"]);
+  foreign.exec("INSERT INTO notes VALUES ('one')");
   cache.clear();
-  expect(cache.validate(open())).toBe("others wrote");
+  expect(cache.validate(open())).toBe("foreign write");
 });

@@ -5,31 +5,31 @@ import type { Connection } from "../connection.ts";
 import { decodeLease } from "../rows/tables.ts";
 import { readSession, type StoredSession } from "../rows/sessions.ts";
 
-/** What the writer knows of a session between two groups. */
+/** A session as the writer remembers it between two groups. */
 export interface CachedSession extends StoredSession {
   readonly leases: readonly LeaseRow[];
 }
 
-const capacity = 4_096;
+const maxSessions = 4_096;
 
 /**
- * Rows of recently written sessions, so that a stream of checkpoints reads nothing. Valid as long as nobody else
- * has written to the file (`data_version`) and no transaction was rolled back.
+ * Rows of recently written sessions, so that a stream of checkpoints reads nothing. Valid until somebody else writes
+ * to the file (`data_version`) or a transaction is rolled back.
  */
 export class SessionCache {
   readonly #sessions = new Map<SessionId, CachedSession>();
   #dataVersion = -1;
 
-  /** To be called inside a transaction, before anything is read from the cache. */
-  validate(connection: Connection): "others wrote" | "nobody else wrote" {
+  /** Call inside a transaction, before reading from the cache. */
+  validate(connection: Connection): "foreign write" | "unchanged" {
     const version = Number(connection.sql("PRAGMA data_version").get()?.["data_version"]);
-    if (version === this.#dataVersion) return "nobody else wrote";
+    if (version === this.#dataVersion) return "unchanged";
     this.clear();
     this.#dataVersion = version;
-    return "others wrote";
+    return "foreign write";
   }
 
-  /** Each connection counts by itself: what the one before had counted says nothing of the next. */
+  /** Also forgets the data version: each connection counts by itself, so it means nothing to the next one. */
   clear(): void {
     this.#sessions.clear();
     this.#dataVersion = -1;
@@ -47,7 +47,7 @@ export class SessionCache {
   set(session: CachedSession): CachedSession {
     this.#sessions.delete(session.row.id);
     this.#sessions.set(session.row.id, session);
-    if (this.#sessions.size > capacity) {
+    if (this.#sessions.size > maxSessions) {
       const [oldest] = this.#sessions.keys();
       if (oldest !== undefined) this.#sessions.delete(oldest);
     }
