@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { chromium, type Browser } from "playwright-core";
 import { unpackChromium } from "./packed-chromium.ts";
 
-const installedPlaces = [
+const installedPaths = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
@@ -12,10 +12,10 @@ const installedPlaces = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ];
 
-/** The machine's Chromium (HOLDFAST_TEST_CHROMIUM names another), else the one that npm brought. */
+/** The machine's Chromium (HOLDFAST_TEST_CHROMIUM names another), otherwise the one from npm. */
 export async function launchBrowser(): Promise<Browser> {
-  const named = process.env["HOLDFAST_TEST_CHROMIUM"];
-  const installed = named ?? installedPlaces.find((place) => existsSync(place));
+  const configured = process.env["HOLDFAST_TEST_CHROMIUM"];
+  const installed = configured ?? installedPaths.find((path) => existsSync(path));
   return chromium.launch({
     executablePath: installed ?? unpackChromium(),
     // Chromium's sandbox refuses to run as root.

@@ -4,25 +4,25 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const unpack = fileURLToPath(new URL("./unpack-chromium.ts", import.meta.url));
-// Inside its own package, so that it goes when npm replaces the package by another version.
+// Inside its own package, so that it goes away when npm replaces the package with another version.
 const unpacked = fileURLToPath(
   new URL("../../../../node_modules/@sparticuz/chromium/unpacked", import.meta.url),
 );
 
 /**
- * The Chromium that npm brought. It unpacks itself into the temporary folder, in place, and takes a
- * half-written file of another process for a whole one; so it unpacks aside, and appears by a rename.
+ * The Chromium from npm. By default it unpacks itself in place into the temporary folder, and takes another process's
+ * half-written file for a complete one; so it is unpacked aside and renamed.
  */
 export function unpackChromium(): string {
   const executable = join(unpacked, "chromium");
   if (existsSync(executable)) return executable;
-  const aside = mkdtempSync(`${unpacked}-`);
-  execFileSync(process.execPath, [unpack], { env: { ...process.env, TMPDIR: aside } });
+  const temporary = mkdtempSync(`${unpacked}-`);
+  execFileSync(process.execPath, [unpack], { env: { ...process.env, TMPDIR: temporary } });
   try {
-    renameSync(aside, unpacked);
+    renameSync(temporary, unpacked);
   } catch (error) {
     // Another process was first; its copy is as good.
-    rmSync(aside, { recursive: true });
+    rmSync(temporary, { recursive: true });
     if (!existsSync(executable)) throw error;
   }
   return executable;

@@ -17,7 +17,7 @@ const livenessWithDead = (...holders: readonly Holder[]): Liveness => ({
   isDead: (holder) => (holders.some((each) => each.nonce === holder.nonce) ? "dead" : "unknown"),
 });
 
-/** What two who want to compact one session can rely on, on every store. */
+/** What two processes that want to compact one session can rely on, on every store. */
 export const compactionLockCases: readonly StoreCase[] = [
   {
     title: "[S0.1] an unlocked session's lock is acquired, and the holder can be read back",
@@ -132,32 +132,32 @@ export const compactionLockCases: readonly StoreCase[] = [
   },
   {
     title:
-      "[S0.13] the holder tells host, process, thread, agent and nonce, and a diagnosis shows them",
+      "[S0.13] the holder names host, process, thread, agent and nonce, and a diagnosis shows them",
     async run({ store }) {
       const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
-      const told = { host: "box", pid: 4711, thread: 33, agent: "review", nonce: "n1" };
-      assertPresent(await lock.acquire(session, aHolder(told)));
+      const holderFields = { host: "box", pid: 4711, thread: 33, agent: "review", nonce: "n1" };
+      assertPresent(await lock.acquire(session, aHolder(holderFields)));
       const shown = describeHolder(assertPresent(await lock.holder(session)));
-      // No part is contained in another.
-      for (const part of Object.values(told))
+      // No value contains another.
+      for (const part of Object.values(holderFields))
         assertSameJson(shown.includes(String(part)), true, shown);
     },
   },
   {
     title: "[S0.14] the time to live is five minutes by default and settable",
     async run({ store, advanceClock }) {
-      const usual = await openTestSession(store);
-      const short = await openTestSession(store);
-      assertPresent(await createCompactionLock(store.leases).acquire(usual.session, aHolder()));
+      const byDefault = await openTestSession(store);
+      const shortened = await openTestSession(store);
+      assertPresent(await createCompactionLock(store.leases).acquire(byDefault.session, aHolder()));
       const lock = createCompactionLock(store.leases, { ttlMs: minute });
-      assertPresent(await lock.acquire(short.session, aHolder()));
+      assertPresent(await lock.acquire(shortened.session, aHolder()));
       await advanceClock(minute + 1);
-      assertSameJson(await lock.holder(short.session), null);
+      assertSameJson(await lock.holder(shortened.session), null);
       await advanceClock(4 * minute - 10_000);
-      assertSameJson((await lock.holder(usual.session)) === null, false);
+      assertSameJson((await lock.holder(byDefault.session)) === null, false);
       await advanceClock(10_000);
-      assertSameJson(await lock.holder(usual.session), null);
+      assertSameJson(await lock.holder(byDefault.session), null);
     },
   },
   {
@@ -213,7 +213,7 @@ export const compactionLockCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "no session, no lock, and none for one in the trash",
+    title: "neither a missing session nor a trashed one can be locked",
     async run({ store }) {
       const lock = createCompactionLock(store.leases);
       assertSameJson(await lock.acquire(ids.make("session"), aHolder()), null);
@@ -225,7 +225,7 @@ export const compactionLockCases: readonly StoreCase[] = [
   },
 ];
 
-/** Asks again until it is so; every answer of a store gives others a turn. */
-async function pollUntil(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+/** Polls until the condition holds; every store call yields to others. */
+async function pollUntil(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -18,7 +18,7 @@ import type { ContractRig } from "./contract-rig.ts";
 import { type Replies, repliesByPrompt } from "./peer-runs.ts";
 
 /** One conversation, its runners, and how often its tool took effect. */
-export async function openApprovalRig(bed: ContractRig, text: string, replies: Replies[string]) {
+export async function openApprovalRig(rig: ContractRig, text: string, replies: Replies[string]) {
   const effects: unknown[] = [];
   const pay: Tool = createTool(
     "pay",
@@ -27,11 +27,11 @@ export async function openApprovalRig(bed: ContractRig, text: string, replies: R
       approval: () => "ask",
     },
   );
-  const look = createTool("look", async () => okResult("seen"));
+  const readEffects = createTool("look", async () => okResult("seen"));
   const model = repliesByPrompt({ [text]: replies });
   const gone = new Set<string>();
   const runner = (
-    store: Store = bed.store,
+    store: Store = rig.store,
     deps: Partial<RunnerDeps> = {},
     clock: Clock = manualClock(),
   ) => {
@@ -39,32 +39,35 @@ export async function openApprovalRig(bed: ContractRig, text: string, replies: R
     gone.add(holder.nonce);
     return createRunner(store, createLog(store), {
       model,
-      tools: [pay, look],
+      tools: [pay, readEffects],
       holder,
       dead: ({ nonce }) => nonce !== holder.nonce && gone.has(nonce),
       clock,
       deps,
     });
   };
-  const said = await bed.send(text);
+  const said = await rig.send(text);
   const { chat } = said;
   const work = async (each = runner()): Promise<void> => {
     each.notify(chat.owner, chat.session);
     await each.idle();
   };
-  /** Works until the process is dead. */
-  const die = async (moment: CrashPoint, deps: Partial<RunnerDeps> = {}): Promise<void> => {
+  /** Works until the process dies. */
+  const workUntilDeath = async (
+    crashPoint: CrashPoint,
+    deps: Partial<RunnerDeps> = {},
+  ): Promise<void> => {
     const died = Promise.withResolvers<void>();
-    const store = crashingStore(bed.store, moment, died.resolve);
+    const store = crashingStore(rig.store, crashPoint, died.resolve);
     const each = runner(store, deps);
     await each.sweep();
     await died.promise;
   };
   const open = async (): Promise<readonly ApprovalRow[]> => {
     const { owner, session } = chat;
-    return (await bed.store.reads.approvals(owner, { session, limit: 10 })).approvals;
+    return (await rig.store.reads.approvals(owner, { session, limit: 10 })).approvals;
   };
   const answer = async (decision: "once" | "session" | "always" | "deny", nth = 0) =>
-    answerApproval(bed.log, ids, chat.owner, assertPresent((await open())[nth]).id, decision);
-  return { ...said, effects, model, runner, work, die, open, answer };
+    answerApproval(rig.log, ids, chat.owner, assertPresent((await open())[nth]).id, decision);
+  return { ...said, effects, model, runner, work, die: workUntilDeath, open, answer };
 }

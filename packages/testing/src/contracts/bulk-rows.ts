@@ -1,6 +1,6 @@
 import type { TestDatabase } from "./test-database.ts";
 
-/** The columns that a row is made of, without those that the database derives itself. */
+/** The columns of a row, without generated ones. */
 async function columnsOf(database: TestDatabase, table: string): Promise<readonly string[]> {
   const rows = await database.query(
     database.address.kind === "sqlite"
@@ -11,7 +11,7 @@ async function columnsOf(database: TestDatabase, table: string): Promise<readonl
   return rows.map(({ name }) => String(name));
 }
 
-/** `count` copies of the rows that `where` finds; `changes` are expressions over the copy's number `n`. */
+/** `count` copies of the rows that match `where`; `changes` are expressions over the copy's number `n`. */
 async function copyRows(
   database: TestDatabase,
   table: string,
@@ -30,14 +30,14 @@ async function copyRows(
       FROM ${table}, ${series} WHERE ${where}`);
 }
 
-/** An id that no store gives. */
+/** An id that no store generates. */
 function numberedId(database: TestDatabase, prefix: string): string {
   return database.address.kind === "sqlite"
     ? `printf('${prefix}_%026d', n)`
     : `'${prefix}_' || lpad(n::text, 26, '0')`;
 }
 
-/** Puts many sessions like this one beside it, past the store: its rules are not what is looked at. */
+/** Adds many copies of this session, bypassing the store: its rules aren't under test here. */
 export async function copySession(
   database: TestDatabase,
   session: string,
@@ -50,7 +50,7 @@ export async function copySession(
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
 }
 
-/** Puts what a running session has beside its log into many of the sessions that were added, on PostgreSQL. */
+/** Gives many of the added sessions what a running session has besides its log, on PostgreSQL. */
 export async function copyRuns(
   database: TestDatabase,
   session: string,
@@ -67,7 +67,7 @@ export async function copyRuns(
     await copyRows(database, table, `session_id = '${session}'`, count, { session_id, id });
 }
 
-/** As after some time: the planner knows the tables, and search has nothing left to read but what comes next. */
+/** Like after some time: the planner knows the tables, and search has nothing to index but what comes next. */
 export async function analyzePostgres(database: TestDatabase): Promise<void> {
   await database.query(`
     INSERT INTO search_state (session_id, indexed_seq) SELECT session_id, head FROM heads
@@ -81,7 +81,7 @@ function rowsOfSession({ address: place }: TestDatabase, session: string): strin
     : `session_id = '${session}'`;
 }
 
-/** Makes a session's messages unreadable up to this number, so that whoever looks at one says so. */
+/** Corrupts a session's messages up to this seq, so that any read of one reports damage. */
 export async function corruptOldMessages(
   database: TestDatabase,
   session: string,
@@ -93,7 +93,7 @@ export async function corruptOldMessages(
   );
 }
 
-/** Makes the last entry of a session be said `count` times more. */
+/** Repeats the last entry of a session `count` times. */
 export async function copyLastMessage(
   database: TestDatabase,
   session: string,
@@ -105,7 +105,7 @@ export async function copyLastMessage(
     seq: "seq + n",
     id: numberedId(database, "evt"),
   });
-  // While a run is live SQLite keeps the head apart.
+  // While a run is live SQLite stores the head separately.
   const heads =
     database.address.kind === "sqlite"
       ? [

@@ -16,23 +16,23 @@ import { ids, type RunId, terminalStates } from "@holdfast/protocol";
 
 import { type TestDatabaseFactory, openStoreAt, type TestDatabase } from "./test-database.ts";
 
-/** A message that was accepted, and what has become of it. */
+/** An accepted message, and what became of it. */
 export interface SentMessage {
   readonly chat: TestSession;
   readonly runId: RunId;
   run(): Promise<RunRow>;
   /** The conversation in short. */
   transcript(): Promise<readonly string[]>;
-  /** The terminal states that its run has reached; one, one hopes. */
+  /** The terminal states that its run has reached; ideally one. */
   terminalStates(): Promise<readonly unknown[]>;
 }
 
-/** A real database, this process's store on it, and a place for what outlives processes. */
+/** A real database, this process's store on it, and a folder for what outlives processes. */
 export interface ContractRig extends AsyncDisposable {
   readonly database: TestDatabase;
   readonly store: Store;
   readonly log: Log;
-  /** A file that tools leave their effects in. */
+  /** A file that records the effects of tools. */
   readonly effects: string;
   send(text: string, rest?: { chat?: TestSession } & Pick<NewInput, "mode">): Promise<SentMessage>;
   /** Moves the clock of this process's store. */

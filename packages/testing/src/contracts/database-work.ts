@@ -5,7 +5,7 @@ import { openStoreAt, type TestDatabase } from "./test-database.ts";
 import { recordStatements } from "./statement-recorder.ts";
 
 export interface ReadCounter {
-  /** What this thread has asked SQLite since the last call, and how many rows came back. */
+  /** The statements that this thread has sent to SQLite since the last call, and the number of rows returned. */
   take(): { readonly statements: readonly string[]; readonly rows: number };
   stop(): void;
 }
@@ -18,7 +18,7 @@ interface ReadMethods {
   iterate: ReadMethod<Iterable<unknown>>;
 }
 
-/** Watches the reads that a store does on its caller's thread, at the driver: nothing can be read past it. */
+/** Counts the reads that a store does on its caller's thread, in the driver: nothing can bypass it. */
 export function countReads(): ReadCounter {
   const driver = StatementSync.prototype as unknown as ReadMethods;
   const { all, get, iterate } = driver;
@@ -57,29 +57,29 @@ export function countReads(): ReadCounter {
   };
 }
 
-/** What a piece of work made the database do, by counts that are the same on a fast machine and on a slow one. */
+/** What a piece of work made the database do, as counts that don't depend on the machine's speed. */
 export interface DatabaseWork {
-  /** SQLite: statements that were run. PostgreSQL: rows that were written. */
+  /** SQLite: statements that ran. PostgreSQL: rows written. */
   readonly writes: number;
-  /** SQLite: pages that went to the write-ahead log, and rows that came back. PostgreSQL: rows that were read. */
+  /** SQLite: pages written to the write-ahead log, and rows returned. PostgreSQL: rows read. */
   readonly touched: number;
-  /** SQLite: what plans say of tables that are gone through or sorted. PostgreSQL: tables that were gone through. */
+  /** SQLite: plan lines that scan or sort. PostgreSQL: tables that were scanned. */
   readonly scanned: readonly string[];
 }
 
 type UseStore<Result> = (store: Store) => Promise<Result>;
 
-/** The store that is counted is one of its own, opened by this; `close` closes it. */
+/** Opens its own store to count on; `close` closes it. */
 export interface WorkCounter {
   count(work: UseStore<unknown>): Promise<DatabaseWork>;
-  /** Without counting, through another store: what is counted next finds nobody at work, and remembers nothing. */
+  /** Runs without counting, through another store, so that the next counted work starts idle and with cold caches. */
   prepare<Result>(work: UseStore<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
 export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter> {
   const { address: place } = database;
-  if (place.kind !== "sqlite") throw new Error("another counter counts there");
+  if (place.kind !== "sqlite") throw new Error("another counter is active there");
   const recorder = recordStatements(`${place.file}.statements`);
   const { probeModule } = recorder;
   const store = await openStoreAt(place, { probeModule, checkpointPages: 10_000_000 });
@@ -117,14 +117,14 @@ async function scansIn(
   for (const sql of statements) {
     if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql)) continue;
     for (const { detail } of await database.query(`EXPLAIN QUERY PLAN ${sql}`))
-      // A page that was read is gone through too; how it was read has a line of its own.
+      // A page subquery is scanned too; how it was read has its own line.
       if (/^(SCAN (?!CONSTANT|page$)|USE TEMP B-TREE)/.test(String(detail)))
         scans.push(String(detail));
   }
   return scans;
 }
 
-/** Of all tables, by their names. */
+/** Of all tables, by name. */
 const rowsOf = `
   SELECT relname AS name, n_tup_ins + n_tup_upd + n_tup_del AS written,
          seq_tup_read AS scanned, coalesce(idx_tup_fetch, 0) AS fetched
@@ -137,20 +137,20 @@ interface RowCounts {
 }
 
 /**
- * A connection reports what it did when it ends, or some seconds later: so each piece of work gets a store of its own,
+ * A connection reports its statistics when it ends, or some seconds later: so each piece of work gets its own store,
  * and no other may be open meanwhile.
  */
 export function countOnPostgres(database: TestDatabase): WorkCounter {
   const { address: place } = database;
-  if (place.kind !== "postgres") throw new Error("another counter counts there");
+  if (place.kind !== "postgres") throw new Error("another counter is active there");
   const url = new URL(place.url);
   url.searchParams.set("application_name", "counted");
-  const goneAgain = async () => {
+  const waitUntilDisconnected = async () => {
     const open = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'counted'";
     while ((await database.query(open)).length > 0) await wait(5);
   };
   async function prepare<Result>(work: UseStore<Result>): Promise<Result> {
-    // Search reads at its own pace, and not with a write: while something is counted, not at all.
+    // Search indexes at its own pace, not with a write: while counting, not at all.
     const store = await openStoreAt(
       { kind: "postgres", url: url.href },
       { indexAfterMs: 3_600_000 },
@@ -159,7 +159,7 @@ export function countOnPostgres(database: TestDatabase): WorkCounter {
       return await work(store);
     } finally {
       await store.close();
-      await goneAgain();
+      await waitUntilDisconnected();
     }
   }
   return {
@@ -168,15 +168,15 @@ export function countOnPostgres(database: TestDatabase): WorkCounter {
       const before = await rowsByTable(database);
       await prepare(work);
       const after = await rowsByTable(database);
-      const grown = (name: string, of: keyof RowCounts) =>
+      const growth = (name: string, of: keyof RowCounts) =>
         (after.get(name)?.[of] ?? 0) - (before.get(name)?.[of] ?? 0);
       const sum = (of: keyof RowCounts) =>
-        countedTables.reduce((all, name) => all + grown(name, of), 0);
+        countedTables.reduce((all, name) => all + growth(name, of), 0);
       return {
         writes: sum("written"),
         touched: sum("scanned") + sum("fetched"),
         scanned: [...after.keys()].filter(
-          (name) => !ignoredTables.has(name) && grown(name, "scanned") > 0,
+          (name) => !ignoredTables.has(name) && growth(name, "scanned") > 0,
         ),
       };
     },
@@ -184,9 +184,9 @@ export function countOnPostgres(database: TestDatabase): WorkCounter {
   };
 }
 
-/** The two tables that are counted: the others have a row or two for each of theirs. */
+/** The tables that are counted: the others have a row or two per row of these. */
 const countedTables = ["sessions", "events"];
-/** What grows with neither, and what search works on: at its own pace, and not with a write. */
+/** Tables that grow with neither, and those of search, which works at its own pace. */
 const ignoredTables: ReadonlySet<string> = new Set([
   "holdfast_migrations",
   "heads",

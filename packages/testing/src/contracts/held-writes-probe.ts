@@ -1,5 +1,5 @@
-// A probe for SQLite's writer: when the file that its address names is there, the writer stands still in front of its
-// next transaction, with the write already under way. It says so by renaming the file, and goes on when that is gone.
+// A probe for SQLite's writer: if the file named in its URL exists, the writer blocks before its next transaction,
+// with the write already submitted. It renames the file to report that, and continues when the file is deleted.
 import { existsSync, renameSync } from "node:fs";
 
 import { installProbe } from "@holdfast/store/sqlite";

@@ -6,14 +6,14 @@ import { Client } from "pg";
 
 import type { StoreAddress } from "./test-database.ts";
 
-/** A write of another process that stands still, with nothing of it durable. */
+/** A blocked write of another process, with nothing of it durable. */
 export interface HeldWrite {
   /** Resolves when a write has got there. */
   reached(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** What the process whose writes are to be held opens its store with. */
+/** The options for the store whose writes are to be blocked. */
 export function holdOptions(place: StoreAddress): { readonly probeModule?: string } {
   if (place.kind === "postgres") return {};
   const probe = new URL("./held-writes-probe.ts", import.meta.url);
@@ -23,7 +23,7 @@ export function holdOptions(place: StoreAddress): { readonly probeModule?: strin
 
 const gateOf = ({ file }: { readonly file: string }) => `${file}.gate`;
 
-/** From now on: on SQLite in front of the transaction, on PostgreSQL inside of it, behind a lock of ours. */
+/** On SQLite blocks before the transaction, on PostgreSQL inside it, behind a lock of ours. */
 export function holdWrites(place: StoreAddress, session: SessionId): Promise<HeldWrite> {
   return place.kind === "sqlite" ? holdByFile(gateOf(place)) : holdByLock(place.url, session);
 }
@@ -51,7 +51,7 @@ async function holdByLock(url: string, session: SessionId): Promise<HeldWrite> {
   };
 }
 
-/** Resolves when so many transactions of the database wait for a lock. */
+/** Resolves when this many transactions of the database wait for a lock. */
 export async function untilLockWaiters(client: Client, count: number): Promise<void> {
   for (;;) {
     const { rowCount } = await client.query(

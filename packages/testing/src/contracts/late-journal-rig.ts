@@ -24,30 +24,30 @@ import type { TestDatabaseFactory } from "./test-database.ts";
 import { openContractRig, type ContractRig, type SentMessage } from "./contract-rig.ts";
 import { withMembers } from "./wrapped-stores.ts";
 
-/** A folder of spills, as one home has it. */
+/** The spill folder of one home. */
 export interface SpillHome {
   readonly path: string;
   readonly journals: SpillStore;
-  /** How often a journal was looked for in it. */
+  /** How often a journal was looked up in it. */
   readonly readCount: () => number;
   readonly files: () => readonly string[];
 }
 
-/** A store that can be away for those who write through it. */
+/** A store that can be made unreachable for its writers. */
 export interface StoreOutage {
   readonly store: Store;
   isDown: boolean;
-  /** Commits arrive, and their answers do not. */
+  /** Commits arrive, but their answers are lost. */
   dropsAnswers: boolean;
 }
 
 export interface LateJournalRig extends ContractRig {
   createHome(): Promise<SpillHome>;
-  /** A runner with a store of its own that says a beginning, loses the store, goes on into its spill and is never heard of again. */
+  /** A runner with its own store that streams some output, loses the store, continues into its spill and disappears. */
   abandonRun(script: Script, home: SpillHome, rest?: Partial<RunnerDeps>): Promise<AbandonedRun>;
-  /** Whoever recovers: a runner that takes everybody before it for dead. */
+  /** A recovering runner that considers everybody before it dead. */
   recoverer(home: SpillHome, rest?: Partial<RunnerDeps>, script?: Script): Runner;
-  /** As a host reads: look, bring in what has turned up, look again. */
+  /** Reads like a host: read, ingest what has turned up, read again. */
   read(runner: Runner, chat: TestSession): Promise<readonly EntryView[]>;
 }
 
@@ -83,26 +83,26 @@ export function createOutage(store: Store): StoreOutage {
 }
 
 export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<LateJournalRig> {
-  const bed = await openContractRig(kind);
+  const rig = await openContractRig(kind);
   const folder = mkdtempSync(join(tmpdir(), "holdfast-late-"));
   const started: Runner[] = [];
   let homes = 0;
-  const { store } = bed;
+  const { store } = rig;
   return {
-    ...bed,
+    ...rig,
     async createHome() {
       const path = join(folder, `home-${(homes += 1)}`);
       const journals = await openSpillFolder(path, { reserveBytes: 4_096 });
-      let looks = 0;
-      const counted: SpillStore = {
+      let readCounts = 0;
+      const countingReads: SpillStore = {
         ...journals,
         read(ref) {
-          looks += 1;
+          readCounts += 1;
           return journals.read(ref);
         },
       };
       const files = () => readdirSync(path).filter((name) => name.endsWith(".spill"));
-      return { path, journals: counted, readCount: () => looks, files };
+      return { path, journals: countingReads, readCount: () => readCounts, files };
     },
     async abandonRun(script, home, rest = {}) {
       const outage = createOutage(store);
@@ -112,12 +112,12 @@ export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<Lat
         deps: { spills: home.journals, ...rest },
       });
       started.push(runner);
-      const said = await bed.send("Begin");
+      const said = await rig.send("Begin");
       runner.notify(said.chat.owner, said.chat.session);
       return { said, outage, runner };
     },
     recoverer(home, rest = {}, script = []) {
-      const runner = createRunner(store, bed.log, {
+      const runner = createRunner(store, rig.log, {
         model: scriptedModel(script),
         holder: aHolder(),
         dead: () => true,
@@ -129,7 +129,7 @@ export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<Lat
     read: (runner, chat) => readAsHost(store, runner, chat),
     async [Symbol.asyncDispose]() {
       for (const runner of started) await runner.stop();
-      await bed[Symbol.asyncDispose]();
+      await rig[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -146,7 +146,7 @@ async function readAsHost(store: Store, runner: Runner, chat: TestSession) {
   return entriesOf(changed === "changed" ? await visible() : first);
 }
 
-/** Waits until the spill of this home says so. */
+/** Waits until the spill of this home matches. */
 export async function untilSpilled(
   home: SpillHome,
   session: SessionId,
@@ -161,17 +161,17 @@ export async function untilSpilled(
   });
 }
 
-/** Read from the folder anew, since the one that writes keeps its own to itself. */
+/** Reads the folder anew, because the writer's own instance hides what it is writing. */
 export async function spillHeaders(home: SpillHome) {
   return (await openSpillFolder(home.path, { reserveBytes: 4_096 })).left();
 }
 
-/** The files of one home turn up in another, as a person or a backup brings them. */
+/** Copies the files of one home to another, as a person or a backup would. */
 export function copySpills(from: SpillHome, to: SpillHome): void {
   for (const name of from.files()) copyFileSync(join(from.path, name), join(to.path, name));
 }
 
-/** The transcript in short; what was found late is marked. */
+/** The transcript in short; late entries are marked. */
 export function summarizeEntries(entries: readonly EntryView[]): readonly string[] {
   return entries.map((entry) => {
     if (entry.type === "notice") return `notice: ${entry.kind}`;
@@ -191,23 +191,26 @@ function summarizePart(part: Part): string {
 /** Says nothing more until it is stopped. */
 export const silence = gate(new Promise(() => {}));
 
-/** A run that said "It was " to the store and "a dark night." to the spill of another home; recovered here without it. */
+/**
+ * A run that streamed "It was " to the store and "a dark night." to the spill of another home; recovered here without
+ * it.
+ */
 export async function abandonAndRecover(
-  bed: LateJournalRig,
+  rig: LateJournalRig,
   rest: { policy?: "off" | "ask" | "resume" } = {},
   script = [says("Again.")],
 ) {
-  const [there, here] = [await bed.createHome(), await bed.createHome()];
+  const [there, here] = [await rig.createHome(), await rig.createHome()];
   const away = createGate();
   const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-  const { said, outage } = await bed.abandonRun([reply], there);
+  const { said, outage } = await rig.abandonRun([reply], there);
   const { chat } = said;
   await until(async () => JSON.stringify(await chat.events()).includes("It was "));
   outage.isDown = true;
   away.open();
   await untilSpilled(there, chat.session, "dark night");
-  const runner = bed.recoverer(here, rest, script);
+  const runner = rig.recoverer(here, rest, script);
   await runner.sweep();
   await runner.idle();
-  return { said, chat, there, here, runner, read: () => bed.read(runner, chat) };
+  return { said, chat, there, here, runner, read: () => rig.read(runner, chat) };
 }

@@ -6,37 +6,37 @@ import { says, scriptedModel } from "../fakes/scripted-model.ts";
 
 import type { ContractRig, SentMessage } from "./contract-rig.ts";
 
-/** A session whose turns a runner completes, a keeper of its memory, and a provider that has to remember them. */
+/** A session whose turns a runner completes, its memory keeper, and a provider that has to remember them. */
 export async function openMemorySession(
-  bed: ContractRig,
+  contractRig: ContractRig,
   rest: MemoryRigOptions & Partial<Pick<RunnerDeps, "memoryOwnerOf" | "recall">> = {},
   model = scriptedModel(() => says("Noted.")),
 ) {
   const { memoryOwnerOf: remembers, recall, ...options } = rest;
   const memory = new RecordingMemory("one");
-  const rig = openMemoryRig(bed.store, { log: bed.log, ...options });
+  const rig = openMemoryRig(contractRig.store, { log: contractRig.log, ...options });
   rig.turnTo(memory);
   const { keeper } = rig;
-  const chat = await openTestSession(bed.store);
+  const chat = await openTestSession(contractRig.store);
   const { owner, session } = chat;
   const deps = { remembers: remembers ?? rig.remembers, ...(recall && { recall }) };
-  const runner = createRunner(bed.store, bed.log, { model, deps });
+  const runner = createRunner(contractRig.store, contractRig.log, { model, deps });
   return {
     memory,
     rig,
     keeper,
     chat,
     runner,
-    /** Says something and waits for the answer: one completed turn. */
+    /** Sends a message and waits for the answer: one completed turn. */
     turn: async (text: string): Promise<SentMessage> => {
-      const said = await bed.send(text, { chat });
+      const said = await contractRig.send(text, { chat });
       runner.notify(owner, session);
       await runner.idle();
       return said;
     },
     isDirty: () => keeper.isDirty(owner, session),
     commit: (handle?: RecordingMemory) => keeper.commit(owner, session, handle),
-    /** What the log says of its memory. */
+    /** The memory events in the log. */
     events: async () => (await chat.events()).filter(({ type }) => type.startsWith("memory.")),
   };
 }

@@ -1,4 +1,4 @@
-// Runs in a process or a thread of its own, and does with its store what the test tells it to.
+// Runs in its own process or thread, and operates its store on behalf of the test.
 import { parentPort } from "node:worker_threads";
 
 import type { Store } from "@holdfast/engine";
@@ -16,13 +16,13 @@ function requireStore(): Store {
   return store;
 }
 
-/** Loaded when it is wanted: most tests have no runs elsewhere. */
+/** Loaded on demand: most tests have no runs elsewhere. */
 function loadRuns(): Promise<PeerRuns> {
   runs ??= import("./peer-runs.ts").then(({ createPeerRuns }) => createPeerRuns(requireStore()));
   return runs;
 }
 
-/** Reads, writes and leases by their names on the port, and runs. */
+/** Calls reads, writes, leases and runs by their names on the port. */
 async function call(path: string, args: readonly unknown[]): Promise<unknown> {
   const [group = "", method] = path.split(".");
   const target: unknown = await targetOf(group, method);
@@ -50,7 +50,7 @@ async function handleRequest(request: PeerRequest): Promise<unknown> {
     case "holder":
       return currentHolder(request.agent);
     case "meet":
-      // Nothing else happens here until everybody's clock says so.
+      // Blocks until the start time, so that all peers begin at the same moment.
       while (Date.now() < request.at);
       return undefined;
     case "close":

@@ -41,7 +41,7 @@ import { withMembers } from "./wrapped-stores.ts";
 
 export const peerMemoryOwner = { provider: "noted", configuration: "one" } as const;
 
-/** A provider that notes what it is given in a file, and then says nothing any more. */
+/** A provider that records what it is given in a file and never answers. */
 function unansweringMemory(file: string): MemoryHandle {
   return {
     owner: peerMemoryOwner,
@@ -59,7 +59,7 @@ export function batchesIn(file: string): readonly MemoryBatch[] {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as MemoryBatch);
 }
 
-/** What makes a runner mark its turns, and a keeper commit them as soon as they end. */
+/** The deps that make a runner mark its turns and a keeper commit them as soon as they end. */
 export function memoryDepsFor(
   file: string,
   log: Log,
@@ -83,29 +83,29 @@ export function memoryDepsFor(
   };
 }
 
-/** What a model says to each prompt, call by call. Nothing but data, so that it can be sent to another process. */
+/** The model's replies to each prompt, call by call. Plain data, so that it can be sent to another process. */
 export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>;
 
-/** The sessions of a process are worked on side by side, so the prompt says which reply is due. */
-export function repliesByPrompt(replies: Replies, otherwise?: ScriptedReply): ScriptedModel {
+/** The sessions of a process run concurrently, so the prompt selects the reply. */
+export function repliesByPrompt(replies: Replies, fallback?: ScriptedReply): ScriptedModel {
   const asked = new Map<string, number>();
   return scriptedModel(({ messages }) => {
     const last = messages.findLast(({ role }) => role === "user");
     const prompt = last?.role === "user" ? last.text : "";
     const before = asked.get(prompt) ?? 0;
     asked.set(prompt, before + 1);
-    const reply = replies[prompt]?.[before] ?? otherwise;
+    const reply = replies[prompt]?.[before] ?? fallback;
     if (reply === undefined) throw new Error(`No reply is left for "${prompt}".`);
     return reply;
   });
 }
 
 /** Tools whose effect is a line in a file, which outlives every process. */
-export function effectTools(file: string, then: "end" | "hang"): readonly Tool[] {
+export function effectTools(file: string, afterEffect: "end" | "hang"): readonly Tool[] {
   const run: Tool["run"] = async ({ input, callId }, { write }) => {
     appendFileSync(file, `${JSON.stringify(input)} ${callId}\n`);
     write("begun");
-    if (then === "hang") await new Promise(() => {});
+    if (afterEffect === "hang") await new Promise(() => {});
     return okResult("done");
   };
   return [
@@ -123,27 +123,27 @@ export function effectsIn(file: string): { of(what: string): readonly string[] }
 export interface PeerWorkOptions {
   readonly replies: Replies;
   readonly otherwise?: ScriptedReply;
-  /** A model that hangs goes on when this file is there. */
+  /** A hanging model continues once this file exists. */
   readonly hangUntil?: string;
-  /** Where tools leave their effects. In this process they hang behind them. */
+  /** Where tools record their effects. In this process they hang afterwards. */
   readonly effects?: string;
   readonly policy?: ResumePolicy;
-  /** A memory that leaves what it is given in this file and never says that it has it. Each turn's end is a boundary. */
+  /** A memory that records its input in this file and never acknowledges it. Each end of a turn is a boundary. */
   readonly memory?: string;
 }
 
 /** What can be done with runs in another process, over the store that is open there. */
 export interface PeerRuns {
-  /** Starts a runner that looks for work by itself. */
+  /** Starts a runner that polls for work. */
   work(options: PeerWorkOptions): Promise<void>;
-  /** What its model was asked. */
+  /** The requests that its model got. */
   requests(): Promise<readonly ModelRequest[]>;
-  /** Why commits were refused over there. */
+  /** Why commits were refused there. */
   refusals(): Promise<readonly string[]>;
   admit(input: NewInput): Promise<Admission>;
   cancel(owner: OwnerId, runId: RunId): Promise<CancelResult>;
   trash(owner: OwnerId, session: SessionId): Promise<CommitResult>;
-  /** Follows a session as a person's page would. */
+  /** Follows a session like a person's page. */
   follow(owner: OwnerId, session: SessionId, after: Seq): Promise<void>;
   /** What was shown so far, in short. */
   shown(): Promise<readonly string[]>;
@@ -163,12 +163,12 @@ export function createPeerRuns(given: Store): PeerRuns {
   let runner: Runner | undefined;
   let model: ScriptedModel | undefined;
   return {
-    async work({ replies, otherwise, hangUntil, effects, policy = "resume", memory }) {
+    async work({ replies, otherwise: fallback, hangUntil, effects, policy = "resume", memory }) {
       model = repliesByPrompt(
         hangUntil === undefined
           ? replies
           : mapValues(replies, (each) => each.map((reply) => replaceHang(reply, hangUntil))),
-        otherwise,
+        fallback,
       );
       runner = createRunner(store, log, {
         model,

@@ -22,26 +22,26 @@ export interface PeerReply {
   readonly error?: string;
 }
 
-/** What can be asked of a store over there. */
+/** The part of a store that can be used remotely. */
 export type RemoteStore = Pick<Store, "reads" | "leases" | "commit">;
 
-/** Another process, or another thread, with a store of its own on the same data. */
+/** Another process or thread with its own store on the same data. */
 export interface Peer {
   readonly pid: number | undefined;
   readonly store: RemoteStore;
   readonly runs: PeerRuns;
   open(place: StoreAddress, options?: { readonly probeModule?: string }): Promise<void>;
-  /** The identity that leases are taken with over there. */
+  /** The identity that takes leases there. */
   holder(agent: string): Promise<Holder>;
-  /** Whatever is asked after this is begun at that moment by the system's clock, and not before. */
+  /** Delays all later calls to that moment of the system clock. */
   startAt(at: number): void;
-  /** To a process. */
+  /** For a process only. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** `kill -9` for a process; resolves when it is gone. */
   kill(): Promise<void>;
-  /** Closes the store over there; another can be opened. */
+  /** Closes the store there; another can be opened. */
   close(): Promise<void>;
-  /** In good order. */
+  /** Ends it gracefully. */
   end(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ function forkProcess(): PeerLink {
   const exited = once(child, "exit");
   return {
     pid: child.pid,
-    // A process that is gone answers nothing, and `onEnd` says so.
+    // A process that is gone doesn't answer; `onEnd` reports it.
     send: (message) => void child.send(message, () => undefined),
     onReply: (listen) => void child.on("message", (reply) => listen(reply as PeerReply)),
     onEnd: (listen) => void exited.then(listen),
@@ -113,7 +113,7 @@ export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
   function ask(request: PeerRequest): Promise<unknown> {
     const id = next++;
     const waiting = Promise.withResolvers<unknown>();
-    // Whoever kills the other end may have stopped listening for its answer.
+    // After a kill nobody may be waiting for the answer any more.
     waiting.promise.catch(() => undefined);
     if (ended) {
       waiting.reject(new Error(`The ${kind} has ended.`));
@@ -143,7 +143,7 @@ export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
       await ask({ op: "close" });
     },
     async end() {
-      // One that a failed test left standing still never answers.
+      // A peer that a failed test left blocked never answers.
       await Promise.race([ask({ op: "close" }).catch(() => undefined), wait(5_000)]);
       await link.kill();
     },
@@ -152,7 +152,7 @@ export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
 
 type RemoteCall = (path: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** The other end is our own code of this very version, so its answers are taken as they are. */
+/** The other end is our own code of this version, so its answers need no parsing. */
 function remoteMember<Group extends object>(group: string, call: RemoteCall): Group {
   return new Proxy({} as Group, {
     get:
@@ -170,12 +170,12 @@ function remoteStore(call: RemoteCall): RemoteStore {
   };
 }
 
-/** That many at once. */
+/** Starts this many at once. */
 export function startPeers(kind: "process" | "thread", count: number): Promise<Peer[]> {
   return Promise.all(Array.from({ length: count }, () => startPeer(kind)));
 }
 
-/** Soon enough to be waited for, late enough that everybody has heard of it. */
+/** Soon, but late enough that everybody has got the message. */
 export function nearFuture(): number {
   return Date.now() + 60;
 }

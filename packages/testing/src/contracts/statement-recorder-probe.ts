@@ -1,4 +1,4 @@
-// A probe for SQLite's writer: writes down each statement, one to a line, in the file that its address names.
+// A probe for SQLite's writer: appends each statement as a line to the file named in its URL.
 import { appendFileSync } from "node:fs";
 
 import { installProbe } from "@holdfast/store/sqlite";

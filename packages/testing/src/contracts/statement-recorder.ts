@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { TestDatabase } from "./test-database.ts";
 
 export interface StatementRecorder {
-  /** What a store is opened with. */
+  /** Pass this to the store. */
   readonly probeModule: string;
   /** What ran since the last call. */
   take(): readonly string[];
 }
 
-/** Writes the statements of a store's writer down in this file. */
+/** Records the statements of a store's writer in this file. */
 export function recordStatements(file: string): StatementRecorder {
   const probeModule = new URL("./statement-recorder-probe.ts", import.meta.url);
   probeModule.searchParams.set("to", file);
@@ -23,7 +23,7 @@ export function recordStatements(file: string): StatementRecorder {
   };
 }
 
-/** The writer looks after its log when the answer is on its way; whether it has done so by now is nobody's concern. */
+/** The writer checkpoints after its reply; whether it has done so yet doesn't matter here. */
 function isWork(line: string): boolean {
   return line !== "" && !line.startsWith("PRAGMA wal_checkpoint");
 }
@@ -34,12 +34,12 @@ export function tablesWritten(statements: readonly string[]): ReadonlySet<string
   return new Set(statements.flatMap((sql) => writes.exec(sql)?.[1] ?? []));
 }
 
-/** Search follows the log at its own pace, and is no part of it. */
+/** Search follows the log at its own pace and doesn't count. */
 const isSearch = /search|index/;
 
 /**
- * Tells which tables were written since it was asked last. SQLite's writer says so itself; on PostgreSQL each row has the number of
- * the transaction that wrote it.
+ * Reports which tables were written since the last call. On SQLite the writer's statements show it; on PostgreSQL
+ * each row has the id of the transaction that wrote it.
  */
 export async function watchWrittenTables(
   database: TestDatabase,

@@ -8,21 +8,21 @@ import { Client } from "pg";
 
 import { openPostgresStore, openSqliteStore } from "@holdfast/store";
 
-/** Where a store's data is: all that another process needs in order to open it. */
+/** Where a store's data is: all that another process needs to open it. */
 export type StoreAddress =
   | { readonly kind: "sqlite"; readonly file: string }
   | { readonly kind: "postgres"; readonly url: string };
 
 export interface OpenOptions {
-  /** Milliseconds that are added to the store's clock. */
+  /** Milliseconds added to the store's clock. */
   readonly clockOffset?: () => number;
-  /** PostgreSQL's: how long search waits before it reads what is new. */
+  /** PostgreSQL: how long search waits before it reads what is new. */
   readonly indexAfterMs?: number;
-  /** SQLite's: a module that is told every statement before it runs. */
+  /** SQLite: a module that sees every statement before it runs. */
   readonly probeModule?: string;
-  /** SQLite's: how long its write-ahead log may become. */
+  /** SQLite: how long its write-ahead log may become. */
   readonly checkpointPages?: number;
-  /** SQLite's: told about rows that cannot be read. */
+  /** SQLite: called with rows that can't be decoded. */
   readonly onDamage?: (damage: { readonly seq: number }) => void;
 }
 
@@ -39,10 +39,10 @@ export function openStoreAt(place: StoreAddress, options: OpenOptions = {}): Pro
 
 export type RawRow = Readonly<Record<string, unknown>>;
 
-/** A database of a test's own. */
+/** A database for one test. */
 export interface TestDatabase {
   readonly address: StoreAddress;
-  /** Past the store and its rules: to look at rows as they lie there, and to damage them. */
+  /** Bypasses the store, to inspect raw rows and to damage them. */
   readonly query: (sql: string) => Promise<readonly RawRow[]>;
   readonly drop: () => Promise<void>;
 }
@@ -74,7 +74,7 @@ export const sqliteDatabase: TestDatabaseFactory = {
   },
 };
 
-/** Only tests of PostgreSQL have a server, so they say how a database is made on it. */
+/** Only PostgreSQL tests have a server, so they pass in how to create a database. */
 export function postgresDatabase(
   createDatabase: () => Promise<AsyncDisposable & { readonly url: string }>,
 ): TestDatabaseFactory {

@@ -1,17 +1,17 @@
 import type { Commit, Store } from "@holdfast/engine";
 
-/** A store whose commits are written down, and can be held up on their way. */
+/** A store whose commits are recorded and can be held back. */
 export interface WatchedStore {
   readonly store: Store;
-  /** `sent run.state+step.started`, `answered …`: in the order in which it happened. */
+  /** `sent run.state+step.started`, `answered …`, in order. */
   readonly trace: string[];
-  /** The fences that commits were sent under. */
+  /** The fences of the commits. */
   readonly fences: number[];
-  /** The leases' renewals so far. */
+  /** Lease renewals so far. */
   readonly renewals: () => number;
-  /** The next commit with an event of this type does not reach the database before it is released. */
+  /** Holds back the next commit with an event of this type until it is released. */
   holdNext(type: string): HeldCommit;
-  /** Called after each commit, before whoever sent it hears of it. */
+  /** Called after each commit, before its sender gets the result. */
   onCommitted: (types: readonly string[]) => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export interface HeldCommit {
   readonly release: () => void;
 }
 
-export function watchStore(given: Store): WatchedStore {
+export function watchStore(inner: Store): WatchedStore {
   const held = new Map<string, { reached: () => void; released: Promise<void> }>();
   let renewals = 0;
 
@@ -32,19 +32,19 @@ export function watchStore(given: Store): WatchedStore {
     await gate?.released;
     watched.trace.push(`sent ${types.join("+")}`);
     if (asked.under !== undefined) watched.fences.push(asked.under.fence);
-    const result = await given.commit(asked);
+    const result = await inner.commit(asked);
     watched.trace.push(`answered ${types.join("+")}`);
     await watched.onCommitted(types);
     return result;
   }
 
   const watched: WatchedStore = {
-    store: withMembers(given, {
+    store: withMembers(inner, {
       commit,
       leases: {
-        ...given.leases,
+        ...inner.leases,
         async renew(...args) {
-          const result = await given.leases.renew(...args);
+          const result = await inner.leases.renew(...args);
           renewals += 1;
           return result;
         },
@@ -64,7 +64,7 @@ export function watchStore(given: Store): WatchedStore {
   return watched;
 }
 
-/** The same store with other members in place of its own. */
+/** The same store with some members replaced. */
 export function withMembers(store: Store, members: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, key) {
@@ -76,16 +76,16 @@ export function withMembers(store: Store, members: Partial<Store>): Store {
   });
 }
 
-/** An instant of a writer's life: just before, or just after, its first commit that says this. */
+/** A moment in a writer's life: just before or just after its first commit with this event. */
 export interface CrashPoint {
   readonly when: "before" | "after";
   readonly matches: (commit: Commit) => boolean;
 }
 
-/** A store as a process sees it that is killed at some moment: from then on nothing is answered any more. */
+/** A store as seen by a process that is killed at some moment: from then on nothing is answered. */
 export function crashingStore(
   store: Store,
-  { when, matches: says }: CrashPoint,
+  { when, matches }: CrashPoint,
   onDeath: () => void,
 ): Store {
   const never = new Promise<never>(() => {});
@@ -93,7 +93,7 @@ export function crashingStore(
   return withMembers(store, {
     async commit(commit) {
       if (died) return never;
-      const isLast = says(commit);
+      const isLast = matches(commit);
       died = isLast;
       if (isLast && when === "before") return (onDeath(), never);
       const result = await store.commit(commit);

@@ -3,11 +3,11 @@ import { nextTurn } from "./manual-clock.ts";
 
 export interface GatedStore extends Store {
   readonly gate: { reads: number; watches: number; failing: boolean };
-  /** From now on pages are read, but not handed out before the answer is called. */
+  /** From now on pages are read, but not returned until the returned function is called. */
   hold(): () => Promise<void>;
 }
 
-/** A store whose reads of events are counted, and can be held up or made to fail; so are its watches. */
+/** A store whose event reads are counted and can be held back or made to fail, as can its watches. */
 export function gatedStore(store: Store): GatedStore {
   const gate = { reads: 0, watches: 0, failing: false };
   let held: Promise<void> | null = null;

@@ -1,16 +1,16 @@
 import type { Clock } from "@holdfast/engine";
 
-/** One turn of the event loop: everything that waits for nothing outside has then gone on. */
+/** One turn of the event loop: everything that waits for nothing outside has run by then. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export interface ManualClock extends Clock {
-  /** How many are asleep: timers, if this were a real clock. */
+  /** How many are asleep: the timers of a real clock. */
   readonly sleepers: number;
-  /** Wakes those whose time has come, and lets them go on. */
+  /** Wakes those whose time has come, and lets them run. */
   advance(ms: number): Promise<void>;
 }
 
-/** Time that passes when the test says so. */
+/** A clock that only the test advances. */
 export function manualClock(): ManualClock {
   let now = 0;
   const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();

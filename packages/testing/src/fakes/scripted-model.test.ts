@@ -23,7 +23,7 @@ const requestOf = (text = "Hello"): ModelRequest => ({
 });
 const unaborted = (): AbortSignal => new AbortController().signal;
 
-/** The answers to as many requests, each read to its end before the next. */
+/** The answers to these requests, each read to its end before the next. */
 async function answersOf(script: Script, ...requests: ModelRequest[]): Promise<ModelEvent[][]> {
   const model = scriptedModel(script);
   const answers: ModelEvent[][] = [];
@@ -57,7 +57,7 @@ test("each call gets the next reply, step by step and in order", async () => {
   ]);
 });
 
-test("a function replies from the request, for one call or for all of them", async () => {
+test("a function replies based on the request, for one call or for all", async () => {
   const repeat = ({ messages }: ModelRequest) => says(messages[0]?.role === "user" ? "yes" : "no");
   expect(await answersOf([repeat], requestOf())).toEqual([[{ kind: "text", text: "yes" }]]);
   const counting: Script = (_request, callsBefore) => says(String(callsBefore));
@@ -67,7 +67,7 @@ test("a function replies from the request, for one call or for all of them", asy
   ]);
 });
 
-test("a failure ends the reply, with its class and what was said about it", async () => {
+test("a failure ends the reply with its class and message", async () => {
   const script = [[fails("overloaded", { retryAfterMs: 50 }), says("never said")]];
   const [answer] = await answersOf(script, requestOf());
   expect(answer).toMatchObject([
@@ -78,12 +78,12 @@ test("a failure ends the reply, with its class and what was said about it", asyn
   ]);
 });
 
-test("a call behind the last reply fails as a value that says so", async () => {
+test("a call after the last reply fails with a value that says so", async () => {
   const [answer] = await answersOf([], requestOf());
   expect(answer).toMatchObject([{ failure: { class: "fatal", code: "script_ended" } }]);
 });
 
-test("requests are kept as they were when they came", () => {
+test("requests are recorded as they were when they came", () => {
   const model = scriptedModel([says("a"), says("b")]);
   const messages: ModelRequest["messages"][number][] = [{ role: "user", text: "one" }];
   model.stream({ ...requestOf(), messages }, unaborted());
@@ -92,7 +92,7 @@ test("requests are kept as they were when they came", () => {
   expect(model.requests.map((request) => request.messages.length)).toEqual([1, 2]);
 });
 
-test("a gate holds the reply back until it is opened, and leaves no listener behind", async () => {
+test("a gate holds the reply back until it opens, and leaves no listener behind", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const signal = unaborted();
   const stream = scriptedModel([[gate(promise), says("open")]]).stream(requestOf(), signal);

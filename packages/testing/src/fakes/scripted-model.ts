@@ -7,10 +7,10 @@ export type ScriptedStep =
   | { readonly kind: "gate"; readonly opened: Promise<unknown> }
   | { readonly kind: "hang" };
 
-/** What the model does when it is called once. Lists may hold lists, so that what a builder makes fits anywhere. */
+/** What the model does in one call. Lists may be nested, so that the result of any builder fits. */
 export type ScriptedReply = ScriptedStep | readonly ScriptedReply[];
 
-/** One reply for each call, in order; or what to reply, from the request and the number of calls before it. */
+/** One reply per call, in order; or a function of the request and the number of calls before it. */
 export type Script =
   | readonly (ScriptedReply | ((request: ModelRequest) => ScriptedReply))[]
   | ((request: ModelRequest, callsBefore: number) => ScriptedReply);
@@ -21,8 +21,8 @@ export interface ScriptedModel extends Model {
 }
 
 /**
- * A model that does what the test says. It keeps the port's contract: it ends soon after an abort, except at a
- * `hang`. A call that the script has no reply for fails with `script_ended`.
+ * A model that follows the test's script. It keeps the port's contract: it ends soon after an abort, except at a
+ * `hang`. A call without a reply fails with `script_ended`.
  */
 export function scriptedModel(script: Script): ScriptedModel {
   const requests: ModelRequest[] = [];
@@ -68,16 +68,16 @@ function* stepsOf(reply: ScriptedReply): Generator<ScriptedStep> {
   else for (const part of reply) yield* stepsOf(part);
 }
 
-/** The listener goes with the wait: a signal that lives for a whole run must not collect one for each gate. */
+/** The listener goes with the wait: a signal that lives for a whole run must not collect one per gate. */
 function settledOrAborted(opened: Promise<unknown>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const goOn = (): void => {
-      signal.removeEventListener("abort", goOn);
+    const finish = (): void => {
+      signal.removeEventListener("abort", finish);
       resolve();
     };
-    signal.addEventListener("abort", goOn);
-    if (signal.aborted) goOn();
-    void opened.then(goOn, goOn);
+    signal.addEventListener("abort", finish);
+    if (signal.aborted) finish();
+    void opened.then(finish, finish);
   });
 }
 
@@ -88,7 +88,7 @@ export async function readToEnd(stream: AsyncIterable<ModelEvent>): Promise<Mode
   return events;
 }
 
-/** One event for each piece. */
+/** One event per piece. */
 export function says(...pieces: readonly string[]): readonly ScriptedStep[] {
   return pieces.map((text) => ({ kind: "text", text }));
 }
@@ -105,7 +105,7 @@ export function uses(usage: Partial<ModelUsage> = {}): ScriptedStep {
   return { kind: "usage", usage: { input: 0, output: 0, ...usage } };
 }
 
-/** Ends the reply: the port allows nothing behind a failure. */
+/** Ends the reply: the port allows nothing after a failure. */
 export function fails(
   failureClass: ModelFailure["class"],
   more: Partial<Omit<ModelFailure, "class">> = {},
@@ -115,10 +115,10 @@ export function fails(
   return { kind: "failed", failure };
 }
 
-/** Waits until the promise is settled, or until the abort. */
+/** Waits until the promise settles, or until the abort. */
 export function gate(opened: Promise<unknown>): ScriptedStep {
   return { kind: "gate", opened };
 }
 
-/** Stays silent for ever, whatever the signal says: a provider that has to be abandoned. */
+/** Never ends, whatever the signal says: a provider that has to be abandoned. */
 export const hang: ScriptedStep = { kind: "hang" };

@@ -1,6 +1,6 @@
 import { ids, type Route as ContractRoute } from "@holdfast/protocol";
 
-/** A path of the contract with ids in it that fit: those that are given, and else some of nobody's. */
+/** Fills the ids into a path of the contract: the given ones, or ids that don't exist. */
 export function fillPath(
   route: ContractRoute,
   given: Readonly<Record<string, string>> = {},

@@ -2,7 +2,7 @@ import { json, type Json } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { z } from "zod";
 
-/** What of a JSON Schema the contract makes use of. */
+/** The part of JSON Schema that the contract uses. */
 interface Shape {
   readonly type?: string | undefined;
   readonly const?: Json | undefined;
@@ -42,10 +42,10 @@ const shape: z.ZodType<Shape> = z.lazy(() =>
   }),
 );
 
-/** Texts that exist, so that what fits a pattern sometimes names something. */
+/** Texts that exist, so that a generated value sometimes names something. */
 export type Known = readonly string[];
 
-/** Values that fit the schema, as far as its JSON form says what fits. */
+/** Values that fit the schema, as far as its JSON form says. */
 export function validValues(schema: z.ZodType, known: Known): fc.Arbitrary<unknown> {
   return valuesOf(
     shape.parse(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
@@ -97,16 +97,16 @@ function objects({ properties, required = [] }: Shape, known: Known): fc.Arbitra
 
 function texts({ pattern, minLength = 0, maxLength }: Shape, known: Known): fc.Arbitrary<string> {
   if (pattern === undefined) {
-    const most = Math.min(maxLength ?? 40, Math.max(40, minLength));
+    const longest = Math.min(maxLength ?? 40, Math.max(40, minLength));
     return fc.oneof(
-      fc.string({ minLength, maxLength: most, unit: signs }),
-      fc.string({ minLength, maxLength: most, unit: "binary" }),
+      fc.string({ minLength, maxLength: longest, unit: trickyCharacters }),
+      fc.string({ minLength, maxLength: longest, unit: "binary" }),
     );
   }
   const matches = new RegExp(pattern);
   const fits = known.filter((each) => matches.test(each));
   const byPattern = matching(pattern);
-  // Small numbers name something too: a place in a log, an epoch, a limit.
+  // Small numbers name something too: a seq, an epoch, a limit.
   const small = ["0", "1", "2", "3"].filter((each) => matches.test(each));
   const named = [...fits, ...small];
   return named.length === 0
@@ -117,15 +117,15 @@ function texts({ pattern, minLength = 0, maxLength }: Shape, known: Known): fc.A
       );
 }
 
-/** What is often handled wrongly. */
-const signs = fc.oneof(
+/** Characters that are often handled wrongly. */
+const trickyCharacters = fc.oneof(
   fc.constantFrom(...Array.from("aZ0 -_/.%'\"\\<&;\n\t\u0000\u007f\u202eé漢")),
   fc.constantFrom("🪨", "👩‍👧"),
 );
 
 const made = new Map<string, fc.Arbitrary<string>>();
 
-/** Made once for each pattern: reading one costs more than many a request. */
+/** Built once per pattern: parsing one costs more than a request. */
 function matching(pattern: string): fc.Arbitrary<string> {
   const known = made.get(pattern) ?? fc.stringMatching(new RegExp(pattern));
   made.set(pattern, known);
@@ -133,9 +133,13 @@ function matching(pattern: string): fc.Arbitrary<string> {
 }
 
 function numbers({ minimum = -1e9, maximum = 1e9 }: Shape): fc.Arbitrary<number> {
-  const most = Math.min(maximum, Number.MAX_SAFE_INTEGER);
-  const near = fc.integer({ min: minimum, max: Math.min(most, minimum + 10) });
-  return fc.oneof(near, fc.constantFrom(minimum, most), fc.integer({ min: minimum, max: most }));
+  const longest = Math.min(maximum, Number.MAX_SAFE_INTEGER);
+  const near = fc.integer({ min: minimum, max: Math.min(longest, minimum + 10) });
+  return fc.oneof(
+    near,
+    fc.constantFrom(minimum, longest),
+    fc.integer({ min: minimum, max: longest }),
+  );
 }
 
 const foreign: fc.Arbitrary<Json> = fc.oneof(
@@ -166,7 +170,7 @@ function deep(levels: number): Json {
   return value;
 }
 
-/** The same, with one thing wrong: a value of another kind somewhere inside, a field too many, or one too few. */
+/** The same with one mistake: a value of another type somewhere inside, an extra field, or a missing one. */
 export function invalidValues(of: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const name = fc.constantFrom("surprise", "__proto__", "constructor", "owner", "ownerId", "by");
   const how = fc.constantFrom("replace", "remove", "add");
@@ -189,11 +193,11 @@ function corrupt(value: unknown, wrong: Wrong): unknown {
   const [name, inner] = fields[at % Math.max(1, fields.length)] ?? [];
   if (name === undefined || act === "add") {
     const next = Array.isArray(value) ? String(fields.length) : added;
-    return likeBefore(value, [...fields, [next, other]]);
+    return rebuildLike(value, [...fields, [next, other]]);
   }
   const isInside = typeof inner === "object" && inner !== null && at % 2 === 0;
   const changed = isInside ? corrupt(inner, { ...wrong, at: Math.floor(at / 2) }) : other;
-  return likeBefore(
+  return rebuildLike(
     value,
     fields.flatMap(([each, before]): [string, unknown][] => {
       if (each !== name) return [[each, before]];
@@ -202,7 +206,7 @@ function corrupt(value: unknown, wrong: Wrong): unknown {
   );
 }
 
-/** A field is one of its own, also where it is called `__proto__`. */
-function likeBefore(before: object, fields: readonly [string, unknown][]): unknown {
+/** Defines an own field even if it is called `__proto__`. */
+function rebuildLike(before: object, fields: readonly [string, unknown][]): unknown {
   return Array.isArray(before) ? fields.map(([, each]) => each) : Object.fromEntries(fields);
 }

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-/** An MCP server over HTTP whose calls end as their names say, and a place that only writes down who came. */
+/** An MCP server over HTTP whose calls end as their names say, and a log of who came. */
 export interface McpHttpRig {
   readonly url: string;
   readonly origin: string;
   readonly heard: { readonly method: string; readonly authorization: string | undefined }[];
-  /** The names of the tools that were called, each time. */
+  /** The names of the called tools, one per call. */
   readonly calls: string[];
   readonly close: () => Promise<void>;
 }
@@ -17,14 +17,14 @@ export type Answer = (
 
 const names = ["answer", "cut", "end", "forgotten", "overloaded", "elsewhere"];
 
-/** `first` may answer in its own way; what it leaves is answered as a sound server would. */
+/** `first` may answer in its own way; everything else is answered as by a sound server. */
 export async function openMcpHttpServer(first: Answer = () => false): Promise<McpHttpRig> {
-  const heard: McpHttpRig["heard"] = [];
+  const received: McpHttpRig["heard"] = [];
   const calls: string[] = [];
 
   function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
     const { method = "", headers } = request;
-    heard.push({ method, authorization: headers.authorization });
+    received.push({ method, authorization: headers.authorization });
     if (method !== "POST") return void response.writeHead(method === "GET" ? 405 : 200).end();
     const message = JSON.parse(body) as Parameters<Answer>[0];
     if (message.method === "tools/call") calls.push(message.params?.name ?? "");
@@ -43,9 +43,9 @@ export async function openMcpHttpServer(first: Answer = () => false): Promise<Mc
     };
     const result = results[message.method];
     const error = { code: -32_601, message: "Method not found" };
-    const told = { jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) };
+    const payload = { jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) };
     const status = result === undefined ? 404 : 200;
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(told));
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(payload));
   }
 
   const server = createServer((request, response) => {
@@ -60,7 +60,7 @@ export async function openMcpHttpServer(first: Answer = () => false): Promise<Mc
   return {
     url: `${origin}/mcp`,
     origin,
-    heard,
+    heard: received,
     calls,
     async close() {
       server.closeAllConnections();

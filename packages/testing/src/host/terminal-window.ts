@@ -4,22 +4,22 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 // oxlint-disable-next-line no-control-regex -- what a terminal obeys
 const control = /^(?:\u001b\[([?>]?)([\d;]*)([A-Za-z])|\r|\n)/;
 // oxlint-disable-next-line no-control-regex -- what a terminal obeys
-const obeyed = /[\u0000-\u001f\u007f-\u009f]/;
+const supported = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * The window of a terminal, as far as Holdfast may use one: what is written is kept as a person would see it. It knows few
- * sequences, and throws at every other one: what a model or a tool said must never get that far.
+ * A terminal window, as far as Holdfast may use one: it renders what is written as a person would see it. It supports
+ * few sequences and throws at every other one: output of a model or a tool must never get that far.
  */
 export class TerminalWindow extends Writable {
   readonly isTTY = true;
   columns: number;
   rows: number;
-  /** Everything that was written, as it was written. */
+  /** Everything that was written, verbatim. */
   raw = "";
   #lines: string[][] = [[]];
   #row = 0;
   #column = 0;
-  readonly #watching = new Set<() => void>();
+  readonly #watchers = new Set<() => void>();
 
   constructor(columns = 80, rows = 24) {
     super({ decodeStrings: false });
@@ -29,17 +29,17 @@ export class TerminalWindow extends Writable {
 
   override _write(chunk: string | Buffer, _: string, done: (error?: Error) => void): void {
     this.raw += chunk.toString();
-    this.#obey(chunk.toString());
-    for (const look of this.#watching) look();
+    this.#execute(chunk.toString());
+    for (const look of this.#watchers) look();
     done();
   }
 
-  /** What stands in the window and above it. */
+  /** The text in the window and its scrollback. */
   text(): string {
     return this.#lines.map((cells) => cells.join("").trimEnd()).join("\n");
   }
 
-  /** What stands left of the cursor in its row. */
+  /** The text left of the cursor in its row. */
   beforeCursor(): string {
     const cells = this.#lines[this.#row] ?? [];
     return Array.from({ length: this.#column }, (_, at) => cells[at] ?? " ").join("");
@@ -51,15 +51,15 @@ export class TerminalWindow extends Writable {
       const look = (): void => {
         const text = this.text();
         if (!wanted.test(text)) return;
-        this.#watching.delete(look);
+        this.#watchers.delete(look);
         resolve(text);
       };
-      this.#watching.add(look);
+      this.#watchers.add(look);
       look();
     });
   }
 
-  /** Rows that are too long for a narrower window are broken in two, as terminals do. */
+  /** Rows that are too long for a narrower window wrap, as in real terminals. */
   resize(columns: number, rows = this.rows): void {
     let cursor = this.#row;
     this.#lines = this.#lines.flatMap((cells, at) => {
@@ -76,7 +76,7 @@ export class TerminalWindow extends Writable {
     this.emit("resize");
   }
 
-  #obey(text: string): void {
+  #execute(text: string): void {
     let rest = text;
     while (rest !== "") {
       const found = control.exec(rest);
@@ -88,7 +88,7 @@ export class TerminalWindow extends Writable {
       }
       rest = rest.slice(found[0].length);
       if (found[0] === "\r") this.#column = 0;
-      else if (found[0] === "\n") this.#down();
+      else if (found[0] === "\n") this.#lineFeed();
       else this.#sequence(found[1] ?? "", found[2] ?? "", found[3] ?? "");
     }
   }
@@ -132,17 +132,17 @@ export class TerminalWindow extends Writable {
   }
 
   #put(grapheme: string): void {
-    if (obeyed.test(grapheme)) throw new Error(`unknown: ${JSON.stringify(grapheme)}`);
+    if (supported.test(grapheme)) throw new Error(`unknown: ${JSON.stringify(grapheme)}`);
     const wide = /\p{Emoji_Presentation}|[\u3000-\u9fff\uac00-\ud7a3\uff00-\uff60]/u.test(grapheme);
-    if (this.#column + (wide ? 2 : 1) > this.columns) this.#down();
+    if (this.#column + (wide ? 2 : 1) > this.columns) this.#lineFeed();
     const cells = this.#lines[this.#row] ?? [];
     while (cells.length < this.#column) cells.push(" ");
     cells.splice(this.#column, wide ? 2 : 1, ...(wide ? [grapheme, ""] : [grapheme]));
     this.#column += wide ? 2 : 1;
   }
 
-  /** A terminal adds the return to a line feed by itself. */
-  #down(): void {
+  /** A terminal adds the carriage return to a line feed by itself. */
+  #lineFeed(): void {
     this.#column = 0;
     this.#row += 1;
     if (this.#row === this.#lines.length) this.#lines.push([]);

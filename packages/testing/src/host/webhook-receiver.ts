@@ -9,10 +9,13 @@ export interface ReceivedWebhook {
   readonly answer: ReceiverAnswer;
 }
 
-/** `hold`: it is taken, and never answered. `cut`: it is taken, and the connection is closed. `drop`: closed before it is taken. */
+/**
+ * `hold`: accepted, never answered. `cut`: accepted, then the connection is closed. `drop`: closed before it is
+ * accepted.
+ */
 export type ReceiverAnswer = number | "hold" | "cut" | "drop";
 
-/** A webhook on loopback: it keeps what it was told, and answers as the test says. */
+/** A webhook on loopback that records requests and answers as the test says. */
 export async function openWebhookReceiver(
   answers: ReceiverAnswer[] = [],
   headers: Readonly<Record<string, string>> = {},
@@ -38,7 +41,7 @@ export async function openWebhookReceiver(
   return {
     url: `http://127.0.0.1:${port}/hook?for=me`,
     taken,
-    /** Resolves when it has been told so often. */
+    /** Resolves after this many requests. */
     until: (count: number) =>
       new Promise<void>((resolve) => {
         const look = (): void => void (taken.length >= count && resolve());
@@ -53,7 +56,7 @@ export async function openWebhookReceiver(
   };
 }
 
-/** As a receiver would check it, with the secret that both know. */
+/** Checks the signature as a receiver would, with the shared secret. */
 export function isSigned({ headers, body }: ReceivedWebhook, secret: string): boolean {
   const [id, time] = [headers["webhook-id"], headers["webhook-timestamp"]].map(String);
   const text = `${id}.${time}.${body}`;

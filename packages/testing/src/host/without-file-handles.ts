@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** What a function makes of a module in a process of its own, which has opened as many files as it may. */
+/** Calls a module's function in its own process, which has used up its file handles, and returns the result. */
 export function withoutFileHandles(module: URL, start: string): unknown {
   const script = `import { closeSync, openSync } from "node:fs";
     import * as given from ${JSON.stringify(module.href)};

@@ -38,7 +38,7 @@ export interface SettingsChange {
   readonly tags?: readonly string[];
 }
 
-/** What a writer does, in words that both a store and the model are told. */
+/** What a writer does, in terms that both the store and the model understand. */
 export type Action =
   | { readonly do: "create"; readonly origin?: Origin; readonly ranges: readonly SeqRange[] }
   | { readonly do: "say"; readonly text: string; readonly takes?: MessageId }
@@ -54,7 +54,7 @@ export type Action =
       readonly text: string;
       readonly messageId: MessageId;
       readonly runId: RunId;
-      /** It came from a platform under this key, and this delivery owes the answer. */
+      /** It came from a platform under this key, and this delivery answers it. */
       readonly inbound?: { readonly key: string; readonly delivery: DeliveryId };
     }
   | { readonly do: "remove"; readonly messageId: MessageId }
@@ -96,68 +96,68 @@ export interface Origin {
 export type Entry = Extract<Action, { do: "say" | "answer" | "cut" }>;
 
 /** Part of the conversation. */
-export function isEntry(act: Action): act is Entry {
-  return act.do === "say" || act.do === "answer" || act.do === "cut";
+export function isEntry(action: Action): action is Entry {
+  return action.do === "say" || action.do === "answer" || action.do === "cut";
 }
 
-/** What the list shows as something new. */
-export function movesSortOrder(act: Action): boolean {
-  if (act.do === "run") return terminalStates.has(act.state);
-  return ["create", "say", "answer", "accept", "restore"].includes(act.do);
+/** What moves a session up in the list. */
+export function movesSortOrder(action: Action): boolean {
+  if (action.do === "run") return terminalStates.has(action.state);
+  return ["create", "say", "answer", "accept", "restore"].includes(action.do);
 }
 
-/** Whose text is shown below the title. */
+/** Actions whose text is the preview. */
 export function isMessageAction(
-  act: Action,
-): act is Extract<Action, { do: "say" | "answer" | "accept" }> {
-  return act.do === "say" || act.do === "answer" || act.do === "accept";
+  action: Action,
+): action is Extract<Action, { do: "say" | "answer" | "accept" }> {
+  return action.do === "say" || action.do === "answer" || action.do === "accept";
 }
 
-/** Streamed output needs a run to belong to; which one does not matter here. */
-export function eventForAction(act: Action, run: RunId): NewEvent {
-  switch (act.do) {
+/** Streamed output needs a run; which one doesn't matter here. */
+export function eventForAction(action: Action, run: RunId): NewEvent {
+  switch (action.do) {
     case "create":
       return anEvent("session.created", {
-        ...(act.origin && { origin: { ...act.origin } }),
-        ranges: [...act.ranges],
+        ...(action.origin && { origin: { ...action.origin } }),
+        ranges: [...action.ranges],
       });
     case "say":
-      return aUserMessage(act.text, act.takes);
+      return aUserMessage(action.text, action.takes);
     case "answer":
-      return aSettledMessage(run, act.text, act.settles);
+      return aSettledMessage(run, action.text, action.settles);
     case "stream":
-      return aDelta(run, act.text);
+      return aDelta(run, action.text);
     case "accept": {
-      const { clientId, text, messageId, runId, inbound } = act;
+      const { clientId, text, messageId, runId, inbound } = action;
       const came = inbound && { inbound: { ...inbound }, lane: aChatLane() };
       return anInput({ clientId, text, messageId, runId, ...came });
     }
     case "remove":
-      return anEvent("input.removed", { messageId: act.messageId });
+      return anEvent("input.removed", { messageId: action.messageId });
     case "run":
-      return aRunState(act.runId, act.state);
+      return aRunState(action.runId, action.state);
     case "cut":
-      return aCut(act.ranges, act);
+      return aCut(action.ranges, action);
     case "change": {
-      const { tags, ...rest } = act.change;
+      const { tags, ...rest } = action.change;
       return anEvent("session.changed", { ...rest, ...(tags && { tags: [...tags] }) });
     }
     case "spend":
-      return aUsage(run, { input: act.tokens, output: 0 });
+      return aUsage(run, { input: action.tokens, output: 0 });
     case "ask":
-      return anApproval(act.runId, { approvalId: act.approvalId });
+      return anApproval(action.runId, { approvalId: action.approvalId });
     case "grant":
-      return anAnswer(act.approvalId, act.decision);
+      return anAnswer(action.approvalId, action.decision);
     case "mark":
-      return aMark(act.runId);
+      return aMark(action.runId);
     case "remember":
-      return aSegment(act.how, act.upTo, { tries: act.tries });
+      return aSegment(action.how, action.upTo, { tries: action.tries });
     case "deliver": {
-      const { do: _, ...chunk } = act;
+      const { do: _, ...chunk } = action;
       return aChunk({ ...chunk, to: chunk.attempts });
     }
     case "bind":
-      return anEvent("lane.bound", { lane: act.lane });
+      return anEvent("lane.bound", { lane: action.lane });
     case "trash":
       return anEvent("session.trashed", {});
     case "restore":

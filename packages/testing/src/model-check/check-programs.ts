@@ -6,15 +6,15 @@ import { programs } from "./steps.ts";
 
 export interface ProgramOptions {
   readonly runs: number;
-  /** At most, in one program. */
+  /** The most steps in one program. */
   readonly steps: number;
-  /** The one that a failure named, to see it again. */
+  /** The seed that a failure named, to reproduce it. */
   readonly seed?: number;
 }
 
 /**
- * Runs random programs on the store and on a simple model of it, and compares everything that can be seen after each
- * step. A difference is shrunk to the shortest program that shows it and thrown.
+ * Runs random programs on the store and on a simple model of it, and compares everything visible after each step.
+ * Throws the shortest program that shows a difference.
  */
 export async function checkStorePrograms(
   harness: StoreHarness,

@@ -9,7 +9,7 @@ import type { ListSketch } from "./steps.ts";
 
 const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history", "outbox"];
 
-/** Everything that can be read of one session, through both handles in turn. */
+/** Compares everything that can be read of one session, through both handles in turn. */
 export async function compareSession(
   [one, two]: readonly [Store, Store],
   model: ModelStore,
@@ -40,7 +40,7 @@ export async function compareSession(
   const seen = events.events.map((event) => [event.seq, event.at, event.quiet === true]);
   assertSameJson(
     seen,
-    session.readable.map((deed) => [deed.seq, deed.at, deed.quiet]),
+    session.readable.map((recorded) => [recorded.seq, recorded.at, recorded.quiet]),
   );
   assertSameJson([events.head, events.more], [session.head, false]);
 

@@ -13,7 +13,7 @@ import type { LeaseKind, SessionRow } from "@holdfast/engine";
 import { toSeq } from "../fixtures/factories.ts";
 import { type Action, isEntry, movesSortOrder, isMessageAction } from "./actions.ts";
 
-/** Something that was done, with its number and its time. */
+/** An action with its seq and time. */
 export interface RecordedAction {
   readonly seq: number;
   readonly at: number;
@@ -27,7 +27,7 @@ export interface ModelLease {
   readonly until: number;
 }
 
-/** A session as the list of what was done in it. Whatever is asked is found by looking through the whole list. */
+/** A session as the list of its actions. Every question is answered by scanning the whole list. */
 export class ModelSession {
   readonly id: SessionId;
   readonly owner: OwnerId;
@@ -41,16 +41,17 @@ export class ModelSession {
     this.owner = owner;
   }
 
-  /** The session as it would be if this were done, too. */
+  /** The session as it would be after these actions. */
   after(acts: readonly Action[]): ModelSession {
     const trial = new ModelSession(this.id, this.owner);
     trial.actions.push(...this.actions);
-    for (const act of acts) trial.actions.push({ seq: trial.head + 1, at: 0, quiet: false, act });
+    for (const action of acts)
+      trial.actions.push({ seq: trial.head + 1, at: 0, quiet: false, act: action });
     return trial;
   }
 
   all<D extends Action["do"]>(what: D): (RecordedAction & { act: Extract<Action, { do: D }> })[] {
-    return this.actions.filter((deed) => deed.act.do === what) as never;
+    return this.actions.filter((recorded) => recorded.act.do === what) as never;
   }
 
   last<D extends Action["do"]>(what: D) {
@@ -62,85 +63,89 @@ export class ModelSession {
   }
 
   get trashed(): boolean {
-    const turn = this.actions.findLast(({ act }) => act.do === "trash" || act.do === "restore");
+    const turn = this.actions.findLast(
+      ({ act: action }) => action.do === "trash" || action.do === "restore",
+    );
     return turn?.act.do === "trash";
   }
 
   /** Streamed and not settled yet. */
   get open(): RecordedAction[] {
-    const settled = this.all("answer").findLast(({ act }) => act.settles !== undefined);
+    const settled = this.all("answer").findLast(({ act: action }) => action.settles !== undefined);
     return this.all("stream").filter(({ seq }) => seq > (settled?.seq ?? 0));
   }
 
   get readable(): RecordedAction[] {
     const open = new Set(this.open);
-    return this.actions.filter((deed) => deed.act.do !== "stream" || open.has(deed));
+    return this.actions.filter((recorded) => recorded.act.do !== "stream" || open.has(recorded));
   }
 
   get live(): { runId: RunId; state: RunState } | null {
     let live: { runId: RunId; state: RunState } | null = null;
-    for (const { act } of this.all("run")) {
-      if (act.state === "queued") continue;
-      if (!terminalStates.has(act.state)) live = { runId: act.runId, state: act.state };
-      else if (live?.runId === act.runId) live = null;
+    for (const { act: action } of this.all("run")) {
+      if (action.state === "queued") continue;
+      if (!terminalStates.has(action.state)) live = { runId: action.runId, state: action.state };
+      else if (live?.runId === action.runId) live = null;
     }
     return live;
   }
 
-  /** What was last said of a run; an accepted message begins its own. */
+  /** The last state of a run; an accepted message starts its own. */
   stateOf(runId: RunId): RunState | undefined {
-    const said = this.all("run").findLast(({ act }) => act.runId === runId);
+    const said = this.all("run").findLast(({ act: action }) => action.runId === runId);
     if (said !== undefined) return said.act.state;
-    return this.all("accept").some(({ act }) => act.runId === runId) ? "queued" : undefined;
+    return this.all("accept").some(({ act: action }) => action.runId === runId)
+      ? "queued"
+      : undefined;
   }
 
-  /** What became of an approval: nobody knows it, it is open, or it is not any more. */
+  /** What became of an approval: unknown, open, or closed. */
   approval(id: ApprovalId): "open" | "withdrawn" | ApprovalDecision | undefined {
-    const asked = this.all("ask").find(({ act }) => act.approvalId === id);
+    const asked = this.all("ask").find(({ act: action }) => action.approvalId === id);
     if (asked === undefined) return undefined;
-    for (const { seq, act } of this.actions) {
+    for (const { seq, act: action } of this.actions) {
       if (seq <= asked.seq) continue;
-      if (act.do === "grant" && act.approvalId === id) return act.decision;
+      if (action.do === "grant" && action.approvalId === id) return action.decision;
       const ends =
-        act.do === "run" && terminalStates.has(act.state) && act.runId === asked.act.runId;
-      if (ends || act.do === "trash") return "withdrawn";
+        action.do === "run" && terminalStates.has(action.state) && action.runId === asked.act.runId;
+      if (ends || action.do === "trash") return "withdrawn";
     }
     return "open";
   }
 
-  /** Turns that nobody has remembered since. */
+  /** Turns not remembered yet. */
   get marks() {
-    const done = this.all("remember").filter(({ act }) => act.how === "committed");
+    const done = this.all("remember").filter(({ act: action }) => action.how === "committed");
     return this.all("mark").filter(
-      (mark) => !done.some(({ seq, act }) => seq > mark.seq && act.upTo >= mark.seq),
+      (mark) => !done.some(({ seq, act: action }) => seq > mark.seq && action.upTo >= mark.seq),
     );
   }
 
-  /** What was last said of the segment that is under way, if there is one. */
+  /** The last state of the memory segment in progress, if there is one. */
   get trying() {
     const last = this.last("remember");
     return last?.act.how === "committed" ? undefined : last;
   }
 
-  /** What was last said of each chunk, by what names it; the first is owed from the acceptance on. */
+  /** The last state of each chunk by its key; the first one is pending from the acceptance on. */
   get chunks(): Map<string, readonly [OutboxState, number]> {
     const chunks = new Map<string, readonly [OutboxState, number]>();
-    for (const { act } of this.actions) {
-      if (act.do === "accept" && act.inbound)
-        chunks.set(`${act.inbound.delivery} 0`, ["pending", 0]);
-      if (act.do === "deliver")
-        chunks.set(`${act.delivery} ${act.chunk}`, [act.state, act.attempts]);
+    for (const { act: action } of this.actions) {
+      if (action.do === "accept" && action.inbound)
+        chunks.set(`${action.inbound.delivery} 0`, ["pending", 0]);
+      if (action.do === "deliver")
+        chunks.set(`${action.delivery} ${action.chunk}`, [action.state, action.attempts]);
     }
     return chunks;
   }
 
   get version(): number {
-    return this.actions.filter(({ act }) => isEntry(act)).length;
+    return this.actions.filter(({ act: action }) => isEntry(action)).length;
   }
 
   get revision(): number {
     const counted = ["create", "change", "trash", "restore"];
-    return this.actions.filter(({ act }) => counted.includes(act.do)).length;
+    return this.actions.filter(({ act: action }) => counted.includes(action.do)).length;
   }
 
   get ranges() {
@@ -149,37 +154,40 @@ export class ModelSession {
 
   get waiting() {
     const gone = new Set([
-      ...this.all("remove").map(({ act }) => act.messageId),
-      ...this.all("say").map(({ act }) => act.takes),
+      ...this.all("remove").map(({ act: action }) => action.messageId),
+      ...this.all("say").map(({ act: action }) => action.takes),
     ]);
-    return this.all("accept").filter(({ act }) => !gone.has(act.messageId));
+    return this.all("accept").filter(({ act: action }) => !gone.has(action.messageId));
   }
 
   get title(): Pick<SessionRow, "title" | "titleSource"> {
-    const named = this.all("change").filter(({ act }) => act.change.title !== undefined);
+    const named = this.all("change").filter(({ act: action }) => action.change.title !== undefined);
     for (const titleSource of ["chosen", "generated"] as const) {
-      const last = named.findLast(({ act }) => act.change.titleSource === titleSource);
+      const last = named.findLast(({ act: action }) => action.change.titleSource === titleSource);
       if (last) return { title: last.act.change.title ?? null, titleSource };
     }
-    const first = this.actions.find(({ act }) => act.do === "say" || act.do === "accept")?.act;
+    const first = this.actions.find(
+      ({ act: action }) => action.do === "say" || action.do === "accept",
+    )?.act;
     const text = first && "text" in first ? first.text : null;
     return { title: text, titleSource: text === null ? null : "derived" };
   }
 
   setting<K extends "pinned" | "archived" | "project" | "tags">(name: K) {
-    return this.all("change").findLast(({ act }) => act.change[name] !== undefined)?.act.change[
-      name
-    ];
+    return this.all("change").findLast(({ act: action }) => action.change[name] !== undefined)?.act
+      .change[name];
   }
 
   get row(): SessionRow {
-    const loud = this.actions.filter(({ quiet, act }) => !quiet || act.do === "create");
-    const shown = this.actions.findLast(({ act }) => isMessageAction(act) || act.do === "cut")?.act;
+    const loud = this.actions.filter(({ quiet, act: action }) => !quiet || action.do === "create");
+    const shown = this.actions.findLast(
+      ({ act: action }) => isMessageAction(action) || action.do === "cut",
+    )?.act;
     const cut = this.last("cut");
     const said = this.actions.filter(
-      ({ act, seq }) => isEntry(act) && act.do !== "cut" && seq > (cut?.seq ?? 0),
+      ({ act: action, seq }) => isEntry(action) && action.do !== "cut" && seq > (cut?.seq ?? 0),
     );
-    const ended = this.all("run").findLast(({ act }) => terminalStates.has(act.state));
+    const ended = this.all("run").findLast(({ act: action }) => terminalStates.has(action.state));
     const created = this.all("create")[0];
     return {
       id: this.id,
@@ -189,7 +197,7 @@ export class ModelSession {
       revision: this.revision,
       createdAt: created?.at ?? 0,
       activityAt: loud.at(-1)?.at ?? 0,
-      sortAt: loud.findLast(({ act }) => movesSortOrder(act))?.at ?? 0,
+      sortAt: loud.findLast(({ act: action }) => movesSortOrder(action))?.at ?? 0,
       ...this.title,
       preview:
         shown === undefined

@@ -27,8 +27,8 @@ export type Outcome =
   | Pick<Committed, "first" | "last" | "at" | "version" | "revision" | "repeated" | "input">;
 
 /**
- * What a store should answer, said as simply as possible: lists that are searched from end to end, nothing cached,
- * nothing shared with the code that it judges. Only the times are taken from the store's answers.
+ * What a store should answer, as simply as possible: lists that are scanned, nothing cached, nothing shared with the
+ * code that it judges. Only times are taken from the store's answers.
  */
 export class ModelStore {
   readonly sessions = new Map<SessionId, ModelSession>();
@@ -66,7 +66,7 @@ export class ModelStore {
     );
   }
 
-  /** In this order: is it there, is the fence right, was it said before, is it as expected, are the events in order. */
+  /** Checks in this order: existence, fence, repetition, expectations, order of events. */
   #refusal(
     session: ModelSession,
     { acts, under, expect = {} }: CommitAttempt,
@@ -77,12 +77,14 @@ export class ModelStore {
     if (under !== undefined && session.leases.get(under.kind)?.fence !== under.fence)
       return "fenced";
     const clashing = acts.some(
-      (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "other",
+      (action) =>
+        action.do === "accept" && this.#earlier(session, action.clientId, action.text) === "other",
     );
     if (clashing) return "idempotency_conflict";
     if (
       acts.some(
-        (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "same",
+        (action) =>
+          action.do === "accept" && this.#earlier(session, action.clientId, action.text) === "same",
       )
     )
       return undefined;
@@ -96,74 +98,80 @@ export class ModelStore {
   }
 
   #earlier(session: ModelSession, clientId: string, text: string): "same" | "other" | undefined {
-    const found = session.all("accept").find(({ act }) => act.clientId === clientId);
+    const found = session.all("accept").find(({ act: action }) => action.clientId === clientId);
     if (found === undefined) return undefined;
     return found.act.text === text ? "same" : "other";
   }
 
-  /** Looks at each act in the session that those before it leave. */
+  /** Checks each action in the session that the ones before it leave. */
   #disorder(session: ModelSession, acts: readonly Action[]): RefusalCode | undefined {
     let openAtFirst: number | undefined;
     let stoodFor = 0;
-    for (const [index, act] of acts.entries()) {
+    for (const [index, action] of acts.entries()) {
       const trial = session.after(acts.slice(0, index));
-      if (act.do === "blunder") return "invalid_event";
-      const astray = act.do === "run" ? runRefusal(trial, act.runId, act.state) : undefined;
+      if (action.do === "blunder") return "invalid_event";
+      const astray =
+        action.do === "run" ? runRefusal(trial, action.runId, action.state) : undefined;
       if (astray !== undefined) return astray;
-      const unfit = approvalRefusal(trial, act) ?? memoryRefusal(trial, act, acts.slice(0, index));
+      const unfit =
+        approvalRefusal(trial, action) ?? memoryRefusal(trial, action, acts.slice(0, index));
       if (unfit !== undefined) return unfit;
-      if (act.do === "accept" && act.inbound && this.#isTaken(act.inbound.key))
+      if (action.do === "accept" && action.inbound && this.#isTaken(action.inbound.key))
         return "inbound_taken";
-      const lost = act.do === "remove" ? inputRefusal(trial, act.messageId) : undefined;
+      const lost = action.do === "remove" ? inputRefusal(trial, action.messageId) : undefined;
       if (lost !== undefined) return lost;
-      if (act.do === "run" && act.state === "claimed" && this.#mustWait(session, trial, act.runId))
+      if (
+        action.do === "run" &&
+        action.state === "claimed" &&
+        this.#mustWait(session, trial, action.runId)
+      )
         return "history_live";
-      if (act.do === "answer" && act.settles !== undefined) {
+      if (action.do === "answer" && action.settles !== undefined) {
         openAtFirst ??= trial.open.length;
-        stoodFor += act.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+        stoodFor += action.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
       }
     }
     return openAtFirst !== undefined && openAtFirst !== stoodFor ? "deltas_unaccounted" : undefined;
   }
 
-  /** Something came in once, wherever the lane pointed then. */
+  /** An inbound message is accepted once, wherever its lane pointed then. */
   #isTaken(key: string): boolean {
     return this.living().some((session) =>
-      session.all("accept").some(({ act }) => act.inbound?.key === key),
+      session.all("accept").some(({ act: action }) => action.inbound?.key === key),
     );
   }
 
-  /** Nothing new is claimed while somebody is about to cut. */
+  /** Nothing new is claimed while a cut is pending. */
   #mustWait(session: ModelSession, trial: ModelSession, runId: RunId): boolean {
     const isNew = [undefined, "queued"].includes(trial.stateOf(runId));
     return isNew && this.holder(session, "history") !== null;
   }
 
   #again(session: ModelSession, { acts }: CommitAttempt): Outcome | undefined {
-    const accepts = acts.filter((act) => act.do === "accept");
+    const accepts = acts.filter((action) => action.do === "accept");
     const found = session
       .all("accept")
-      .find(({ act }) => accepts.some((each) => each.clientId === act.clientId));
+      .find(({ act: action }) => accepts.some((each) => each.clientId === action.clientId));
     if (found === undefined) return undefined;
-    const { seq, at, act } = found;
+    const { seq, at, act: action } = found;
     const { version, revision } = session;
-    const input = { messageId: act.messageId, runId: act.runId, seq };
+    const input = { messageId: action.messageId, runId: action.runId, seq };
     return { first: seq, last: seq, at, version, revision, repeated: true, input } as Outcome;
   }
 
   #write(session: ModelSession, { acts, quiet, firstEvent }: CommitAttempt, at: number): Outcome {
     const begin = acts[0]?.do === "create" ? (acts[0].origin?.seq ?? 0) : session.head;
-    const deeds = acts.map((act, index): RecordedAction => ({
+    const recorded = acts.map((action, index): RecordedAction => ({
       seq: begin + 1 + index,
       at,
       quiet,
-      act,
+      act: action,
     }));
-    session.actions.push(...deeds);
-    for (const { act } of deeds)
-      if (act.do === "bind") this.lanes.set(`${session.owner} ${act.lane}`, session.id);
+    session.actions.push(...recorded);
+    for (const { act: action } of recorded)
+      if (action.do === "bind") this.lanes.set(`${session.owner} ${action.lane}`, session.id);
     if (session.trashed) session.leases.clear();
-    const accepted = deeds.find(({ act }) => act.do === "accept");
+    const accepted = recorded.find(({ act: action }) => action.do === "accept");
     const { version, revision, head } = session;
     const outcome = {
       first: begin + 1,
@@ -192,7 +200,7 @@ export class ModelStore {
   entries(session: ModelSession): RecordedAction[] {
     return session.ranges.flatMap(({ log = session.id, from, to }) =>
       (this.sessions.get(log)?.actions ?? []).filter(
-        ({ seq, act }) => isEntry(act) && seq >= from && seq <= (to ?? Infinity),
+        ({ seq, act: action }) => isEntry(action) && seq >= from && seq <= (to ?? Infinity),
       ),
     );
   }
@@ -202,7 +210,7 @@ export class ModelStore {
     return lease !== undefined && lease.until > this.now ? lease.fence : null;
   }
 
-  /** The fence that is given, or `held`. */
+  /** The issued fence, or `held`. */
   acquire(
     session: ModelSession,
     kind: LeaseKind,
@@ -238,7 +246,7 @@ export class ModelStore {
   }
 }
 
-/** From where a run may come into each state that it can be in again; an end can be reached from everywhere, once. */
+/** The states from which a run may enter each non-terminal state; an end can be reached from everywhere, once. */
 const allowedFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = {
   queued: [undefined],
   claimed: [undefined, "queued", "claimed", "running", "waiting", "paused"],
@@ -258,36 +266,39 @@ function runRefusal(trial: ModelSession, runId: RunId, state: RunState): Refusal
   return isLive && trial.open.length > 0 ? "deltas_unaccounted" : undefined;
 }
 
-/** Nothing runs out here: a program is over long before. */
-function approvalRefusal(trial: ModelSession, act: Action): RefusalCode | undefined {
-  if (act.do === "ask") {
-    const state = trial.stateOf(act.runId);
+/** Nothing expires here: programs are too short. */
+function approvalRefusal(trial: ModelSession, action: Action): RefusalCode | undefined {
+  if (action.do === "ask") {
+    const state = trial.stateOf(action.runId);
     return state === undefined || terminalStates.has(state) ? "invalid_event" : undefined;
   }
-  if (act.do !== "grant") return undefined;
-  const stands = trial.approval(act.approvalId);
+  if (action.do !== "grant") return undefined;
+  const stands = trial.approval(action.approvalId);
   if (stands === undefined) return "invalid_event";
   if (stands !== "open") return "approval_answered";
-  return act.decision === "expired" ? "invalid_event" : undefined;
+  return action.decision === "expired" ? "invalid_event" : undefined;
 }
 
-/** A turn is marked by the commit that completes it, behind that; a segment ends before what is said of it. */
+/**
+ * A turn is marked by the commit that completes it, after the completion; a segment ends before its state is
+ * recorded.
+ */
 function memoryRefusal(
   trial: ModelSession,
-  act: Action,
+  action: Action,
   sameCommit: readonly Action[],
 ): RefusalCode | undefined {
-  if (act.do === "remember") return act.upTo > trial.head ? "invalid_event" : undefined;
-  if (act.do !== "mark") return undefined;
-  const ofRun = sameCommit.filter((each) => "runId" in each && each.runId === act.runId);
+  if (action.do === "remember") return action.upTo > trial.head ? "invalid_event" : undefined;
+  if (action.do !== "mark") return undefined;
+  const ofRun = sameCommit.filter((each) => "runId" in each && each.runId === action.runId);
   const isCompleted = ofRun.some((each) => each.do === "run" && each.state === "completed");
   const isMarked = ofRun.some((each) => each.do === "mark");
   return isCompleted && !isMarked ? undefined : "invalid_event";
 }
 
-/** Only a message that waits can be taken back. */
+/** Only a queued message can be taken back. */
 function inputRefusal(trial: ModelSession, messageId: MessageId): RefusalCode | undefined {
-  if (trial.waiting.some(({ act }) => act.messageId === messageId)) return undefined;
-  const wasAccepted = trial.all("accept").some(({ act }) => act.messageId === messageId);
+  if (trial.waiting.some(({ act: action }) => action.messageId === messageId)) return undefined;
+  const wasAccepted = trial.all("accept").some(({ act: action }) => action.messageId === messageId);
   return wasAccepted ? "input_claimed" : "message_not_found";
 }

@@ -11,7 +11,7 @@ import { type CommitAttempt, ModelStore } from "./model-store.ts";
 import { fillIn, rangesUpTo } from "./sketches.ts";
 import type { Step } from "./steps.ts";
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 
 /** One program, run on a store and on the model side by side. */
 export class Program {
@@ -21,7 +21,7 @@ export class Program {
   readonly #owners = [anOwner(), anOwner()] as const;
   readonly #holders = ["a", "b", "c"].map((nonce) => aHolder({ nonce }));
   readonly #sent: { attempt: CommitAttempt; commit: Commit }[] = [];
-  readonly #mark = ids.make("session");
+  readonly #prefix = ids.make("session");
 
   constructor(harness: StoreHarness, other: Store) {
     this.#harness = harness;
@@ -34,7 +34,7 @@ export class Program {
       for (const step of steps) await this.#take(step);
       for (const session of this.#model.sessions.values()) await this.#compare(session);
     } finally {
-      await this.#harness.advanceClock(-this.#model.now * hour);
+      await this.#harness.advanceClock(-this.#model.now * hourMs);
     }
   }
 
@@ -64,7 +64,7 @@ export class Program {
         return this.#prune(step.limit);
       case "clock":
         this.#model.now += step.hours;
-        return this.#harness.advanceClock(step.hours * hour);
+        return this.#harness.advanceClock(step.hours * hourMs);
     }
   }
 
@@ -79,13 +79,13 @@ export class Program {
   async #commit(step: Extract<Step, { step: "commit" }>): Promise<void> {
     const session = this.#pick(step.session);
     if (session === undefined) return;
-    const acts = fillIn(step.sketches, { session, mark: this.#mark });
+    const acts = fillIn(step.sketches, { session, mark: this.#prefix });
     const { kind = "run", fence } = step.under ?? {};
     const last = session.fences.get(kind) ?? 0;
     const { revision, head, idle, uncompacted } = step.expect;
     await this.#send(
       {
-        owner: step.by === "owner" ? session.owner : this.#strangerTo(session),
+        owner: step.by === "owner" ? session.owner : this.#otherOwnerOf(session),
         session: session.id,
         acts,
         quiet: step.touch === "quiet",
@@ -103,7 +103,7 @@ export class Program {
 
   async #send(given: Omit<CommitAttempt, "firstEvent">, handle: number): Promise<void> {
     const run = this.#model.sessions.get(given.session)?.live?.runId ?? aRunId();
-    const events = given.acts.map((act) => eventForAction(act, run));
+    const events = given.acts.map((action) => eventForAction(action, run));
     const attempt: CommitAttempt = { ...given, firstEvent: events[0]!.id };
     const { under, expect } = attempt;
     const commit: Commit = {
@@ -115,8 +115,10 @@ export class Program {
       ...(attempt.quiet && { touch: "quiet" }),
     };
     const status = await this.#deliver(attempt, commit, handle);
-    // The numbers that a refused settlement names may be others' by the time it is sent again.
-    const settles = attempt.acts.some((act) => act.do === "answer" && act.settles !== undefined);
+    // The seqs that a refused settlement names may belong to others by the time it is sent again.
+    const settles = attempt.acts.some(
+      (action) => action.do === "answer" && action.settles !== undefined,
+    );
     if (status === "committed" || !settles) this.#sent.push({ attempt, commit });
   }
 
@@ -159,7 +161,7 @@ export class Program {
     if (action === "release") {
       assertSameJson((await leases.release(ref)).status, this.#model.release(session, kind, fence));
     } else if (action === "renew") {
-      const result = await leases.renew([ref], hours * hour);
+      const result = await leases.renew([ref], hours * hourMs);
       const lost = result.status === "renewed" && result.lost.length > 0 ? "lost" : result.status;
       assertSameJson(lost, this.#model.renew(session, kind, fence, hours));
     } else await this.#acquire(step, session, kind, action === "replace" ? fence : undefined);
@@ -178,7 +180,7 @@ export class Program {
       kind,
       session: session.id,
       holder,
-      ttlMs: step.hours * hour,
+      ttlMs: step.hours * hourMs,
       ...(replacing !== undefined && { replacing: toFence(replacing) }),
     });
     const answer = result.status === "acquired" ? result.lease.fence : result.status;
@@ -192,7 +194,7 @@ export class Program {
     const trashed = this.#model.living().filter((each) => each.trashed);
     const session = trashed[index % Math.max(1, trashed.length)] ?? this.#pick(index);
     if (session === undefined) return;
-    const owner = by === "owner" ? session.owner : this.#strangerTo(session);
+    const owner = by === "owner" ? session.owner : this.#otherOwnerOf(session);
     const result = await this.#stores[0].purge(owner, session.id);
     const expected = this.#model.purge(owner, session.id);
     assertSameJson(result.status === "refused" ? result.code : result.status, expected);
@@ -217,11 +219,11 @@ export class Program {
     return this.#owners[index % 2] ?? this.#owners[0];
   }
 
-  #strangerTo(session: ModelSession): OwnerId {
+  #otherOwnerOf(session: ModelSession): OwnerId {
     return this.#owners.find((owner) => owner !== session.owner) ?? anOwner();
   }
 
-  /** Among the newest few, so that steps meet. */
+  /** Among the newest few, so that steps collide. */
   #pick(index: number): ModelSession | undefined {
     const newest = this.#model.living().slice(-4);
     return newest[index % Math.max(1, newest.length)];

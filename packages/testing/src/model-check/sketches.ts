@@ -23,18 +23,18 @@ const ends: readonly RunState[] = ["completed", "cancelled", "failed", "interrup
 
 export interface SketchContext {
   readonly session: ModelSession;
-  /** A name that keeps this program's lanes apart from others'. */
+  /** Keeps this program's lanes apart from others'. */
   readonly mark: string;
 }
 
-/** Turns sketches into acts that make sense, most of the time, in the session as it is now. */
+/** Turns sketches into actions that mostly make sense in the session as it is now. */
 export function fillIn(sketches: readonly Sketch[], around: SketchContext): Action[] {
   const acts: Action[] = [];
   for (const sketch of sketches) {
     if (sketch.do === "mark") acts.push(...completionActions(around.session.after(acts)));
     const act = toAct(sketch, around, acts);
-    // A second input would make it a matter of order which of them is the repeated one, and two settlements
-    // could make up for each other's slips.
+    // With a second input it would depend on the order which one is the repeated one, and two settlements could
+    // cancel out each other's mistakes.
     if (act.do === "accept" && acts.some((each) => each.do === "accept")) continue;
     if (isSettlement(act) && acts.some(isSettlement)) continue;
     acts.push(act);
@@ -42,7 +42,7 @@ export function fillIn(sketches: readonly Sketch[], around: SketchContext): Acti
   return acts;
 }
 
-/** A mark makes sense behind the completion of its run: the live one, or one that begins and ends here. */
+/** A mark makes sense after the completion of its run: the live one, or one that starts and ends here. */
 function completionActions({ live }: ModelSession): Action[] {
   const runId = live?.runId ?? aRunId();
   const begun: Action[] = live === null ? [{ do: "run", runId, state: "claimed" }] : [];
@@ -152,7 +152,7 @@ const outcomes = ["tried", "failed", "committed"] as const;
 const decisions = approvalDecision.options;
 const states = outboxState.options;
 
-/** The live run moves on, or a new one is claimed. */
+/** The live run advances, or a new one is claimed. */
 function nextRunAction({ live }: ModelSession, n: number): Action {
   if (live === null) return { do: "run", runId: aRunId(), state: "claimed" };
   const next = nextStates[live.state] ?? ["claimed"];
@@ -170,7 +170,7 @@ const changes = [
   { title: "generated", titleSource: "generated" },
 ] as const;
 
-/** The numbers that are open at this place of the commit, sometimes one too few or one too many. */
+/** The open seqs at this point of the commit, sometimes one too few or too many. */
 function openAfter(
   session: ModelSession,
   before: readonly Action[],
@@ -182,7 +182,7 @@ function openAfter(
   return open.map((seq) => [seq, seq]);
 }
 
-/** What of a session's view stands at or below a number, as somebody else would read it. */
+/** The part of a session's view at or below a seq, as another session would read it. */
 export function rangesUpTo(session: ModelSession, upTo: number, as?: SeqRange["log"]): SeqRange[] {
   return session.ranges.flatMap(({ from, to, log = as }) => {
     const end = Math.min(to ?? upTo, upTo);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 
 import type { LeaseKind } from "@holdfast/engine";
 
-/** What to do, without saying to what yet: the numbers choose among whatever is there when the step is taken. */
+/** What to do, but not yet to what: the numbers choose among whatever exists when the step runs. */
 export interface Sketch {
   readonly do: (typeof actionNames)[number];
   readonly n: number;
@@ -152,7 +152,7 @@ const commit = fc.record({
   ),
   expect: fc.oneof(
     { weight: 4, arbitrary: fc.constant({}) },
-    // How far the expectation is from the truth.
+    // How far the expectation is off.
     { weight: 1, arbitrary: fc.record({ revision: fc.nat({ max: 1 }) }) },
     { weight: 1, arbitrary: fc.record({ head: fc.nat({ max: 1 }) }) },
     { weight: 1, arbitrary: fc.record({ idle: fc.constant(true as const) }) },
@@ -174,7 +174,7 @@ const lease = fc.record({
   ),
   holder: fc.nat({ max: 2 }),
   fence: fc.nat({ max: 2 }),
-  // Halves, while the clock moves by whole hours: no run is long enough to come near a boundary.
+  // Halves, while the clock moves by whole hours, so that no program gets near a boundary.
   hours: fc.constantFrom(0.5, 2.5),
 });
 

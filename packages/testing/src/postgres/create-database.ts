@@ -4,7 +4,7 @@ import { inject } from "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** An administrator's address of the run's PostgreSQL; in `*.pg.test.ts` files only. */
+    /** The administrator's URL of the run's PostgreSQL; in `*.pg.test.ts` files only. */
     postgresUrl: string;
   }
 }
@@ -13,7 +13,7 @@ export interface FreshDatabase extends AsyncDisposable {
   readonly url: string;
 }
 
-/** A database that nobody else sees: `await using database = await createDatabase()`. */
+/** A private database: `await using database = await createDatabase()`. */
 export async function createDatabase(server = inject("postgresUrl")): Promise<FreshDatabase> {
   const name = `holdfast_${randomBytes(8).toString("hex")}`;
   await administer(server, `CREATE DATABASE ${name} TEMPLATE template0`);

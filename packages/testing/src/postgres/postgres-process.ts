@@ -1,6 +1,6 @@
-// A PostgreSQL for one test run, held by a process of its own. Its standard input is the leash: the
-// pipe ends when the test run ends, by whatever means (kill -9 too), and then server and data go.
-// A line on it, `fast` or `immediate`, shuts the server down in that way and starts it again.
+// A PostgreSQL for one test run, in its own process. Its standard input ties it to the run: the pipe ends when the
+// test run ends, by whatever means (kill -9 too), and then server and data are removed. A line `fast` or `immediate`
+// restarts the server in that way.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -62,8 +62,8 @@ async function restart(signal: NodeJS.Signals): Promise<void> {
   process.stdout.write("restarted\n");
 }
 
-const orders = createInterface(process.stdin);
-const leash = once(orders, "close");
+const commands = createInterface(process.stdin);
+const input = once(commands, "close");
 
 try {
   await server.initialise();
@@ -74,9 +74,9 @@ try {
 }
 process.stdout.write(`postgres://postgres:${password}@127.0.0.1:${port}/postgres\n`);
 let work = Promise.resolve();
-orders.on("line", (line) => {
+commands.on("line", (line) => {
   if (line !== "fast" && line !== "immediate") throw new Error(`There is no order ${line}.`);
   work = work.then(() => restart(shutdownSignals[line]));
 });
-await leash;
+await input;
 await end(0);

@@ -3,10 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
  * What the proxy does to traffic.
+ *
  * - `pass`: nothing.
- * - `refuse`: new connections are closed, and so are those that exist.
- * - `cut before commit`: the connection ends instead of a COMMIT reaching the server. Then passes again.
- * - `cut after commit`: the COMMIT reaches the server, and the connection ends instead of its answer. Then passes again.
+ * - `refuse`: closes existing and new connections.
+ * - `cut before commit`: ends the connection instead of forwarding a COMMIT. Then passes again.
+ * - `cut after commit`: forwards the COMMIT, and ends the connection instead of returning its reply. Then passes
+ * again.
  * - `cut after commit and refuse`: the same, and then nobody gets through.
  */
 export type ProxyMode =
@@ -22,11 +24,11 @@ export interface PostgresProxy extends AsyncDisposable {
   set(mode: ProxyMode): void;
 }
 
-/** A simple query, and the end of one, on PostgreSQL's wire. */
+/** A simple query and its completion in PostgreSQL's protocol. */
 const commitSent = Buffer.from("COMMIT\0");
 const commitAnswered = Buffer.from("COMMIT\0");
 
-/** Stands between a store and its server, and breaks the connection where a test wants it. */
+/** Sits between a store and its server, and cuts the connection where a test wants it. */
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const upstream = new URL(target);
   const sockets = new Set<Socket>();

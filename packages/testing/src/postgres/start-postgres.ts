@@ -6,7 +6,7 @@ import type { TestProject } from "vitest/node";
 
 const supervisor = fileURLToPath(new URL("./postgres-process.ts", import.meta.url));
 
-/** One server for the run: the one that HOLDFAST_TEST_POSTGRES names, or one of our own. */
+/** One server for the run: the one that HOLDFAST_TEST_POSTGRES names, or our own. */
 export default async function providePostgres(project: TestProject) {
   const given = process.env["HOLDFAST_TEST_POSTGRES"];
   if (given) {
@@ -27,10 +27,10 @@ export async function startPostgres() {
   const output = createInterface(child.stdout);
   const firstLine = once(output, "line").then(([line]) => String(line));
   const url = await Promise.race([firstLine, closed.then(() => undefined)]);
-  if (url === undefined) throw new Error("PostgreSQL did not start; the reason stands above.");
+  if (url === undefined) throw new Error("PostgreSQL did not start; see the reason above.");
   return {
     url,
-    /** Shuts the server down as PostgreSQL's own words say, and resolves when it is up again. */
+    /** Restarts the server with PostgreSQL's shutdown mode, and resolves when it is up again. */
     async restart(mode: "fast" | "immediate"): Promise<void> {
       const restarted = once(output, "line");
       child.stdin.write(`${mode}\n`);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder for one test, with these files in it; gone when the test is over. */
+/** A folder with these files for one test; deleted when the test ends. */
 export function createFolder(files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,11 +2,11 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below what systems hand out by themselves: nobody else is given it while a server that had it is down. */
+/** Below the ephemeral range: no one else gets the port while its server is down. */
 const lowest = 15_000;
 const highest = 32_000;
 
-/** A port for a server that is told which one to take, and perhaps to take it again. */
+/** A port for a server that must be told one, and may take it again. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest);

@@ -9,12 +9,12 @@ const repositoryRoot = fileURLToPath(new URL("../../../..", import.meta.url));
 export interface StartOptions {
   readonly env?: Record<string, string | undefined>;
   readonly cwd?: string;
-  /** What runs the script; the Node of this test run unless told. */
+  /** What runs the script; by default the Node of this test run. */
   readonly command?: string;
   readonly uid?: number;
-  /** Nothing can be typed unless told. */
+  /** No standard input by default. */
   readonly stdin?: "ignore" | "pipe";
-  /** Takes what ends the process, for one that outlives a test; otherwise it is over with the test. */
+  /** Registers the cleanup of a process that outlives a test; by default it ends with the test. */
   readonly onCleanup?: OnCleanup;
 }
 
@@ -26,8 +26,8 @@ export interface Exit {
 }
 
 /**
- * Starts a real process in a group of its own, so that a kill takes its children too. Whatever the
- * test does, the group is gone when the test is over, unless told otherwise.
+ * Starts a real process in its own group, so that a kill reaches its children too. By default the group is gone when
+ * the test ends, whatever the test does.
  */
 export function startProcess(args: readonly string[], options: StartOptions = {}) {
   const child = spawn(options.command ?? process.execPath, args, {
@@ -43,7 +43,7 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
   const waiting = new Set<() => void>();
   let stdout = "";
   let stderr = "";
-  const wake = (): void => waiting.forEach((look) => look());
+  const wake = (): void => waiting.forEach((find) => find());
   createInterface(child.stdout).on("line", (line) => {
     lines.push(line);
     wake();
@@ -72,25 +72,25 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
     }
   }
 
-  const { onCleanup: whenOver = onTestFinished } = options;
-  whenOver(async () => {
+  const { onCleanup: onTestEnd = onTestFinished } = options;
+  onTestEnd(async () => {
     signalGroup("SIGKILL");
     await exited;
   });
 
-  /** Resolves when what was said so far gives something; rejects when the process ends without it. */
-  function until<T>(look: () => T | undefined, wanted: string): Promise<T> {
+  /** Resolves when `look` finds something in the output so far; rejects when the process ends without it. */
+  function until<T>(find: () => T | undefined, wanted: string): Promise<T> {
     return new Promise((resolve, reject) => {
-      const lookAgain = (): void => {
-        const found = look();
+      const checkAgain = (): void => {
+        const found = find();
         if (found === undefined && exit === undefined) return;
-        waiting.delete(lookAgain);
+        waiting.delete(checkAgain);
         if (found !== undefined) return resolve(found);
-        const said = [stdout, stderr].join("\n");
-        reject(new Error(`ended (${JSON.stringify(exit)}) without ${wanted}:\n${said}`));
+        const output = [stdout, stderr].join("\n");
+        reject(new Error(`ended (${JSON.stringify(exit)}) without ${wanted}:\n${output}`));
       };
-      waiting.add(lookAgain);
-      lookAgain();
+      waiting.add(checkAgain);
+      checkAgain();
     });
   }
 
@@ -106,13 +106,13 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
       signalGroup("SIGKILL");
       return exited;
     },
-    /** Types; only where there is something to type into. */
+    /** Types into standard input, if there is one. */
     type: (text: string): void => void child.stdin.write(text),
     endInput: (): void => void child.stdin.end(),
-    /** Both outputs together, as soon as they are as wanted. */
+    /** Both outputs together, once they match. */
     saying: (matches: RegExp): Promise<string> =>
       until(() => (matches.test(stdout + stderr) ? stdout + stderr : undefined), String(matches)),
-    /** The first line of standard output that `matches`, among those that came and those to come. */
+    /** The first matching line of standard output, past or future. */
     line: (matches: (line: string) => boolean): Promise<string> =>
       until(() => lines.find(matches), "the awaited line"),
   };
@@ -120,7 +120,7 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
 
 export type StartedProcess = ReturnType<typeof startProcess>;
 
-/** The host that was built for the tests, or else its sources. */
+/** The host built for the tests, or else its sources. */
 export function hostScript(): string {
   const built = process.env["HOLDFAST_TEST_HOST"];
   return built === undefined

@@ -7,19 +7,19 @@ import { allLeases } from "./leases.ts";
 
 export function createAudit(data: ReferenceData): Audit {
   return {
-    sessions: () => each(data.sessions.values().map((session) => session.row)),
+    sessions: () => iterate(data.sessions.values().map((session) => session.row)),
     events: (session) =>
-      each((data.logs.get(session)?.rows ?? []).map((row) => rawEvent(session, row))),
-    leases: () => each(allLeases(data)),
+      iterate((data.logs.get(session)?.rows ?? []).map((row) => rawEvent(session, row))),
+    leases: () => iterate(allLeases(data)),
     blobs: () =>
-      each(
+      iterate(
         data.blobs.values().map(({ row, bytes }) => ({
           ...row,
           intact: blobIdOf(bytes) === row.id,
         })),
       ),
-    purges: () => each(data.purges.values()),
-    orphans: () => each(orphansIn(data)),
+    purges: () => iterate(data.purges.values()),
+    orphans: () => iterate(orphansIn(data)),
     integrity: async () => [],
 
     async derived(id) {
@@ -88,7 +88,7 @@ function* orphansIn(data: ReferenceData): Iterable<Orphan> {
 }
 
 /** Copied first: the reader may wait between two rows while others write. */
-async function* each<T>(rows: Iterable<T>): AsyncIterable<T> {
+async function* iterate<T>(rows: Iterable<T>): AsyncIterable<T> {
   const copied = Array.from(rows);
   yield* copied;
 }

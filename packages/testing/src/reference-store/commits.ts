@@ -25,9 +25,9 @@ import {
 } from "./data.ts";
 import { findInbound } from "./outbox.ts";
 
-/** Nothing in here waits, so that a commit is one step for everybody else. */
-export function commitTo(data: ReferenceData, given: Commit): CommitResult {
-  const commit: Commit = { ...given, events: given.events.map(throughJson) };
+/** Synchronous, so that a commit is atomic for everybody else. */
+export function commitTo(data: ReferenceData, request: Commit): CommitResult {
+  const commit: Commit = { ...request, events: request.events.map(throughJson) };
   const now = data.clock();
 
   const session = sessionOf(data, commit.owner, commit.session);
@@ -49,7 +49,7 @@ export function commitTo(data: ReferenceData, given: Commit): CommitResult {
   }
 }
 
-/** What a store keeps is JSON: the caller's objects stay the caller's. */
+/** A store keeps JSON, so the caller's objects aren't shared. */
 function throughJson(event: NewEvent): NewEvent {
   return { ...event, data: JSON.parse(JSON.stringify(event.data)) as NewEvent["data"] };
 }
@@ -124,7 +124,7 @@ function appendTo(data: ReferenceData, { session, log: kept, deltas }: Plan): vo
     log.rows.push(row);
     log.byId.set(row.event.id, row);
   }
-  // The newest are the ones that no settled entry stands for; a commit may carry deltas before and after one.
+  // The newest are the ones that no settled entry covers; a commit may carry deltas before and after one.
   const open = log.rows.filter((row) => row.place === "delta");
   for (const row of open.slice(0, open.length - session.openDeltas)) row.place = "pruned";
 }

@@ -36,14 +36,14 @@ export interface LogRow {
 /** A session's log. It outlives its session as long as a branch reads it. */
 export interface Log {
   readonly owner: OwnerId;
-  /** In the order of their numbers. */
+  /** Sorted by seq. */
   rows: LogRow[];
   readonly byId: Map<EventId, LogRow>;
 }
 
 export interface SessionData {
   row: SessionRow;
-  /** What it read of other logs when it began: a branch may restore what it has cut from its view since. */
+  /** The ranges of other logs that it read when it began: a branch may restore what it has cut since. */
   readonly reads: readonly SeqRange[];
   readonly runs: Map<RunId, RunRow>;
   readonly inputs: Map<MessageId, InputRow>;
@@ -51,7 +51,7 @@ export interface SessionData {
   memory: MemoryRows;
   readonly outbox: Map<string, OutboxRow>;
   readonly leases: Map<LeaseKind, LeaseRow>;
-  /** The greatest fence ever given. */
+  /** The greatest fence ever issued. */
   readonly fences: Map<LeaseKind, number>;
 }
 
@@ -66,7 +66,7 @@ export interface ReferenceData {
   readonly sessions: Map<SessionId, SessionData>;
   readonly logs: Map<SessionId, Log>;
   readonly lanes: Map<string, LaneRow>;
-  /** The ledger outlives its sessions: a purge takes the talk away, not the bill. */
+  /** Usage outlives its sessions: a purge deletes the conversation, not the bill. */
   usage: UsageRow[];
   readonly blobs: Map<string, StoredBlob>;
   readonly purges: Map<SessionId, PurgeRow>;
@@ -103,19 +103,19 @@ export function blobKeyOf(owner: OwnerId, blob: BlobId): string {
   return `${owner} ${blob}`;
 }
 
-/** Another owner's session reads like one that does not exist. */
+/** Another owner's session reads like one that doesn't exist. */
 export function sessionOf(data: ReferenceData, owner: OwnerId, id: SessionId): SessionData | null {
   const found = data.sessions.get(id);
   return found?.row.owner === owner ? found : null;
 }
 
-/** What a reader of the log sees: settled deltas are gone, whether they are deleted yet or not. */
+/** What a reader of the log sees: no settled deltas, whether they are deleted yet or not. */
 export function readableRows(data: ReferenceData, log: SessionId): readonly StoredEvent[] {
   const rows = data.logs.get(log)?.rows ?? [];
   return rows.filter((row) => row.place !== "pruned").map((row) => row.event);
 }
 
-/** Up to which number branches read this log. */
+/** The seq up to which branches read this log. */
 export function lastSeqReadByBranches(data: ReferenceData, log: SessionId): number {
   const reads = data.sessions.values().flatMap((session) => session.reads);
   return Math.max(0, ...reads.filter((range) => range.log === log).map(({ to }) => to ?? 0));

@@ -21,13 +21,13 @@ export function createLeases(data: ReferenceData): Leases {
     },
 
     async renew(refs, ttlMs) {
-      const until = data.clock() + ttlMs;
+      const newExpiry = data.clock() + ttlMs;
       const lost: LeaseRef[] = [];
       for (const { kind, session, fence } of refs) {
         const lease = heldUnder(data, { kind, session, fence });
         if (lease === undefined) lost.push({ kind, session, fence });
         else {
-          const expiresAt = Math.max(lease.expiresAt, until);
+          const expiresAt = Math.max(lease.expiresAt, newExpiry);
           data.sessions.get(session)?.leases.set(kind, { ...lease, expiresAt });
         }
       }
@@ -55,7 +55,7 @@ export function createLeases(data: ReferenceData): Leases {
   };
 }
 
-// P3: whoever's fence stands in the row holds it, also past the expiry, until another has taken it.
+// P3: the fence in the row holds the lease, even after it has expired, until somebody takes it over.
 function heldUnder(data: ReferenceData, { kind, session, fence }: LeaseRef): LeaseRow | undefined {
   const lease = data.sessions.get(session)?.leases.get(kind);
   return lease?.fence === fence ? lease : undefined;

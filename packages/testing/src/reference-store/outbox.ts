@@ -42,7 +42,7 @@ function byOutboxOrder(a: OutboxRow, b: OutboxRow): number {
   return a.chunk - b.chunk;
 }
 
-/** When the oldest chunk that is due last changed; nothing is due at all when it is infinite. */
+/** When the oldest due chunk last changed; infinite when nothing is due. */
 export function dueSince({ outbox }: Pick<SessionData, "outbox">, now: number): number {
   const due = outbox
     .values()

@@ -30,7 +30,7 @@ export function purgeSession(data: ReferenceData, owner: OwnerId, id: SessionId)
   return { status: "purged", events };
 }
 
-/** Deletes what no branch reads of a log whose session is gone, and answers how much that was. */
+/** Deletes the rows that no branch reads of a log whose session is gone, and returns their number. */
 function dropUnreadRows(data: ReferenceData, id: SessionId): number {
   const log = data.logs.get(id);
   if (log === undefined) return 0;

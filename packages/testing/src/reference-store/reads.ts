@@ -178,7 +178,7 @@ function approvalsOf(data: ReferenceData, owner: OwnerId): ApprovalRow[] {
     .toArray();
 }
 
-/** Oldest first; among equals the smaller id. */
+/** Oldest first; ties by smaller id. */
 function byAskedAt(a: ApprovalCursor, b: ApprovalCursor): number {
   return a.askedAt - b.askedAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
@@ -197,7 +197,7 @@ function isListed(row: SessionRow, { shelf = "active", pinned, project, tag }: L
   );
 }
 
-/** Newest first; among equals the greater id. */
+/** Newest first; ties by greater id. */
 function byListOrder(
   a: Pick<SessionRow, "sortAt" | "id">,
   b: Pick<SessionRow, "sortAt" | "id">,

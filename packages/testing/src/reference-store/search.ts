@@ -84,7 +84,7 @@ function newestFirst(a: Document, b: Document): number {
   return b.at - a.at || b.seq - a.seq || (a.session < b.session ? 1 : -1);
 }
 
-/** Each term is a pattern that has to be found somewhere. */
+/** Each term is a pattern that must match somewhere. */
 function parseTerms(text: string): RegExp[] {
   const terms = plainText(text).matchAll(/"([^"]*)"?|(\S+)/gu);
   return [...terms].flatMap(([, phrase, word]) => {

@@ -14,7 +14,7 @@ import { createSearch } from "./search.ts";
 import { createWork } from "./work.ts";
 
 export interface ReferenceStore extends Store {
-  /** Another handle on the same data, as another process would have one. */
+  /** Another handle on the same data, like another process's. */
   open(): ReferenceStore;
 }
 
@@ -32,7 +32,7 @@ export function createReferenceStore({
 function openHandle(data: ReferenceData): ReferenceStore {
   const state = { closed: false };
   const watchers = new Set<SessionWatcher>();
-  const orClosed = <T>(write: () => T): Promise<T | Failed> =>
+  const unlessClosed = <T>(write: () => T): Promise<T | Failed> =>
     Promise.resolve(state.closed ? closedFailure : write());
   const refuseReads = () => {
     if (state.closed) throw new StoreFailure("store_closed", closedFailure.message);
@@ -62,10 +62,11 @@ function openHandle(data: ReferenceData): ReferenceStore {
     search: withGuard(createSearch(data), refuseReads),
     audit: createAudit(data),
 
-    commit: (commit) => orClosed(() => commitTo(data, commit)),
-    putBlob: (owner, bytes, mediaType) => orClosed(() => putBlob(data, owner, bytes, mediaType)),
-    purge: (owner, session) => orClosed(() => purgeSession(data, owner, session)),
-    prune: (limit) => orClosed(() => ({ status: "pruned", rows: prune(data, limit) }) as const),
+    commit: (commit) => unlessClosed(() => commitTo(data, commit)),
+    putBlob: (owner, bytes, mediaType) =>
+      unlessClosed(() => putBlob(data, owner, bytes, mediaType)),
+    purge: (owner, session) => unlessClosed(() => purgeSession(data, owner, session)),
+    prune: (limit) => unlessClosed(() => ({ status: "pruned", rows: prune(data, limit) }) as const),
 
     watch(session, _pace, wake) {
       const watcher: SessionWatcher = { session, wake };
@@ -94,14 +95,14 @@ const closedFailure: Failed = {
   message: "This handle was closed.",
 };
 
-/** The same methods, each of which asks first. */
-function withGuard<T extends object>(methods: T, ask: () => void): T {
+/** The same methods with a check before each call. */
+function withGuard<T extends object>(methods: T, check: () => void): T {
   return new Proxy(methods, {
     get(target, name, receiver) {
       const method: unknown = Reflect.get(target, name, receiver);
       if (typeof method !== "function") return method;
       return async (...args: unknown[]): Promise<unknown> => {
-        ask();
+        check();
         return Reflect.apply(method, target, args) as unknown;
       };
     },
@@ -114,7 +115,7 @@ function putBlob(data: ReferenceData, owner: OwnerId, bytes: Uint8Array, mediaTy
   const size = bytes.byteLength;
   const known = data.blobs.get(key);
   const createdAt = Math.max(data.clock(), known?.row.createdAt ?? 0);
-  // Stored again, a blob that nothing names yet lives another day: its event may be on the way.
+  // Storing an unreferenced blob again restarts its day of grace: its event may be on the way.
   if (known !== undefined) known.row = { ...known.row, createdAt };
   else {
     const row = { owner, id, size, mediaType, refs: 0, createdAt };

@@ -26,7 +26,7 @@ export function createTestAgent(bytes = 100): TestAgent {
   };
 }
 
-/** A cache over a store's real versions, with a factory that remembers what it made. */
+/** A cache over a store's real versions, with a factory that records what it made. */
 export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps<string>> = {}) {
   const made: TestAgent[] = [];
   const clock = manualClock();

@@ -20,10 +20,10 @@ type CommitBehaviour = (batch: MemoryBatch, signal: AbortSignal) => Promise<Memo
 
 const committed: MemoryAnswer = { status: "committed" };
 
-/** A memory provider in the test's hands: it notes what it is given, and does what it is told. */
+/** A memory provider controlled by the test: it records its input and does what it is told. */
 export class RecordingMemory implements MemoryHandle {
   readonly owner: MemoryOwner;
-  /** Each time that it was called. */
+  /** One per call. */
   readonly batches: MemoryBatch[] = [];
   recollections: readonly Recollection[] = [];
   closed = 0;
@@ -33,12 +33,12 @@ export class RecordingMemory implements MemoryHandle {
     this.owner = { provider, configuration };
   }
 
-  /** What was said in the turns that it was given, call by call. */
+  /** The texts of the turns that it was given, call by call. */
   get spokenTexts(): string[][] {
     return this.batches.map(({ turns }) => turns.map(({ messages }) => messages[0]?.text ?? ""));
   }
 
-  /** Answers the next call so; without a word it commits. */
+  /** How to answer the next call; by default it commits. */
   answers(behaviour: CommitBehaviour): void {
     this.#next.push(behaviour);
   }
@@ -79,7 +79,7 @@ export interface MemoryRigOptions extends Partial<MemoryCommitterDeps> {
   readonly log?: Log;
 }
 
-/** A keeper over a store, whose providers are those that the test has made. */
+/** A keeper over a store with the test's providers. */
 export function openMemoryRig(store: Store, rest: MemoryRigOptions = {}) {
   const clock = manualClock();
   const reachable = new Map<string, MemoryHandle>();
@@ -107,7 +107,7 @@ export function openMemoryRig(store: Store, rest: MemoryRigOptions = {}) {
     clock,
     reachable,
     remembers: () => state.current,
-    /** From now on turns are this one's to remember. */
+    /** From now on this provider has to remember the turns. */
     turnTo: (handle: MemoryHandle | null) => void (state.current = handle?.owner ?? null),
   };
 }

@@ -35,13 +35,13 @@ export interface RunRigOptions {
   readonly deps?: Partial<RunnerDeps>;
 }
 
-/** A runner over a store, with everything around it in the test's hands. */
+/** A runner over a store, with everything around it controlled by the test. */
 export interface RunRig {
   readonly log: Log;
   readonly runner: Runner;
   readonly chat: TestSession;
   say(text: string, rest?: Partial<NewInput>): Promise<Extract<Admission, { status: "accepted" }>>;
-  /** Tells the runner of the session, and waits until it has nothing left to do. */
+  /** Notifies the runner of the session, and waits until it is idle. */
   work(): Promise<void>;
   run(id: RunId): Promise<RunRow>;
   entries(): Promise<readonly StoredEvent[]>;
@@ -102,7 +102,7 @@ export async function openRunRig(store: Store, options: RunRigOptions): Promise<
   };
 }
 
-/** The conversation in short: role and text, tools with their outcome. How the context begins is no part of it. */
+/** The conversation in short: role and text, tools with their outcome. Without the initial context. */
 export function transcriptLines(entries: readonly StoredEvent[]): string[] {
   const shown = entries.filter(({ type }) => type !== "context.framed");
   return shown.map((entry) => {
@@ -135,7 +135,7 @@ function partLine(part: Part): string {
   }
 }
 
-/** A message of a request in short: who says it, and its words. */
+/** A message of a request in short: its role and text. */
 export function modelMessageLine(message: ModelMessage): string {
   return `${message.role}: ${modelMessageText(message)}`;
 }
@@ -146,22 +146,22 @@ export function modelMessageText(message: ModelMessage): string {
   return message.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }
 
-/** A promise that the test keeps. */
+/** A promise that the test resolves. */
 export function createGate(): { readonly promise: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { promise, open: resolve };
 }
 
-/** Looks again and again, and the more seldom the longer it takes. Said aloud before the test's own time is over. */
+/** Polls with growing intervals. Fails before the test's own timeout. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = performance.now() + 40_000;
   for (let looks = 0; !(await condition()); looks += 1) {
-    if (performance.now() > deadline) throw new Error("It did not come to that.");
+    if (performance.now() > deadline) throw new Error("The condition was never met.");
     await (looks < 100 ? nextTurn() : new Promise((resolve) => setTimeout(resolve, 5)));
   }
 }
 
-/** Resolves when so much text is durable. */
+/** Resolves when this much text is durable. */
 export async function untilStreamed({ chat }: Pick<RunRig, "chat">, text: string): Promise<void> {
   await until(async () => JSON.stringify(await chat.events()).includes(text));
 }

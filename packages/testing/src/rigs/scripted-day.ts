@@ -32,7 +32,7 @@ import { type SeededRandom, seededRandom } from "../simulator/scheduler.ts";
 
 export interface DayFigures {
   readonly requests: number;
-  /** Requests that begin with all of the one before, and those that do not and say why. */
+  /** Requests that start with the whole previous one, and those that don't but have an explanation. */
   readonly stable: number;
   readonly explained: number;
   readonly acts: Readonly<Record<string, number>>;
@@ -52,9 +52,9 @@ const weights = {
 type DayAction = keyof typeof weights;
 
 /**
- * P9: a day with an agent, from a seed: turns in several sessions by several lanes, steering, evictions, restarts, other
- * processes' writes, and now and then what changes the context on purpose. Each request must begin with the whole of its
- * session's request before it, byte by byte, or the log names the event that explains why not.
+ * P9: a day with an agent, from a seed: turns in several sessions on several lanes, steering, evictions, restarts,
+ * writes of other processes, and sometimes deliberate changes of the context. Each request must start with the whole
+ * previous request of its session, byte by byte, or the log must name the event that explains why not.
  */
 export async function runScriptedDay(
   store: Store,
@@ -136,12 +136,12 @@ class Day {
     }
   }
 
-  /** Compares what was sent with what was sent before, and what the log says of it. */
+  /** Compares each request with the previous one, and with what the log says about it. */
   async judge(): Promise<Omit<DayFigures, "acts">> {
     const figures = { requests: 0, stable: 0, explained: 0 };
     for (const chat of this.#chats) {
       const sent = this.#requests.get(chat.session) ?? [];
-      const told = await explanations(chat);
+      const explained = await explanations(chat);
       for (const [index, request] of sent.entries()) {
         figures.requests += 1;
         const before = sent[index - 1];
@@ -151,11 +151,15 @@ class Day {
       const broken = sent.filter(
         (request, index) => index > 0 && !isExtensionOf(assertPresent(sent[index - 1]), request),
       );
-      // Who was away cannot know whether what was cut had been sent: then it is told as if it had.
+      // A cache that was away can't know whether the cut part had been sent, so it is reported as if it had.
       const cuts = this.#cuts.get(chat.session) ?? 0;
-      assert.ok(told.explained >= broken.length, "A change of the prefix is not told.");
-      assert.ok(told.explained <= broken.length + cuts, "A change is told that never was.");
-      assert.equal(told.unexplained, 0, "A change of the prefix has no event that explains it.");
+      assert.ok(explained.explained >= broken.length, "A change of the prefix is not told.");
+      assert.ok(explained.explained <= broken.length + cuts, "A change is told that never was.");
+      assert.equal(
+        explained.unexplained,
+        0,
+        "A change of the prefix has no event that explains it.",
+      );
     }
     return figures;
   }
@@ -183,7 +187,7 @@ class Day {
       return {
         modelName: "scripted",
         model,
-        // The notes change all the time, and must not be seen in a session that has begun.
+        // The notes change all the time, but a session that has begun must not see that.
         system: async () => `You are number ${persona}. Note ${(this.#notes += 1)}.`,
         tools: new Map([[tool.name, tool]]),
         bytes: 1,
@@ -246,7 +250,7 @@ function isExtensionOf(before: ModelRequest, now: ModelRequest): boolean {
   );
 }
 
-/** What the log says of a session's requests, also of those whose answers are not in view any more. */
+/** The log's explanations for a session's requests, including those whose answers are hidden. */
 async function explanations(
   chat: TestSession,
 ): Promise<{ explained: number; unexplained: number }> {

@@ -14,14 +14,14 @@ import {
   seqsOf,
 } from "../fixtures/open-session.ts";
 
-/** A log with one session that is also written by others, and readers of it. */
+/** A log with one session that others write to as well, and its readers. */
 export interface TailRig {
   readonly log: Log;
   readonly store: GatedStore;
   readonly clock: ManualClock;
-  /** The session through a handle whose commits the log does not see. */
+  /** The session through a handle whose commits the log doesn't see. */
   readonly elsewhere: TestSession;
-  /** One commit through the log: a notice for each text. */
+  /** One commit through the log: a notice per text. */
   readonly here: (...texts: string[]) => Promise<void>;
   readonly follow: (after: number, signal?: AbortSignal) => AsyncIterator<TailItem>;
 }
@@ -59,7 +59,7 @@ export function followFrom(
   return tail[Symbol.asyncIterator]();
 }
 
-/** The numbers in the next item, which has to be one with events. */
+/** The seqs of the next item, which must have events. */
 export async function nextSeqs(tail: AsyncIterator<TailItem>): Promise<number[]> {
   const result = await tail.next();
   assert.ok(result.done !== true, "the tail has ended");

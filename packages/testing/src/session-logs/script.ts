@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 
 import type { EventData } from "@holdfast/protocol";
 
-/** What happens to a session, as a script from which a log is written. */
+/** What happens to a session: a script to write a log from. */
 export type ScriptAction =
   | { readonly do: "accept"; readonly mode: "queue" | "steer" | "interrupt"; readonly text: string }
   | {
@@ -21,7 +21,7 @@ export type EndScript = "completed" | "cancelled" | "failed" | "interrupted" | "
 export interface StepScript {
   readonly deltas: readonly DeltaScript[];
   readonly tools: readonly ToolScript[];
-  /** What others do while the step goes on, and where in it. */
+  /** What others do during the step, and when. */
   readonly asides: readonly { readonly at: number; readonly act: ScriptAction }[];
   readonly crash: boolean;
 }
@@ -93,7 +93,7 @@ const scriptAction: fc.Arbitrary<ScriptAction> = fc.oneof(
   },
 );
 
-/** A session's life: several turns, with everything that may come between. */
+/** The life of a session: several turns, with everything that may happen in between. */
 export const sessionScript: fc.Arbitrary<ScriptAction[]> = fc.array(scriptAction, {
   minLength: 1,
   maxLength: 8,

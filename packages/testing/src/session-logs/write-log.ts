@@ -12,12 +12,12 @@ import {
 } from "@holdfast/protocol";
 import type { ScriptAction, EndScript, StepScript, ToolScript } from "./script.ts";
 
-/** The log that a host would have written while the script was played. */
+/** The log that a host would have written for this script. */
 export function writeLog(acts: readonly ScriptAction[]): StoredEvent[] {
   const writer = createWriter();
   writer.emit("session.created", { title: "new" });
   for (const each of acts) {
-    // A turn that is left open is the last thing that happens to the history.
+    // An open turn is the last thing that happens to the history.
     if (writer.openRun !== null && ["turn", "cut", "redo", "compact", "trash"].includes(each.do))
       continue;
     perform(writer, each);
@@ -140,7 +140,7 @@ function takeTurn(writer: Writer, steps: readonly StepScript[], end: EndScript):
   else emit("run.state", { state: end, ...(end === "failed" && { cause: "model" }) }, runId);
 }
 
-/** One model call, its tools, and the settlement that carries the exact ranges of its deltas. */
+/** One model call, its tools, and the settlement with the exact ranges of its deltas. */
 function takeStep(
   writer: Writer,
   runId: RunId,
@@ -178,7 +178,7 @@ function takeStep(
     }
     emit("tool.started", { callId, resultId, name: "sh", input: { a: 1 }, replay: "never" }, runId);
   }
-  // The tools of a step run side by side, so their output is interleaved.
+  // The tools of a step run concurrently, so their output is interleaved.
   for (let round = 0; round < 3; round++) {
     for (const { tool, callId, resultId } of calls) {
       const text = tool.outputs[round];

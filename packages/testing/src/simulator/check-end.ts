@@ -6,7 +6,7 @@ import type { FinalSession, FinalStore, SimProblem, SimRecord } from "./record.t
 import { type SimReader, readAsHost } from "./reader.ts";
 import type { SimWorld } from "./world.ts";
 
-/** When troubles have stopped and everything has come to rest: nothing is left lying about. */
+/** When faults have stopped and everything is idle, nothing may be left over. */
 export function* checkSettled(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   yield* checkSpills(record, final);
   for (const session of final.sessions) {
@@ -18,7 +18,10 @@ export function* checkSettled(record: SimRecord, final: FinalStore): Generator<S
   }
 }
 
-/** P7: what was begun is told. What may be repeated, in a run that somebody took over, was left to be; nothing else is. */
+/**
+ * P7: every started tool call is reported. Only a replayable call in a run that was taken over may be left to be
+ * repeated.
+ */
 function* checkStartedTools({ log }: FinalSession): Generator<SimProblem> {
   const told = new Set<string>();
   const takenOver = new Set<RunId | undefined>();
@@ -52,7 +55,7 @@ function* checkSpills({ spilled }: SimRecord, final: FinalStore): Generator<SimP
   }
 }
 
-/** P5: what a reader has folded is what a fresh read shows. */
+/** P5: what a reader has folded equals a fresh read. */
 export async function* checkReader(
   world: SimWorld,
   store: Store,
@@ -61,7 +64,7 @@ export async function* checkReader(
   const read = await readAsHost(store.reads, world.owner, session);
   if (read === null || state === null) return;
   const fresh = startState(read);
-  // A read names the last run only as long as an entry of it is in view, so that runs are compared while they live.
+  // A read names the last run only while an entry of it is visible, so runs are compared while they are live.
   for (const part of ["seq", "entries", "inbox", "session", "live"] as const) {
     const [folded, stored] = [canonicalJson(state[part]), canonicalJson(fresh[part])];
     if (folded !== stored)
@@ -69,7 +72,7 @@ export async function* checkReader(
   }
 }
 
-/** JSON whose fields stand in one order. */
+/** JSON with sorted fields. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     each !== null && typeof each === "object" && !Array.isArray(each)

@@ -52,12 +52,12 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
   }
 }
 
-/** Puts a session away or takes it back: every lease is gone then. */
+/** Trashes or restores a session: every lease is gone then. */
 function isTrashOrRestore(events: readonly StoredEvent[]): boolean {
   return events.some(({ type }) => type === "session.trashed" || type === "session.restored");
 }
 
-/** Where nobody holds the run, whoever ends it settles what lies there. */
+/** When nobody holds the run, whoever ends it settles its output. */
 function settlesAtRest(events: readonly StoredEvent[]): boolean {
   const cancels = events.some(({ type }) => type === "run.cancel");
   return isTrashOrRestore(events) || (cancels && events.some(({ type }) => type === "run.state"));
@@ -75,7 +75,7 @@ function isRunnerOnly(type: string): boolean {
   );
 }
 
-/** Whatever was answered as committed stands there, as it was and in its place, whatever came later. */
+/** Every acknowledged commit is still there, unchanged and in its place. */
 function* checkAppendOnly({ commits }: SimRecord, final: FinalStore): Generator<SimProblem> {
   const stored = new Map(final.sessions.map(({ id, log }) => [id, eventsBySeq(log)]));
   for (const { session, events, host } of commits) {

@@ -18,7 +18,7 @@ function eventsOfType<T extends KnownEvent["type"]>(
   return log.filter((event): event is Of<T> => event.type === type);
 }
 
-/** P1: what was acknowledged is there, was taken once and in its words, and has one answer for ever. */
+/** P1: an acknowledged input is there, was taken once and unchanged, and has one answer forever. */
 export function* checkInputs(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   const logs = new Map(final.sessions.map(({ id, log }) => [id, log]));
   const answers = new Map<string, string>();
@@ -63,7 +63,7 @@ function* checkTaken(
     yield { promise: "P1", text: `${clientId} was taken in other words than it was accepted in.` };
 }
 
-/** P4 and P6: each run ends once, writes nothing afterwards, and does not complete once it was cancelled. */
+/** P4 and P6: each run ends once, writes nothing afterwards, and doesn't complete after it was cancelled. */
 export function* checkRuns(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   for (const { id, log } of final.sessions) {
     const isInterrupted = record.interrupted.has(id);
@@ -101,7 +101,7 @@ function* checkRunEnd(runId: RunId, events: readonly KnownEvent[]): Generator<Si
       text: `${runId} ended ${ends.map(({ data }) => data.state).join(", ")}.`,
     };
   if (end === undefined) return;
-  // A journal that turned up late comes in quietly, behind the end of its run.
+  // A late journal is ingested quietly, after the end of its run.
   const late = events.filter(
     ({ seq, type, quiet }) => seq > end.seq && type !== "run.cancel" && quiet !== true,
   );
@@ -112,7 +112,7 @@ function* checkRunEnd(runId: RunId, events: readonly KnownEvent[]): Generator<Si
     yield { promise: "P6", text: `${runId} was cancelled and completed.` };
 }
 
-/** Leaving is not stopping: nothing but a person's wish ends a run so. */
+/** Leaving is not stopping: only a person's request ends a run like this. */
 function* checkUnasked(runId: RunId, events: readonly KnownEvent[]): Generator<SimProblem> {
   const [end] = endsIn(events);
   if (end === undefined) return;
@@ -134,7 +134,7 @@ function runsIn(log: readonly KnownEvent[]): ReadonlyMap<RunId, readonly KnownEv
   return runs;
 }
 
-/** P7: what a tool did was recorded before, was done once unless it may be repeated, and is told as it was. */
+/** P7: what a tool did was recorded before, was done once unless it may be replayed, and is reported as it was. */
 export function* checkEffects(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   const startedAt = new Map<CallId, number>();
   for (const { step, events } of record.commits)
@@ -154,7 +154,7 @@ export function* checkEffects(record: SimRecord, final: FinalStore): Generator<S
   for (const session of final.sessions) yield* checkResults(record, session);
 }
 
-/** What a person was asked for was begun only after they had said yes. */
+/** A call that needs approval started only after a person approved it. */
 function* checkAllowed({ commits, effects }: SimRecord): Generator<SimProblem> {
   const asked = new Map<unknown, CallId>();
   const allowedAt = new Map<CallId, number>();
@@ -176,7 +176,7 @@ function* checkResults(record: SimRecord, { log }: FinalSession): Generator<SimP
   const results = new Map<CallId, { outcome: string; seq: number }>();
   for (const { data, seq, quiet } of eventsOfType(log, "message.tool"))
     for (const part of data.parts) {
-      // What turns up late stands beside what was told before.
+      // A late result stands beside the one reported before.
       if (part.type !== "tool_result" || quiet === true) continue;
       if (results.has(part.callId))
         yield { promise: "P7", text: `The result of ${part.callId} stands twice.` };
@@ -190,7 +190,7 @@ function* checkResults(record: SimRecord, { log }: FinalSession): Generator<SimP
       (end) => end.data.callId === data.callId,
     );
     const expected = ended?.data.outcome ?? spilledOutcome(record, data.callId) ?? "unknown";
-    // Whoever takes over in another home cannot see that disk, and tells what it knows.
+    // A takeover in another home can't see that disk, and reports what it knows.
     const isElsewhere = ended === undefined && told.outcome === "unknown";
     if (told.outcome !== expected && !isElsewhere)
       yield {
@@ -205,7 +205,7 @@ function* checkResults(record: SimRecord, { log }: FinalSession): Generator<SimP
   }
 }
 
-/** How a tool ended while the store was away: whoever takes over in the same home knows it from the disk alone. */
+/** How a tool ended while the store was away: a takeover in the same home knows it from the disk only. */
 function spilledOutcome({ spilled }: SimRecord, callId: CallId): string | undefined {
   const ended = spilled.find(
     ({ event }) => event.type === "tool.ended" && event.data["callId"] === callId,

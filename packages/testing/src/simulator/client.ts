@@ -3,10 +3,10 @@ import { hostGone, type SimHost } from "./host.ts";
 import type { SimWorld } from "./world.ts";
 import { answerApproval } from "@holdfast/engine";
 
-/** No answer was heard: the host is gone, nobody was there, or it took too long. What was asked may have been done. */
+/** No answer came: the host is gone, none was up, or it took too long. The request may have been carried out. */
 export const noAnswer = Symbol("unheard");
 
-/** Somebody outside who talks to whichever host answers. */
+/** A client that talks to whichever host answers. */
 export class SimClient {
   readonly actor: Actor;
   readonly world: SimWorld;
@@ -37,7 +37,7 @@ export class SimClient {
   }
 }
 
-/** A person looks at what is asked, says yes or no to one of it, and the host tells its runner. */
+/** A person looks at the open approvals, answers one, and the host notifies its runner. */
 export async function answerOneApproval(
   { owner, scheduler }: SimWorld,
   { log, ids, runner }: SimHost,

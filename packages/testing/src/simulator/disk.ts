@@ -19,7 +19,7 @@ interface SpilledFile {
   end: SpillEnd | null;
 }
 
-/** The disk of one host: it outlives the host's lives, and no other host can read it. */
+/** The disk of one host: it outlives the host's crashes, and no other host can read it. */
 export class SimDisk {
   readonly place: string;
   readonly files = new Map<string, SpilledFile>();
@@ -32,7 +32,7 @@ export class SimDisk {
 const kept: SpillResult = { status: "kept" };
 const full = { status: "failed", code: "spill_full", message: "simulated" } as const;
 
-/** A host's way to its disk: quick, and sometimes there is no room. What was answered as kept is written down. */
+/** A host's access to its disk: fast, and sometimes full. Records what was acknowledged as kept. */
 export function simSpills(world: SimWorld, host: SimHost, disk: SimDisk): SpillStore {
   const { scheduler, record, profile } = world;
   const writing = new Set<string>();

@@ -11,8 +11,8 @@ export interface Wire extends Actor {
 const pollMs = 250;
 
 /**
- * A host's way to the store. Each call is two steps, its arrival at the store and its answer at the host, so that
- * everything else can happen before, between and after them; each may be slow, fail, or be done and not answered.
+ * A host's access to the store. Each call is two steps, its arrival at the store and its answer at the host, so that
+ * anything can happen before, between and after them; each may be slow, fail, or succeed without an answer.
  */
 export function faultyStore(inner: Store, host: SimHost, world: SimWorld): Store {
   const { scheduler } = world;
@@ -41,7 +41,7 @@ export function faultyStore(inner: Store, host: SimHost, world: SimWorld): Store
     });
   }
 
-  /** What a read finds is what stood there when it arrived: an answer may be old when it is heard. */
+  /** A read returns what was there when it arrived: its answer may be stale when it comes. */
   function read<T>(what: string, act: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       scheduler.after(world.latency(), wire, what, () => {
@@ -95,7 +95,7 @@ export function faultyStore(inner: Store, host: SimHost, world: SimWorld): Store
   };
 }
 
-/** A hint may come late (then polling finds it) or twice, but it comes. */
+/** A wake-up may come late (then polling notices) or twice, but it comes. */
 function watch(
   inner: Store,
   host: SimHost,

@@ -78,7 +78,7 @@ export class SimHost implements Actor {
     return this.#alive;
   }
 
-  /** Everything that it knew and waited for is gone. What it had sent may still arrive. */
+  /** Everything in memory is gone. What was already sent may still arrive. */
   crash(): void {
     const { scheduler } = this.#world;
     this.#alive = false;
@@ -89,7 +89,7 @@ export class SimHost implements Actor {
     for (const hangUp of this.#callers) hangUp();
   }
 
-  /** Somebody outside asks this host for something, and hears the answer or that the host is gone. */
+  /** A client asks this host for something, and gets the answer or learns that the host is gone. */
   ask<T>(work: () => Promise<T>): Promise<T | typeof hostGone> {
     if (!this.#alive) return Promise.resolve(hostGone);
     return new Promise((resolve, reject) => {
@@ -101,7 +101,7 @@ export class SimHost implements Actor {
     });
   }
 
-  /** A store that cannot be read now is no bug. Everything else that reaches this place is one. */
+  /** An unreachable store is not a bug. Everything else that gets here is one. */
   #onError(error: unknown): void {
     if (error instanceof StoreFailure) return;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -115,7 +115,7 @@ function spillsOf(world: SimWorld, host: SimHost, slot: number): SpillStore | un
   return world.plantJournals(simSpills(world, host, disk));
 }
 
-/** Monotonic, from a point of its own. It goes on while the host is paused. */
+/** Monotonic, with its own starting point. It continues while the host is paused. */
 function hostClock({ scheduler }: SimWorld, host: SimHost, start: number): Clock {
   return {
     now: () => start + scheduler.now,

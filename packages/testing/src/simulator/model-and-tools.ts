@@ -103,7 +103,7 @@ export const toolNames = ["act", "look"] as const;
 
 const timeLimitMs = 4_000;
 
-/** Two tools that leave a mark outside: one that must not be repeated, one that may be. */
+/** Two tools with effects outside: one that must not be repeated, and one that may be. */
 export function randomTools(world: SimWorld, host: SimHost): readonly Tool[] {
   return [
     { ...createSimTool("act", world, host), approval: approvalNeedFor },
@@ -111,7 +111,7 @@ export function randomTools(world: SimWorld, host: SimHost): readonly Tool[] {
   ];
 }
 
-/** Some calls of the tool that must not be repeated need a person's word first. */
+/** Some calls of the tool that must not be repeated need an approval. */
 function approvalNeedFor(input: Json): "none" | "ask" {
   const n = isObject(input) ? input["n"] : 0;
   return typeof n === "number" && n < 3 ? "ask" : "none";

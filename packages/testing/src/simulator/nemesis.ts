@@ -1,7 +1,7 @@
 import { type SeededRandom, createActor } from "./scheduler.ts";
 import type { SimWorld } from "./world.ts";
 
-/** Does harm, until troubles end. */
+/** Injects faults until they are stopped. */
 export async function runNemesis(world: SimWorld): Promise<void> {
   const { scheduler, profile } = world;
   const { chance } = scheduler;
@@ -41,7 +41,7 @@ export async function runNemesis(world: SimWorld): Promise<void> {
   }
 }
 
-/** A moment, or long enough that others have the lease when it is over. */
+/** A moment, or long enough that others have taken the lease by then. */
 function drawPause(chance: SeededRandom, leaseMs: number): number {
   return chance.happens(0.4) ? chance.between(1, leaseMs) : chance.between(leaseMs, leaseMs * 4);
 }

@@ -3,7 +3,7 @@ import { type NewEvent, terminalStates } from "@holdfast/protocol";
 import type { Store } from "@holdfast/engine";
 import type { PlantStoreBug, PlantSpillBug } from "./world.ts";
 
-/** Bugs that the simulator has to find: stores that misbehave behind the port, each in one way. */
+/** Bugs that the simulator must find: stores that each violate the port in one way. */
 export const plantedBugs = {
   /** P3: writes whatever its caller's fence is. */
   missingFenceCheck: (store) => ({
@@ -14,7 +14,7 @@ export const plantedBugs = {
     },
   }),
 
-  /** P1: now and then answers that a message stands, and has not written it. */
+  /** P1: sometimes acknowledges a message without writing it. */
   earlyAcknowledgement: (store) => {
     let accepted = 0;
     return {
@@ -35,7 +35,7 @@ export const plantedBugs = {
     };
   },
 
-  /** P4: settles the last message of a run a second time, as if the first had not been heard. */
+  /** P4: settles the last message of a run a second time, as if the first had been lost. */
   doubleSettle: (store) => ({
     ...store,
     async commit(commit) {
@@ -48,14 +48,14 @@ export const plantedBugs = {
     },
   }),
 
-  /** Tells nobody that something was written. */
+  /** Never wakes a watcher. */
   lostWake: (store) => ({ ...store, watch: () => () => {} }),
 
-  /** Finds no message that waits, so that one whose runner was not told of it waits for ever. */
+  /** Finds no queued message, so that one whose runner wasn't notified waits forever. */
   blindSweep: (store) => ({ ...store, work: { ...store.work, queued: async () => [] } }),
 } satisfies Record<string, PlantStoreBug>;
 
-/** Keeps nothing of what it is given to keep. */
+/** Keeps nothing that is spilled. */
 export const forgottenSpill: PlantSpillBug = (journals) => ({
   ...journals,
   async begin(header) {

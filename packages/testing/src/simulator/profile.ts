@@ -1,8 +1,8 @@
 import type { SeededRandom } from "./scheduler.ts";
 
 /**
- * What can go wrong in one simulation, and how often. Each seed switches most of it off or up: a run with one kind of
- * trouble in plenty finds what a run with a little of everything does not.
+ * What can go wrong in one simulation, and how often. Each seed switches most of it off or up: a run with plenty of
+ * one fault finds what a run with a little of everything doesn't.
  */
 export interface SimProfile {
   readonly hosts: number;
@@ -13,9 +13,9 @@ export interface SimProfile {
   readonly policy: "resume" | "ask" | "off";
   /** How long faults go on, in simulated milliseconds. */
   readonly troubleMs: number;
-  /** `liveness`: then they stop, and everything must come to its end. */
+  /** `liveness`: then they stop, and everything must finish. */
   readonly mode: "safety" | "liveness";
-  /** Between two acts of the nemesis, on average; infinite when it does nothing. */
+  /** Between two actions of the nemesis, on average; infinite when it does nothing. */
   readonly nemesisMs: number;
   readonly nemesis: {
     readonly crash: number;
@@ -24,7 +24,7 @@ export interface SimProfile {
     readonly clock: number;
     readonly poke: number;
   };
-  /** Of one call to the store. */
+  /** Of one store call. */
   readonly failing: number;
   readonly unknown: number;
   readonly slow: number;
@@ -67,7 +67,7 @@ export function drawProfile(chance: SeededRandom): SimProfile {
   };
 }
 
-/** Most runs are small: what is wrong shows in a small one too, and there can be many more of them. */
+/** Most runs are small: bugs show in a small one too, and many more of them fit in the time. */
 function drawSize(
   chance: SeededRandom,
 ): Pick<SimProfile, "hosts" | "writers" | "readers" | "actsOfAWriter" | "troubleMs"> {

@@ -12,7 +12,7 @@ import { SimClient, noAnswer } from "./client.ts";
 import { hostGone, type SimHost } from "./host.ts";
 import type { SimWorld } from "./world.ts";
 
-/** A page that follows a session: reads it once, then folds what comes; leaves and comes back with its cursor. */
+/** A page that follows a session: reads it once, then folds new events; leaves and returns with its cursor. */
 export class SimReader {
   readonly name: string;
   readonly session: SessionId;
@@ -52,7 +52,9 @@ export class SimReader {
     }
   }
 
-  /** P6: leaving is not stopping. A reader stays for a while, or until its host is gone; in the end it stays for good. */
+  /**
+   * P6: leaving is not stopping. A reader stays for a while, or until its host is gone; in the end it stays for good.
+   */
   async #follow(host: SimHost, after: Seq): Promise<void> {
     const { scheduler, owner, profile } = this.#world;
     const leaving = new AbortController();
@@ -71,7 +73,7 @@ export class SimReader {
     leaving.abort();
   }
 
-  /** False: the page reads the session again, or follows anew. */
+  /** False: the page must read the session again or follow anew. */
   #take(item: TailItem): boolean {
     const { scheduler, record } = this.#world;
     if (item.kind === "status") return true;
@@ -80,7 +82,7 @@ export class SimReader {
     for (const event of item.events) {
       const { name: reader, session } = this;
       record.shown.push({ step: scheduler.steps, reader, session, event });
-      // P5: at the moment at which it is shown, it is stored, exactly so.
+      // P5: whatever is shown is stored at that moment, exactly so.
       if (JSON.stringify(record.stored(event.id)) !== JSON.stringify(event))
         record.noticed.push({
           promise: "P5",
@@ -101,7 +103,7 @@ export async function readAsHost(
   const snapshot = await reads.snapshot(owner, id, { limit: 1_000 });
   if (snapshot === null) return null;
   const { session, entries, inbox, journal } = snapshot;
-  // As the host's own reads do: words for a notice that stand behind a cut are its words all the same.
+  // Like the host's own reads: an amendment of a notice applies even if it is behind a cut.
   const visible = await withAmendments(reads, session, entries.entries, "newest");
   const newest = entries.entries.findLast((event) => event.runId !== undefined)?.runId;
   const run = snapshot.run ?? (newest === undefined ? null : await reads.run(owner, newest));

@@ -15,7 +15,7 @@ import {
 import { type Store, type Derived } from "@holdfast/engine";
 import { fsckFindings } from "../conformance/harness.ts";
 
-/** A commit that the store says it made, seen from beneath everything that can go wrong on the way to it. */
+/** A commit that the store says it made, recorded below all injected faults. */
 export interface RecordedCommit {
   readonly step: number;
   readonly host: string;
@@ -41,7 +41,7 @@ export interface AcknowledgedInput {
   readonly seq: Seq;
 }
 
-/** What a tool did to the world outside of everything that is simulated. */
+/** What a tool did outside of the simulation. */
 export interface ToolEffect {
   readonly step: number;
   readonly callId: CallId;
@@ -65,24 +65,24 @@ export interface SimProblem {
 }
 
 /**
- * Everything that the checker judges by: what the store did, what clients were told, what readers saw, what tools did.
- * Nothing in here is taken from the code under test.
+ * Everything that the checker judges by: what the store did, what clients were told, what readers saw, what tools
+ * did. Nothing here comes from the code under test.
  */
 export class SimRecord {
   readonly owner: OwnerId;
   readonly commits: RecordedCommit[] = [];
   readonly leases: AcquiredLease[] = [];
   readonly acknowledged: AcknowledgedInput[] = [];
-  /** Runs whose cancel a client asked for, and those of them that it was acknowledged for. */
+  /** Runs that a client asked to cancel, and those whose cancel was acknowledged. */
   readonly cancelAsked = new Set<RunId>();
   readonly cancelled = new Set<RunId>();
   /** Sessions whose run, whichever it was, somebody wanted out of the way. */
   readonly interrupted = new Set<SessionId>();
   readonly effects: ToolEffect[] = [];
   readonly shown: ShownEvent[] = [];
-  /** What a host was told that its disk keeps while the store is away. */
+  /** What a host's disk acknowledged while the store was away. */
   readonly spilled: { readonly session: SessionId; readonly event: NewEvent }[] = [];
-  /** Broken promises that were noticed on the way. */
+  /** Broken promises noticed on the way. */
   readonly noticed: SimProblem[] = [];
   readonly #stored = new Map<EventId, StoredEvent>();
 
@@ -101,7 +101,7 @@ export class SimRecord {
   }
 }
 
-/** Writes down what the store was asked and answered. It stands directly on the store, beneath all faults. */
+/** Records the store's requests and answers, directly on the store and below all faults. */
 export function recordedStore(
   inner: Store,
   { record, host, step }: { record: SimRecord; host: string; step: () => number },
@@ -140,10 +140,10 @@ export function recordedStore(
   };
 }
 
-/** One session as it lies in the store when everything is over. */
+/** One session as stored when everything is over. */
 export interface FinalSession extends Derived {
   readonly id: SessionId;
-  /** Its log, with deltas that are settled and not yet deleted. */
+  /** Its log, including settled deltas that aren't deleted yet. */
   readonly log: readonly KnownEvent[];
 }
 
@@ -152,7 +152,7 @@ export interface FinalStore {
   readonly fsck: readonly string[];
 }
 
-/** Reads the store itself, past everything that stood before it. */
+/** Reads the store itself, bypassing all wrappers. */
 export async function readFinalStore(store: Store): Promise<FinalStore> {
   const sessions: FinalSession[] = [];
   for await (const { id } of store.audit.sessions()) {

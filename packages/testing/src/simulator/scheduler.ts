@@ -1,13 +1,13 @@
 import { nextTurn } from "../fakes/manual-clock.ts";
 
-/** Whoever something happens to. While it is paused, nothing does; once it is dead, nothing ever will. */
+/** Someone to whom things happen. While paused, nothing does; once dead, nothing ever will. */
 export interface Actor {
   readonly name: string;
   readonly alive: boolean;
   readonly pausedUntil: number;
 }
 
-/** Somebody whom nothing befalls. */
+/** An actor without faults. */
 export function createActor(name: string): Actor {
   return { name, alive: true, pausedUntil: 0 };
 }
@@ -28,9 +28,9 @@ interface TraceLine {
 }
 
 /**
- * The one place where anything waits. Whatever is to happen stands here with its time; a step takes the earliest (the
- * seed decides between equals), lets it happen, and then lets everybody go on who waited for nothing else. So between
- * two steps all code rests at a port call or a sleep, and the whole run follows from the seed.
+ * The only place where anything waits. Every future step is queued here with its time; a step takes the earliest (the
+ * seed breaks ties), runs it, and then lets everybody continue who waited for nothing else. So between two steps all
+ * code is suspended at a port call or a sleep, and the whole run follows from the seed.
  */
 export class Scheduler {
   readonly chance: SeededRandom;
@@ -68,12 +68,12 @@ export class Scheduler {
     if (index >= 0) this.#pending.splice(index, 1);
   }
 
-  /** Takes back what would have happened. */
+  /** Removes pending steps. */
   drop(isDropped: (pending: Pending) => boolean): void {
     this.#pending = this.#pending.filter((pending) => !isDropped(pending));
   }
 
-  /** False: there is nothing left that could happen. */
+  /** False: nothing is left to run. */
   async step(): Promise<boolean> {
     const next = this.#takeNext();
     if (next === undefined) return false;
@@ -81,7 +81,7 @@ export class Scheduler {
     this.#steps += 1;
     this.note(next.actor, next.what);
     next.act();
-    // One turn of the event loop: every promise that could go on has gone on.
+    // One turn of the event loop: every promise that could continue has continued.
     await nextTurn();
     return true;
   }
@@ -122,15 +122,15 @@ function earliestPending(all: readonly Pending[]): Pending | undefined {
   return first;
 }
 
-/** Chance that can be had again. */
+/** Reproducible randomness. */
 export interface SeededRandom {
   /** From 0 (included) to 1 (excluded). */
   next(): number;
-  /** A whole number; both ends are included. */
+  /** An integer; both ends are included. */
   between(from: number, to: number): number;
   happens(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** One of the names, as often as its weight says. */
+  /** One of the names, with the given weights. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T;
 }
 

@@ -14,9 +14,9 @@ import { SimWriter } from "./writer.ts";
 
 export interface SimOptions {
   readonly openStore: OpenSimStore;
-  /** What is not left to the seed. */
+  /** What isn't left to the seed. */
   readonly profile?: Partial<SimProfile> | undefined;
-  /** A bug that is put in on purpose, to see that it is found. */
+  /** A deliberate bug, to check that it is found. */
   readonly plant?: PlantStoreBug | undefined;
   readonly plantJournals?: PlantSpillBug | undefined;
 }
@@ -39,10 +39,10 @@ export type SimFigure =
   | "shown"
   | "spilled";
 
-/** How much may happen after troubles have stopped, until everything has come to its end. */
+/** How much may happen after the faults have stopped until everything has finished. */
 const settleLimits = { steps: 40_000, ms: 20 * 60_000 };
 
-/** One run from one seed: the same seed, the same run, byte for byte. */
+/** One run from one seed: the same seed gives the same run, byte for byte. */
 export function simulate(seed: number, options: SimOptions): Promise<SimResult> {
   return withSyncDigest(() => runSeed(seed, options));
 }
@@ -125,7 +125,7 @@ function startHosts(world: SimWorld): void {
   }
 }
 
-/** Troubles stop. Whatever is under way must end, whatever waits must be taken, and readers must see it. */
+/** Stops the faults. Whatever is running must end, whatever is queued must be taken, and readers must see it. */
 async function settleAfterFaults(
   world: SimWorld,
   store: Store,
@@ -154,7 +154,7 @@ async function settleAfterFaults(
   return problems;
 }
 
-/** What only a person can do: fetch sessions from the trash, answer what was asked, decide on runs that were paused. */
+/** What only a person can do: restore trashed sessions, answer approvals, decide on paused runs. */
 async function actAsPerson(world: SimWorld, store: Store): Promise<void> {
   const client = new SimClient(world, "tidier");
   const commands = world.makeIds();
@@ -219,8 +219,8 @@ async function describeUnsettled(
 }
 
 /**
- * The engine hashes with the platform's digest, which answers from another thread whenever that is done: the one thing
- * that it waits for and that is no port. While a simulation runs, it answers at once, from the bytes alone.
+ * The engine hashes with the platform's digest, which resolves from another thread at any time: the only thing it
+ * awaits that isn't a port. During a simulation the digest resolves at once.
  */
 export async function withSyncDigest<T>(work: () => Promise<T>): Promise<T> {
   const { subtle } = crypto;
@@ -236,7 +236,7 @@ export async function withSyncDigest<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** 256 bits by FNV-1a, from eight beginnings. Nobody attacks a simulation. */
+/** 256 bits of FNV-1a from eight seeds. Nobody attacks a simulation. */
 function syncDigest(data: BufferSource): ArrayBuffer {
   const bytes = ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)

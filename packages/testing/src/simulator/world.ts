@@ -13,17 +13,17 @@ import type { Scheduler } from "./scheduler.ts";
 import { SimDisk } from "./disk.ts";
 import { SimHost } from "./host.ts";
 
-/** A store on a clock that is given, and more handles on the same data. */
+/** A store on a given clock, and more handles on the same data. */
 export type OpenSimStore = (clock: () => number) => () => Store;
 
-/** A port that misbehaves on purpose; the store itself in an honest run. */
+/** A store that misbehaves on purpose; the identity function in an honest run. */
 export type PlantStoreBug = (store: Store) => Store;
 
 export type PlantSpillBug = (journals: SpillStore) => SpillStore;
 
 const bootTime = Date.UTC(2026, 0, 1);
 
-/** Everything that one simulation shares, and the state of its troubles. */
+/** Everything that one simulation shares, and the state of its faults. */
 export class SimWorld {
   readonly scheduler: Scheduler;
   readonly profile: SimProfile;
@@ -31,14 +31,14 @@ export class SimWorld {
   readonly plant: PlantStoreBug;
   readonly plantJournals: PlantSpillBug;
   readonly openStore: () => Store;
-  /** The hosts by their place; `null` while one is down. */
+  /** The hosts by slot; `null` while one is down. */
   readonly hosts: (SimHost | null)[] = [];
-  /** By the same places. */
+  /** By the same slots. */
   readonly disks: SimDisk[] = [];
   /** In the order in which clients learned of them. */
   readonly sessions: SessionId[] = [];
   readonly runs: RunId[] = [];
-  /** Faults happen. */
+  /** Whether faults happen. */
   faultsEnabled = true;
   #clockOffset = 0;
   #outage: { until: number; code: FailureCode; host: SimHost | null } | null = null;
@@ -71,7 +71,7 @@ export class SimWorld {
     });
   }
 
-  /** A bounded jump, forward or back, of the clock that leases and events take their time from. */
+  /** A bounded jump, forward or back, of the clock of leases and events. */
   jumpClock(ms: number): void {
     this.#clockOffset = Math.max(-60_000, Math.min(60_000, this.#clockOffset + ms));
   }
@@ -95,7 +95,7 @@ export class SimWorld {
     this.hosts[this.hosts.indexOf(host)] = null;
   }
 
-  /** Troubles end: who was paused goes on, and what was broken is whole. */
+  /** Faults end: paused hosts continue, and whatever was broken works again. */
   stopFaults(): void {
     this.faultsEnabled = false;
     this.#outage = null;
@@ -110,7 +110,7 @@ export class SimWorld {
     return up.length === 0 ? null : this.scheduler.chance.pick(up);
   }
 
-  /** Proof of a death is sometimes to be had; proof of a death that was none never is. */
+  /** A real death can sometimes be proven; a false one never. */
   isDead(holder: Holder): "dead" | "alive" | "unknown" {
     const isUp = this.hosts.some((host) => host?.holder.nonce === holder.nonce);
     if (!this.scheduler.chance.happens(this.profile.proof)) return "unknown";

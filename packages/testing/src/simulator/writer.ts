@@ -36,7 +36,7 @@ export const historyCommandWeights = {
   restore: 0.6,
 } as const;
 
-/** Every answer that a command on the history can have, as far as a client looks at it. */
+/** Every answer of a history command that a client distinguishes. */
 type HistoryAnswer =
   | { readonly status: "committed" | "refused" | "failed" }
   | { readonly status: "branched"; readonly session: SessionId }
@@ -51,8 +51,8 @@ interface Command {
 const mostSessions = 4;
 
 /**
- * A command with everything drawn that it needs, so that it can be sent again and is the same. Some put a run that is in
- * their way to its end first.
+ * A command with everything drawn in advance, so that repeating it is the same command. Some first end a run that is
+ * in their way.
  */
 export function drawHistoryCommand(
   world: SimWorld,
@@ -120,7 +120,7 @@ const actionWeights = {
   ...historyCommandWeights,
 } as const;
 
-/** A person at one of several pages: says things, changes their mind, repeats what was not answered. */
+/** A person at one of several pages: says things, changes their mind, repeats what wasn't answered. */
 export class SimWriter {
   readonly #client: SimClient;
   readonly #world: SimWorld;
@@ -167,7 +167,7 @@ export class SimWriter {
     }
   }
 
-  /** An answer that does not matter, unless it is an exception. */
+  /** A call whose answer doesn't matter, unless it is an exception. */
   async #ask(what: string, work: (host: SimHost) => Promise<unknown>): Promise<void> {
     await this.#heard(what, work);
   }
@@ -193,7 +193,7 @@ export class SimWriter {
     };
   }
 
-  /** P1: who did not hear an answer asks again, in the same words and under the same name. */
+  /** P1: without an answer the message is sent again, unchanged and under the same id. */
   async #say(said: SentMessage): Promise<void> {
     const { scheduler, owner } = this.#world;
     if (!this.#said.includes(said)) this.#said.push(said);
@@ -201,7 +201,7 @@ export class SimWriter {
       const { clientId, mode } = said;
       const admission = await this.#heard(`say ${clientId} (${mode})`, async (host) => {
         const heard = await admitMessage(host.log, host.ids, { owner, ...said });
-        if (heard.status === "accepted") this.#poke(host, said.session);
+        if (heard.status === "accepted") this.#notifyRunner(host, said.session);
         return heard;
       });
       if (admission !== noAnswer && admission.status !== "failed")
@@ -220,8 +220,8 @@ export class SimWriter {
     if (!runs.includes(runId)) runs.push(runId);
   }
 
-  /** What is told to the runner can get lost, or be told to another one as well. */
-  #poke(host: SimHost, session: SessionId): void {
+  /** A notification to the runner can get lost, or reach another one as well. */
+  #notifyRunner(host: SimHost, session: SessionId): void {
     const { scheduler, profile, owner } = this.#world;
     const { chance } = scheduler;
     if (!(this.#world.faultsEnabled && chance.happens(profile.lostWake)))
@@ -252,7 +252,7 @@ export class SimWriter {
     if (result.status === "requested" || result.status === "ended") record.cancelled.add(runId);
   }
 
-  /** Goes on with any run, whether that makes sense or not; the same command again changes nothing. */
+  /** Resumes any run, whether that makes sense or not; repeating the command changes nothing. */
   async #resume(): Promise<void> {
     const { owner, runs, scheduler } = this.#world;
     if (runs.length === 0) return;
@@ -260,7 +260,7 @@ export class SimWriter {
     await this.#repeatedly("resume", async (host) => {
       const result = await resumeRun(host.log, host.ids, target);
       if (result.status !== "resumed") return result;
-      this.#poke(host, result.session);
+      this.#notifyRunner(host, result.session);
       if (!runs.includes(result.runId)) runs.push(result.runId);
       return result;
     });
@@ -278,7 +278,7 @@ export class SimWriter {
     this.#learn(words, result);
   }
 
-  /** A command that was not answered is sent again under the same name, to whichever host. */
+  /** A command without an answer is sent again under the same id, to any host. */
   async #repeatedly<T extends { readonly status: string }>(
     what: string,
     work: (host: SimHost) => Promise<T>,

@@ -9,7 +9,7 @@ import { openPostgresStore, type PostgresOptions, openSqliteStore } from "@holdf
 
 export interface HarnessFactory {
   readonly name: string;
-  /** On data of its own. */
+  /** Each on its own data. */
   readonly open: () => Promise<StoreHarness>;
 }
 
@@ -49,7 +49,7 @@ export const sqliteHarness: HarnessFactory = {
   },
 };
 
-/** On a database that the caller makes, since only tests of PostgreSQL have a server. */
+/** On a database that the caller creates, because only PostgreSQL tests have a server. */
 export function postgresHarness(
   createDatabase: () => Promise<AsyncDisposable & { readonly url: string }>,
   options: Omit<PostgresOptions, "url" | "clockOffset"> = {},

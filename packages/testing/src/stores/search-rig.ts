@@ -13,11 +13,11 @@ export interface SearchRig extends AsyncDisposable {
   readonly index: string;
   readonly store: SqliteStore;
   readonly chat: TestSession;
-  /** Another handle, as another process would have it. It is closed with the rig. */
+  /** Another handle, like another process's. It is closed with the rig. */
   readonly open: () => Promise<SqliteStore>;
 }
 
-/** A SQLite store and its index for one test, with a session whose title no test looks for. */
+/** A SQLite store and its index for one test, with a session whose title no test searches for. */
 export async function openSearchRig(): Promise<SearchRig> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-search-"));
   const file = join(folder, "store.db");

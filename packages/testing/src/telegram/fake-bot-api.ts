@@ -18,19 +18,19 @@ import {
 export type Fault =
   | { readonly kind: "limited"; readonly seconds: number }
   | { readonly kind: "error"; readonly code: number; readonly description: string }
-  /** Not even the platform's own words. */
+  /** Not even the platform's own error format. */
   | { readonly kind: "html"; readonly code: number }
-  /** The connection breaks before anything is done, or after. */
+  /** The connection breaks before or after the call is carried out. */
   | { readonly kind: "cut"; readonly when: "before" | "after" };
 
 type Watch = (method: string, payload: Readonly<Record<string, unknown>>) => Promise<void> | void;
 
-/** Faults that wait for their call, first come first, and those who want to know of calls. */
+/** Faults queued for their call, and hooks around calls. */
 export class FaultQueue {
   readonly #waiting: { readonly method: string; readonly fault: Fault }[] = [];
-  /** Before a call is carried out; it waits for as long as this takes. */
+  /** Before a call is carried out; the call waits for it. */
   before: Watch = () => {};
-  /** After it was carried out, before its answer goes out. */
+  /** After it was carried out, before its answer is sent. */
   after: Watch = () => {};
 
   add(method: string, fault: Fault, times = 1): void {
@@ -58,7 +58,7 @@ export interface ShownMessage {
   readonly replyTo: number | null;
   buttons: readonly Button[];
   readonly file: SentFile | null;
-  /** How often the bot has changed it. */
+  /** How often the bot has edited it. */
   edits: number;
 }
 
@@ -78,8 +78,8 @@ const botId = 424_242;
 const botName = "holdfast_bot";
 
 /**
- * A Bot API server that does what the real one is documented to do: updates come again until a later offset confirms them, one
- * poller ends the other, texts that do not parse are refused, and it can be slow, limited, broken or away.
+ * A Bot API server that behaves as documented: updates are repeated until a later offset confirms them, one poller
+ * ends the other, texts that don't parse are refused, and it can be slow, rate limited, broken or away.
  */
 export class FakeBotApi {
   readonly messages: ShownMessage[] = [];
@@ -103,14 +103,14 @@ export class FakeBotApi {
 
   async start(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response));
-    // After an outage it is to be there again, at the same place.
+    // After an outage it must be back on the same port.
     if (this.#port === 0) this.#port = await findFreePort();
     server.listen(this.#port, "127.0.0.1");
     await once(server, "listening");
     this.#server = server;
   }
 
-  /** Away: nobody listens at its address. What it knows it keeps. */
+  /** Away: nobody listens on its port. It keeps its state. */
   async stop(): Promise<void> {
     this.#polling?.end(failure(502, "Bad Gateway"));
     const server = this.#server;
@@ -119,7 +119,7 @@ export class FakeBotApi {
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
   }
 
-  /** Who asks from here on has confirmed everything. */
+  /** Polling from here confirms everything. */
   get nextUpdate(): number {
     return this.#nextUpdate;
   }
@@ -133,7 +133,7 @@ export class FakeBotApi {
     return this.messages.filter((each) => each.chat === chat && each.from === "bot");
   }
 
-  /** A person says something; answers the message's number. */
+  /** A person says something; returns the message's number. */
   say(chat: number, text: string, rest: object = {}): number {
     const id = this.#nextMessage++;
     const isGroup = chat < 0;
@@ -161,7 +161,7 @@ export class FakeBotApi {
     this.#answerPoller();
   }
 
-  /** Delivers everything that is unconfirmed once more, as after a lost confirmation. */
+  /** Delivers all unconfirmed updates again, as after a lost confirmation. */
   get pending(): readonly object[] {
     return this.#updates;
   }
@@ -226,7 +226,7 @@ export class FakeBotApi {
     }
   }
 
-  /** Whoever asks last is answered: the one who waits is told that there are two. */
+  /** The last poller wins: the waiting one is told that there are two. */
   #poll(payload: Payload, response: ServerResponse): Promise<Answer | null> {
     if (this.hook !== null)
       return Promise.resolve(

@@ -1,4 +1,7 @@
-/** What Telegram shows for a text in MarkdownV2, or why it refuses it. Written after its documentation, and by nothing of ours. */
+/**
+ * What Telegram shows for a MarkdownV2 text, or why it refuses it. Written from its documentation, without any of our
+ * code.
+ */
 export type Read =
   | { readonly ok: true; readonly text: string; readonly code: readonly string[] }
   | { readonly ok: false; readonly reason: string };

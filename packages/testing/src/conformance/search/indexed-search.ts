@@ -16,7 +16,7 @@ import {
 import type { StoreCase } from "../harness.ts";
 import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
-/** Everything that a query finds, page by page, once the index is up to date. */
+/** All hits of a query, page by page, once the index is up to date. */
 async function searchAll(
   { store, owner }: Pick<TestSession, "store" | "owner">,
   query: Partial<SearchQuery> & { readonly text: string },
@@ -25,10 +25,10 @@ async function searchAll(
   const hits: SearchHit[] = [];
   let cursor: string | undefined;
   for (;;) {
-    const asked = { limit: 10, ...query, ...(cursor !== undefined && { cursor }) };
-    const page = await store.search.search(owner, asked);
+    const request = { limit: 10, ...query, ...(cursor !== undefined && { cursor }) };
+    const page = await store.search.search(owner, request);
     assert.equal(page.status, "ok", JSON.stringify(page));
-    assert.ok(page.hits.length <= asked.limit, "no page is longer than asked for");
+    assert.ok(page.hits.length <= request.limit, "no page is longer than asked for");
     hits.push(...page.hits);
     if (page.next === null) return hits;
     cursor = page.next;
@@ -44,7 +44,7 @@ async function seqsFound(
   return hits.filter((hit) => hit.role !== "title").map((hit) => hit.seq);
 }
 
-/** A session that is called what no case looks for. */
+/** A session with a title that no case searches for. */
 function sessionWithUnrelatedTitle(
   store: TestSession["store"],
   owner = anOwner(),
@@ -56,7 +56,7 @@ async function addMessages(chat: TestSession, ...texts: readonly string[]): Prom
   for (const text of texts) await chat.commit([aUserMessage(text)]);
 }
 
-/** What a store's search keeps beyond the first rules: those with an index that trails the log. */
+/** The rules for a search whose index trails the log. */
 export const indexedSearchCases: readonly StoreCase[] = [
   {
     title: "words, parts of words, phrases, prefixes and CJK are found, and nothing else",
@@ -73,7 +73,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a snippet is plain text, and its highlights are exactly what was found",
+    title: "a snippet is plain text, and its highlights are exactly the matches",
     async run({ store }) {
       const chat = await sessionWithUnrelatedTitle(store);
       const filler = "ipsum dolor sit ".repeat(40);
@@ -94,7 +94,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "everything that is said has its role, and can be asked for by it",
+    title: "every text has its role and can be filtered by it",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "kelp" });
       const run = aRunId();
@@ -118,7 +118,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session is found by the title that it has now, given, derived or chosen",
+    title: "a session is found by its current title, whether given, derived or chosen",
     async run({ store }) {
       const given = await openTestSession(store, { title: "Plankton nets" });
       const titles = async (text: string): Promise<string[]> =>
@@ -139,7 +139,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "nobody finds another owner's words, whatever is asked",
+    title: "no query finds another owner's messages",
     async run({ store }) {
       const mine = await openTestSession(store, { title: "Secret barnacle" });
       await addMessages(mine, "a barnacle");
@@ -151,7 +151,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "pages run from the newest to the oldest, each hit once, also while more is said",
+    title: "pages run from newest to oldest, each hit once, even while more is written",
     async run({ store }) {
       const chat = await sessionWithUnrelatedTitle(store);
       for (let count = 0; count < 25; count += 1)
@@ -171,16 +171,16 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a search can be kept to a session and to a time, both ends included",
+    title: "a search can be limited to a session and to a time range, both ends included",
     async run({ store, advanceClock }) {
       const chat = await sessionWithUnrelatedTitle(store);
       const other = await sessionWithUnrelatedTitle(store, chat.owner);
-      const times: number[] = [];
+      const timestamps: number[] = [];
       for (const each of [chat, other, chat]) {
-        times.push((await each.commit([aUserMessage("a squid")])).at);
+        timestamps.push((await each.commit([aUserMessage("a squid")])).at);
         await advanceClock(60_000);
       }
-      const [first = 0, second = 0, third = 0] = times;
+      const [first = 0, second = 0, third = 0] = timestamps;
       const count = async (query: Partial<SearchQuery>): Promise<number> =>
         (await searchAll(chat, { text: "squid", ...query })).length;
       assertSameJson(await count({}), 3);
@@ -193,7 +193,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what is cut is not found, and is found again when it is restored",
+    title: "a cut entry isn't found until it is restored",
     async run({ store }) {
       const chat = await sessionWithUnrelatedTitle(store);
       await addMessages(chat, "one limpet", "two limpets");
@@ -206,7 +206,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session in the trash is not found; restored, it is; purged, it never is",
+    title: "a trashed session isn't found, a restored one is, and a purged one never is",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "An urchin" });
       await addMessages(chat, "an urchin");
@@ -221,7 +221,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "every text is a query, and none of them fails",
+    title: "every text is a valid query",
     async run({ store }) {
       const chat = await sessionWithUnrelatedTitle(store);
       await addMessages(chat, ...searchLines);
@@ -230,13 +230,13 @@ export const indexedSearchCases: readonly StoreCase[] = [
         const result = await store.search.search(chat.owner, { text, limit: 3 });
         assert.equal(result.status, "ok", `${text.slice(0, 40)}: ${JSON.stringify(result)}`);
       }
-      const strange = { text: "tide", limit: 3, cursor: "'; --" };
-      assertSameJson((await store.search.search(chat.owner, strange)).status, "ok");
+      const hostile = { text: "tide", limit: 3, cursor: "'; --" };
+      assertSameJson((await store.search.search(chat.owner, hostile)).status, "ok");
       assertSameJson(await seqsFound(chat, "tide"), [6, 2], "the index has taken no harm");
     },
   },
   {
-    title: "an index that is made again finds the same, and what was said meanwhile",
+    title: "a rebuilt index finds the same, and what was written meanwhile",
     async run({ store }) {
       const chat = await sessionWithUnrelatedTitle(store);
       await addMessages(chat, "a cuttlefish");
@@ -263,7 +263,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a branch finds what it reads from its origin, also when that is in the trash or gone",
+    title: "a branch finds what it reads from its origin, even if that is trashed or purged",
     async run({ store }) {
       const origin = await sessionWithUnrelatedTitle(store);
       await addMessages(origin, "a conch", "another conch");
@@ -293,7 +293,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
   },
 ];
 
-/** What is said, one message each. */
+/** The messages, one each. */
 export const searchLines = [
   "The tide rises at noon, the tide falls.",
   "Interfaces are printed by the printer",
@@ -302,7 +302,7 @@ export const searchLines = [
   'He said "high tide" and left; 100% sure, a_b and C++',
   "done 🎉 at last",
 ];
-/** A query, and which of the lines it finds, newest first. */
+/** A query, and the messages it finds, newest first. */
 export const expectedFinds: readonly (readonly [string, readonly number[]])[] = [
   ["tide", [4, 0]],
   ["TIDE", [4, 0]],
@@ -328,7 +328,7 @@ export const expectedFinds: readonly (readonly [string, readonly number[]])[] = 
   ["🎉", [5]],
   ["last 🎉", [5]],
 ];
-/** Texts that a query language, a database or a regular expression could stumble over. */
+/** Texts that could trip up a query language, a database or a regular expression. */
 export const hostileQueries = [
   ...'" "" \' * tide*rises ^tide text:tide - ((( \\ % _ {a} $1 ?'.split(" "),
   "tide AND",

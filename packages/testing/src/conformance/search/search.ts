@@ -54,7 +54,7 @@ export const searchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "hits say where they are: session, number, role, title, and the place in the snippet",
+    title: "a hit has its session, seq, role, title and highlights",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "On tides" });
       const { last, at } = await chat.commit([aUserMessage("Tell me about\nthe harbour, please")]);
@@ -68,7 +68,7 @@ export const searchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "roles, times and sessions narrow a search; titles are found as titles",
+    title: "role, time and session filter a search; titles are found as titles",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store, { title: "about kelp" });
       const other = await openTestSession(store, { title: "zzz" }, chat.owner);
@@ -103,7 +103,7 @@ export const searchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "pages of hits give each once",
+    title: "pages contain each hit once",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store, { title: "zzz" });
       for (let index = 0; index < 7; index += 1) {
@@ -125,13 +125,13 @@ export const searchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "nobody finds another owner's words, nor what is in the trash or purged",
+    title: "nobody finds another owner's messages, nor trashed or purged ones",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "zzz" });
       await chat.commit([aUserMessage("anemone")]);
       assertSameJson((await find(chat, "anemone")).length, 1);
-      const stranger = await openTestSession(store, {}, anOwner());
-      assertSameJson(await find(stranger, "anemone"), []);
+      const otherOwner = await openTestSession(store, {}, anOwner());
+      assertSameJson(await find(otherOwner, "anemone"), []);
       await chat.commit([anEvent("session.trashed", {})]);
       assertSameJson(await find(chat, "anemone"), []);
       await chat.commit([anEvent("session.restored", {})]);
@@ -142,7 +142,7 @@ export const searchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "no text breaks a search, and rebuilding loses nothing",
+    title: "no text breaks a search, and a rebuild loses nothing",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "zzz" });
       await chat.commit([aUserMessage("a plain barnacle")]);

@@ -9,10 +9,10 @@ import {
   assertSameJson,
 } from "../../fixtures/open-session.ts";
 
-const week = 7 * 24 * 60 * 60 * 1000;
+const weekMs = 7 * 24 * 60 * 60 * 1000;
 
-/** A run that has asked, and waits. */
-async function ask(chat: TestSession, count = 1) {
+/** A run that waits for an approval. */
+async function askForApproval(chat: TestSession, count = 1) {
   const { runId, under } = await chat.startRun();
   const asked = Array.from({ length: count }, () => anApproval(runId));
   const { at } = await chat.commit([...asked, aRunState(runId, "waiting")], { under });
@@ -33,10 +33,10 @@ async function openIds({ reads }: Store, chat: TestSession): Promise<string[]> {
 
 export const approvalCases: readonly StoreCase[] = [
   {
-    title: "an approval is a row from the moment that it is asked for, to its owner alone",
+    title: "an approval is stored as soon as it is asked for, visible to its owner only",
     async run({ store, open }) {
       const chat = await openTestSession(store);
-      const { runId, approval, asked, at } = await ask(chat);
+      const { runId, approval, asked, at } = await askForApproval(chat);
       const other = await open();
       const row = {
         id: approval,
@@ -48,7 +48,7 @@ export const approvalCases: readonly StoreCase[] = [
         input: { command: "ls" },
         inputHash: "a hash",
         askedAt: at,
-        expiresAt: at + week,
+        expiresAt: at + weekMs,
         state: "open",
         decision: null,
         answeredAt: null,
@@ -57,25 +57,25 @@ export const approvalCases: readonly StoreCase[] = [
       assertSameJson(await other.reads.approval(chat.owner, approval), row);
       assertSameJson((await other.reads.approvals(chat.owner, { limit: 9 })).approvals, [row]);
       assertSameJson(await other.reads.approvalsFor(chat.owner, chat.session, runId), [row]);
-      const stranger = anOwner();
-      assertSameJson(await other.reads.approval(stranger, approval), null);
-      assertSameJson(await other.reads.approvals(stranger, { limit: 9 }), {
+      const otherOwner = anOwner();
+      assertSameJson(await other.reads.approval(otherOwner, approval), null);
+      assertSameJson(await other.reads.approvals(otherOwner, { limit: 9 }), {
         approvals: [],
         next: null,
       });
       const query = { session: chat.session, limit: 9 };
-      assertSameJson((await other.reads.approvals(stranger, query)).approvals, []);
-      assertSameJson(await other.reads.approvalsFor(stranger, chat.session, runId), []);
+      assertSameJson((await other.reads.approvals(otherOwner, query)).approvals, []);
+      assertSameJson(await other.reads.approvalsFor(otherOwner, chat.session, runId), []);
       await other.close();
     },
   },
   {
-    title: "open approvals come oldest first, page by page, of one session or of all",
+    title: "open approvals are listed oldest first, page by page, for one session or all",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const first = await ask(chat, 3);
+      const first = await askForApproval(chat, 3);
       const second = await openTestSession(store, {}, chat.owner);
-      const { approvals: others } = await ask(second, 2);
+      const { approvals: others } = await askForApproval(second, 2);
       await chat.commit([anAnswer(assertPresent(first.approvals[1]))]);
       const expected = first.approvals.filter((_, index) => index !== 1).toSorted();
       assertSameJson((await openIds(store, chat)).toSorted(), expected);
@@ -101,7 +101,7 @@ export const approvalCases: readonly StoreCase[] = [
     title: "an approval is answered once, by an event of its own session",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const { approval } = await ask(chat);
+      const { approval } = await askForApproval(chat);
       const other = await openTestSession(store, {}, chat.owner);
       await other.refuses("invalid_event", [anAnswer(approval)]);
       await chat.refuses("invalid_event", [anAnswer(ids.make("approval"))]);
@@ -115,10 +115,10 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an approval is asked for once, and by a run that goes on",
+    title: "an approval is asked for once, and only by a live run",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const { runId, asked } = await ask(chat);
+      const { runId, asked } = await askForApproval(chat);
       await chat.refuses("invalid_event", [anApproval(runId, asked)]);
       await chat.refuses("invalid_event", [anApproval(ids.make("run"))]);
       await chat.commit([aRunState(runId, "cancelled")]);
@@ -129,10 +129,10 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what holds for a session is found by its later runs, and by no other session",
+    title: "a session-wide decision applies to later runs of that session and to no other session",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const { runId, approvals } = await ask(chat, 3);
+      const { runId, approvals } = await askForApproval(chat, 3);
       const decisions = ["once", "session", "always"] as const;
       await chat.commit([
         ...approvals.map((id, index) => anAnswer(id, decisions[index])),
@@ -147,10 +147,10 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "when its run ends, whatever is still open is withdrawn",
+    title: "the end of a run withdraws its open approvals",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const { runId, approvals } = await ask(chat, 2);
+      const { runId, approvals } = await askForApproval(chat, 2);
       await chat.commit([anAnswer(assertPresent(approvals[0]), "deny")]);
       await chat.commit([aRunState(runId, "cancelled")]);
       const rows = await store.reads.approvalsFor(chat.owner, chat.session, runId);
@@ -160,47 +160,47 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the trash withdraws what is open, and a restoration does not ask again",
+    title: "trashing withdraws open approvals, and restoring doesn't ask again",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const { approval } = await ask(chat);
+      const { approval } = await askForApproval(chat);
       await chat.commit([anEvent("session.trashed", {})]);
       assertSameJson(await openIds(store, chat), []);
       await chat.commit([anEvent("session.restored", {})]);
       assertSameJson((await store.reads.approval(chat.owner, approval))?.state, "withdrawn");
-      await advanceClock(week);
+      await advanceClock(weekMs);
       const expired = await store.work.expiredApprovals(1_000);
       assertSameJson(
         expired.some((each) => each.approval === approval),
         false,
       );
-      await advanceClock(-week);
+      await advanceClock(-weekMs);
     },
   },
   {
-    title: "a clock that was far ahead for a moment leaves an approval that can be answered",
+    title: "an approval asked while the clock was far ahead can still be answered",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const { approval } = await ask(chat);
-      await advanceClock(week);
+      const { approval } = await askForApproval(chat);
+      await advanceClock(weekMs);
       await chat.commit([anEvent("session.changed", { pinned: true })]);
-      await advanceClock(-week);
+      await advanceClock(-weekMs);
       await chat.commit([anAnswer(approval)]);
       assertSameJson((await store.reads.approval(chat.owner, approval))?.state, "answered");
     },
   },
   {
-    title: "after seven days, by the store's clock, an approval can only be closed as expired",
+    title: "seven days later, by the store's clock, an approval can only be closed as expired",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const { approvals } = await ask(chat, 2);
+      const { approvals } = await askForApproval(chat, 2);
       const [first, second] = [assertPresent(approvals[0]), assertPresent(approvals[1])];
       const mine = async () =>
         (await store.work.expiredApprovals(1_000)).filter(
           ({ session }) => session === chat.session,
         );
       assertSameJson(await mine(), []);
-      await advanceClock(week);
+      await advanceClock(weekMs);
       const { owner, session } = chat;
       assertSameJson(
         (await mine()).toSorted((a, b) => (a.approval < b.approval ? -1 : 1)),
@@ -212,14 +212,14 @@ export const approvalCases: readonly StoreCase[] = [
         (await mine()).map(({ approval }) => approval),
         [second],
       );
-      await advanceClock(-week);
+      await advanceClock(-weekMs);
     },
   },
   {
-    title: "a purge takes the approvals along, and an audit sees them as long as they are there",
+    title: "a purge deletes the approvals, and an audit shows them until then",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const { approval } = await ask(chat);
+      const { approval } = await askForApproval(chat);
       const derived = assertPresent(await store.audit.derived(chat.session));
       assertSameJson(
         derived.approvals.map(({ id }) => id),
@@ -236,7 +236,7 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "any input comes back as it was written",
+    title: "any input round-trips",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId } = await chat.startRun();
@@ -250,11 +250,10 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      "a run that rests is nobody's work until somebody asks for its end, and its rest is counted",
+    title: "a resting run is nobody's work until its cancel is requested, and its rest is counted",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const { runId, at } = await ask(chat);
+      const { runId, at } = await askForApproval(chat);
       const isWork = async () =>
         (await store.work.live(1_000)).some(({ session }) => session === chat.session);
       const run = async () => assertPresent(await store.reads.run(chat.owner, runId));
@@ -286,11 +285,11 @@ async function askApprovals(chat: TestSession, count: number) {
   return asked.map(({ data }) => data.approvalId);
 }
 
-/** What is known of approvals beyond their calls. */
+/** What is stored about approvals besides their calls. */
 export const answerCases: readonly StoreCase[] = [
   {
     title:
-      "what a person is shown and what they say is kept with the approval, and nothing else is",
+      "the shown details and the person's answer are stored with the approval, and nothing else",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -328,7 +327,7 @@ export const answerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what was answered is read from the newest on, page by page, of one session or of all",
+    title: "answered approvals are listed newest first, page by page, for one session or all",
     async run({ store }) {
       const chat = await openTestSession(store);
       const other = await openTestSession(store, {}, chat.owner);

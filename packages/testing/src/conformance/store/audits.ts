@@ -13,7 +13,7 @@ import { openTestSession, assertPresent, assertSameJson } from "../../fixtures/o
 
 export const auditCases: readonly StoreCase[] = [
   {
-    title: "an audit shows each row of a log once, in order, with its place",
+    title: "an audit returns each row of a log once, in order, with its place",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -39,7 +39,7 @@ export const auditCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what is derived can be taken out and put back, unless the session moved meanwhile",
+    title: "derived rows can be read and replaced, unless the session has moved meanwhile",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "right", tags: ["a"] });
       const lane = aLane();
@@ -77,7 +77,7 @@ export const auditCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "references of blobs can be set right",
+    title: "blob references can be corrected",
     async run({ store }) {
       const chat = await openTestSession(store);
       const put = await store.putBlob(
@@ -97,7 +97,7 @@ export const auditCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an audit lists sessions and leases of everybody, and finds the store sound",
+    title: "an audit lists the sessions and leases of all owners, and finds the store sound",
     async run({ store }) {
       const [a, b] = [await openTestSession(store), await openTestSession(store)];
       const lease = await a.lease("memory");

@@ -13,7 +13,7 @@ import {
 import type { StoreCase } from "../harness.ts";
 import { openTestSession, assertPresent, assertSameJson } from "../../fixtures/open-session.ts";
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 async function put(store: Store, owner: OwnerId, text: string): Promise<BlobId> {
@@ -36,7 +36,7 @@ const attach = (...blobs: BlobId[]) => anInput({ attachments: blobs.map((id) => 
 
 export const blobCases: readonly StoreCase[] = [
   {
-    title: "bytes come back as they were put, whatever they are",
+    title: "any bytes round-trip",
     async run({ store, open }) {
       const owner = anOwner();
       const other = await open();
@@ -52,7 +52,7 @@ export const blobCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the same bytes are the same blob, named by their hash and kept once",
+    title: "the same bytes are the same blob, named by their hash and stored once",
     async run({ store }) {
       const owner = anOwner();
       const id = await put(store, owner, "abc");
@@ -78,7 +78,7 @@ export const blobCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a refused commit takes no reference",
+    title: "a refused commit adds no reference",
     async run({ store }) {
       const chat = await openTestSession(store);
       const id = await put(store, chat.owner, "kept");
@@ -89,31 +89,35 @@ export const blobCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a blob that nothing names is collected a day after it was last put, not before",
+    title: "an unreferenced blob is deleted a day after it was last put, and not before",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { owner } = chat;
-      const [loose, again, named] = [
+      const [unreferenced, again, named] = [
         await put(store, owner, "loose"),
         await put(store, owner, "again"),
         await put(store, owner, "named"),
       ];
       await chat.commit([attach(named)]);
-      await advanceClock(23 * hour);
+      await advanceClock(23 * hourMs);
       await put(store, owner, "again");
       await store.prune(100_000);
-      assertSameJson((await store.reads.blob(owner, loose)) === null, false, "not a day yet");
-      await advanceClock(2 * hour);
+      assertSameJson(
+        (await store.reads.blob(owner, unreferenced)) === null,
+        false,
+        "not a day yet",
+      );
+      await advanceClock(2 * hourMs);
       await store.prune(100_000);
-      const left = [loose, again, named].map(
+      const left = [unreferenced, again, named].map(
         async (id) => (await store.reads.blob(owner, id)) !== null,
       );
       assertSameJson(await Promise.all(left), [false, true, true]);
-      await chat.refuses("blob_not_found", [attach(loose)]);
+      await chat.refuses("blob_not_found", [attach(unreferenced)]);
     },
   },
   {
-    title: "a purge gives the references back, and keeps those of rows that a branch reads",
+    title: "a purge drops its references, but keeps those of rows that a branch reads",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { owner, session } = chat;
@@ -135,7 +139,7 @@ export const blobCases: readonly StoreCase[] = [
       await store.purge(owner, session);
       assertSameJson((await rowOf(store, owner, kept))?.refs, 1);
       assertSameJson((await rowOf(store, owner, freed))?.refs, 0);
-      await advanceClock(25 * hour);
+      await advanceClock(25 * hourMs);
       await store.prune(100_000);
       assertSameJson(await rowOf(store, owner, freed), null);
       assertSameJson((await branch.entries()).length, 1);

@@ -18,7 +18,7 @@ import {
 } from "../../fixtures/open-session.ts";
 import type { SeqRange } from "@holdfast/protocol";
 
-/** A session that goes on from `seq` of another, and reads these stretches from elsewhere. */
+/** A session that continues from `seq` of another, and reads these ranges from other logs. */
 function branchOf(origin: TestSession, seq: number, reads: SeqRange[]): Promise<TestSession> {
   const ranges = [...reads, aRange(seq + 1)];
   const settings = { origin: { sessionId: origin.session, seq: toSeq(seq) }, ranges };
@@ -42,7 +42,7 @@ async function trashAndPurge(chat: TestSession): Promise<void> {
 
 export const branchCases: readonly StoreCase[] = [
   {
-    title: "what is cut is out of sight and still in the log; restored, it is visible again",
+    title: "a cut entry is hidden but still in the log, and visible again when restored",
     async run({ store }) {
       const chat = await openTestSession(store);
       await say(chat, "one", "two", "three");
@@ -67,7 +67,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "pages of entries run over the stretches that are visible",
+    title: "pages of entries run across the visible ranges",
     async run({ store }) {
       const chat = await openTestSession(store);
       await say(chat, "2", "3", "4", "5", "6", "7");
@@ -86,7 +86,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "nothing is visible after everything was cut, and what follows is",
+    title: "nothing is visible after everything was cut, except what follows",
     async run({ store }) {
       const chat = await openTestSession(store);
       await say(chat, "one");
@@ -97,7 +97,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a branch goes on from its origin's number and reads what is below from there",
+    title: "a branch continues from its origin's seq and reads what is below from there",
     async run({ store }) {
       const origin = await openTestSession(store);
       await say(origin, "one", "two", "three");
@@ -115,7 +115,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a purged origin leaves a branch what it reads, also what the branch restores later",
+    title: "a branch keeps what it reads of a purged origin, even what it restores later",
     async run({ store }) {
       const origin = await openTestSession(store);
       await say(origin, "one", "two", "three");
@@ -132,8 +132,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      "a branch of a branch keeps its words when both above it are purged, whichever goes first",
+    title: "a branch of a branch keeps its messages when both origins are purged, in either order",
     async run({ store }) {
       for (const order of ["oldest first", "newest first"]) {
         const a = await openTestSession(store);
@@ -148,7 +147,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "when the last branch is purged, nothing is left of the logs that it read",
+    title: "purging the last branch deletes the logs that only it read",
     async run({ store }) {
       const origin = await openTestSession(store);
       await say(origin, "one", "two");
@@ -163,7 +162,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an origin's cuts do not reach its branches",
+    title: "an origin's cuts don't affect its branches",
     async run({ store }) {
       const origin = await openTestSession(store);
       await say(origin, "one");

@@ -46,7 +46,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "events get the numbers after the head, in their order, without a gap",
+    title: "events get the seqs after the head, in order and without gaps",
     async run({ store }) {
       const chat = await openTestSession(store);
       const first = await chat.commit([aUserMessage("one"), aUserMessage("two")]);
@@ -58,7 +58,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "many writers at once, through two handles, leave one dense order and no mixture",
+    title: "concurrent writers on two handles produce one dense order, without mixing commits",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const other = await open();
@@ -81,7 +81,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "one bad event refuses the whole commit, and uses up no number",
+    title: "one bad event refuses the whole commit and uses up no seq",
     async run({ store }) {
       const chat = await openTestSession(store);
       const bad = { ...aUserMessage(), data: { messageId: 5 } };
@@ -91,7 +91,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a commit that is refused leaves those that travel with it alone",
+    title: "a refused commit doesn't affect the others in its group",
     async run({ store }) {
       const chat = await openTestSession(store);
       const elsewhere = await openTestSession(store);
@@ -127,7 +127,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a repeated commit is answered even when its conditions do not hold any more",
+    title: "a repeated commit is answered even if its conditions no longer hold",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { fence } = await chat.lease();
@@ -160,7 +160,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "creating a session is repeatable, and a second session of that id is refused",
+    title: "creating a session is repeatable, and a second session with that id is refused",
     async run({ store }) {
       const commit = aSession({ title: "first" });
       const first = assertCommitted(await store.commit(commit));
@@ -170,7 +170,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an event of an unknown type and a field of a newer version pass through untouched",
+    title: "an event of an unknown type and a field of a newer version pass through unchanged",
     async run({ store }) {
       const chat = await openTestSession(store);
       const foreign = aForeignEvent({ nested: { list: [1, null, "x"] } });
@@ -186,7 +186,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an event that is foreign only by its version is kept and changes nothing",
+    title: "an event of a newer version is stored and changes nothing",
     async run({ store }) {
       const chat = await openTestSession(store);
       const future = { ...anEvent("session.changed", { title: "from the future" }), v: 99 };
@@ -229,7 +229,7 @@ export const commitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "after close, writes answer with a failure and reads reject with one",
+    title: "after close, writes return a failure and reads reject with one",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const handle = await open();

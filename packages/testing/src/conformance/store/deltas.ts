@@ -17,7 +17,7 @@ import { ids } from "@holdfast/protocol";
 
 export const deltaCases: readonly StoreCase[] = [
   {
-    title: "streamed output is in the log at once, for every process, and is no entry",
+    title: "streamed output is in the log at once, for every process, and isn't an entry",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -35,7 +35,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "deltas keep their run, their data and their place among other events",
+    title: "deltas keep their run, their data and their order among other events",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -51,7 +51,7 @@ export const deltaCases: readonly StoreCase[] = [
   },
   {
     title:
-      "a journal of thousands of deltas is whole in a snapshot, in order with what is between them",
+      "a snapshot contains a journal of thousands of deltas, in order with the events between them",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -67,7 +67,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a long answer is whole in a snapshot, also where others stream at the same time",
+    title: "a snapshot contains a long answer completely, even while others stream",
     async run({ store }) {
       const [chat, other] = [await openTestSession(store), await openTestSession(store)];
       const { runId, under } = await chat.startRun();
@@ -97,7 +97,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a settlement stands for every open delta: too few, too many or none said is refused",
+    title: "a settlement must cover exactly the open deltas",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -111,7 +111,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a run does not end while its output is open, and does so with the settlement in front",
+    title: "a run can't end while its output is open, except in the commit that settles it",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -127,7 +127,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "after the settlement the deltas are gone and the message stands, before any pruning",
+    title: "a settlement replaces its deltas with the message, before any pruning",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -151,7 +151,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "several entries of one settlement stand for the deltas together",
+    title: "several entries of one settlement cover the deltas together",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -198,7 +198,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an input that arrives between two deltas keeps its number through the settlement",
+    title: "an input that arrives between two deltas keeps its seq through the settlement",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -222,7 +222,7 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "deltas of many sessions at once do not mix",
+    title: "deltas of concurrent sessions don't mix",
     async run({ store }) {
       const chats = await Promise.all(Array.from({ length: 10 }, () => openTestSession(store)));
       const runs = await Promise.all(chats.map((chat) => chat.startRun()));
@@ -243,25 +243,25 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "pruning deletes settled deltas and no open ones, at most as many as it is told",
+    title: "pruning deletes settled deltas and no open ones, up to its limit",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId), aDelta(runId), aDelta(runId)], { under });
       await chat.commit([aSettledMessage(runId, "text", [[5, 7]])], { under });
       await chat.commit([aDelta(runId, "open")], { under });
-      const places = async () => {
+      const placeOf = async () => {
         const found: string[] = [];
         for await (const row of store.audit.events(chat.session)) {
           if (row.seq > 4) found.push(`${row.seq} ${row.place}`);
         }
         return found;
       };
-      assertSameJson(await places(), ["5 pruned", "6 pruned", "7 pruned", "8 log", "9 delta"]);
+      assertSameJson(await placeOf(), ["5 pruned", "6 pruned", "7 pruned", "8 log", "9 delta"]);
       const pruned = await store.prune(1);
       assertSameJson(pruned.status === "pruned" && pruned.rows <= 1, true);
       await store.prune(100_000);
-      assertSameJson(await places(), ["8 log", "9 delta"]);
+      assertSameJson(await placeOf(), ["8 log", "9 delta"]);
       assertSameJson(await store.prune(100_000), { status: "pruned", rows: 0 });
     },
   },

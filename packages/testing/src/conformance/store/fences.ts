@@ -9,7 +9,7 @@ import {
 import type { StoreCase } from "../harness.ts";
 import { openTestSession, assertSameJson, textsOf } from "../../fixtures/open-session.ts";
 
-const minute = 60_000;
+const minuteMs = 60_000;
 
 export const fenceCases: readonly StoreCase[] = [
   {
@@ -22,7 +22,7 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a fence that was never given, or is for another kind, is refused",
+    title: "a fence that was never issued, or is for another kind, is refused",
     async run({ store }) {
       const chat = await openTestSession(store);
       await chat.refuses("fenced", [aUserMessage()], {
@@ -36,7 +36,7 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a fence of one session does not write to another",
+    title: "a fence of one session doesn't write to another",
     async run({ store }) {
       const [a, b] = [await openTestSession(store), await openTestSession(store)];
       const { fence } = await a.lease("run");
@@ -44,7 +44,7 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "after its release a fence is refused, also when the same holder takes the lease again",
+    title: "a released fence is refused, even when the same holder takes the lease again",
     async run({ store }) {
       const chat = await openTestSession(store);
       const holder = aHolder();
@@ -57,12 +57,12 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an expired holder goes on until another takes over, and is refused from then on",
+    title: "an expired holder can write until another takes over, and is refused from then on",
     async run({ store, open, advanceClock }) {
       const chat = await openTestSession(store);
-      const { fence } = await chat.lease("run", aHolder(), minute);
+      const { fence } = await chat.lease("run", aHolder(), minuteMs);
       const under = { lease: "run", fence } as const;
-      await advanceClock(2 * minute);
+      await advanceClock(2 * minuteMs);
       await chat.commit([aUserMessage("late, and still alone")], { under });
       const other = chat.through(await open());
       const taken = await other.lease("run");
@@ -75,18 +75,18 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a take-over stops deltas, settlements and terminal states of the old fence alike",
+    title: "a takeover stops deltas, settlements and terminal states of the old fence alike",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
-      await advanceClock(minute);
+      await advanceClock(minuteMs);
       await chat.lease("run");
       await chat.refuses("fenced", [aDelta(runId)], { under, pace: "tick" });
       await chat.refuses("fenced", [aRunState(runId, "completed")], { under });
     },
   },
   {
-    title: "trash ends a fence, and restore does not bring it back",
+    title: "trashing ends a fence, and restoring doesn't bring it back",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -97,12 +97,12 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "whoever takes over while the old holder writes, no write of the old one comes after",
+    title: "no write of the old holder follows a concurrent takeover",
     async run({ store, open, advanceClock }) {
       const chat = await openTestSession(store);
       const other = chat.through(await open());
-      const { fence } = await chat.lease("run", aHolder(), minute);
-      await advanceClock(2 * minute);
+      const { fence } = await chat.lease("run", aHolder(), minuteMs);
+      await advanceClock(2 * minuteMs);
       const under = { lease: "run", fence } as const;
       const old = Array.from({ length: 10 }, () => chat.send([aUserMessage("old")], { under }));
       const taken = await other.lease("run");

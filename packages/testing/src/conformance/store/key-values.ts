@@ -5,7 +5,7 @@ import { answerRetentionMs } from "@holdfast/engine";
 
 export const registerCases: readonly StoreCase[] = [
   {
-    title: "a value of the register is changed by whoever has seen it last, and by nobody else",
+    title: "a register value can only be changed by a writer that has seen its last revision",
     async run({ store, open }) {
       const [owner, key] = [anOwner(), "poller/telegram:1"];
       const other = await open();
@@ -25,7 +25,7 @@ export const registerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of those who change a value of the register at once exactly one does",
+    title: "exactly one of several concurrent changes to a register value succeeds",
     async run({ store, open }) {
       const [owner, key] = [anOwner(), "poller/telegram:2"];
       const other = await open();
@@ -41,7 +41,7 @@ export const registerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the register lists what begins with a prefix, by key, and of one owner alone",
+    title: "the register lists keys with a prefix, sorted, for one owner only",
     async run({ store }) {
       const owner = anOwner();
       for (const key of ["person/b", "person/a", "person_x", "poller/a"])
@@ -61,8 +61,7 @@ const request = (owner = anOwner()) =>
 
 export const requestCases: readonly StoreCase[] = [
   {
-    title:
-      "the first answer under a key stands, also for another handle, and each owner has keys of its own",
+    title: "the first answer under a key wins, for every handle, and each owner has its own keys",
     async run({ store, open }) {
       const first = request();
       assertSameJson(await store.requests.find(first.owner, first.key), null);
@@ -77,7 +76,7 @@ export const requestCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an answer is kept for seven days, then its key is free and its row is pruned",
+    title: "an answer is kept for seven days; then its key is free and its row is pruned",
     async run({ store, advanceClock }) {
       const [one, two] = [request(), request()];
       await store.requests.keep(one);
@@ -96,19 +95,18 @@ export const requestCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      "a purge takes along what was answered about its session, and nothing is kept about it afterwards",
+    title: "a purge deletes the answers about its session, and none is stored afterwards",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { owner, session } = chat;
-      const about = { ...request(owner), session };
-      await store.requests.keep(about);
-      assertSameJson((await store.requests.find(owner, about.key))?.session, session);
+      const aboutSession = { ...request(owner), session };
+      await store.requests.keep(aboutSession);
+      assertSameJson((await store.requests.find(owner, aboutSession.key))?.session, session);
       await chat.commit([anEvent("session.trashed", {})]);
-      assertSameJson((await store.requests.find(owner, about.key))?.session, session);
+      assertSameJson((await store.requests.find(owner, aboutSession.key))?.session, session);
       await store.purge(owner, session);
-      assertSameJson(await store.requests.find(owner, about.key), null);
-      await store.requests.keep({ ...about, key: "late" });
+      assertSameJson(await store.requests.find(owner, aboutSession.key), null);
+      await store.requests.keep({ ...aboutSession, key: "late" });
       assertSameJson(await store.requests.find(owner, "late"), null);
     },
   },

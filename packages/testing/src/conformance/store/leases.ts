@@ -5,16 +5,16 @@ import { toFence, aHolder, anEvent } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { openTestSession, assertPresent, assertSameJson } from "../../fixtures/open-session.ts";
 
-const minute = 60_000;
+const minuteMs = 60_000;
 const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history", "outbox"];
 
-function acquire(store: Store, session: SessionId, holder = aHolder(), ttlMs = 5 * minute) {
+function acquire(store: Store, session: SessionId, holder = aHolder(), ttlMs = 5 * minuteMs) {
   return store.leases.acquire({ kind: "compaction", session, holder, ttlMs });
 }
 
 export const leaseCases: readonly StoreCase[] = [
   {
-    title: "a lease is acquired, and its holder can be read back in every part",
+    title: "an acquired lease can be read back with every field of its holder",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const holder = aHolder({ boot: null, pidNamespace: null, processStart: null, thread: 3 });
@@ -36,7 +36,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of many contenders at one moment, one wins and the others are told who",
+    title: "one of many concurrent contenders wins, and the others learn who",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const other = await open();
@@ -45,9 +45,9 @@ export const leaseCases: readonly StoreCase[] = [
           acquire(index % 2 === 0 ? store : other, chat.session),
         ),
       );
-      const won = results.filter((result) => result.status === "acquired");
-      assertSameJson(won.length, 1);
-      const lease = assertPresent(won[0]).lease;
+      const winner = results.filter((result) => result.status === "acquired");
+      assertSameJson(winner.length, 1);
+      const lease = assertPresent(winner[0]).lease;
       for (const result of results) if (result.status === "held") assertSameJson(result.by, lease);
       assertSameJson(await store.leases.read("compaction", chat.session), lease);
       await other.close();
@@ -64,7 +64,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a release by another fence, and one of what was never held, change nothing",
+    title: "a release with another fence, or of a lease that was never held, changes nothing",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { session } = chat;
@@ -79,7 +79,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "leases are apart by session and by kind",
+    title: "leases are separate by session and by kind",
     async run({ store }) {
       const [a, b] = [await openTestSession(store), await openTestSession(store)];
       for (const chat of [a, b]) for (const kind of kinds) await chat.lease(kind);
@@ -90,30 +90,33 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease is held to the last moment of its time, then reads as none and can be taken",
+    title: "a lease is held until the last moment of its time, then reads as none and can be taken",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const first = await chat.lease("compaction", aHolder(), 5 * minute);
-      await advanceClock(4 * minute);
+      const first = await chat.lease("compaction", aHolder(), 5 * minuteMs);
+      await advanceClock(4 * minuteMs);
       assertSameJson((await acquire(store, chat.session)).status, "held");
       assertSameJson(await store.leases.read("compaction", chat.session), first);
-      await advanceClock(minute);
+      await advanceClock(minuteMs);
       assertSameJson(await store.leases.read("compaction", chat.session), null);
       assertSameJson((await chat.lease("compaction")).fence, first.fence + 1);
     },
   },
   {
-    title: "a lease ends by the time that was asked for",
+    title: "a lease ends after the requested time",
     async run({ store }) {
       const chat = await openTestSession(store);
       const before = await store.now();
-      const { expiresAt } = await chat.lease("compaction", aHolder(), 123 * minute);
+      const { expiresAt } = await chat.lease("compaction", aHolder(), 123 * minuteMs);
       const after = await store.now();
-      assertSameJson(expiresAt >= before + 123 * minute && expiresAt <= after + 123 * minute, true);
+      assertSameJson(
+        expiresAt >= before + 123 * minuteMs && expiresAt <= after + 123 * minuteMs,
+        true,
+      );
     },
   },
   {
-    title: "no session, no lease: acquire says no, release does nothing, nobody is the holder",
+    title: "a missing session has no lease: acquire is refused, release does nothing, nobody holds",
     async run({ store }) {
       for (const session of ["" as SessionId, ids.make("session")]) {
         assertSameJson(await acquire(store, session), {
@@ -122,29 +125,32 @@ export const leaseCases: readonly StoreCase[] = [
         });
         const ref = { kind: "compaction", session, fence: toFence(1) } as const;
         assertSameJson(await store.leases.release(ref), { status: "not_held" });
-        assertSameJson(await store.leases.renew([ref], minute), { status: "renewed", lost: [ref] });
+        assertSameJson(await store.leases.renew([ref], minuteMs), {
+          status: "renewed",
+          lost: [ref],
+        });
         assertSameJson(await store.leases.read("compaction", session), null);
       }
     },
   },
   {
-    title: "the same holder again keeps its fence and gains time, and never loses any",
+    title: "the same holder keeps its fence and can only extend its time",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const holder = aHolder();
-      const first = await chat.lease("compaction", holder, 5 * minute);
-      await advanceClock(2 * minute);
-      const later = await chat.lease("compaction", holder, 5 * minute);
+      const first = await chat.lease("compaction", holder, 5 * minuteMs);
+      await advanceClock(2 * minuteMs);
+      const later = await chat.lease("compaction", holder, 5 * minuteMs);
       assertSameJson(later.fence, first.fence);
-      assertSameJson(later.expiresAt >= first.expiresAt + 2 * minute, true);
-      const shorter = await chat.lease("compaction", holder, minute);
+      assertSameJson(later.expiresAt >= first.expiresAt + 2 * minuteMs, true);
+      const shorter = await chat.lease("compaction", holder, minuteMs);
       assertSameJson(shorter, later);
-      await store.leases.renew([later], minute);
+      await store.leases.renew([later], minuteMs);
       assertSameJson(await store.leases.read("compaction", chat.session), later);
     },
   },
   {
-    title: "a holder that differs in a single part is another holder",
+    title: "a holder that differs in a single field is another holder",
     async run({ store }) {
       const chat = await openTestSession(store);
       const holder = aHolder();
@@ -157,21 +163,21 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "renewing keeps leases past their first time, and names those that are lost",
+    title: "renewing extends leases and names the lost ones",
     async run({ store, advanceClock }) {
       const [a, b] = [await openTestSession(store), await openTestSession(store)];
-      const kept = await a.lease("run", aHolder(), minute);
-      const lost = await b.lease("run", aHolder(), minute);
+      const kept = await a.lease("run", aHolder(), minuteMs);
+      const lost = await b.lease("run", aHolder(), minuteMs);
       await store.leases.release(lost);
-      await b.lease("run", aHolder(), minute);
-      await advanceClock(minute - 1_000);
-      const renewed = await store.leases.renew([kept, lost], minute);
-      const missed = renewed.status === "renewed" ? renewed.lost : [];
+      await b.lease("run", aHolder(), minuteMs);
+      await advanceClock(minuteMs - 1_000);
+      const renewed = await store.leases.renew([kept, lost], minuteMs);
+      const lostLeases = renewed.status === "renewed" ? renewed.lost : [];
       assertSameJson(
-        missed.map(({ session, fence }) => [session, fence]),
+        lostLeases.map(({ session, fence }) => [session, fence]),
         [[b.session, lost.fence]],
       );
-      await advanceClock(minute - 10_000);
+      await advanceClock(minuteMs - 10_000);
       assertSameJson((await store.leases.read("run", a.session))?.fence, kept.fence);
       assertSameJson(
         await store.leases.read("run", b.session),
@@ -181,21 +187,21 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease that ran out and that nobody took is renewed by its own holder",
+    title: "an expired lease that nobody took can be renewed by its holder",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const lease = await chat.lease("run", aHolder(), minute);
-      await advanceClock(2 * minute);
-      assertSameJson(await store.leases.renew([lease], minute), { status: "renewed", lost: [] });
+      const lease = await chat.lease("run", aHolder(), minuteMs);
+      await advanceClock(2 * minuteMs);
+      assertSameJson(await store.leases.renew([lease], minuteMs), { status: "renewed", lost: [] });
       assertSameJson((await store.leases.read("run", chat.session))?.fence, lease.fence);
     },
   },
   {
-    title: "a holder that is proven dead is replaced, and only the one that the proof is about",
+    title: "a holder is replaced only if it is the one proven dead",
     async run({ store }) {
       const chat = await openTestSession(store);
       const dead = await chat.lease("run");
-      const request = { kind: "run", session: chat.session, ttlMs: minute } as const;
+      const request = { kind: "run", session: chat.session, ttlMs: minuteMs } as const;
       const replace = () =>
         store.leases.acquire({ ...request, holder: aHolder(), replacing: dead.fence });
       const replaced = await replace();
@@ -204,7 +210,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the sweep finds what has expired, oldest first and bounded",
+    title: "the sweep finds expired leases, oldest first, up to its limit",
     async run({ store, advanceClock }) {
       const chats = [
         await openTestSession(store),
@@ -212,13 +218,13 @@ export const leaseCases: readonly StoreCase[] = [
         await openTestSession(store),
       ];
       for (const [index, chat] of chats.entries()) {
-        await chat.lease("memory", aHolder(), (10 - index) * minute);
+        await chat.lease("memory", aHolder(), (10 - index) * minuteMs);
       }
       const own = new Set(chats.map((chat) => chat.session));
       const found = async (limit: number) =>
         (await store.leases.expired("memory", limit)).filter((lease) => own.has(lease.session));
       assertSameJson(await found(1_000), []);
-      await advanceClock(9 * minute);
+      await advanceClock(9 * minuteMs);
       const [, second, third] = chats.map((chat) => chat.session);
       assertSameJson(
         (await found(1_000)).map((lease) => lease.session),
@@ -229,7 +235,7 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "trash drops every lease; fences go on growing across release, trash and restore",
+    title: "trashing drops every lease; fences keep growing across release, trash and restore",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const fences: number[] = [];
@@ -243,24 +249,24 @@ export const leaseCases: readonly StoreCase[] = [
         "a session in the trash",
       );
       await chat.commit([anEvent("session.restored", {})]);
-      const restored = await chat.lease("run", aHolder(), minute);
+      const restored = await chat.lease("run", aHolder(), minuteMs);
       fences.push(restored.fence);
       await store.leases.release(restored);
-      fences.push((await chat.lease("run", aHolder(), minute)).fence);
-      await advanceClock(minute);
+      fences.push((await chat.lease("run", aHolder(), minuteMs)).fence);
+      await advanceClock(minuteMs);
       fences.push((await chat.lease("run")).fence);
       assertSameJson(fences, [1, 2, 3, 4]);
     },
   },
   {
-    title: "a clock that steps back takes nobody's lease away",
+    title: "a clock that steps back takes away nobody's lease",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      const lease = await chat.lease("run", aHolder(), minute);
-      await advanceClock(-60 * minute);
+      const lease = await chat.lease("run", aHolder(), minuteMs);
+      await advanceClock(-60 * minuteMs);
       assertSameJson(await store.leases.read("run", chat.session), lease);
-      assertSameJson(await store.leases.renew([lease], minute), { status: "renewed", lost: [] });
-      assertSameJson((await acquire(store, chat.session, aHolder(), minute)).status, "acquired");
+      assertSameJson(await store.leases.renew([lease], minuteMs), { status: "renewed", lost: [] });
+      assertSameJson((await acquire(store, chat.session, aHolder(), minuteMs)).status, "acquired");
       assertSameJson((await store.leases.read("run", chat.session))?.fence, lease.fence);
     },
   },

@@ -4,7 +4,7 @@ import { openTestSession, assertSameJson } from "../../fixtures/open-session.ts"
 
 export const ledgerCases: readonly StoreCase[] = [
   {
-    title: "a lane points at the session that was bound last",
+    title: "a lane points to the session that was bound last",
     async run({ store, open }) {
       const [a, lane] = [await openTestSession(store), aLane()];
       const b = await openTestSession(store, {}, a.owner);
@@ -20,7 +20,7 @@ export const ledgerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a clock that stepped back does not keep a lane from being moved",
+    title: "a clock that stepped back doesn't keep a lane from moving",
     async run({ store, advanceClock }) {
       const [a, lane] = [await openTestSession(store), aLane()];
       const b = await openTestSession(store, {}, a.owner);
@@ -31,7 +31,7 @@ export const ledgerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "several lanes may lead to one session, and a session is made with its lane",
+    title: "several lanes may point to one session, and a session is created with its lane",
     async run({ store }) {
       const [one, two] = [aLane(), aLane()];
       const chat = await openTestSession(store);

@@ -21,7 +21,7 @@ import {
 
 type Settings = EventData<"session.created">;
 
-/** Sessions of one owner, each a second younger than the one before. */
+/** Sessions of one owner, each a second younger than the previous one. */
 async function someSessions(
   { store, advanceClock }: StoreHarness,
   owner: OwnerId,
@@ -61,7 +61,7 @@ const idsOf = (chats: readonly TestSession[]) => chats.map((chat) => chat.sessio
 
 export const listCases: readonly StoreCase[] = [
   {
-    title: "the list has the newest first, and page after page gives each session once",
+    title: "the list is newest first, and its pages contain each session once",
     async run(harness) {
       const { store } = harness;
       const owner = anOwner();
@@ -82,7 +82,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "sessions of the same moment are listed in one fixed order",
+    title: "sessions of the same moment have a stable order",
     async run({ store }) {
       const owner = anOwner();
       await Promise.all(Array.from({ length: 12 }, () => openTestSession(store, {}, owner)));
@@ -99,7 +99,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the shelves: active, archived and trash",
+    title: "active, archived and trashed sessions are on separate shelves",
     async run(harness) {
       const { store } = harness;
       const owner = anOwner();
@@ -117,7 +117,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "pinned, project and tag narrow the list, alone and together, on every shelf",
+    title: "pinned, project and tag filter the list, alone and together, on every shelf",
     async run(harness) {
       const { store } = harness;
       const owner = anOwner();
@@ -146,7 +146,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session that moves up between two pages is not lost to those that stay",
+    title: "a session that moves up between two pages doesn't hide those that stay",
     async run(harness) {
       const { store } = harness;
       const owner = anOwner();
@@ -159,7 +159,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "input, messages and ends of runs move a session up, and show in its row",
+    title: "inputs, messages and ends of runs move a session up, and its row shows them",
     async run({ store, advanceClock }) {
       const owner = anOwner();
       const chat = await openTestSession(store, {}, owner);
@@ -183,7 +183,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a checkpoint moves the last activity and nothing of the list",
+    title: "a checkpoint moves the last activity but not the list",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -205,7 +205,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a quiet commit moves neither activity nor order, whatever it carries",
+    title: "a quiet commit moves neither activity nor order, whatever it contains",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -231,7 +231,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the list shows the rows that the sessions have, run and deltas included",
+    title: "the list shows the sessions' rows, including run and deltas",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "one" });
       const { runId, under } = await chat.startRun();

@@ -18,9 +18,9 @@ import {
   assertSameJson,
 } from "../../fixtures/open-session.ts";
 
-const minute = 60_000;
+const minuteMs = 60_000;
 
-/** A turn that is completed and marked; answers its generation. */
+/** Completes a turn and marks it; returns its generation. */
 async function completeTurn(chat: TestSession, owner?: Parameters<typeof aMark>[1]): Promise<Seq> {
   const runId = aRunId();
   const { last } = await chat.commit([
@@ -37,8 +37,12 @@ async function generations({ reads }: Store, chat: TestSession): Promise<Seq[]> 
   return marks.map((mark) => mark.seq);
 }
 
-/** Other cases leave work in the same store: only these sessions count. */
-async function due(store: Store, since: number, ...chats: TestSession[]): Promise<string[]> {
+/** Other cases leave work in the same store, so only these sessions count. */
+async function dueSessions(
+  store: Store,
+  since: number,
+  ...chats: TestSession[]
+): Promise<string[]> {
   const found = await store.work.unremembered(100_000, since);
   const ours = new Set(chats.map(({ session }) => session));
   return found.map(({ session }) => session).filter((session) => ours.has(session));
@@ -46,7 +50,7 @@ async function due(store: Store, since: number, ...chats: TestSession[]): Promis
 
 export const memoryCases: readonly StoreCase[] = [
   {
-    title: "a completed turn is marked by its number, for its provider, to its owner alone",
+    title: "a completed turn is marked by its seq for its provider, visible to its owner only",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const owner = { provider: "facts", configuration: "h1" };
@@ -67,7 +71,7 @@ export const memoryCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a turn is marked once, and only by the commit that completes it, behind that",
+    title: "a turn is marked once, only in the commit that completes it, and after the completion",
     async run({ store }) {
       const chat = await openTestSession(store);
       const runId = aRunId();
@@ -84,7 +88,7 @@ export const memoryCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what is committed up to a generation is gone, and what came after it stays",
+    title: "committing a generation clears the marks up to it and keeps later ones",
     async run({ store }) {
       const chat = await openTestSession(store);
       const [first, second] = [await completeTurn(chat), await completeTurn(chat)];
@@ -112,7 +116,7 @@ export const memoryCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "commits of one group that mark, commit and mark again leave the last turn",
+    title: "one group that marks, commits and marks again keeps the last turn",
     async run({ store }) {
       const chat = await openTestSession(store);
       const first = await completeTurn(chat);
@@ -129,45 +133,44 @@ export const memoryCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "work for memory is what rests or whose time has come again, oldest first",
+    title: "memory work is what rests or is due for a retry, oldest first",
     async run({ store, advanceClock }) {
       const [old, young] = [await openTestSession(store), await openTestSession(store)];
       await completeTurn(old);
-      await advanceClock(minute);
+      await advanceClock(minuteMs);
       const generation = await completeTurn(young);
       const now = await store.now();
-      assertSameJson(await due(store, now, old, young), [old.session, young.session]);
-      assertSameJson(await due(store, now - minute / 2, old, young), [old.session]);
-      await young.commit([aSegment("failed", generation, { retryAt: now + 10 * minute })]);
-      assertSameJson(await due(store, now, old, young), [old.session]);
-      await advanceClock(11 * minute);
+      assertSameJson(await dueSessions(store, now, old, young), [old.session, young.session]);
+      assertSameJson(await dueSessions(store, now - minuteMs / 2, old, young), [old.session]);
+      await young.commit([aSegment("failed", generation, { retryAt: now + 10 * minuteMs })]);
+      assertSameJson(await dueSessions(store, now, old, young), [old.session]);
+      await advanceClock(11 * minuteMs);
       assertSameJson(
-        await due(store, 0, old, young),
+        await dueSessions(store, 0, old, young),
         [young.session],
         "its time has come, resting or not",
       );
       assertSameJson(await store.work.unremembered(0, now), []);
       const later = await completeTurn(old);
-      assertSameJson(await due(store, now, old), [], "somebody speaks there again");
+      assertSameJson(await dueSessions(store, now, old), [], "somebody speaks there again");
       await old.commit([aSegment("committed", later)]);
-      assertSameJson(await due(store, await store.now(), old), []);
-      await advanceClock(-12 * minute);
+      assertSameJson(await dueSessions(store, await store.now(), old), []);
+      await advanceClock(-12 * minuteMs);
     },
   },
   {
-    title:
-      "a session in the trash is nobody's memory work until it is restored, and a purge ends it",
+    title: "a trashed session isn't memory work until it is restored, and a purge ends it",
     async run({ store }) {
       const chat = await openTestSession(store);
       const generation = await completeTurn(chat);
       await chat.commit([aSegment("failed", generation, { retryAt: 1 })]);
       const now = await store.now();
       await chat.commit([anEvent("session.trashed", {})]);
-      assertSameJson(await due(store, now + minute, chat), []);
+      assertSameJson(await dueSessions(store, now + minuteMs, chat), []);
       const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
       assertSameJson(await store.reads.memory(chat.owner), empty);
       await chat.commit([anEvent("session.restored", {})]);
-      assertSameJson(await due(store, now + minute, chat), [chat.session]);
+      assertSameJson(await dueSessions(store, now + minuteMs, chat), [chat.session]);
       assertSameJson(await generations(store, chat), [generation]);
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
@@ -178,13 +181,13 @@ export const memoryCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the backlog counts an owner's sessions and turns, and says what fails",
+    title: "the backlog counts an owner's sessions and turns, and shows the failure",
     async run({ store, advanceClock }) {
       const one = await openTestSession(store);
       const two = await openTestSession(store, {}, one.owner);
       const first = await completeTurn(one);
       const { marks } = await store.reads.unremembered(one.owner, one.session, 1);
-      await advanceClock(minute);
+      await advanceClock(minuteMs);
       await completeTurn(one);
       await completeTurn(two);
       const counted = { sessions: 2, turns: 3, oldestAt: marks[0]?.at };
@@ -193,7 +196,7 @@ export const memoryCases: readonly StoreCase[] = [
       const { failing } = await store.reads.memory(one.owner);
       assertSameJson([failing?.session, failing?.tries, failing?.retryAt], [one.session, 4, 123]);
       assertSameJson((await store.reads.memory(anOwner())).turns, 0);
-      await advanceClock(-minute);
+      await advanceClock(-minuteMs);
     },
   },
 ];

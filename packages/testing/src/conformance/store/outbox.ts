@@ -19,11 +19,11 @@ import {
   assertSameJson,
 } from "../../fixtures/open-session.ts";
 
-const minute = 60_000;
+const minuteMs = 60_000;
 const anyState = outboxState.options;
 
-/** A message from a chat, and the chunk that it is owed. */
-async function come(chat: TestSession, lane = aChatLane(), inbound = anInbound()) {
+/** Accepts a message from a chat, and returns the pending chunk of its answer. */
+async function acceptInbound(chat: TestSession, lane = aChatLane(), inbound = anInbound()) {
   const runId = aRunId();
   const { first } = await chat.commit([anInput({ runId, lane, inbound })]);
   return { runId, lane, begun: first, ...inbound };
@@ -37,23 +37,23 @@ async function chunksOf(
   return reads.outbox(owner, { session, states, limit: 1_000 });
 }
 
-/** Other cases leave work in the same store: only these sessions count. */
-async function due(store: Store, ...chats: TestSession[]) {
+/** Other cases leave work in the same store, so only these sessions count. */
+async function dueSessions(store: Store, ...chats: TestSession[]) {
   const found = await store.work.undelivered(100_000);
   return chats.flatMap(({ session }) => found.filter((each) => each.session === session));
 }
 
 export const outboxCases: readonly StoreCase[] = [
   {
-    title: "a message from a platform is accepted together with the chunk that owes its answer",
+    title: "a message from a platform is accepted together with the pending chunk of its answer",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const inbound = { ...anInbound(), replyTo: "17" };
-      const { runId, lane, begun } = await come(chat, aChatLane(), inbound);
+      const { runId, lane, begun } = await acceptInbound(chat, aChatLane(), inbound);
       const other = await open();
       const [row, ...rest] = await chunksOf(other, chat);
       const { key, delivery, replyTo } = inbound;
-      const owed = {
+      const pending = {
         delivery,
         chunk: 0,
         kind: "answer",
@@ -68,7 +68,7 @@ export const outboxCases: readonly StoreCase[] = [
       const { at } = assertPresent(row);
       assertSameJson(
         [row, ...rest],
-        [{ session: chat.session, ...owed, ...untouched, ...none, at }],
+        [{ session: chat.session, ...pending, ...untouched, ...none, at }],
       );
       assertSameJson(await other.reads.inbound(chat.owner, key), row);
       assertSameJson(await other.reads.inbound(anOwner(), key), null);
@@ -83,11 +83,11 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what came in once is taken once, also after its lane has moved to another session",
+    title: "an inbound message is accepted once, even after its lane has moved to another session",
     async run({ store, open }) {
       const one = await openTestSession(store);
       const two = await openTestSession(store, {}, one.owner);
-      const { lane, key, delivery } = await come(one);
+      const { lane, key, delivery } = await acceptInbound(one);
       const again = { lane, inbound: anInbound(key) };
       await two.refuses("inbound_taken", [anInput(again)]);
       await one.refuses("inbound_taken", [anInput(again)]);
@@ -107,11 +107,11 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a chunk is what was last said of it, in the order of deliveries and chunks",
+    title: "a chunk has its latest state, sorted by delivery and chunk",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const first = await come(chat);
-      const second = await come(chat);
+      const first = await acceptInbound(chat);
+      const second = await acceptInbound(chat);
       const of = ({ delivery, lane, begun }: typeof first) => ({ delivery, lane, begun });
       const said = { state: "sending", to: 10, attempts: 1 } as const;
       await chat.commit([aChunk({ ...of(first), ...said }, first.runId)]);
@@ -150,15 +150,15 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "work is what is to be sent and whose time has come, with how far its log goes",
+    title: "work is what is due to be sent, with the head of its log",
     async run({ store, advanceClock }) {
       const [old, young] = [await openTestSession(store), await openTestSession(store)];
-      const first = await come(old);
-      await advanceClock(minute);
-      const { delivery } = await come(young);
+      const first = await acceptInbound(old);
+      await advanceClock(minuteMs);
+      const { delivery } = await acceptInbound(young);
       const heads = async () => [(await old.row()).head, (await young.row()).head];
       assertSameJson(
-        (await due(store, old, young)).map(({ head }) => head),
+        (await dueSessions(store, old, young)).map(({ head }) => head),
         await heads(),
       );
       await young.commit([aUserMessage()]);
@@ -166,46 +166,46 @@ export const outboxCases: readonly StoreCase[] = [
       const { session } = old;
       await old.commit([anEvent("run.state", { state: "claimed" }, first.runId)]);
       assertSameJson(
-        (await due(store, old, young)).map(({ head }) => head),
+        (await dueSessions(store, old, young)).map(({ head }) => head),
         await heads(),
       );
       await store.leases.release({ kind: "run", session, fence });
-      const retryAt = (await store.now()) + 10 * minute;
+      const retryAt = (await store.now()) + 10 * minuteMs;
       await young.commit([aChunk({ delivery, retryAt })]);
-      assertSameJson((await due(store, young)).length, 0);
-      await advanceClock(11 * minute);
-      assertSameJson((await due(store, young)).length, 1);
+      assertSameJson((await dueSessions(store, young)).length, 0);
+      await advanceClock(11 * minuteMs);
+      assertSameJson((await dueSessions(store, young)).length, 1);
       for (const state of ["sent", "unknown", "failed", "expired", "dropped"] as const) {
         await young.commit([aChunk({ delivery, state })]);
-        assertSameJson((await due(store, young)).length, 0, state);
+        assertSameJson((await dueSessions(store, young)).length, 0, state);
       }
       await young.commit([aChunk({ delivery, state: "sending" })]);
-      assertSameJson((await due(store, young)).length, 1);
+      assertSameJson((await dueSessions(store, young)).length, 1);
       assertSameJson(await store.work.undelivered(0), []);
-      await advanceClock(-12 * minute);
+      await advanceClock(-12 * minuteMs);
     },
   },
   {
-    title: "a session in the trash sends nothing, and a purge ends what it owed",
+    title: "a trashed session sends nothing, and a purge deletes its pending chunks",
     async run({ store }) {
       const chat = await openTestSession(store);
-      const { key } = await come(chat);
+      const { key } = await acceptInbound(chat);
       await chat.commit([anEvent("session.trashed", {})]);
-      assertSameJson([await due(store, chat), await chunksOf(store, chat)], [[], []]);
+      assertSameJson([await dueSessions(store, chat), await chunksOf(store, chat)], [[], []]);
       assertSameJson(
         (await store.reads.inbound(chat.owner, key))?.inbound,
         key,
         "it was taken all the same",
       );
       await chat.commit([anEvent("session.restored", {})]);
-      assertSameJson((await due(store, chat)).length, 1);
+      assertSameJson((await dueSessions(store, chat)).length, 1);
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
       assertSameJson(await store.reads.inbound(chat.owner, key), null);
     },
   },
   {
-    title: "lanes are found by how their keys begin, the one that moved last first",
+    title: "lanes are found by prefix, the most recently moved first",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const [here, there] = [aChatLane(), aChatLane()];

@@ -16,48 +16,46 @@ import {
   assertSameJson,
 } from "../../fixtures/open-session.ts";
 
-const nothingUsed = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costMicros: 0, calls: 0 };
+const noUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costMicros: 0, calls: 0 };
 
 export const ownerCases: readonly StoreCase[] = [
   {
-    title:
-      "another owner's session, run, lane, usage, blob and list read as if they were not there",
+    title: "another owner's session, run, lane, usage, blob and list read as if they didn't exist",
     async run({ store }) {
       const chat = await openTestSession(store);
       const [runId, lane] = [aRunId(), aLane()];
       await chat.commit([anInput({ runId }), anEvent("lane.bound", { lane }), aUsage(runId)]);
       const put = await store.putBlob(chat.owner, new TextEncoder().encode("mine"), "text/plain");
       if (put.status !== "stored") throw new Error(put.message);
-      const stranger = anOwner();
+      const otherOwner = anOwner();
       const { reads } = store;
-      assertSameJson(await reads.session(stranger, chat.session), null);
+      assertSameJson(await reads.session(otherOwner, chat.session), null);
       assertSameJson(
-        await reads.events(stranger, chat.session, { after: toSeq(0), limit: 9 }),
+        await reads.events(otherOwner, chat.session, { after: toSeq(0), limit: 9 }),
         null,
       );
-      assertSameJson(await reads.entries(stranger, chat.session, { limit: 9 }), null);
-      assertSameJson(await reads.snapshot(stranger, chat.session, { limit: 9 }), null);
-      assertSameJson(await reads.run(stranger, runId), null);
-      assertSameJson(await reads.lane(stranger, lane), null);
-      assertSameJson(await reads.blob(stranger, put.id), null);
-      assertSameJson(await reads.usage(stranger, { session: chat.session }), nothingUsed);
-      assertSameJson(await reads.usage(stranger, { runId }), nothingUsed);
-      assertSameJson(await reads.usage(stranger, {}), nothingUsed);
-      assertSameJson((await reads.sessions(stranger, { limit: 9 })).sessions, []);
-      const purged = await store.purge(stranger, chat.session);
+      assertSameJson(await reads.entries(otherOwner, chat.session, { limit: 9 }), null);
+      assertSameJson(await reads.snapshot(otherOwner, chat.session, { limit: 9 }), null);
+      assertSameJson(await reads.run(otherOwner, runId), null);
+      assertSameJson(await reads.lane(otherOwner, lane), null);
+      assertSameJson(await reads.blob(otherOwner, put.id), null);
+      assertSameJson(await reads.usage(otherOwner, { session: chat.session }), noUsage);
+      assertSameJson(await reads.usage(otherOwner, { runId }), noUsage);
+      assertSameJson(await reads.usage(otherOwner, {}), noUsage);
+      assertSameJson((await reads.sessions(otherOwner, { limit: 9 })).sessions, []);
+      const purged = await store.purge(otherOwner, chat.session);
       assertSameJson(purged, { status: "refused", code: "session_not_found" });
     },
   },
   {
-    title:
-      "another owner's commit is refused as if the session were not there, also a repeated one",
+    title: "another owner's commit is refused as if the session didn't exist, even a repeated one",
     async run({ store }) {
       const chat = await openTestSession(store);
       const events = [aUserMessage("mine")];
       await chat.commit(events);
-      const stranger = new TestSession(store, { owner: anOwner(), session: chat.session });
-      assertRefused(await stranger.send([aUserMessage("theirs")]), "session_not_found");
-      assertRefused(await stranger.send(events), "session_not_found");
+      const otherOwner = new TestSession(store, { owner: anOwner(), session: chat.session });
+      assertRefused(await otherOwner.send([aUserMessage("theirs")]), "session_not_found");
+      assertRefused(await otherOwner.send(events), "session_not_found");
       assertSameJson((await chat.row()).head, 2);
     },
   },
@@ -77,7 +75,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "one lane name of two owners is two lanes",
+    title: "the same lane name of two owners is two lanes",
     async run({ store }) {
       const lane = aLane();
       const [a, b] = [await openTestSession(store), await openTestSession(store)];

@@ -21,7 +21,7 @@ import {
 
 export const readCases: readonly StoreCase[] = [
   {
-    title: "an event is found by its id, in its own session and by its owner alone",
+    title: "an event is found by its id, in its own session and by its owner only",
     async run({ store, open }) {
       const [chat, other] = [await openTestSession(store), await openTestSession(store)];
       const said = aUserMessage("here");
@@ -38,7 +38,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "events come after a cursor, up to a number and page by page",
+    title: "events are read after a cursor, up to a seq, page by page",
     async run({ store }) {
       const chat = await openTestSession(store);
       await chat.commit(Array.from({ length: 9 }, (_, index) => aUserMessage(`${index + 2}`)));
@@ -62,7 +62,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "pages run over log and open deltas as one order",
+    title: "pages run across the log and open deltas in one order",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -84,7 +84,7 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title:
-      "a reader who follows by cursor while others write misses nothing and sees nothing twice",
+      "a reader that follows by cursor misses nothing and sees nothing twice while others write",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const reader = chat.through(await open());
@@ -105,7 +105,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "entries come newest page first, each page oldest first",
+    title: "entries are read newest page first, each page oldest first",
     async run({ store }) {
       const chat = await openTestSession(store);
       for (let index = 1; index <= 5; index += 1) {
@@ -124,7 +124,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a snapshot shows the live run, its inbox and the journal of its running step",
+    title: "a snapshot shows the live run, its inbox and the journal of its current step",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun("Hello");
@@ -153,7 +153,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the journal begins again with each settled step, and ends with the run",
+    title: "the journal starts over with each settled step, and ends with the run",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -172,7 +172,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a snapshot is one instant: its parts agree while others write",
+    title: "the parts of a snapshot agree while others write",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const reader = chat.through(await open());
@@ -233,7 +233,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the inbox holds what waits, in order, as it was last changed",
+    title: "the inbox holds the queued messages, in order, as last changed",
     async run({ store }) {
       const chat = await openTestSession(store);
       const accept = async (text: string) =>

@@ -27,7 +27,8 @@ const changed = () => anEvent("session.changed", { pinned: true });
 
 export const refusalCases: readonly StoreCase[] = [
   {
-    title: "a message that is not waiting is neither changed nor removed, and it is said why",
+    title:
+      "a message that isn't queued can be neither changed nor removed, and the reason is given",
     async run({ store }) {
       const [chat, other] = [await openTestSession(store), await openTestSession(store)];
       const { messageId } = assertPresent((await chat.commit([anInput()])).input);
@@ -42,7 +43,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "nothing new is claimed while somebody is about to cut; what is under way goes on",
+    title: "nothing new is claimed while a cut is pending, and live runs continue",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
@@ -58,7 +59,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a message that was accepted is answered again, whatever its sender expected",
+    title: "an accepted message gets its first answer again, whatever its sender expected",
     async run({ store }) {
       const chat = await openTestSession(store);
       const input = { clientId: "c", text: "once" };
@@ -72,7 +73,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a commit that expects nobody to compact does not mind a live run",
+    title: "a commit that expects no compaction ignores a live run",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { under } = await chat.startRun();
@@ -82,14 +83,14 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a commit to a session that is not there is refused",
+    title: "a commit to a missing session is refused",
     async run({ store }) {
       const chat = new TestSession(store, aSession());
       await chat.refuses("session_not_found", [aUserMessage()]);
     },
   },
   {
-    title: "an empty commit, and a creation that is not the first event, are refused",
+    title: "an empty commit, and a creation that isn't the first event, are refused",
     async run({ store }) {
       const chat = await openTestSession(store);
       await chat.refuses("invalid_event", []);
@@ -111,7 +112,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of two writers who expect the same revision, one is refused",
+    title: "one of two writers that expect the same revision is refused",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const other = await open();
@@ -125,7 +126,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "compaction moves the epoch on, and one that began from an older epoch is refused",
+    title: "a compaction advances the epoch, and one that began from an older epoch is refused",
     async run({ store }) {
       const chat = await openTestSession(store);
       const compacted = (epoch: number) =>
@@ -143,7 +144,7 @@ export const refusalCases: readonly StoreCase[] = [
   },
   {
     title:
-      "what needs an idle session is refused while a run is live, in every state that is not an end",
+      "a commit that needs an idle session is refused while a run is live, in every non-terminal state",
     async run({ store }) {
       const chat = await openTestSession(store);
       const cut = () => [aCut([aRange(1)])];
@@ -160,7 +161,8 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what needs an idle session is refused while somebody compacts, until that lease ends",
+    title:
+      "a commit that needs an idle session is refused during a compaction, until its lease ends",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const idle = { expect: { idle: true } } as const;
@@ -175,7 +177,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an input is accepted once by its client id, and its first answer is given again",
+    title: "an input is accepted once by its client id, and gets its first answer again",
     async run({ store }) {
       const chat = await openTestSession(store);
       const input = { clientId: "c-1", text: "Hello" };
@@ -191,7 +193,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a client id stays used after its message was taken, removed or cut away",
+    title: "a client id stays used after its message was taken, removed or cut",
     async run({ store }) {
       const chat = await openTestSession(store);
       const first = await chat.commit([anInput({ clientId: "taken" })]);
@@ -209,7 +211,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an accepted input that is sent again by its event ids gets its whole answer",
+    title: "an accepted input that is sent again by its event ids gets its complete answer",
     async run({ store }) {
       const chat = await openTestSession(store);
       const events = [changed(), anInput()];
@@ -232,7 +234,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an event that names a blob which is not there, or is another owner's, is refused",
+    title: "an event that names a missing blob, or another owner's, is refused",
     async run({ store }) {
       const chat = await openTestSession(store);
       const missing = blobId.parse(`blob_${"0".repeat(64)}`);
@@ -243,7 +245,7 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a payload of megabytes is kept whole, and one past the limit is refused",
+    title: "a payload of megabytes is stored completely, and one over the limit is refused",
     async run({ store }) {
       const chat = await openTestSession(store);
       const large = "0123456789abcdef".repeat(125_000);
@@ -254,11 +256,14 @@ export const refusalCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "creating a session under another owner's id is refused and tells nothing more",
+    title: "creating a session under another owner's id is refused without revealing more",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "private" });
-      const thief = { owner: anOwner(), session: chat.session };
-      const result = await store.commit({ ...thief, events: [anEvent("session.created", {})] });
+      const otherOwner = { owner: anOwner(), session: chat.session };
+      const result = await store.commit({
+        ...otherOwner,
+        events: [anEvent("session.created", {})],
+      });
       assertRefused(result, "session_exists");
       assertSameJson((await chat.row()).title, "private");
     },

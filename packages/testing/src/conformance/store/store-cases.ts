@@ -21,7 +21,7 @@ import { trashCases } from "./trash.ts";
 
 export { searchCases } from "../search/search.ts";
 
-/** Every rule of the Store port but those of its search, one by one. */
+/** Every rule of the Store port except those of search. */
 export const storeCases: readonly StoreCase[] = [
   ...commitCases,
   ...refusalCases,

@@ -20,7 +20,7 @@ import {
   readListPage,
 } from "../../fixtures/open-session.ts";
 
-const awkward = [
+const awkwardTexts = [
   "NUL \0 inside",
   "lone high \uD83D and low \uDE00 surrogates",
   "emoji 👩‍👩‍👧‍👦, 漢字, עברית, combining e\u0301",
@@ -35,12 +35,12 @@ const nested = (depth: number): Json => (depth === 0 ? "core" : { inner: nested(
 
 export const textCases: readonly StoreCase[] = [
   {
-    title: "every text comes back as it was written, in messages, deltas, inputs and keys",
+    title: "every text round-trips in messages, deltas, inputs and keys",
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const other = chat.through(await open());
       const { runId } = await chat.startRun();
-      for (const text of awkward) {
+      for (const text of awkwardTexts) {
         const input = anInput({ text });
         const foreign = { ...anInput(), type: "future.thing", data: { [text]: [text, { text }] } };
         const { first, input: accepted } = await chat.commit([
@@ -61,9 +61,9 @@ export const textCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "titles, previews, tags, projects and causes are clean, whatever they were made of",
+    title: "titles, previews, tags, projects and causes are clean, whatever their source",
     async run({ store }) {
-      for (const text of awkward) {
+      for (const text of awkwardTexts) {
         const owner = anOwner();
         const chat = await openTestSession(store, {}, owner);
         await chat.commit([aUserMessage(text)]);
@@ -112,7 +112,7 @@ export const textCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "numbers, nulls and nesting of a payload stay what they are",
+    title: "numbers, nulls and nesting of a payload are preserved",
     async run({ store }) {
       const chat = await openTestSession(store);
       const data = {

@@ -8,9 +8,9 @@ import {
 import type { StoreCase } from "../harness.ts";
 import { openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 
-/** Resolves when `wake` was called; the runner's own limit is what ends a wait in vain. */
+/** Resolves when `wake` is called; the runner's timeout ends a wait in vain. */
 function nextWake(watch: (wake: () => void) => () => void): {
   woken: Promise<void>;
   stop: () => void;
@@ -24,7 +24,7 @@ export const timeCases: readonly StoreCase[] = [
     title: "events get the store's time",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
-      await advanceClock(5 * hour);
+      await advanceClock(5 * hourMs);
       const before = await store.now();
       const { at } = await chat.commit([aUserMessage()]);
       const after = await store.now();
@@ -33,18 +33,17 @@ export const timeCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      "when the clock steps back, a session's times stay where they were until it has caught up",
+    title: "when the clock steps back, a session's times stay until it has caught up",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const { activityAt } = await chat.row();
-      await advanceClock(-2 * hour);
+      await advanceClock(-2 * hourMs);
       const tick = await chat.commit([aDelta(runId)], { under });
       const settled = await chat.commit([aSettledMessage(runId, "text", [[5, 5]])], { under });
       const titled = await chat.commit([anEvent("session.changed", { title: "t" }), anInput()]);
       assertSameJson([tick.at, settled.at, titled.at], [activityAt, activityAt, activityAt]);
-      await advanceClock(3 * hour);
+      await advanceClock(3 * hourMs);
       const later = await chat.commit([aUserMessage()]);
       assertSameJson(later.at > activityAt, true);
       const times = (await chat.events()).map((event) => event.at);
@@ -55,10 +54,10 @@ export const timeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session that is made after the clock stepped back has times of its own",
+    title: "a session created after the clock stepped back has its own times",
     async run({ store, advanceClock }) {
       const older = await openTestSession(store);
-      await advanceClock(-2 * hour);
+      await advanceClock(-2 * hourMs);
       const chat = await openTestSession(store, {}, older.owner);
       assertSameJson((await chat.row()).createdAt < (await older.row()).createdAt, true);
       const { sessions } = await store.reads.sessions(older.owner, { limit: 5 });
@@ -85,8 +84,7 @@ export const timeCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      "a watcher is woken by another handle's commit also while its own writes without a pause",
+    title: "another handle's commit wakes a watcher even while its own handle writes non-stop",
     async run({ store, open }) {
       const [chat, busy] = [await openTestSession(store), await openTestSession(store)];
       const other = await open();
@@ -107,7 +105,7 @@ export const timeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a watcher is woken by deltas too, and after it stopped by nothing",
+    title: "deltas wake a watcher too, and nothing does after it stopped",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();

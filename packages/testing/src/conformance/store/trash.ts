@@ -17,7 +17,7 @@ const restored = () => anEvent("session.restored", {});
 
 export const trashCases: readonly StoreCase[] = [
   {
-    title: "a session in the trash is readable and takes nothing but its restoration",
+    title: "a trashed session is readable and accepts nothing but its restoration",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "old" });
       await chat.commit([aUserMessage("kept")]);
@@ -31,7 +31,7 @@ export const trashCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session that is restored is as it was, and goes on with the next number",
+    title: "a restored session is as before and continues with the next seq",
     async run({ store, advanceClock }) {
       const chat = await openTestSession(store, { title: "old", tags: ["t"], pinned: true });
       await chat.commit([aUserMessage("kept")]);
@@ -52,7 +52,7 @@ export const trashCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a restoration may carry what settles the session",
+    title: "a restoration may also settle the session",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { runId } = await chat.startRun();
@@ -63,7 +63,7 @@ export const trashCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "only what is in the trash can be purged, and only by its owner",
+    title: "only a trashed session can be purged, and only by its owner",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { owner, session } = chat;
@@ -85,7 +85,7 @@ export const trashCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "after a purge nothing can be read but the purge itself and the bill",
+    title: "after a purge only the purge record and the usage can be read",
     async run({ store, open }) {
       const chat = await openTestSession(store, { title: "gone", tags: ["t"], project: "p" });
       const { owner, session } = chat;
@@ -118,7 +118,7 @@ export const trashCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an id that was purged is not given again, and takes no late write",
+    title: "a purged id can't be reused, and late writes to it are refused",
     async run({ store }) {
       const chat = await openTestSession(store);
       const { fence } = await chat.lease("run");

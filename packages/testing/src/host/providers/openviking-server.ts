@@ -37,12 +37,12 @@ interface Held {
 
 type Trouble =
   | { readonly kind: "refuse"; readonly status: number; readonly headers?: Record<string, string> }
-  /** The work is done, and the answer gets lost. */
+  /** The work is done, but the answer is lost. */
   | { readonly kind: "lose" }
   | { readonly kind: "hang" }
   | { readonly kind: "say"; readonly text: string };
 
-/** The part of OpenViking's HTTP API that a memory provider uses, on loopback, as its documents describe it. */
+/** The part of OpenViking's HTTP API that a memory provider uses, on loopback, as documented. */
 export async function serveOpenViking(key: string) {
   const sessions = new Map<string, Held>();
   const requests: string[] = [];
@@ -98,7 +98,7 @@ export async function serveOpenViking(key: string) {
     }
   }
 
-  /** By words, and of the asked peer alone; what was not worked on is not found. */
+  /** Matches words, for the requested peer only; unprocessed messages aren't found. */
   function find(query: string, target: string) {
     const words = query.toLowerCase().split(/\W+/u);
     return [...sessions.values()]
@@ -144,7 +144,7 @@ export async function serveOpenViking(key: string) {
     trouble(place: string, what: Trouble): void {
       trouble.set(place, [...(trouble.get(place) ?? []), what]);
     },
-    /** What it has taken for good, session by session. */
+    /** What it has archived, per session. */
     archives: () => [...sessions.values()].map(({ archived }) => archived.map((m) => m.content)),
     finishWork(status: "completed" | "failed"): void {
       for (const { task } of sessions.values()) if (task !== null) task.status = status;

@@ -1,6 +1,6 @@
 import { json, type Json } from "@holdfast/protocol";
 
-/** One thing that a model says, whatever its provider's wire looks like. */
+/** One piece of model output, independent of its provider's wire format. */
 export type Said =
   | { readonly text: string }
   | { readonly thought: string; readonly signature?: string }
@@ -140,7 +140,7 @@ function openaiItem(said: Said, output_index: number): string[] {
   ];
 }
 
-/** Chat completions, as OpenAI and everybody else speak them. */
+/** Chat completions, as OpenAI and most others speak them. */
 export function chatFrames(said: readonly Said[], { cacheRead = 0, stop = "" } = {}): string[] {
   const chunk = (choice: object, rest: object = {}): string =>
     `data: ${JSON.stringify({
@@ -177,7 +177,7 @@ export function chatFrames(said: readonly Said[], { cacheRead = 0, stop = "" } =
   ];
 }
 
-/** Google's answers: each piece a whole answer of its own, calls always whole. */
+/** Google's answers: each chunk is a complete answer, and calls are never split. */
 export function googleFrames(
   said: readonly Said[],
   { cacheRead = 0, stop = "STOP" } = {},

@@ -8,7 +8,7 @@ export interface HeardRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Json;
-  /** Resolves when whoever asked has gone, or has everything. */
+  /** Resolves when the client has gone or has everything. */
   readonly closed: Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export type ServerAnswer =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
-      /** After the frames: the end, a cut connection, or nothing any more. */
+      /** After the frames: the end, a cut connection, or silence. */
       readonly frames: Iterable<string> | AsyncIterable<string>;
       readonly ending?: "end" | "cut" | "hang";
     }
@@ -28,7 +28,7 @@ export interface ProviderServer extends AsyncDisposable {
   readonly requests: HeardRequest[];
 }
 
-/** A server on loopback that speaks whatever the test tells it to: one answer for each request, in order. */
+/** A server on loopback that answers as the test says: one answer per request, in order. */
 export async function openProviderServer(
   answers: (request: HeardRequest, before: number) => ServerAnswer,
 ): Promise<ProviderServer> {
@@ -40,9 +40,9 @@ export async function openProviderServer(
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     response.once("close", resolve);
     const { method = "", url = "", headers } = request;
-    const heard = { method, path: url, headers, body: await readBody(request), closed };
-    const before = requests.push(heard) - 1;
-    await send(answers(heard, before), response);
+    const received = { method, path: url, headers, body: await readBody(request), closed };
+    const before = requests.push(received) - 1;
+    await send(answers(received, before), response);
   }
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -73,17 +73,17 @@ async function send(answer: ServerAnswer, response: ServerResponse): Promise<voi
     if (!response.write(frame)) await drained(response);
   }
   if (ending === "end") response.end();
-  // What was written has to be on its way before the connection goes.
+  // What was written must be sent before the connection closes.
   if (ending === "cut") setImmediate(() => response.destroy());
 }
 
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    const goOn = (): void => {
-      response.off("drain", goOn).off("close", goOn);
+    const onDrain = (): void => {
+      response.off("drain", onDrain).off("close", onDrain);
       resolve();
     };
-    response.on("drain", goOn).on("close", goOn);
+    response.on("drain", onDrain).on("close", onDrain);
   });
 }
 
