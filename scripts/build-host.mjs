@@ -1,5 +1,5 @@
-// Puts the host and the store's threads into a few files of plain JavaScript. The sources run as they are; but each
-// thread that loads hundreds of them takes half a second and tens of megabytes more than one that loads these.
+// Bundles the host and the store's threads into a few files of plain JavaScript. The sources run as they are, but a
+// thread that loads hundreds of files takes half a second and tens of megabytes more than one that loads these.
 import {
   existsSync,
   readdirSync,
@@ -17,21 +17,21 @@ import { hostEntries } from "./host-entries.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [home = join(root, "packages", "host", "dist"), ...more] = process.argv.slice(2);
-/** What else is to be put together with the host's own parts, as `name=path`: a benchmark measures what people run. */
-const given = Object.fromEntries(more.map((each) => each.split("=", 2)));
+/** Further entries to bundle, as `name=path`: a benchmark measures what people run. */
+const extraEntries = Object.fromEntries(more.map((argument) => argument.split("=", 2)));
 const name = `${Date.now().toString(36)}-${process.pid}`;
 const dist = join(home, name);
-const entries = { ...hostEntries, ...given };
+const entries = { ...hostEntries, ...extraEntries };
 
-/** Loaded by everything. All other packages are loaded from where they are, when they are needed. */
+/** Needed by everything. All other packages are loaded from where they are, on demand. */
 const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|node:http$)/;
 
 const besideTheModule = /new URL\(\s*"([^"]+)",\s*import\.meta\.url,?\s*\)/g;
-/** Where it does not matter which module it is. */
+/** Where it doesn't matter which module it is. */
 const anywhere = /createRequire\(import\.meta\.url\)/g;
 
-/** What a module names beside itself is a thread that is in here too, or a file that stays among the sources. */
-const placesOfSources = {
+/** A URL relative to a module is a thread that is bundled too, or a file that stays among the sources. */
+const sourceUrls = {
   name: "places-of-sources",
   transform(code, id) {
     if (!id.startsWith(join(root, "packages")) || !code.includes("import.meta.url")) return null;
@@ -46,15 +46,15 @@ const placesOfSources = {
   },
 };
 
-/** Imported as a module, `node:http` hands out everything that it has at once, and loads a WebSocket client that nobody uses. */
-const httpByItself = {
+/** Importing `node:http` as a module evaluates all its exports and loads a WebSocket client that nobody uses. */
+const lazyHttp = {
   name: "http-by-itself",
   resolveId: (id) => (id === "node:http" ? "\0http" : null),
   load(id) {
     if (id !== "\0http") return null;
     const unused = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
     const names = Object.keys(process.getBuiltinModule("node:http"));
-    const used = names.filter((each) => !unused.has(each)).join(", ");
+    const used = names.filter((exported) => !unused.has(exported)).join(", ");
     return `export const { ${used} } = process.getBuiltinModule("node:http");`;
   },
 };
@@ -64,7 +64,7 @@ const bundle = await rolldown({
   cwd: root,
   input: entries,
   platform: "node",
-  plugins: [placesOfSources, httpByItself],
+  plugins: [sourceUrls, lazyHttp],
   external: (id, importer) =>
     importer !== undefined && /^[^./\0]/.test(id) && !existsSync(id) && !bundled.test(id),
 });
@@ -72,20 +72,20 @@ await bundle.write({ dir: dist, format: "esm", entryFileNames: "[name].js", comm
 await bundle.close();
 announce();
 
-/** From here on it is this one that is started. A host that runs goes on with the files of the one before. */
+/** From here on this build is started. A running host keeps using the files of the previous one. */
 function announce() {
-  const door = join(home, "main.js");
-  const before = existsSync(door) ? readFileSync(door, "utf8") : "";
-  for (const each of ["main", ...Object.keys(given)]) openDoor(each);
-  for (const each of readdirSync(home, { withFileTypes: true }))
-    if (each.isDirectory() && each.name !== name && !before.includes(each.name))
-      rmSync(join(home, each.name), { recursive: true, force: true });
+  const entryFile = join(home, "main.js");
+  const before = existsSync(entryFile) ? readFileSync(entryFile, "utf8") : "";
+  for (const entry of ["main", ...Object.keys(extraEntries)]) writeEntry(entry);
+  for (const folder of readdirSync(home, { withFileTypes: true }))
+    if (folder.isDirectory() && folder.name !== name && !before.includes(folder.name))
+      rmSync(join(home, folder.name), { recursive: true, force: true });
 }
 
-function openDoor(entry) {
-  const door = join(home, `${entry}.js`);
-  writeFileSync(`${door}.new`, `await import("./${name}/${entry}.js");\n`);
-  // Dated when the sources were read: what was changed since then is newer.
-  utimesSync(`${door}.new`, startedAt, startedAt);
-  renameSync(`${door}.new`, door);
+function writeEntry(entry) {
+  const entryFile = join(home, `${entry}.js`);
+  writeFileSync(`${entryFile}.new`, `await import("./${name}/${entry}.js");\n`);
+  // Dated when the sources were read: later changes are newer.
+  utimesSync(`${entryFile}.new`, startedAt, startedAt);
+  renameSync(`${entryFile}.new`, entryFile);
 }

@@ -1,4 +1,4 @@
-// The host, and beside it what tests start again and again.
+// The host, and the entries that tests start again and again.
 import { testEntries } from "./host-entries.ts";
 
 process.argv.push(...Object.entries(testEntries).map(([name, path]) => `${name}=${path}`));

@@ -8,9 +8,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 interface CheckResult {
   readonly ok: boolean;
-  /** What a person needs in order to repair it. */
+  /** What a person needs to fix it. */
   readonly output: string;
-  /** What was looked at, where a check could pass by looking at nothing. */
+  /** What was checked, for checks that could pass by checking nothing. */
   readonly seen?: string;
 }
 
@@ -55,7 +55,7 @@ async function checkFolderRule(): Promise<CheckResult> {
 const describe = ({ file, line, rule, message }: Violation): string =>
   `${file}:${line}  ${rule}: ${message}`;
 
-/** Runs every check, whatever the others find, and answers with the names of those that failed. */
+/** Runs every check, whatever the others find, and returns the names of those that failed. */
 export async function runChecks(): Promise<string[]> {
   const failed: string[] = [];
   for (const { name, run } of checks) {

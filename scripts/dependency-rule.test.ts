@@ -51,7 +51,7 @@ const allowed: Record<string, string> = {
   "test/whole.test.ts": `import "../packages/host/test/rig.ts"; import "@holdfast/host"; new URL("../packages/host/src/main.ts", import.meta.url);`,
 };
 
-test("a tree that keeps the rule passes, and every file and reference in it was counted", () => {
+test("a tree that obeys the rule passes, and every file and reference in it is counted", () => {
   const report = checkDependencies(plant(allowed));
   expect(report.violations).toEqual([]);
   expect(report.files).toBe(Object.keys(allowed).length);
@@ -143,7 +143,7 @@ test("refused: a tree without any source file", () => {
   expect(complaints({})).toEqual([".:1 unseen"]);
 });
 
-test("refused: a source file that git knows and the check did not see", () => {
+test("refused: a source file that git knows and the check missed", () => {
   const root = plant({ ...allowed, "packages/engine/src/dist/hidden.ts": "" });
   execFileSync("git", ["init", "-q"], { cwd: root });
   expect(checkDependencies(root).violations).toEqual([

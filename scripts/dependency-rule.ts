@@ -30,7 +30,7 @@ const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
 };
 /** Folders that may use less than their package: these siblings, and no outside module at all. */
 const innerRules: Record<string, string[]> = { "engine/log": ["ports"] };
-/** Folders beside `src` that hold tests and what only they need. Nothing in them is shipped. */
+/** Folders beside `src` for tests and what only they need. Nothing in them is shipped. */
 export const testFolders: ReadonlySet<string> = new Set(["test", "contracts", "fixtures"]);
 const testTools = ["vitest", "fast-check", "node:*"];
 
@@ -67,7 +67,7 @@ export function checkDependencies(root: string): DependencyReport {
   return { files: seen.length, references, violations };
 }
 
-/** A check that looked at nothing must not pass. */
+/** A check that saw nothing must not pass. */
 function findUnseen(root: string, seen: ReadonlySet<string>): Violation[] {
   const unseen = (file: string, message: string) => ({ file, line: 1, rule: "unseen", message });
   if (seen.size === 0) return [unseen(".", "no source file was found")];
@@ -79,7 +79,7 @@ function findUnseen(root: string, seen: ReadonlySet<string>): Violation[] {
 
 interface SourceFile {
   readonly file: string;
-  /** Undefined for test/, bench/ and scripts/, which stand outside of the packages. */
+  /** Undefined for test/, bench/ and scripts/, which are outside of the packages. */
   readonly package: string | undefined;
   readonly kind: "product" | "test" | "config";
   readonly manifest: Manifest;
@@ -126,7 +126,7 @@ function judgeRelative(root: string, from: SourceFile, specifier: string): Findi
   return judgeInside(from, target);
 }
 
-/** A path that leads out of the package it is written in, or from outside into one. */
+/** A path that leaves its package, or enters one from outside. */
 function judgeLeaving(root: string, from: SourceFile, target: string): Finding | undefined {
   const [top, name = "", folder = ""] = target.split("/");
   if (top !== "packages") {
@@ -163,7 +163,7 @@ function judgePackage(root: string, from: SourceFile, specifier: string): Findin
     return { rule: "testing-only", message: "the product does not import what is for tests" };
   }
   if (packageRules[from.package]?.uses.includes(name)) return undefined;
-  // A contract suite runs on real stores: its runner names them.
+  // A contract suite runs on real stores, so its runner imports them.
   if (from.kind === "test" && name === "store" && from.package === "engine") return undefined;
   return { rule: "direction", message: `${from.package} does not import ${name}` };
 }
@@ -180,7 +180,7 @@ function judgeOutside(root: string, from: SourceFile, specifier: string): Findin
   };
   const allowed = rule.outside.flatMap((one) => lists[one] ?? one);
   if (from.kind === "test") allowed.push(...testTools, ...devDependencies);
-  // What builds or starts a package works with what `npm start` installs.
+  // What builds or starts a package must work with what `npm start` installs.
   if (from.kind === "config")
     allowed.push(...dependencies, ...readManifest(root, ".").dependencies, "node:*");
   const folder = from.file.split("/")[3] ?? "";

@@ -6,7 +6,7 @@ const described = { "packages/a/README.md": "| `log/` | the log |" };
 
 function filesIn(folder: string, count: number): Record<string, string> {
   return Object.fromEntries(
-    Array.from({ length: count }, (_, each) => [`${folder}/${each}.ts`, ""]),
+    Array.from({ length: count }, (_, number) => [`${folder}/${number}.ts`, ""]),
   );
 }
 
@@ -14,7 +14,7 @@ function rulesBrokenBy(files: Record<string, string>): string[] {
   return checkFolders(createFolder(files)).map(({ file, rule }) => `${file} ${rule}`);
 }
 
-test("small folders that the README names pass, and tests do not count", () => {
+test("small folders that the README names pass, and tests don't count", () => {
   const tests = { "packages/a/src/log/x.test.ts": "", "packages/a/src/y.test.ts": "" };
   const sources = { ...filesIn("packages/a/src", 5), ...filesIn("packages/a/src/log", 21) };
   expect(rulesBrokenBy({ ...described, ...sources, ...tests })).toEqual([]);
@@ -30,7 +30,7 @@ test("a folder with too many files is refused", () => {
   ]);
 });
 
-test("a folder that the README does not name is refused", () => {
+test("a folder that the README doesn't name is refused", () => {
   const files = { ...described, ...filesIn("packages/a/src/log/deep", 1) };
   expect(rulesBrokenBy(files)).toEqual(["packages/a/src/log/deep folder-described"]);
 });

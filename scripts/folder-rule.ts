@@ -3,7 +3,7 @@ import { join, posix } from "node:path";
 import type { Violation } from "./dependency-rule.ts";
 import { walkSources } from "./list-sources.ts";
 
-/** More than these and a reader no longer finds a file by looking at its folder. */
+/** Beyond these limits a reader no longer finds a file by looking at its folder. */
 const maxRootFiles = 5;
 const maxFolderFiles = 21;
 

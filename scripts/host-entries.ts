@@ -1,4 +1,7 @@
-/** What is run by itself: the command line, who minds a background process, the store's threads, and the process that looks at the disk from outside. */
+/**
+ * Everything that runs by itself: the command line, the supervisor of background processes, the store's threads, and
+ * the process that probes the file system.
+ */
 export const hostEntries = {
   main: "packages/host/src/main.ts",
   minder: "packages/host/src/automation/processes/minder.ts",
@@ -9,7 +12,7 @@ export const hostEntries = {
   "file-system-probe": "packages/store/src/sqlite/file-system-probe.ts",
 };
 
-/** What tests start again and again, in processes and threads of their own. */
+/** What tests start again and again, in their own processes and threads. */
 export const testEntries = {
   peer: "packages/testing/src/contracts/peer-main.ts",
   "processes-runner": "test/chaos/processes/runner.ts",

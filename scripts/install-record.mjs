@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * npm keeps its own record of what it put into node_modules and writes it last, so comparing that
- * record with the lock also notices an install that was interrupted, or one made by hand.
+ * npm writes its own record of node_modules last, so comparing that record with the lock also notices an interrupted
+ * or manual install.
  */
 export function installIsCurrent(root, mode) {
   const isNeeded = (entry) => mode !== "start" || !isForTests(entry);
@@ -14,7 +14,7 @@ export function installIsCurrent(root, mode) {
   const paths = Object.keys({ ...locked, ...installed });
   return paths.every((path) => {
     const [wanted, found] = [locked[path], installed[path]];
-    // What only other kinds of machines need is locked and not installed, or the other way round.
+    // Packages for other platforms may be locked but not installed, or the other way round.
     if (!wanted || !found) return (wanted || found).optional === true;
     return JSON.stringify(wanted) === JSON.stringify(found);
   });
@@ -24,13 +24,13 @@ export function hasTestTools(root) {
   return Object.keys(readInstalled(root, isForTests) || {}).length > 0;
 }
 
-/** npm marks what is reached through `devDependencies` alone. */
+/** npm marks what is reached only through `devDependencies`. */
 const isForTests = (entry) => entry.dev === true;
 
 const readInstalled = (root, isNeeded) =>
   readPackages(join(root, "node_modules", ".package-lock.json"), isNeeded);
 
-/** The installed packages of a lock; what it says of our own does not change what is installed. */
+/** The packages of a lock, without our own workspaces, which don't affect what is installed. */
 function readPackages(path, isNeeded) {
   try {
     const packages = Object.entries(JSON.parse(readFileSync(path, "utf8")).packages);

@@ -4,20 +4,20 @@ import { join } from "node:path";
 
 const sourceFolders = ["packages", "test", "bench", "scripts"];
 const isSource = (path: string): boolean => /\.[cm]?[jt]sx?$/.test(path);
-const notOurs = new Set(["node_modules", "dist", "coverage", ".cache"]);
+const ignored = new Set(["node_modules", "dist", "coverage", ".cache"]);
 
 /** Every source file under the source folders, as the file system shows them; paths with `/`. */
 export function walkSources(root: string): string[] {
   const walk = (folder: string): string[] =>
     readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) return notOurs.has(entry.name) ? [] : walk(path);
+      if (entry.isDirectory()) return ignored.has(entry.name) ? [] : walk(path);
       return isSource(path) ? [path] : [];
     });
   return sourceFolders.filter((folder) => existsSync(join(root, folder))).flatMap(walk);
 }
 
-/** The same by git's account, which knows nothing of how we walk; undefined where there is no git. */
+/** The same according to git, independently of our walk; undefined without git. */
 export function listSourcesByGit(root: string): string[] | undefined {
   const question = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"];
   try {

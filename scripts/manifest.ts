@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
-/** What a package.json says, as far as the dependency rule asks. */
+/** The parts of a package.json that the dependency rule uses. */
 export interface Manifest {
   readonly dependencies: readonly string[];
   readonly devDependencies: readonly string[];
   /** The names under which the package can be imported: `.`, `./testing`. */
   readonly exportNames: readonly string[];
-  /** The files behind those names and behind its commands, from the root of the repository. */
+  /** The files behind those names and its commands, relative to the root of the repository. */
   readonly entries: readonly string[];
 }
 

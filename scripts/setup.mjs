@@ -1,6 +1,6 @@
-// Runs before `npm start` and `npm test`, on whatever Node the machine has, before anything is
-// installed: plain JavaScript, Node's own modules and `install-record.mjs` alone, and no syntax that
-// an old Node refuses to parse, so that it can say what is wrong instead.
+// Runs before `npm start` and `npm test`, on whatever Node the machine has, before anything is installed: plain
+// JavaScript, only Node's own modules and `install-record.mjs`, and no syntax that an old Node can't parse, so that
+// it can say what is wrong instead.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -24,7 +24,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const binFolder = join(root, "node_modules", ".bin");
 const stampFolder = join(root, "node_modules", ".cache", "holdfast");
 
-/** What went wrong, as one sentence for a person; `detail` is what a tool said, where nothing better is known. */
+/** What went wrong, as one sentence for a person; `detail` is a tool's output, where nothing better is known. */
 class SetupProblem extends Error {
   constructor(sentence, detail) {
     super(sentence);
@@ -66,18 +66,17 @@ function refuseUnwritableFolder() {
 }
 
 async function install(mode) {
-  // A start needs no test tools, but leaves them to tests that may be running.
+  // A start needs no test tools, but doesn't remove them: tests may be running.
   const scope = mode === "start" && !hasTestTools(root) ? "--omit=dev" : "--include=dev";
   const flags = [scope, "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
-  // npm's own pauses between tries add up to more than a minute before it admits to being offline.
-  const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
+  // npm's default pauses between retries add up to more than a minute before it admits to being offline.
+  const retryFlags = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
   const [command, ...before] = npmCommand();
-  // Not `npm ci`, which empties node_modules under a host that is running. `--no-save` keeps the
-  // lock as it is.
-  const result = await run(command, [...before, "install", "--no-save", ...flags, ...patience], {
+  // Not `npm ci`, which empties node_modules under a running host. `--no-save` keeps the lock as it is.
+  const result = await run(command, [...before, "install", "--no-save", ...flags, ...retryFlags], {
     doing: "Installing packages",
     done: "Installed",
-    // npm may replace the Node that lives in node_modules, so it must not run on it.
+    // npm may replace the Node in node_modules, so it must not run on it.
     path: pathWithoutOurNode(),
     folder: root,
   });
@@ -137,7 +136,7 @@ const products = [
   },
 ];
 
-/** Whoever runs the tests may have a host running: they have one of their own. */
+/** Tests use their own host, because another one may be running. */
 const forTests = {
   ...products[1],
   name: "test-host",
@@ -155,20 +154,20 @@ async function build({ name, doing, done, folder, command, proof, sources }) {
   const stamp = join(stampFolder, name);
   const fingerprint = fingerprintOf(sources);
   if (existsSync(proof) && readStamp(stamp) === fingerprint) return;
-  // What is built is what is shipped, also for whoever tests it.
+  // Tests build what is shipped, too.
   const env = { NODE_ENV: "production" };
   const result = await run("node", command, { doing, done, path: pathWithOurNode(), folder, env });
   if (result.code !== 0) {
     throw new SetupProblem(`Cannot build the ${name}: see the message above.`, result.output);
   }
   mkdirSync(stampFolder, { recursive: true });
-  // By another name first: a stamp is whole or not there.
+  // Written under another name first, so that a stamp is complete or missing.
   writeFileSync(`${stamp}.new`, fingerprint);
   renameSync(`${stamp}.new`, stamp);
 }
 
 function fingerprintOf(sources) {
-  // Copies of a clone may share what is installed, and with it the stamps.
+  // Copies of a clone may share node_modules, and with it the stamps.
   const hash = createHash("sha256").update(root);
   for (const file of sources.flatMap((source) => listFiles(join(root, source)))) {
     const content = readFileSync(file);
@@ -179,7 +178,7 @@ function fingerprintOf(sources) {
   return hash.digest("hex");
 }
 
-/** The file itself, or everything in the folder that is not made or a test. */
+/** The file itself, or everything in the folder except build output and tests. */
 function listFiles(folder) {
   if (!statSync(folder).isDirectory()) return [folder];
   const entries = readdirSync(folder, { withFileTypes: true });
@@ -202,7 +201,7 @@ function readStamp(path) {
 let running;
 let interruptedBy;
 
-/** Runs a tool to its end, says that it does, and keeps what it said for the case that it fails. */
+/** Runs a tool to its end, announces it, and keeps its output in case it fails. */
 function run(command, args, { doing, done, path, folder, env = {} }) {
   const startedAt = Date.now();
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
@@ -233,7 +232,7 @@ function run(command, args, { doing, done, path, folder, env = {} }) {
   });
 }
 
-/** Ctrl-C: the tool is told, and is waited for, so that nothing runs on behind the prompt. */
+/** Ctrl-C: passes the signal to the tool and waits for it, so that nothing keeps running behind the prompt. */
 function endOnSignal(signal) {
   if (!running) exitAfterSignal(signal);
   running.kill(interruptedBy ? "SIGKILL" : signal);
@@ -245,13 +244,13 @@ function exitAfterSignal(signal) {
 }
 
 /** Tests build the page and their host when they need them. */
-function wantedFor(mode) {
+function productsFor(mode) {
   return mode === "start" ? products : [...products, forTests].filter(({ name }) => name === mode);
 }
 
 async function main(mode) {
   refuseOldNode();
-  const isBuildOnly = mode !== "start" && wantedFor(mode).length > 0;
+  const isBuildOnly = mode !== "start" && productsFor(mode).length > 0;
   if (!isBuildOnly) {
     if (!installIsCurrent(root, mode)) {
       refuseUnwritableFolder();
@@ -259,7 +258,7 @@ async function main(mode) {
     }
     refuseOldNodeForRunning();
   }
-  for (const product of wantedFor(mode)) await build(product);
+  for (const product of productsFor(mode)) await build(product);
 }
 
 process.on("SIGINT", endOnSignal);

@@ -20,14 +20,14 @@ function runVitest(files: Record<string, string>) {
 
 const good = `import { test } from "vitest"; test("a", () => {}); test("b", () => {});`;
 
-test("passing and skipped tests are counted apart", () => {
+test("passing and skipped tests are counted separately", () => {
   const skipping = `${good} test.skip("c", () => {}); test.todo("d");`;
   const { report, exitCode } = runVitest({ "good.test.ts": skipping });
   const tally = readTestSummary(report, { exitCode, failedChecks: 0 });
   expect(formatSummary(tally)).toBe("2 passed, 0 failed, 2 skipped");
 });
 
-test("a failing test, a file that does not load and a failed check each count once", () => {
+test("a failing test, a file that doesn't load and a failed check each count once", () => {
   const { report, exitCode } = runVitest({
     "bad.test.ts": `${good} test("c", () => { throw new Error("no"); });`,
     "broken.test.ts": `import "./missing.ts";`,
@@ -50,7 +50,7 @@ test("an error outside of any test is a failure although every test passed", () 
   );
 });
 
-test("a run that left no report failed", () => {
+test("a run without a report counts as failed", () => {
   const tally = readTestSummary("/nowhere/report.json", { exitCode: 1, failedChecks: 0 });
   expect(formatSummary(tally)).toBe("0 passed, 1 failed");
 });

@@ -7,8 +7,8 @@ export interface TestSummary {
 }
 
 /**
- * Counts what vitest reported. What failed outside of a test (a check, a file that did not load, an
- * error nobody caught) counts as a failure too: the last line must never disagree with the exit code.
+ * Counts what vitest reported. A failure outside of a test (a check, a file that didn't load, an uncaught error)
+ * counts too: the last line must never disagree with the exit code.
  */
 export function readTestSummary(
   report: string,
@@ -32,7 +32,7 @@ function readReport(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    // vitest ended before it could report; its exit code tells.
+    // vitest ended before it could report; its exit code decides.
     return {};
   }
 }

@@ -13,7 +13,7 @@ process.on("exit", () => rmSync(folder, { recursive: true }));
 
 let vitest: ChildProcess | undefined;
 
-/** vitest puts its processes away first; before it runs there is nothing to wait for. */
+/** vitest cleans up its processes first; before it runs there is nothing to wait for. */
 async function endOnSignal(signal: NodeJS.Signals): Promise<never> {
   if (vitest?.exitCode === null) {
     vitest.kill(signal);

@@ -3,10 +3,10 @@ export interface SavedMessage {
   readonly content: string;
 }
 
-/** Another way to keep sessions: it is handed a session's messages, and gives them back. */
+/** Another way to store sessions: it is given a session's messages, and returns them. */
 export interface Baseline {
   readonly name: string;
-  /** Keeps these messages, the newest of which it has not seen before. */
+  /** Stores these messages, of which the newest is new. */
   save(session: string, messages: readonly SavedMessage[]): unknown;
   load(session: string): unknown;
   close(): void;

@@ -14,7 +14,7 @@ export interface Baselines {
 
 export const noBaselines: Baselines = { open: () => [], notes: [] };
 
-/** Those that can be had here. `bundled`: without what has to be installed. */
+/** The baselines available here. `bundled`: without those that have to be installed. */
 export async function findBaselines(which: "all" | "bundled"): Promise<Baselines> {
   const json = (folder: string) => new JsonFileStore(join(folder, "json"));
   if (which === "bundled") return { open: (folder) => [json(folder)], notes: [] };

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { scratchRoot } from "../harness/scratch.ts";
 
 const manifest = fileURLToPath(new URL("./package.json", import.meta.url));
-const patienceMs = 180_000;
+const timeoutMs = 180_000;
 
 export type Installed =
   | { readonly status: "installed"; readonly folder: string }
@@ -18,8 +18,8 @@ export type Installed =
 export async function installBaselines(): Promise<Installed> {
   const hash = createHash("sha256").update(readFileSync(manifest)).digest("hex").slice(0, 12);
   const folder = join(scratchRoot(), `holdfast-bench-baselines-${hash}`);
-  const mark = join(folder, "installed");
-  if (existsSync(mark)) return { status: "installed", folder };
+  const marker = join(folder, "installed");
+  if (existsSync(marker)) return { status: "installed", folder };
   console.log("Installing the baselines (once)…");
   mkdirSync(folder, { recursive: true });
   copyFileSync(manifest, join(folder, "package.json"));
@@ -28,7 +28,7 @@ export async function installBaselines(): Promise<Installed> {
     rmSync(folder, { recursive: true, force: true });
     return { status: "left out", reason: problem };
   }
-  writeFileSync(mark, "");
+  writeFileSync(marker, "");
   return { status: "installed", folder };
 }
 
@@ -36,18 +36,18 @@ async function npmInstall(folder: string): Promise<string | undefined> {
   const npm = spawn("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund"], {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
-    timeout: patienceMs,
+    timeout: timeoutMs,
   });
-  let said = "";
-  npm.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  let output = "";
+  npm.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
   try {
     await once(npm, "close");
   } catch (error) {
     return `npm did not start: ${String(error)}`;
   }
   if (npm.exitCode === 0) return undefined;
-  const code = /npm error code (\S+)/.exec(said)?.[1];
+  const code = /npm error code (\S+)/.exec(output)?.[1];
   return code === undefined
-    ? `npm install took longer than ${patienceMs / 1000} s`
+    ? `npm install took longer than ${timeoutMs / 1000} s`
     : `npm install: ${code}`;
 }

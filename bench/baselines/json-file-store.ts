@@ -19,8 +19,8 @@ interface IndexEntry {
 }
 
 /**
- * A session is one JSON file, rewritten whole on each save: a new file, synced, renamed over the old one. The list is
- * an index file that is rewritten in the same way.
+ * A session is one JSON file, rewritten on each save: a new file, synced, renamed over the old one. The list is an
+ * index file that is rewritten in the same way.
  */
 export class JsonFileStore implements Baseline {
   readonly name = "JSON files";

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 
 import type { Baseline, SavedMessage } from "./baseline.ts";
 
-/** The part of LangGraph's checkpointer that is used; it is not a dependency, so its types are not at hand. */
+/** The part of LangGraph's checkpointer that is used; it isn't a dependency, so its types aren't available. */
 interface Saver {
   readonly db: { pragma(text: string): unknown; close(): void };
   put(config: object, checkpoint: object, metadata: object): Promise<unknown>;
@@ -14,8 +14,8 @@ interface SaverModule {
 }
 
 /**
- * LangGraph's SQLite checkpointer. A checkpoint carries the whole state, so a save writes all the messages again. As
- * shipped it does not sync its commits; here it does, since the others do.
+ * LangGraph's SQLite checkpointer. A checkpoint contains the whole state, so a save writes all messages again. By
+ * default it doesn't sync its commits; here it does, because the others do.
  */
 export class LangGraphStore implements Baseline {
   readonly name = "LangGraph";

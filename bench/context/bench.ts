@@ -6,7 +6,9 @@ export type Sizes = SizesOf<typeof sizeTable>;
 
 export const sizeTable = {
   pace: size<MeasurePace>({ rounds: 40, budgetMs: 12_000 }, { rounds: 3, budgetMs: 500 }),
-  /** Entries in a session, of which `live` are not covered by its summary. The first is what the others are compared with. */
+  /**
+   * Entries in a session, of which `live` are not covered by its summary. The first is the reference for the others.
+   */
   entries: size([1_000, 100, 10_000, 100_000], [100, 400]),
   live: size(50, 20),
   /** Entries in the session that is compacted while somebody else writes. */

@@ -13,13 +13,13 @@ import { createConversation, compactAway } from "./sessions.ts";
 const allowed = 1.3;
 const frame = { system: "You are being measured.", tools: [] };
 
-/** What a long history costs those who only need its end: P12 for the context. */
+/** What a long history costs when only its end is needed: P12 for the context. */
 export const buildLive: WorkloadDefinition<Bench> = {
   id: "build",
   title: "reading and building the context of the live entries",
   async measure({ backend, sizes: { entries, live, pace } }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     const talks = new Map<number, SessionId>();
     for (const count of entries) {
       const session = await createConversation(store, count);
@@ -55,13 +55,13 @@ export const buildLive: WorkloadDefinition<Bench> = {
   },
 };
 
-/** From turn to turn: nothing is read again but what is new, and nothing else is hashed. */
+/** From turn to turn: only what is new is read and hashed. */
 export const buildNext: WorkloadDefinition<Bench> = {
   id: "next",
   title: "one more entry",
   async measure({ backend, sizes: { live, pace } }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     const session = await createConversation(store, live);
     const whole = await readContext(store.reads, benchOwner, session);
     if (whole === null) throw new Error("There is no such session.");

@@ -17,8 +17,8 @@ export const checkCache: WorkloadDefinition<Bench> = {
   id: "cache",
   title: "whether a warm agent is up to date",
   async measure({ backend, sizes: { pace } }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     const session = await createConversation(store, 50);
     const lane = aLane();
     const version = (await store.reads.session(benchOwner, session))?.version ?? 0;
@@ -35,7 +35,7 @@ export const checkCache: WorkloadDefinition<Bench> = {
         throw error;
       },
     });
-    await using driver = await place.openBareReads();
+    await using driver = await database.openBareReads();
     const measured = await interleave(
       [
         {

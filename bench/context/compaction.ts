@@ -11,20 +11,20 @@ import { createConversation, compactAway } from "./sessions.ts";
 
 const allowedMs = 5;
 
-/** Others write on while a compaction commits: how much later are they answered? */
+/** Others write while a compaction commits: how much longer do they wait? */
 export const compactBeside: WorkloadDefinition<Bench> = {
   id: "compaction",
   title: "the commit of a compaction, and who writes meanwhile",
   async measure({ backend, sizes: { compacted, live, pace } }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     const talk = await createConversation(store, compacted);
     const other = await createConversation(store, 10);
     const append = async (session: SessionId): Promise<number> => {
-      const begun = performance.now();
+      const startedAt = performance.now();
       const events = [aUserMessage("Hello")];
       assertCommitted(await store.commit({ owner: benchOwner, session, events }));
-      return performance.now() - begun;
+      return performance.now() - startedAt;
     };
     let epoch = 0;
     const meanwhile: number[] = [];

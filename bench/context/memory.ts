@@ -22,8 +22,8 @@ export const commitMemory: WorkloadDefinition<Bench> = {
   id: "memory",
   title: "segments that are committed to memory",
   async measure({ backend, sizes: { remembering } }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     const provider = new RecordingMemory("one");
     await completeTurns(store, remembering, provider.owner);
     const keeper = new MemoryCommitter({
@@ -41,9 +41,9 @@ export const commitMemory: WorkloadDefinition<Bench> = {
         throw error;
       },
     });
-    const begun = performance.now();
+    const startedAt = performance.now();
     await keeper.drain(600_000);
-    const seconds = (performance.now() - begun) / 1_000;
+    const seconds = (performance.now() - startedAt) / 1_000;
     const left = await store.reads.memory(benchOwner);
     await keeper.stop();
     await store.close();
@@ -63,13 +63,13 @@ export const commitMemory: WorkloadDefinition<Bench> = {
   },
 };
 
-/** One turn in each of so many sessions, marked as a run marks it. */
+/** One turn in each of this many sessions, marked as a run marks it. */
 async function completeTurns(store: Store, count: number, owner: MemoryOwner): Promise<void> {
   const log = createLog(store);
   const model = scriptedModel(() => says("Noted."));
   const deps = { memoryOwnerOf: () => owner };
   const runner = createRunner(store, log, { model, clock: systemClock, deps });
-  for (let each = 0; each < count; each += 1) {
+  for (let index = 0; index < count; index += 1) {
     const { session } = await log.createSession({ owner: benchOwner });
     const input = { owner: benchOwner, session, clientId: "one", text: "I like tea." };
     await admitMessage(log, ids, input);

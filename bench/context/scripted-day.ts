@@ -9,11 +9,11 @@ export const liveDay: WorkloadDefinition<Bench> = {
   id: "day",
   title: "requests that begin with the whole of the one before",
   async measure({ backend, sizes: { dayTurns: turns } }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
-    const begun = performance.now();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
+    const startedAt = performance.now();
     const { requests, stable, explained } = await runScriptedDay(store, { turns, seed: 7 });
-    const seconds = (performance.now() - begun) / 1_000;
+    const seconds = (performance.now() - startedAt) / 1_000;
     await store.close();
     const share = (count: number) => (count / requests) * 100;
     const figure = (what: string, value: number) => ({

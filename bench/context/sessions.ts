@@ -8,15 +8,15 @@ import { fillSession, benchOwner } from "../store/fill.ts";
 
 const corpus = openCorpus(undefined);
 
-/** A session of so many messages. */
+/** A session with this many messages. */
 export async function createConversation(store: Store, entries: number): Promise<SessionId> {
   return sessionId.parse(await fillSession(store, corpus, entries));
 }
 
-/** Behind the first turn. */
+/** After the first turn. */
 const firstCovered = 4 as Seq;
 
-/** Puts a summary in the place of all but the first turn and the last `live` entries, as a compaction commits it. */
+/** Replaces all but the first turn and the last `live` entries with a summary, like a compaction. */
 export async function compactAway(
   store: Store,
   session: SessionId,

@@ -12,6 +12,6 @@ export const sizeTable = {
 
 export interface Bench {
   readonly sizes: Sizes;
-  /** A store without a session. */
+  /** A store without sessions. */
   readonly prepare: () => Promise<BenchDatabase>;
 }

@@ -9,13 +9,13 @@ export interface Bot extends AsyncDisposable {
 
 export const hookSecret = "what-the-platform-shows";
 
-/** Nobody asks for it: what is pushed comes from here. */
+/** Nobody polls for it: updates are pushed from here. */
 const pushed = {
   HOLDFAST_TELEGRAM_WEBHOOK: "https://holdfast.example.org",
   HOLDFAST_TELEGRAM_WEBHOOK_SECRET: hookSecret,
 };
 
-/** A host with a bot that so many people may speak to; they have the numbers from 1 on. */
+/** A host with a bot that this many people may talk to; they are numbered from 1. */
 export async function startBot(
   { address, folder }: BenchDatabase,
   people: number,

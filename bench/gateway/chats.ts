@@ -12,7 +12,7 @@ import { type Bot, startBot } from "./bot.ts";
 const shows = /^(?:send(?:Message|Photo|Document)|editMessageText)$/;
 const perSecond = 30;
 const paceMs = 1_000;
-/** What a call may be late by on its way here does not count against the next one. */
+/** A call that arrives late doesn't count against the next one. */
 const jitterMs = 50;
 const lookMs = 250;
 
@@ -22,26 +22,26 @@ interface Call {
   readonly method: string;
 }
 
-/** Many chats at once, each with an answer being written, within what the platform takes. */
+/** Many chats at once, each with a streaming answer, within the platform's rate limits. */
 export const streamToChats: WorkloadDefinition<Bench> = {
   id: "chats",
   title: "chats with an answer being written, all at once",
   async measure({ sizes, prepare }) {
-    await using place = await prepare();
-    await using bot = await startBot(place, sizes.chats);
+    await using database = await prepare();
+    await using bot = await startBot(database, sizes.chats);
     const { platform, host } = bot;
     const calls: Call[] = [];
     platform.faults.before = (method, { chat_id: chat }) => {
       if (shows.test(method)) calls.push({ at: performance.now(), chat: Number(chat), method });
     };
-    const begun = performance.now();
+    const startedAt = performance.now();
     for (let chat = 1; chat <= sizes.chats; chat += 1)
       platform.say(chat, `{rate:20} {words:${sizes.words}}`);
     while (!(await isWhole(bot))) await rest(lookMs);
-    const seconds = (performance.now() - begun) / 1_000;
+    const seconds = (performance.now() - startedAt) / 1_000;
     const first = new Samples();
     for (let chat = 1; chat <= sizes.chats; chat += 1)
-      first.add((calls.find((call) => call.chat === chat)?.at ?? Number.NaN) - begun);
+      first.add((calls.find((call) => call.chat === chat)?.at ?? Number.NaN) - startedAt);
     const [most, shortest] = [mostInASecond(calls), shortestPause(calls)];
     const params = { chats: sizes.chats, words: sizes.words };
     return {
@@ -67,7 +67,7 @@ export const streamToChats: WorkloadDefinition<Bench> = {
   },
 };
 
-/** Everything that came was taken, and everything that is owed is out. */
+/** Every message was accepted, and everything pending was sent. */
 async function isWhole({ platform, host }: Bot): Promise<boolean> {
   if (platform.unconfirmed > 0) return false;
   const read = await createClient({ baseUrl: host.address, token }).readGateway();

@@ -10,7 +10,7 @@ import { takeUpdates } from "./updates.ts";
 
 const workloads = [takeUpdates, streamToChats];
 
-/** The host as people start it, with a bot on a platform that does what the Bot API is documented to do. */
+/** The host as people start it, with a bot on a platform that behaves like the documented Bot API. */
 export async function benchGateway(options: BenchOptions, report: Report): Promise<void> {
   buildHost();
   const sizes = chooseSizes(sizeTable, options);

@@ -9,7 +9,7 @@ const notes = [
   "Confirmed: timed from where the platform sends an update off to a host that asks for it, to where it is asked for what follows: the acceptance, and a request more. The next one comes when the answer is shown.",
 ];
 
-/** What comes in, one after the other, each from a chat of its own, and so with a session to be made for it. */
+/** Incoming messages, one after the other, each from its own chat, so that each creates a session. */
 export const takeUpdates: WorkloadDefinition<Bench> = {
   id: "updates",
   title: "from an update to its acceptance",
@@ -34,15 +34,15 @@ async function measureEach(
   count: number,
   take: (bot: Bot, chat: number) => Promise<void>,
 ): Promise<Samples> {
-  await using place = await prepare();
-  await using bot = await startBot(place, count, how);
+  await using database = await prepare();
+  await using bot = await startBot(database, count, how);
   const times = new Samples();
   for (let chat = 1; chat <= count; chat += 1) {
     const answered = Promise.withResolvers<void>();
     bot.platform.onShown = () => answered.resolve();
-    const begun = performance.now();
+    const startedAt = performance.now();
     await take(bot, chat);
-    if (chat > count / 10) times.add(performance.now() - begun);
+    if (chat > count / 10) times.add(performance.now() - startedAt);
     await answered.promise;
   }
   return times;

@@ -1,12 +1,12 @@
 export type Unit = "ms" | "s" | "/s" | "bytes" | "×" | "%";
 export type Params = Readonly<Record<string, string | number>>;
 
-/** One number, and whose it is. `system`: "holdfast", "bare driver", or a baseline. */
+/** One number and its system: "holdfast", "bare driver", or a baseline. */
 export interface Figure {
   readonly system: string;
   readonly value: number;
   readonly unit: Unit;
-  /** Where more was seen than the one number shows. */
+  /** Further measurements behind the one number. */
   readonly more?: Readonly<Record<string, number>>;
 }
 
@@ -34,7 +34,7 @@ export interface Workload {
 export const ours = "holdfast";
 export const bare = "bare driver";
 
-/** A line with our own figure alone. */
+/** A line with our own figure only. */
 export function lineOf(
   what: string,
   value: number,

@@ -10,17 +10,17 @@ export interface Contender {
   /** Operations in a row in each round. */
   readonly perRound: number;
   /**
-   * The event loop is watched while it runs, in rounds of its own: looking each millisecond slows down
-   * what it looks at. Off for drivers that block it by nature.
+   * Measures the event loop's delay, in separate rounds: sampling each millisecond slows down what it measures. Off
+   * for drivers that block by nature.
    */
   readonly watchLoop?: true;
 }
 
 export interface MeasurePace {
   readonly rounds: number;
-  /** No round begins after this long; three are made in any case. */
+  /** No round starts after this long; at least three are made. */
   readonly budgetMs: number;
-  /** Rounds that are thrown away: compilers and caches settle in them. */
+  /** Rounds that are discarded: compilers and caches settle in them. */
   readonly warmUp?: number;
 }
 
@@ -30,12 +30,12 @@ export interface Interleaved {
   readonly loop: LoopDelay;
 }
 
-/** One of so many rounds is for the event loop. */
+/** One in this many rounds is for the event loop. */
 const watchedRounds = 4;
 
 /**
- * A, B, A, B: whatever else the machine does meanwhile hits all contenders alike. The first rounds warm up
- * and are thrown away; every other round goes backwards, so that nobody is always first.
+ * A, B, A, B: whatever else the machine does affects all contenders alike. The first rounds warm up and are
+ * discarded; every other round goes backwards, so that nobody is always first.
  */
 export async function interleave(
   contenders: readonly Contender[],
@@ -65,8 +65,8 @@ export async function interleave(
 }
 
 /**
- * Contenders that are compared with each other in turns, and then, on their own, those that are heavy: the disk is
- * busy with what these wrote long after they have returned, and whoever comes next would wait for it.
+ * Contenders that are compared take turns, and heavy ones run alone afterwards: the disk is busy with their writes
+ * long after they have returned, and the next contender would wait for it.
  */
 export async function interleaveApart(
   compared: readonly Contender[],
@@ -83,12 +83,12 @@ export async function interleaveApart(
   return { of: (name) => (names.has(name) ? second : first).of(name), loop: first.loop };
 }
 
-/** How late the event loop is, in milliseconds, sampled each millisecond while it is started. */
+/** The event loop's delay in milliseconds, sampled each millisecond while started. */
 export class LoopDelay {
   readonly #all = createHistogram();
   #running: ReturnType<typeof monitorEventLoopDelay> | undefined;
 
-  /** With a new monitor each time: one that goes on after a stop takes the pause for a delay. */
+  /** With a new monitor each time: one that continues after a stop counts the pause as a delay. */
   start(): void {
     this.stop();
     this.#running = monitorEventLoopDelay({ resolution: 1 });

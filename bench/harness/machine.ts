@@ -11,9 +11,9 @@ export interface Machine {
   readonly platform: string;
   readonly processor: string;
   readonly cores: number;
-  /** The average load of the last minute when the run began: above 0.5 the figures mean little. */
+  /** The load average of the last minute when the run began: above 0.5 the figures mean little. */
   readonly load: number;
-  /** Appending 512 bytes to a file and waiting for the disk, in milliseconds. */
+  /** Appending 512 bytes to a file and syncing it, in milliseconds. */
   readonly sync: { readonly p50: number; readonly p99: number };
 }
 

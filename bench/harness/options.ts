@@ -34,7 +34,7 @@ Options
 
 PostgreSQL is the server that HOLDFAST_TEST_POSTGRES names, or one that is started for the run.`;
 
-/** What was asked for, or `undefined` when it cannot be understood. */
+/** The parsed options, or `undefined` when they can't be understood. */
 export function readOptions(args: readonly string[]): BenchOptions | undefined {
   try {
     const { values, positionals } = parseArgs({

@@ -1,7 +1,7 @@
 import { ours, type Workload } from "./figures.ts";
 import { renderTable } from "./table.ts";
 
-/** Prints each workload as soon as it is measured, and keeps everything for the JSON. */
+/** Prints each workload as soon as it is measured, and collects everything for the JSON. */
 export class Report {
   readonly workloads: Workload[] = [];
 
@@ -25,7 +25,7 @@ export class Report {
     );
   }
 
-  /** Every figure with its parameters, flat, so that another system's can be laid beside it. */
+  /** Every figure with its parameters, flat, for comparison with other systems. */
   figures(): readonly Record<string, unknown>[] {
     return this.workloads.flatMap(({ id, backend, lines }) =>
       lines.flatMap(({ what, params, figures, bound }) =>

@@ -17,7 +17,7 @@ export function scratchRoot(): string {
 
 const folders = new Set<string>();
 
-/** A folder for one run; it goes with the process, however that ends short of kill -9. */
+/** A folder for one run; deleted when the process ends, except by kill -9. */
 export function makeScratch(name: string): string {
   const folder = mkdtempSync(join(scratchRoot(), `holdfast-bench-${name}-`));
   folders.add(folder);

@@ -2,20 +2,20 @@ import type { Line, Workload } from "./figures.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Report } from "./report.ts";
 
-/** A workload, and how it is measured with what its subject gives to each. */
+/** A workload and how to measure it. */
 export interface WorkloadDefinition<Bench> {
   readonly id: string;
   readonly title: string;
   readonly measure: (bench: Bench) => Promise<Pick<Workload, "lines"> & Partial<Workload>>;
 }
 
-/** What was asked for, and where figures go. */
+/** What was requested, and where figures go. */
 export interface BenchRun {
   readonly options: BenchOptions;
   readonly report: Report;
 }
 
-/** The bounds bind on SQLite; PostgreSQL's figures are printed beside. */
+/** The bounds apply to SQLite; PostgreSQL's figures are printed beside. */
 export async function measureChosen<Bench>(
   workloads: readonly WorkloadDefinition<Bench>[],
   bench: Bench,

@@ -1,4 +1,4 @@
-// The framework alone: it hands out the same text to everybody.
+// The framework alone: returns the same text for every request.
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 

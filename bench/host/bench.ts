@@ -6,10 +6,10 @@ export type Sizes = SizesOf<typeof sizeTable>;
 export const sizeTable = {
   sessions: size(100_000, 50),
   starts: size(7, 2),
-  /** How long a host that was just started is left alone before it is weighed. */
+  /** How long a freshly started host is left alone before its memory is measured. */
   restMs: size(3_000, 50),
   clients: size(16, 4),
-  /** Pages of the list that are asked for in turn, with the sessions on them. */
+  /** Pages of the list that are requested in turn, with their sessions. */
   pages: size(400, 4),
   requestMs: size(5_000, 200),
   idleStreams: size(5_000, 20),
@@ -19,6 +19,6 @@ export const sizeTable = {
 
 export interface Bench {
   readonly sizes: Sizes;
-  /** A store with many sessions of the person that the host serves. */
+  /** A store with many sessions of the host's owner. */
   readonly prepare: () => Promise<BenchDatabase>;
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** As `npm start` does. */
+/** Like `npm start`. */
 export function buildHost(): void {
   const setup = fileURLToPath(new URL("../../scripts/setup.mjs", import.meta.url));
   const built = spawnSync(process.execPath, [setup, "start"], { stdio: "inherit" });

@@ -1,11 +1,11 @@
-// A process with some clients, each of which asks again as soon as it is answered.
+// A process with some clients, each of which sends its next request as soon as it is answered.
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 
 import { takeTask } from "../harness/task.ts";
 
 export interface RequestTask {
-  /** A file with addresses, one on each line: asked for in turn, so that no answer is one that was given a moment ago. */
+  /** A file with one URL per line, requested in turn, so that no answer was given a moment ago. */
   readonly urls: string;
   readonly token: string;
   readonly clients: number;

@@ -16,20 +16,20 @@ const listRate = "lists of 50 a second";
 const singleRate = "single sessions a second";
 const needed: Readonly<Record<string, number>> = { [listRate]: 3_000, [singleRate]: 10_000 };
 
-/** How many answers one core gives: the host's own, beside those of its framework when it only hands out the same bytes. */
+/** How many requests one core answers: the host, and its framework returning the same bytes. */
 export const answerRequests: WorkloadDefinition<Bench> = {
   id: "requests",
   title: "requests, on one core",
   async measure({ sizes, prepare }) {
-    await using place = await prepare();
-    await using host = await startHost(place.address, place.folder);
+    await using database = await prepare();
+    await using host = await startHost(database.address, database.folder);
     const addresses = await addressesOf(host.address, sizes.pages);
     const lines: Line[] = [];
     for (const [what, urls] of [
       [listRate, addresses.lists],
       [singleRate, addresses.singles],
     ] as const) {
-      const file = join(place.folder, "asked-for");
+      const file = join(database.folder, "asked-for");
       writeFileSync(file, urls.join("\n"));
       const task = { urls: file, token, clients: sizes.clients, ms: sizes.requestMs };
       const mine = await askFor(task, () => host.cpuMs());
@@ -89,7 +89,7 @@ interface Addresses {
   readonly singles: readonly string[];
 }
 
-/** Of so many pages of the list, and of every session on them. */
+/** The URLs of this many pages of the list, and of every session on them. */
 async function addressesOf(host: string, pages: number): Promise<Addresses> {
   const client = createClient({ baseUrl: host, token });
   const lists: string[] = [];

@@ -15,7 +15,7 @@ import { holdStreams } from "./streams.ts";
 
 const workloads = [startUp, answerRequests, holdStreams];
 
-/** Whom the host serves. */
+/** The owner that the host serves. */
 const owner = ownerId.parse("owner");
 
 /** The host as people start it, on SQLite. */

@@ -8,13 +8,13 @@ import type { StoreAddress } from "../store/bench-database.ts";
 
 export const token = "a-token-for-this-run";
 
-/** The host as people start it, in a process of its own. */
+/** The host as people start it, in its own process. */
 export interface ServedHost extends AsyncDisposable {
   readonly address: string;
   /** From the start of the process to its first healthy answer. */
   readonly healthyMs: number;
   cpuMs(): number;
-  /** What it has of the machine's memory, in bytes. */
+  /** Its resident memory, in bytes. */
   memory(): number;
 }
 
@@ -65,7 +65,7 @@ async function addressOf(child: ChildProcess): Promise<string | undefined> {
 
 const msPerTick = 10;
 
-/** Where the system does not tell, it is not known. */
+/** Unknown where the system doesn't tell. */
 export function cpuMsOf(child: ChildProcess): number {
   const stat = readProc(child, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -4,16 +4,16 @@ import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "./served-host.ts";
 import type { Bench } from "./bench.ts";
 
-/** From nothing to the first healthy answer, and what the host weighs when nobody does anything. */
+/** From the start to the first healthy answer, and the memory of an idle host. */
 export const startUp: WorkloadDefinition<Bench> = {
   id: "start",
   title: "start, and rest",
   async measure({ sizes, prepare }) {
-    await using place = await prepare();
+    await using database = await prepare();
     const times = new Samples();
     let memory = 0;
     for (let turn = 0; turn < sizes.starts; turn += 1) {
-      await using host = await startHost(place.address, place.folder);
+      await using host = await startHost(database.address, database.folder);
       times.add(host.healthyMs);
       if (turn < sizes.starts - 1) continue;
       await new Promise((resolve) => setTimeout(resolve, sizes.restMs));

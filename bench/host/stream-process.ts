@@ -1,4 +1,5 @@
-// A process with many open pages: most of them wait, some see an answer being written, and it says how old that was when it came.
+// A process with many open pages: most of them idle, some watching an answer being streamed. It reports how old each
+// delta was on arrival.
 import { Agent, get, type IncomingMessage } from "node:http";
 
 import { Samples } from "../harness/samples.ts";
@@ -8,7 +9,7 @@ import { ProcessMeter, type Summary, summaryOf } from "../runs/meters.ts";
 export interface StreamTask {
   readonly token: string;
   readonly idle: { readonly url: string; readonly pages: number };
-  /** Each is looked at by so many pages. */
+  /** Each is watched by this many pages. */
   readonly live: { readonly urls: readonly string[]; readonly pages: number };
   /** From the first delta on. */
   readonly warmMs: number;

@@ -11,13 +11,13 @@ import {
 } from "./open-streams.ts";
 import { startHost, token } from "./served-host.ts";
 
-/** Many pages that only wait, and some that watch an answer being written, all on one host. */
+/** Many idle pages, and some that watch a streaming answer, all on one host. */
 export const holdStreams: WorkloadDefinition<Bench> = {
   id: "streams",
   title: "waiting pages and live runs in one process",
   async measure({ sizes, prepare }) {
-    await using place = await prepare();
-    await using host = await startHost(place.address, place.folder);
+    await using database = await prepare();
+    await using host = await startHost(database.address, database.folder);
     const client = createClient({ baseUrl: host.address, token });
     const quiet = await createSession(client);
     const live = await Promise.all(

@@ -17,9 +17,9 @@ export const sizeTable = {
 export interface Bench {
   readonly sizes: Sizes;
   readonly browser: Browser;
-  /** A store with one session of so many messages, of the person that the host serves. */
+  /** A store with one session of this many messages, of the host's owner. */
   readonly prepareMessages: (count: number) => Promise<PreparedSession>;
-  /** A store with so many sessions of that person. */
+  /** A store with this many sessions of that owner. */
   readonly prepareSessions: (count: number) => Promise<PreparedSession>;
 }
 

@@ -7,16 +7,16 @@ import { startHost } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 import { openTab } from "./open-page.ts";
 
-const mostBytes = 250 * 1024;
+const maxBytes = 250 * 1024;
 
-/** What a browser fetches before somebody can begin. */
+/** What a browser downloads before a person can begin. */
 export const loadPage: WorkloadDefinition<Bench> = {
   id: "load",
   title: "the first load of the page",
   async measure({ browser, prepareMessages }) {
     const { place: opened } = await prepareMessages(50);
-    await using place = opened;
-    await using host = await startHost(place.address, place.folder);
+    await using database = opened;
+    await using host = await startHost(database.address, database.folder);
     const page = await openTab(browser, host);
     const fetched: Response[] = [];
     page.on("response", (response) => {
@@ -31,10 +31,10 @@ export const loadPage: WorkloadDefinition<Bench> = {
       () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN,
     );
     await page.context().close();
-    const bytes = sizes.reduce((sum, each) => sum + each, 0);
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
     return {
       lines: [
-        lineOf("page, styles and scripts, gzipped", bytes, "bytes", { below: mostBytes }),
+        lineOf("page, styles and scripts, gzipped", bytes, "bytes", { below: maxBytes }),
         lineOf("first paint", shown, "ms"),
       ],
     };

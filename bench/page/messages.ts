@@ -8,14 +8,14 @@ import { taskLines, trace } from "./trace.ts";
 
 const windowMs = 20;
 
-/** A very long conversation: opened at its end, scrolled back through, and gone to in its middle. */
+/** A very long conversation: opened at its end, scrolled back through, and jumped into its middle. */
 export const scrollMessages: WorkloadDefinition<Bench> = {
   id: "messages",
   title: "a conversation of very many messages",
   async measure({ sizes, browser, prepareMessages }) {
     const { place: opened, session } = await prepareMessages(sizes.manyMessages);
-    await using place = opened;
-    await using host = await startHost(place.address, place.folder);
+    await using database = opened;
+    await using host = await startHost(database.address, database.folder);
     const page = await openTab(browser, host);
     await page.goto(host.address);
     const row = page.locator(".session-link").first();

@@ -8,7 +8,7 @@ export function clientOf(host: ServedHost): Client {
   return createClient({ baseUrl: host.address, token });
 }
 
-/** A blank tab of somebody who is signed in. */
+/** A blank tab that is signed in. */
 export async function openTab(browser: Browser, { address }: ServedHost): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   await context.request.post(new URL("api/login", address).href, {
@@ -18,7 +18,7 @@ export async function openTab(browser: Browser, { address }: ServedHost): Promis
   return context.newPage();
 }
 
-/** A tab of somebody who looks at the newest messages of a session. */
+/** A tab that shows the newest messages of a session. */
 export async function openPage(browser: Browser, host: ServedHost, id: SessionId): Promise<Page> {
   const page = await openTab(browser, host);
   await page.goto(new URL(`?session=${id}`, host.address).href);

@@ -8,14 +8,14 @@ import { taskLines, trace } from "./trace.ts";
 
 const windowMs = 20;
 
-/** The list of somebody who has very many conversations: scrolled through and searched. */
+/** The list of a person with very many conversations: scrolled through and searched. */
 export const scrollSessions: WorkloadDefinition<Bench> = {
   id: "sessions",
   title: "a list of very many sessions",
   async measure({ sizes, browser, prepareSessions }) {
     const { place: opened } = await prepareSessions(sizes.manySessions);
-    await using place = opened;
-    await using host = await startHost(place.address, place.folder);
+    await using database = opened;
+    await using host = await startHost(database.address, database.folder);
     const page = await openTab(browser, host);
     await page.goto(host.address);
     await page.locator(".session").first().waitFor();

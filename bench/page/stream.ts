@@ -6,17 +6,17 @@ import { clientOf, openPage, say } from "./open-page.ts";
 import { aboutTasks, taskLines, trace } from "./trace.ts";
 
 const deltasPerSecond = 50;
-/** The rehearsal model says two words at a time, on average. */
+/** The rehearsal model emits two words at a time, on average. */
 const wordsPerSecond = 2 * deltasPerSecond;
 
-/** An answer is being written at the end of a long conversation, while somebody looks. */
+/** An answer streams at the end of a long conversation, while somebody watches. */
 export const streamIntoPage: WorkloadDefinition<Bench> = {
   id: "stream",
   title: "an answer being written into a long conversation",
   async measure({ sizes, browser, prepareMessages }) {
     const { place: opened, session } = await prepareMessages(sizes.messages);
-    await using place = opened;
-    await using host = await startHost(place.address, place.folder);
+    await using database = opened;
+    await using host = await startHost(database.address, database.folder);
     const page = await openPage(browser, host, session);
     const words = Math.ceil((sizes.streamMs / 1_000) * wordsPerSecond);
     await say(clientOf(host), session, "stream", `{words:${words}} {rate:${wordsPerSecond}}`);

@@ -13,7 +13,7 @@ interface TraceEvent {
   /** Microseconds. */
   readonly ts?: number;
   readonly dur?: number;
-  /** Of the processor, which others may have in between. */
+  /** CPU time, without preemption. */
   readonly tdur?: number;
   readonly args?: { readonly name?: string };
 }
@@ -21,15 +21,15 @@ interface TraceEvent {
 const scripting = new Set(["FunctionCall", "EvaluateScript", "RunMicrotasks", "v8.callFunction"]);
 
 export interface TraceFigures {
-  /** Milliseconds by the clock, of every task of the page's main thread. */
+  /** Wall-clock milliseconds of every task on the page's main thread. */
   readonly tasks: Samples;
-  /** The same without the time in which the processor was somebody else's. */
+  /** The same in CPU time. */
   readonly ownTasks: Samples;
-  /** Milliseconds of the processor for scripts, in each window of time that has some. */
+  /** CPU milliseconds of scripts, in each window of time that has some. */
   readonly scripts: Samples;
 }
 
-/** What the page's main thread does meanwhile, by what the browser itself records. */
+/** What the page's main thread does meanwhile, as recorded by the browser. */
 export async function trace(
   browser: Browser,
   page: Page,
@@ -44,7 +44,7 @@ export async function trace(
 export const aboutTasks =
   "A task is counted by the processor's time for it. By the clock it is longer where other work has the machine.";
 
-/** Nobody notices what is shorter than that. */
+/** Nobody notices shorter tasks. */
 const noticedMs = 50;
 
 export function taskLines(
@@ -59,7 +59,7 @@ export function taskLines(
 }
 
 function readTrace(written: Buffer, windowMs: number): TraceFigures {
-  // The browser's own format, which is what is measured with.
+  // The browser's own format.
   const { traceEvents } = JSON.parse(written.toString("utf8")) as { traceEvents: TraceEvent[] };
   const isMain = mainThreadOf(traceEvents);
   const own = traceEvents.filter((event) => event.ph === "X" && isMain(event));
@@ -79,7 +79,7 @@ function scriptsOf(own: readonly TraceEvent[], windowMs: number): Samples {
     .filter(({ name }) => scripting.has(name))
     .toSorted((a, b) => (a.ts ?? 0) - (b.ts ?? 0));
   for (const { ts = 0, dur = 0, tdur = dur } of scripts) {
-    // A script that another one called is in that one's time.
+    // A nested script is part of the outer one's time.
     if (ts + dur <= coveredTo) continue;
     coveredTo = ts + dur;
     const index = Math.floor(ts / 1_000 / windowMs);
@@ -90,7 +90,7 @@ function scriptsOf(own: readonly TraceEvent[], windowMs: number): Samples {
   return samples;
 }
 
-/** The busiest of those that call themselves so: a browser has one for each page, and one to spare. */
+/** The busiest of the threads with that name: a browser has one for each page, and a spare one. */
 function mainThreadOf(events: readonly TraceEvent[]): (event: TraceEvent) => boolean {
   const named = events.filter(
     ({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain",

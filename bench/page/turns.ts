@@ -7,17 +7,17 @@ import { clientOf, openPage, say } from "./open-page.ts";
 import type { Bench } from "./bench.ts";
 
 const atOnce = 20;
-/** So little that nobody meets it in a tab that is open for years. */
-const flatBelow = 1024;
+/** Too little to matter in a tab that is open for years. */
+const flatBelowBytes = 1024;
 
-/** Many short turns in one tab that is never reloaded: what it holds at most in each half of them. */
+/** Many short turns in one tab that is never reloaded: its peak memory in each half of them. */
 export const holdTurns: WorkloadDefinition<Bench> = {
   id: "turns",
   title: "memory of a tab over many turns",
   async measure({ sizes, browser, prepareMessages }) {
     const { place: opened } = await prepareMessages(50);
-    await using place = opened;
-    await using host = await startHost(place.address, place.folder);
+    await using database = opened;
+    await using host = await startHost(database.address, database.folder);
     const client = clientOf(host);
     const made = await client.createSession({ body: {} });
     if (!made.ok) throw new Error(`A session: ${made.error.code}`);
@@ -27,7 +27,7 @@ export const holdTurns: WorkloadDefinition<Bench> = {
     const peaks = { early: 0, late: 0 };
     for (let turn = 1; turn <= sizes.turns; turn += 1) {
       await say(client, id, `turn-${turn}`, `Turn ${turn} {words:8} {rate:10000}`);
-      // Several wait at once: what is measured is the tab, and not how soon a turn follows another.
+      // Several turns are queued at once: the tab is measured, not the time between turns.
       if (turn % atOnce !== 0 && turn !== sizes.turns) continue;
       await untilAnswered(page, turn);
       const when = turn <= half ? "early" : "late";
@@ -40,7 +40,7 @@ export const holdTurns: WorkloadDefinition<Bench> = {
       lines: [
         lineOf(`most heap in the first ${half} turns`, peaks.early, "bytes", { params }),
         lineOf(`most heap in the ${half} behind them`, peaks.late, "bytes", { params }),
-        lineOf("growth a turn", growth, "bytes", { params, below: flatBelow }),
+        lineOf("growth a turn", growth, "bytes", { params, below: flatBelowBytes }),
       ],
       notes: [
         `After a collection of garbage, each ${atOnce} turns. A tab lets go of entries in heaps, so the most is compared with the most.`,
@@ -49,7 +49,7 @@ export const holdTurns: WorkloadDefinition<Bench> = {
   },
 };
 
-/** What was said is answered, and shown. */
+/** The message is answered, and the answer is shown. */
 async function untilAnswered(page: Page, turn: number): Promise<void> {
   const said = page.locator(".message.user", { hasText: `Turn ${turn} ` });
   await said.waitFor({ timeout: 120_000 });

@@ -11,15 +11,15 @@ import { benchOwner } from "./engine.ts";
 const text = "What a person writes is a sentence or two, and rarely more than that.";
 const allowedMore = 0.4;
 
-/** A message is accepted when it is durable: what does that take beside the sync that it cannot do without? */
+/** A message is accepted when it is durable: what does that cost besides the sync? */
 export const admitAlone: WorkloadDefinition<Bench> = {
   id: "admission",
   title: "admission, nothing else going on",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     await growLog(store);
-    await using driver = await place.openBare();
+    await using driver = await database.openBare();
     const log = createLog(store);
     const { session } = await log.createSession({ owner: benchOwner });
     const measured = await interleave(

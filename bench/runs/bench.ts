@@ -8,7 +8,7 @@ export const sizeTable = {
   pace: size<MeasurePace>({ rounds: 40, budgetMs: 15_000 }, { rounds: 3, budgetMs: 500 }),
   /** Live runs, from one to many. */
   liveRuns: size([1, 200, 1_000], [1, 20]),
-  /** Before anything is counted: caches and compilers become warm. */
+  /** Before anything is counted: caches and compilers warm up. */
   warmMs: size(4_000, 200),
   streamMs: size(10_000, 500),
   recovered: size(100, 5),

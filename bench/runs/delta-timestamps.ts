@@ -1,6 +1,6 @@
 /**
- * Each delta of the scripted model begins with the time at which it was given, so that whoever sees it, however many
- * were put together on the way, knows how old each of them is. The clock is the machine's own: the same in all processes.
+ * Each delta of the scripted model starts with its timestamp, so that a receiver knows the age of each, however many
+ * were joined on the way. All processes use the machine's clock.
  */
 const width = 14;
 const deltaLength = 24;

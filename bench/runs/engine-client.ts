@@ -11,7 +11,7 @@ const source = fileURLToPath(new URL("./engine-process.ts", import.meta.url));
 const home = new URL("../dist/", import.meta.url);
 let isBuilt = false;
 
-/** The engine's process and the store's threads as `npm start` puts them together: people run those, and not the sources. */
+/** The engine's process and the store's threads, bundled as by `npm start`: people run those, not the sources. */
 function buildEngine(): URL {
   if (!isBuilt) {
     const args = [script, fileURLToPath(home), `engine=${relative(root, source)}`];
@@ -23,7 +23,7 @@ function buildEngine(): URL {
 }
 
 const cache = new URL("../../node_modules/.cache/holdfast/compiled/", import.meta.url);
-/** As the host does: what one start has compiled the next one takes over, and so do its threads. */
+/** Like the host: later starts and threads reuse the compile cache of the first. */
 const compileCache = fileURLToPath(cache);
 
 export function startEngine<Name extends TaskName>(
@@ -36,6 +36,6 @@ export function startEngine<Name extends TaskName>(
     { name, address, task },
     { execArgv: ["--expose-gc"], env: { ...process.env, NODE_COMPILE_CACHE: compileCache } },
   );
-  // Each task has its own kind of result, and the process was started for this one.
+  // Each task has its own type of result, and the process was started for this one.
   return started(child, (message) => message as Tasks[Name]["result"]);
 }

@@ -1,4 +1,4 @@
-// A process with an engine of its own: does the one thing that it was started for, and says what came of it.
+// A process with its own engine: does the one task that it was started for, and reports the result.
 import { takeTask } from "../harness/task.ts";
 import { holdRuns } from "./hold-runs.ts";
 import { measureMemory } from "./measure-memory.ts";

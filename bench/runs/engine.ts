@@ -16,11 +16,11 @@ import { PacedModel } from "./paced-model.ts";
 export const deltasPerSecond = 50;
 export const benchOwner: OwnerId = ownerId.parse("someone");
 const leaseMs = 30_000;
-const mostRuns = 1_000;
-/** A run that is taken over may have been made long ago: what is prepared once is kept. */
-const longestRunMs = 10 * 365 * 24 * 3_600_000;
+const maxRuns = 1_000;
+/** A run that is taken over may be old: prepared stores are kept. */
+const maxRunMs = 10 * 365 * 24 * 3_600_000;
 
-/** The engine as the host puts it together, with a scripted model and a meter before the store. */
+/** The engine as the host sets it up, with a scripted model and a meter in front of the store. */
 export interface Engine {
   readonly store: Store;
   readonly log: Log;
@@ -45,8 +45,8 @@ export async function openEngine(address: StoreAddress): Promise<Engine> {
     leaseMs,
     policy: "resume",
     sweepMs: leaseMs / 6,
-    maxRuns: mostRuns,
-    limits: { steps: 100, timeMs: longestRunMs, modelTries: 5 },
+    maxRuns,
+    limits: { steps: 100, timeMs: maxRunMs, modelTries: 5 },
     tools: new Map(),
     modelFor: async () => ({ name: "paced", model }),
     system: async () => "You are being measured.",
@@ -83,19 +83,19 @@ export async function admit({ log }: Engine, session: SessionId): Promise<void> 
   if (admission.status !== "accepted") throw new Error(`A message: ${JSON.stringify(admission)}`);
 }
 
-/** Gives each of the sessions a run, and waits until the model is asked for all of them. */
+/** Starts a run in each of the sessions, and waits until the model is called for all of them. */
 export async function startRuns(engine: Engine, sessions: readonly SessionId[]): Promise<void> {
   const { model, runner } = engine;
   const before = model.asked;
   for (let done = 0; done < sessions.length; done += atOnce) {
-    const some = sessions.slice(done, done + atOnce);
-    await Promise.all(some.map((session) => admit(engine, session)));
-    for (const session of some) runner.notify(benchOwner, session);
+    const batch = sessions.slice(done, done + atOnce);
+    await Promise.all(batch.map((session) => admit(engine, session)));
+    for (const session of batch) runner.notify(benchOwner, session);
   }
   await until(() => model.asked - before >= sessions.length);
 }
 
-/** Follows a session as a page does, and tells what each delta says. */
+/** Follows a session like a page, and reports each delta's text. */
 export async function follow(
   { log }: Engine,
   session: SessionId,
@@ -111,6 +111,6 @@ export async function follow(
   }
 }
 
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await systemClock.sleep(2);
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await systemClock.sleep(2);
 }

@@ -11,13 +11,13 @@ import {
 import { startHost, token } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 
-/** One run, and many pages that look at it: the host as it is served, and a process with all the pages. */
+/** One run and many pages that watch it: a served host, and a process with all the pages. */
 export const fanOut: WorkloadDefinition<Bench> = {
   id: "fan-out",
   title: "one run, many watchers",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    await using host = await startHost(place.address, place.folder);
+    await using database = await backend.createDatabase();
+    await using host = await startHost(database.address, database.folder);
     const client = createClient({ baseUrl: host.address, token });
     const id = await createSession(client);
 

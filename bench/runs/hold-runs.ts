@@ -3,7 +3,7 @@ import type { Seq } from "@holdfast/protocol";
 
 import type { Assignment } from "./tasks.ts";
 
-/** Runs that stream, each with something durable. Whoever asked for them ends this process when he likes. */
+/** Streams runs, each with something durable, until the parent kills this process. */
 export async function holdRuns({ address, task }: Assignment<"hold">): Promise<readonly string[]> {
   const engine = await openEngine(address);
   const sessions = await createSessions(engine, task.runs);

@@ -6,7 +6,7 @@ import type { Assignment, Tasks } from "./tasks.ts";
 
 const warmUp = 20;
 
-/** What a session costs this process's heap while somebody looks at it, and what a run costs while it goes on. */
+/** The heap per watched session, and per live run. */
 export async function measureMemory({
   address,
   task,
@@ -39,7 +39,7 @@ export async function measureMemory({
   };
 }
 
-/** Reads each session to its end and waits for more, as a page that is left open does. */
+/** Reads each session to its end and waits for more, like a page that is left open. */
 async function watchQuietly({ log }: Engine, sessions: readonly SessionId[]): Promise<void> {
   let caughtUp = 0;
   for (const session of sessions) {

@@ -17,7 +17,7 @@ import type { Assignment, Streamed } from "./tasks.ts";
 
 const admitEveryMs = 20;
 
-/** Every run streams and is watched, people go on writing, and what all of that takes is looked at for a while. */
+/** Every run streams and is watched while people keep writing; measures the cost for a while. */
 export async function measureStream({ address, task }: Assignment<"stream">): Promise<Streamed> {
   const engine = await openEngine(address);
   const sessions = await createSessions(engine, task.runs);
@@ -55,7 +55,7 @@ export async function measureStream({ address, task }: Assignment<"stream">): Pr
   };
 }
 
-/** To sessions whose run is going on: what is said waits behind it, and no more runs begin. */
+/** To sessions with a live run, so that messages queue up and no more runs start. */
 async function keepAdmitting(
   engine: Engine,
   sessions: readonly SessionId[],

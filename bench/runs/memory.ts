@@ -9,9 +9,9 @@ export const weighSessions: WorkloadDefinition<Bench> = {
   id: "memory",
   title: "heap after collection",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createDatabase();
+    await using database = await backend.createDatabase();
     const task = { idle: sizes.idleSessions, runs: sizes.heldRuns, ms: sizes.streamMs };
-    await using engine = startEngine("memory", place.address, task);
+    await using engine = startEngine("memory", database.address, task);
     const { perIdle, perRun } = await engine.answer;
     const seconds = sizes.streamMs / 1_000;
     return {

@@ -15,7 +15,7 @@ export function summaryOf(samples: Samples): Summary {
   return { count, p50, p99, max };
 }
 
-/** The store with a watch on how long its journal commits take, and on how many deltas they carry. */
+/** A store that measures how long its journal commits take, and how many deltas they carry. */
 export class CommitMeter {
   times = new Samples();
   deltas = 0;
@@ -58,7 +58,7 @@ export class CommitMeter {
   }
 }
 
-/** What the process itself went through in some time. */
+/** CPU and event loop delay of this process over some time. */
 export class ProcessMeter {
   readonly #loop = new LoopDelay();
   #cpu = process.cpuUsage();

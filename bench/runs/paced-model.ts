@@ -2,13 +2,13 @@ import type { Model, ModelEvent } from "@holdfast/engine";
 
 import { stampedDelta } from "./delta-timestamps.ts";
 
-/** A process that was held up for longer does not get all that it missed in one burst. */
-const mostLagMs = 100;
+/** A process that was delayed for longer doesn't get everything it missed in one burst. */
+const maxLagMs = 100;
 
 type Next = IteratorResult<ModelEvent, undefined>;
 const done: Next = { done: true, value: undefined };
 
-/** One call: it gives what it is told to say, and costs as little as it can. */
+/** One call: it emits what it is told to, as cheaply as possible. */
 class Speaker implements AsyncIterable<ModelEvent>, AsyncIterator<ModelEvent, undefined> {
   readonly #waiting: Next[] = [];
   #take: ((next: Next) => void) | undefined;
@@ -40,11 +40,11 @@ class Speaker implements AsyncIterable<ModelEvent>, AsyncIterator<ModelEvent, un
 }
 
 /**
- * A model that gives every one of its calls the same number of deltas a second, evenly spread. One timer serves them all:
- * what is measured is the engine and not a thousand timers.
+ * A model that gives each of its calls the same number of deltas a second, evenly spread. One timer serves them all:
+ * the engine is measured, not a thousand timers.
  */
 export class PacedModel implements Model {
-  readonly #everyMs: number;
+  readonly #periodMs: number;
   readonly #speakers: Speaker[] = [];
   #turn = 0;
   #due = performance.now();
@@ -54,7 +54,7 @@ export class PacedModel implements Model {
   given = 0;
 
   constructor(deltasPerSecond: number) {
-    this.#everyMs = 1_000 / deltasPerSecond;
+    this.#periodMs = 1_000 / deltasPerSecond;
   }
 
   stream(_request: unknown, signal: AbortSignal): AsyncIterable<ModelEvent> {
@@ -65,7 +65,7 @@ export class PacedModel implements Model {
     return speaker;
   }
 
-  /** Every call that is under way comes to its end. */
+  /** Ends every call. */
   finish(): void {
     for (const speaker of this.#speakers.splice(0)) speaker.end();
   }
@@ -82,28 +82,28 @@ export class PacedModel implements Model {
     this.#wait();
   }
 
-  /** Not more often than somebody has something to say: with one call a beat of a millisecond costs as much as the engine. */
+  /** Not more often than needed: with one call, a timer of a millisecond would cost as much as the engine. */
   #wait(): void {
     this.#timer = setTimeout(
       () => {
-        this.#speakWhatIsDue();
+        this.#emitDue();
         this.#wait();
       },
       Math.max(1, this.#due - performance.now()),
     );
   }
 
-  /** Round and round: each speaker has its turn once in every period. */
-  #speakWhatIsDue(): void {
+  /** Round robin: each speaker has its turn once in every period. */
+  #emitDue(): void {
     const now = performance.now();
-    this.#due = Math.max(this.#due, now - mostLagMs);
+    this.#due = Math.max(this.#due, now - maxLagMs);
     const text = stampedDelta();
     while (this.#due <= now && this.#speakers.length > 0) {
       this.#turn = (this.#turn + 1) % this.#speakers.length;
       this.#speakers[this.#turn]?.speak(text);
       this.given += 1;
-      this.#due += this.#everyMs / this.#speakers.length;
+      this.#due += this.#periodMs / this.#speakers.length;
     }
-    if (this.#speakers.length === 0) this.#due = now + this.#everyMs;
+    if (this.#speakers.length === 0) this.#due = now + this.#periodMs;
   }
 }

@@ -10,19 +10,19 @@ import type { Bench } from "./bench.ts";
 import { benchOwner } from "./engine.ts";
 import { startEngine } from "./engine-client.ts";
 
-/** A process that is killed while its runs stream, and another one that boots in its place. */
+/** Kills a process while its runs stream, and boots another one in its place. */
 export const recoverLiveRuns: WorkloadDefinition<Bench> = {
   id: "recovery.runs",
   title: "live runs after kill -9",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     await growLog(store);
     const runs = sizes.recovered;
-    await using first = startEngine("hold", place.address, { runs });
+    await using first = startEngine("hold", database.address, { runs });
     const sessions = await first.answer;
     await first.kill();
-    await using second = startEngine("takeOver", place.address, { sessions, calmMs: 0 });
+    await using second = startEngine("takeOver", database.address, { sessions, calmMs: 0 });
     const { sinceStart, sinceOpening, sinceRunner } = await second.answer;
     await second.kill();
     await store.close();
@@ -42,11 +42,11 @@ export const recoverLiveRuns: WorkloadDefinition<Bench> = {
 };
 
 const deltasPerCommit = 500;
-/** A hundred thousand of them are still a message that can be kept. */
+/** A hundred thousand of them still fit into one message. */
 const word = "word ";
 const calmMs = 4_000;
 
-/** One run with a long journal, while another process, and another session of the same one, go on writing. */
+/** One run with a long journal, while another process, and another session of the same one, keep writing. */
 export const recoverLongJournal: WorkloadDefinition<Bench> = {
   id: "recovery.journal",
   title: "one run with a long journal",
@@ -55,15 +55,15 @@ export const recoverLongJournal: WorkloadDefinition<Bench> = {
     const prepared = await backend.prepareDatabase(`journal-${events}`, async (store) => ({
       sessions: [await fillJournal(store, events)],
     }));
-    await using place = prepared.database;
+    await using database = prepared.database;
     const writer = await startWriter({
       kind: "store",
-      address: place.address,
-      folder: place.folder,
+      address: database.address,
+      folder: database.folder,
       text: "Hello",
     });
     const before = await writer.work(2_000);
-    await using engine = startEngine("takeOver", place.address, {
+    await using engine = startEngine("takeOver", database.address, {
       sessions: prepared.known["sessions"] ?? [],
       calmMs,
     });
@@ -88,15 +88,15 @@ export const recoverLongJournal: WorkloadDefinition<Bench> = {
   },
 };
 
-/** A run in the middle of its answer, which nobody holds any more. */
+/** A run in the middle of its answer, held by nobody any more. */
 async function fillJournal(store: Store, count: number): Promise<string> {
   const session = await openTestSession(store, {}, benchOwner);
   const { runId, under } = await session.startRun();
   await session.commit([anEvent("step.started", { step: 1, model: "paced" }, runId)], { under });
   const messageId = aMessageId();
   for (let done = 0; done < count; done += deltasPerCommit) {
-    const some = Math.min(deltasPerCommit, count - done);
-    const deltas = Array.from({ length: some }, () => aDelta(runId, word, messageId));
+    const batch = Math.min(deltasPerCommit, count - done);
+    const deltas = Array.from({ length: batch }, () => aDelta(runId, word, messageId));
     await session.commit(deltas, { under });
   }
   const lease = await store.leases.read("run", session.session);

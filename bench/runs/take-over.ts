@@ -9,7 +9,7 @@ import type { Assignment, TakenOver } from "./tasks.ts";
 
 const before = 1_000;
 
-/** A host that boots where another has died: the time until every run has been claimed and its next words are durable. */
+/** A host boots where another has died: the time until every run is claimed and its next output is durable. */
 export async function takeOver({ address, task }: Assignment<"takeOver">): Promise<TakenOver> {
   const openingAt = performance.now();
   const engine = await openEngine(address);
@@ -25,7 +25,7 @@ export async function takeOver({ address, task }: Assignment<"takeOver">): Promi
   engine.runner.start();
   await until(() => goingOn.size === sessions.length);
   const now = performance.now();
-  if (task.calmMs > 0) await clearAway(engine, now + task.calmMs);
+  if (task.calmMs > 0) await pruneSettled(engine, now + task.calmMs);
   const sinceRunner = now - startedAt;
   return {
     sinceStart: openingAt + openedIn + sinceRunner,
@@ -38,17 +38,17 @@ export async function takeOver({ address, task }: Assignment<"takeOver">): Promi
 }
 
 const batch = 500;
-const breathMs = 50;
+const pauseMs = 50;
 
-/** What was settled is cleared away behind the run as the host does it, and is in nobody's way either. */
-async function clearAway({ store }: Engine, deadline: number): Promise<void> {
+/** Prunes settled deltas after the run like the host, at the same pace. */
+async function pruneSettled({ store }: Engine, deadline: number): Promise<void> {
   while (performance.now() < deadline) {
     await store.prune(batch);
-    await systemClock.sleep(breathMs);
+    await systemClock.sleep(pauseMs);
   }
 }
 
-/** From each session's head: what comes behind it was said after the take-over. */
+/** From each session's head: what follows was written after the takeover. */
 async function watchAll(
   engine: Engine,
   sessions: readonly SessionId[],
@@ -64,7 +64,7 @@ async function watchAll(
   return goingOn;
 }
 
-/** One who writes one message after the other to a session of his own, and has nothing to do with the rest. */
+/** Appends one message after the other to its own session, independent of the rest. */
 async function startAppending(engine: Engine): Promise<{ take(): Summary }> {
   const [session] = await createSessions(engine, 1);
   if (session === undefined) throw new Error("There is no session to write to.");

@@ -1,14 +1,14 @@
 import type { StoreAddress } from "../store/bench-database.ts";
 import type { Summary } from "./meters.ts";
 
-/** What a process with an engine is started for. It answers with the result, and some stay until they are killed. */
+/** The tasks of a process with an engine. It answers with the result, and some stay until they are killed. */
 export interface Tasks {
-  /** Live runs that stream, each watched by one. */
+  /** Streaming live runs, each with one watcher. */
   stream: {
     readonly task: { readonly runs: number; readonly warmMs: number; readonly ms: number };
     readonly result: Streamed;
   };
-  /** Live runs that stream on until the process is killed. */
+  /** Live runs that stream until the process is killed. */
   hold: { readonly task: { readonly runs: number }; readonly result: readonly string[] };
   /** Takes over what a dead process has left. */
   takeOver: {
@@ -45,7 +45,7 @@ export interface TakenOver {
   readonly sinceStart: number;
   readonly sinceOpening: number;
   readonly sinceRunner: number;
-  /** Appends of this process to another session, before and from then on. */
+  /** Appends of this process to another session, before the takeover and from then on. */
   readonly appendsBefore: Summary;
   readonly appendsMeanwhile: Summary;
   readonly loop: Summary;

@@ -5,7 +5,7 @@ import type { Bench } from "./bench.ts";
 import { startEngine } from "./engine-client.ts";
 import type { Streamed } from "./tasks.ts";
 
-/** What is asked for at so many live runs, in milliseconds. */
+/** The required limits for this many live runs, in milliseconds. */
 const required: Readonly<
   Record<number, { p50: number; p99: number; loop?: number; admission?: number }>
 > = {
@@ -13,18 +13,18 @@ const required: Readonly<
   1_000: { p50: 80, p99: 150, loop: 10 },
 };
 
-/** Live runs of 50 deltas a second each, every one of them watched, while people go on writing. */
+/** Live runs of 50 deltas a second each, all of them watched, while people keep writing. */
 export const streamLiveRuns: WorkloadDefinition<Bench> = {
   id: "W3",
   title: "live runs",
   async measure({ backend, sizes }: Bench) {
     const lines: Line[] = [];
     for (const runs of sizes.liveRuns) {
-      await using place = await backend.createDatabase();
-      const store = await place.open();
+      await using database = await backend.createDatabase();
+      const store = await database.open();
       await growLog(store);
       const task = { runs, warmMs: sizes.warmMs, ms: sizes.streamMs };
-      await using engine = startEngine("stream", place.address, task);
+      await using engine = startEngine("stream", database.address, task);
       lines.push(...linesFor(runs, await engine.answer));
       await engine.kill();
       await store.close();

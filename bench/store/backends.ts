@@ -3,13 +3,13 @@ import type { Backend } from "./bench-database.ts";
 import { postgresBackend } from "./postgres-backend.ts";
 import { sqliteBackend } from "./sqlite-backend.ts";
 
-/** What workloads are given that need nothing but a database. */
+/** For workloads that need nothing but a database. */
 export interface BackendBench<Sizes> {
   readonly backend: Backend;
   readonly sizes: Sizes;
 }
 
-/** Measures on each database that was asked for. */
+/** Measures on each requested database. */
 export async function measureOnEach<Bench>(
   workloads: readonly WorkloadDefinition<Bench>[],
   session: BenchRun,

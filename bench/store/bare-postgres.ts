@@ -8,7 +8,7 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-/** Bytes that the server wrote into its log since it began. */
+/** Bytes that the server has written to its log so far. */
 export async function postgresWalBytes(client: Client): Promise<number> {
   const { rows } = await client.query<{ bytes: string }>(
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS bytes",

@@ -3,10 +3,10 @@ import { DatabaseSync } from "node:sqlite";
 
 import type { BareDriver, BareLog, BareReads } from "./bench-database.ts";
 
-/** A little more than the thousand pages after which a log is written back. */
+/** A little more than the thousand pages after which a log is checkpointed. */
 export const fullLogBytes = 5 * 1024 * 1024;
 
-/** The least that keeps a message durably: a table with its session, its number and its text. */
+/** The minimum that stores a message durably: a table with its session, its number and its text. */
 export function openBareSqlite(file: string, log: BareLog): BareDriver {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec("PRAGMA journal_mode = WAL");
@@ -31,8 +31,8 @@ export function openBareSqlite(file: string, log: BareLog): BareDriver {
 }
 
 /**
- * A sync is cheaper where it need not make the file longer. A log that has once had its full length is overwritten
- * from then on, and that is how everything is measured here.
+ * A sync is cheaper if it doesn't extend the file. A log that has once had its full length is overwritten from then
+ * on, and that is how everything is measured here.
  */
 function growLog(database: DatabaseSync): void {
   database.exec(`

@@ -7,7 +7,7 @@ export type StoreAddress =
   | { readonly kind: "postgres"; readonly url: string };
 
 export interface OpenOptions {
-  /** SQLite alone: the write-ahead log is never emptied, so that its length counts what was written. */
+  /** SQLite only: the write-ahead log is never reset, so that its length counts what was written. */
   readonly keepLog?: true;
 }
 
@@ -19,31 +19,31 @@ export function openStore(address: StoreAddress, options: OpenOptions = {}): Pro
   });
 }
 
-/** A database of a workload's own, on the disk that is measured. */
+/** A database for one workload, on the measured disk. */
 export interface BenchDatabase extends AsyncDisposable {
   readonly address: StoreAddress;
   /** Where baselines may put their files: the same disk. */
   readonly folder: string;
   open(options?: OpenOptions): Promise<Store>;
-  /** The driver without Holdfast, in a database of its own beside the store. */
+  /** The driver without Holdfast, in its own database beside the store. */
   openBare(log?: BareLog): Promise<BareDriver>;
   /** Minimal queries on the store's own tables. */
   openBareReads(): Promise<BareReads>;
-  /** Bytes that went into the write-ahead log so far; grows while the store is open with `keepLog`. */
+  /** Bytes written to the write-ahead log so far; grows while the store is open with `keepLog`. */
   walBytes(): Promise<number>;
 }
 
 export interface Backend extends AsyncDisposable {
   readonly name: "sqlite" | "postgres";
   createDatabase(): Promise<BenchDatabase>;
-  /** A place that begins as `fill` left it; kept between runs where that is possible. */
+  /** A database that starts as `fill` left it; kept between runs where possible. */
   prepareDatabase(
     key: string,
     fill: (store: Store) => Promise<PreparedIds>,
   ): Promise<PreparedDatabase>;
 }
 
-/** What a workload has to know of a store that was made earlier. */
+/** What a workload has to know about a store that was filled earlier. */
 export type PreparedIds = Readonly<Record<string, readonly string[]>>;
 export interface PreparedDatabase {
   readonly database: BenchDatabase;
@@ -51,8 +51,8 @@ export interface PreparedDatabase {
 }
 
 /**
- * How the driver finds its write-ahead log: `full`, once grown to its full length, so that it is overwritten (default);
- * `kept`, and never emptied; `found`, as someone else left it.
+ * The state of the driver's write-ahead log: `full`, once grown to its full length, so that it is overwritten
+ * (default); `kept`, never reset; `found`, as someone else left it.
  */
 export type BareLog = "full" | "kept" | "found";
 
@@ -67,6 +67,6 @@ export interface BareDriver extends AsyncDisposable {
 export interface BareReads extends AsyncDisposable {
   list(owner: string, limit: number): unknown;
   tail(session: string, limit: number): unknown;
-  /** Calls for one page after the other, until there are no more. */
+  /** Reads one page after the other, until there are no more. */
   whole(session: string, pageSize: number): unknown;
 }

@@ -11,7 +11,7 @@ export const sizeTable = {
   pace: size<MeasurePace>({ rounds: 40, budgetMs: 20_000 }, { rounds: 3, budgetMs: 500 }),
   /** Sessions in a store, from few to many. */
   sessions: size([1_000, 10_000, 100_000], [10, 100]),
-  /** Messages in a session to which is written. */
+  /** Messages in a session that is written to. */
   written: size([10, 1_000, 20_000], [10, 100]),
   /** Messages in a session that is opened. */
   opened: size([100, 10_000, 100_000], [10, 100]),
@@ -28,15 +28,15 @@ export const sizeTable = {
 let cursorsGiven = 0;
 
 /**
- * A place behind everything, another one each time: the rows are the same and the question is not. A store may remember its
- * answers while nobody writes; what is timed is the read.
+ * A cursor past the end, different each time: the rows are the same, but the query isn't. A store may cache results
+ * while nobody writes; the read is what is timed.
  */
 export function uncachedCursor(): number {
   cursorsGiven += 1;
   return Number.MAX_SAFE_INTEGER - cursorsGiven;
 }
 
-/** What every workload is given. */
+/** What every workload gets. */
 export interface Bench {
   readonly backend: Backend;
   readonly corpus: Corpus;
@@ -44,7 +44,7 @@ export interface Bench {
   readonly baselines: Baselines;
 }
 
-/** How often a line's figure may be the other's, as a bound. */
+/** A bound on the ratio of two figures. */
 export function atMost(ratio: number, limit: number): Bound {
   return { text: `≤ ${limit}×`, met: ratio <= limit };
 }

@@ -8,7 +8,7 @@ export interface Message {
 
 /** An endless supply of messages: the same number gives the same message in every run. */
 export interface Corpus {
-  /** Names the content, so that stores made from it can be kept between runs. */
+  /** Identifies the content, so that stores filled with it can be kept between runs. */
   readonly key: string;
   at(index: number): Message;
 }
@@ -45,7 +45,7 @@ const ideographs = Array.from(
   "会议记录明天上午城市交通安全数据系统恢复文件学习语言问题答案时间工作",
 );
 
-/** Questions of a line, answers of a paragraph; words as uneven as in a language; some Chinese. */
+/** Questions of a line, answers of a paragraph; word frequencies as in a language; some Chinese. */
 function generatedCorpus(): Corpus {
   const vocabulary = makeVocabulary();
   return {
@@ -81,7 +81,7 @@ function makeVocabulary(): readonly string[] {
   return [...words];
 }
 
-/** Zipf's law: the n-th word comes up about 1/n as often as the first. */
+/** Zipf's law: the n-th word occurs about 1/n as often as the first. */
 function pickWord(vocabulary: readonly string[], chance: number): string {
   return vocabulary[Math.floor(vocabulary.length ** chance) - 1] ?? "";
 }

@@ -5,10 +5,10 @@ import { ids, type NewEvent, type OwnerId, ownerId } from "@holdfast/protocol";
 
 import type { Corpus } from "./corpus.ts";
 
-/** Everything in a prepared store belongs to one person. */
+/** Everything in a prepared store belongs to one owner. */
 export const benchOwner: OwnerId = ownerId.parse("someone");
 
-const waitingAtOnce = 2_000;
+const concurrentCommits = 2_000;
 const messagesPerCommit = 500;
 
 export function messageEvent(corpus: Corpus, index: number): NewEvent {
@@ -26,8 +26,8 @@ export async function fillSessions(
   owner = benchOwner,
 ): Promise<string[]> {
   const sessions: string[] = [];
-  for (let done = 0; done < count; done += waitingAtOnce) {
-    const commits = Array.from({ length: Math.min(waitingAtOnce, count - done) }, (_, index) =>
+  for (let done = 0; done < count; done += concurrentCommits) {
+    const commits = Array.from({ length: Math.min(concurrentCommits, count - done) }, (_, index) =>
       aSession({}, owner, messageEvent(corpus, done + index)),
     );
     const results = await Promise.all(commits.map((commit) => store.commit(commit)));

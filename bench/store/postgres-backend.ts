@@ -13,12 +13,12 @@ export async function postgresBackend(): Promise<Backend> {
     name: "postgres",
     createDatabase: () => createPlace(server.url),
     async prepareDatabase(_key, fill) {
-      const place = await createPlace(server.url);
-      const store = await place.open();
+      const database = await createPlace(server.url);
+      const store = await database.open();
       const known = await fill(store);
       await store.close();
-      await administer(place.address.url, "VACUUM ANALYZE");
-      return { database: place, known };
+      await administer(database.address.url, "VACUUM ANALYZE");
+      return { database, known };
     },
     [Symbol.asyncDispose]: server.stop,
   };

@@ -1,6 +1,6 @@
 import type { Message } from "./corpus.ts";
 
-/** What is searched for. A kind that the corpus does not offer is absent. */
+/** The search terms. A kind that the corpus doesn't have is absent. */
 export interface Terms {
   readonly common?: string;
   readonly rare?: string;
@@ -21,7 +21,7 @@ export function pickTerms(messages: Iterable<Message>): Terms {
     count += 1;
     const words = content.toLowerCase().match(/[a-z]{3,}/g) ?? [];
     for (const word of new Set(words)) inMessages.set(word, (inMessages.get(word) ?? 0) + 1);
-    // From somewhere in the middle, where neither the newest nor the oldest messages are.
+    // From somewhere in the middle, neither the newest nor the oldest messages.
     if (count % 1_000 === 500 || phrase === undefined) phrase = phraseIn(content) ?? phrase;
     cjk2 ??= /\p{Script=Han}{2}/u.exec(content)?.[0];
   }

@@ -27,13 +27,13 @@ const migrations = new URL("../../packages/store/src/sqlite/migrations/", import
 export function sqliteBackend(): Backend {
   return {
     name: "sqlite",
-    createDatabase: async () => placeIn(makeScratch("sqlite")),
-    prepareDatabase: preparePlace,
+    createDatabase: async () => databaseIn(makeScratch("sqlite")),
+    prepareDatabase,
     [Symbol.asyncDispose]: async () => {},
   };
 }
 
-function placeIn(folder: string): BenchDatabase {
+function databaseIn(folder: string): BenchDatabase {
   const file = join(folder, "store.db");
   const address = { kind: "sqlite", file } as const;
   return {
@@ -47,20 +47,20 @@ function placeIn(folder: string): BenchDatabase {
   };
 }
 
-/** Made once for each schema and content, kept under the temporary folder, and copied for each use. */
-async function preparePlace(
+/** Filled once for each schema and content, kept under the temporary folder, and copied for each use. */
+async function prepareDatabase(
   key: string,
   fill: Parameters<Backend["prepareDatabase"]>[1],
 ): Promise<PreparedDatabase> {
   const kept = join(scratchRoot(), `holdfast-bench-kept-${schemaHash()}`, key);
   if (!existsSync(kept)) {
     const folder = makeScratch("fill");
-    const store = await placeIn(folder).open();
+    const store = await databaseIn(folder).open();
     const known = await fill(store);
     await store.close();
     writeFileSync(join(folder, "known.json"), JSON.stringify(known));
     mkdirSync(join(kept, ".."), { recursive: true });
-    // Whole or not at all, also when two runs prepare it at the same time.
+    // Complete or not at all, even when two runs prepare it at the same time.
     try {
       renameSync(folder, kept);
     } catch (error) {
@@ -72,7 +72,7 @@ async function preparePlace(
   for (const name of readdirSync(kept)) {
     copyFileSync(join(kept, name), join(folder, name), constants.COPYFILE_FICLONE);
   }
-  return { database: placeIn(folder), known: readKnown(join(folder, "known.json")) };
+  return { database: databaseIn(folder), known: readKnown(join(folder, "known.json")) };
 }
 
 function schemaHash(): string {

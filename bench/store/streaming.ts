@@ -10,13 +10,13 @@ import { growLog, openStreams, type Stream } from "./streams.ts";
 const deltasPerSecond = 50;
 const deltaText = "some words of an answer ";
 
-/** Many answers at once, as their models give them: what is left of the event loop for everything else? */
+/** Many streaming answers at once: how much of the event loop is left for everything else? */
 export const streamMany: WorkloadDefinition<Bench> = {
   id: "stream",
   title: "many sessions stream at once",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     await growLog(store);
     const streams = await openStreams(store, sizes.streams);
     const waits = new Samples();
@@ -65,7 +65,7 @@ export const streamMany: WorkloadDefinition<Bench> = {
   },
 };
 
-/** Deltas come at their own pace; those that come while a commit is under way go with the next one. */
+/** Deltas come at their own pace; those that come during a commit join the next one. */
 async function streamFor(
   stream: Stream,
   { ms, offset, waits }: { ms: number; offset: number; waits: Samples },

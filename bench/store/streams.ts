@@ -5,13 +5,13 @@ import type { NewEvent } from "@holdfast/protocol";
 
 import { fullLogBytes } from "./bare-sqlite.ts";
 
-/** A session with a run that writes its output down as it comes. */
+/** A session with a run that writes its output as it comes. */
 export interface Stream {
   delta(text: string): NewEvent;
   commit(events: readonly NewEvent[], pace?: "now" | "tick"): Promise<unknown>;
 }
 
-/** Brings a store's log to its full length, as one that has been in use for a while has it. */
+/** Grows a store's log to its full length, as after some time in use. */
 export async function growLog(store: Store): Promise<void> {
   if (store.kind !== "sqlite") return;
   const stream = await openStream(await openTestSession(store));

@@ -15,12 +15,12 @@ export const appendAlone: WorkloadDefinition<Bench> = {
   id: "W1.alone",
   title: "durable append, one at a time",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     await growLog(store);
-    await using driver = await place.openBare();
+    await using driver = await database.openBare();
     const session = await openTestSession(store);
-    const others = baselines.open(place.folder);
+    const others = baselines.open(database.folder);
     const messages = Array.from({ length: history }, (_, index) => corpus.at(index));
     const bytes = new Samples();
 
@@ -95,16 +95,16 @@ export const appendBytes: WorkloadDefinition<Bench> = {
   id: "W1.bytes",
   title: "bytes written for an append",
   async measure({ backend, corpus, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open({ keepLog: true });
-    await using driver = await place.openBare("kept");
+    await using database = await backend.createDatabase();
+    const store = await database.open({ keepLog: true });
+    await using driver = await database.openBare("kept");
     const session = await openTestSession(store);
     const count = Math.min(200, sizes.pace.rounds * 10);
     let payload = 0;
     for (let turn = 0; turn < count; turn += 1) {
       payload += Buffer.byteLength(JSON.stringify(messageEvent(corpus, turn).data));
     }
-    const mine = await growth(place, () => appendAll(session, corpus, count));
+    const mine = await growth(database, () => appendAll(session, corpus, count));
     const limit = await growth(driver, async () => {
       for (let turn = 0; turn < count; turn += 1) {
         await driver.insert(JSON.stringify(messageEvent(corpus, turn).data));

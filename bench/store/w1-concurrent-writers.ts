@@ -8,17 +8,19 @@ import { type Bench, loopLine } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 import { growLog } from "./streams.ts";
 
-/** Writers that wait for nobody but the store, each on a session of its own: they share syncs. */
+/** Writers that only wait for the store, each on its own session: they share syncs. */
 export const appendTogether: WorkloadDefinition<Bench> = {
   id: "W1.writers",
   title: "durable append, concurrent writers",
   async measure({ backend, corpus, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     await growLog(store);
-    await using driver = await place.openBare();
-    const most = Math.max(...sizes.writers);
-    const sessions = await Promise.all(Array.from({ length: most }, () => openTestSession(store)));
+    await using driver = await database.openBare();
+    const maxWriters = Math.max(...sizes.writers);
+    const sessions = await Promise.all(
+      Array.from({ length: maxWriters }, () => openTestSession(store)),
+    );
     const counts = [1, ...sizes.writers];
     const mine = new Map(counts.map((writers) => [writers, new Stretch()]));
     const limit = new Map(counts.map((writers) => [writers, new Stretch()]));
@@ -74,7 +76,7 @@ interface Ran {
   readonly times: readonly number[];
 }
 
-/** What was done in several stretches of time. */
+/** What was done in several periods of time. */
 class Stretch {
   readonly samples = new Samples();
   #count = 0;
@@ -91,7 +93,7 @@ class Stretch {
   }
 }
 
-/** Each of them goes on until the time is over. */
+/** Each worker goes on until the time is up. */
 export async function stretch<T>(
   ms: number,
   workers: readonly T[],

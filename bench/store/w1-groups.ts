@@ -14,7 +14,7 @@ interface Shape {
   readonly required?: number;
 }
 
-/** All sessions of a group commit at once; the next group begins when all have been answered. */
+/** All sessions of a group commit at once; the next group starts when all have been answered. */
 const shapes: readonly Shape[] = [
   { sessions: 8, rowsEach: 1, kind: "deltas" },
   { sessions: 8, rowsEach: 16, kind: "deltas" },
@@ -31,9 +31,9 @@ export const appendGroups: WorkloadDefinition<Bench> = {
   id: "W1.groups",
   title: "grouped appends",
   async measure({ backend, corpus, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
-    await using driver = await place.openBare();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
+    await using driver = await database.openBare();
     await growLog(store);
     const streams = await openStreams(store, 200);
 

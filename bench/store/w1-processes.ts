@@ -5,19 +5,19 @@ import type { Bench } from "./bench.ts";
 import { growLog } from "./streams.ts";
 import { startWriter, type Stint, type WriterProcess } from "./writer-client.ts";
 
-/** Real processes on one database, each writing one message after the other to a session of its own. */
+/** Real processes on one database, each appending one message after the other to its own session. */
 export const appendFromProcesses: WorkloadDefinition<Bench> = {
   id: "W1.processes",
   title: "durable append, several processes",
   async measure({ backend, sizes, corpus }: Bench) {
-    await using place = await backend.createDatabase();
+    await using database = await backend.createDatabase();
     await using stack = new AsyncDisposableStack();
-    // Kept open, as the last one to close a database takes its log away.
-    const idle = await place.open();
+    // Kept open, because the last one to close a database deletes its log.
+    const idle = await database.open();
     stack.defer(() => idle.close());
     await growLog(idle);
-    stack.use(await place.openBare());
-    const most = Math.max(...sizes.processes);
+    stack.use(await database.openBare());
+    const maxProcesses = Math.max(...sizes.processes);
     const text = corpus.at(0).content;
     const kinds = backend.name === "sqlite" ? (["store", "bare"] as const) : (["store"] as const);
     const lines: Line[] = [];
@@ -25,9 +25,9 @@ export const appendFromProcesses: WorkloadDefinition<Bench> = {
     for (const kind of kinds) {
       const writers: WriterProcess[] = [];
       try {
-        for (let index = 0; index < most; index += 1) {
+        for (let index = 0; index < maxProcesses; index += 1) {
           writers.push(
-            await startWriter({ kind, address: place.address, folder: place.folder, text }),
+            await startWriter({ kind, address: database.address, folder: database.folder, text }),
           );
         }
         for (let round = 0; round <= sizes.stretches; round += 1) {
@@ -54,7 +54,7 @@ export const appendFromProcesses: WorkloadDefinition<Bench> = {
 
 interface Summary {
   readonly rate: number;
-  /** The slowest process's part of what would have been its equal share. */
+  /** The slowest process's rate relative to an equal share. */
   readonly share: number;
   readonly p99: number;
   readonly max: number;

@@ -15,7 +15,7 @@ import { fillSession, fillSessions, messageEvent, benchOwner } from "./fill.ts";
 import type { BenchDatabase } from "./bench-database.ts";
 import { growLog, openStream, type Stream } from "./streams.ts";
 
-/** A place to write to, among more or less that lies there already. */
+/** Something to write to, in a store of a given size. */
 interface Spot {
   readonly size: number;
   readonly place: BenchDatabase;
@@ -32,20 +32,20 @@ export const checkpointLongSessions: WorkloadDefinition<Bench> = {
   title: "checkpoint in longer sessions",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
     const key = `written-${corpus.key}-${sizes.written.join("-")}`;
-    const { database: place, known } = await backend.prepareDatabase(key, async (store) => {
+    const { database, known } = await backend.prepareDatabase(key, async (store) => {
       const sessions: string[] = [];
       for (const count of sizes.written) sessions.push(await fillSession(store, corpus, count));
       return { sessions };
     });
-    await using _ = place;
-    await using driver = await place.openBare();
-    const store = await place.open();
+    await using _ = database;
+    await using driver = await database.openBare();
+    const store = await database.open();
     await growLog(store);
     const spots: Spot[] = [];
     for (const [index, size] of sizes.written.entries())
-      spots.push(await openSpot(place, store, known["sessions"]?.[index] ?? "", size));
+      spots.push(await openSpot(database, store, known["sessions"]?.[index] ?? "", size));
 
-    const others = baselines.open(place.folder);
+    const others = baselines.open(database.folder);
     const saves = others.flatMap((other) =>
       sizes.written.map((size): Contender => {
         const messages = Array.from({ length: size }, (_each, index) => corpus.at(index));
@@ -69,7 +69,7 @@ export const checkpointLongSessions: WorkloadDefinition<Bench> = {
     const bytes = await countBytes(
       sizes.written.map((size, index) => ({
         size,
-        place,
+        place: database,
         session: known["sessions"]?.[index] ?? "",
       })),
     );
@@ -88,17 +88,17 @@ export const checkpointManySessions: WorkloadDefinition<Bench> = {
     const counted: Counted[] = [];
     const stores: Store[] = [];
     for (const size of sizes.sessions) {
-      const { database: place, known } = await backend.prepareDatabase(
+      const { database, known } = await backend.prepareDatabase(
         `sessions-${corpus.key}-${size}`,
         async (store) => ({ sessions: await fillSessions(store, corpus, size) }),
       );
-      stack.use(place);
+      stack.use(database);
       const session = known["sessions"]?.[Math.floor(size / 2)] ?? "";
-      const store = await place.open();
+      const store = await database.open();
       stores.push(store);
       await growLog(store);
-      spots.push(await openSpot(place, store, session, size));
-      counted.push({ size, place, session });
+      spots.push(await openSpot(database, store, session, size));
+      counted.push({ size, place: database, session });
     }
     const driver = stack.use(await spots[0]!.place.openBare());
     const measured = await interleave([...writesAt(spots, corpus), bareWrite(driver)], sizes.pace);
@@ -109,13 +109,13 @@ export const checkpointManySessions: WorkloadDefinition<Bench> = {
 };
 
 async function openSpot(
-  place: BenchDatabase,
+  database: BenchDatabase,
   store: Store,
   id: string,
   size: number,
 ): Promise<Spot> {
   const session = new TestSession(store, { owner: benchOwner, session: sessionId.parse(id) });
-  return { size, place, session, stream: await openStream(session) };
+  return { size, place: database, session, stream: await openStream(session) };
 }
 
 function writesAt(spots: readonly Spot[], corpus: Bench["corpus"]): Contender[] {
@@ -146,24 +146,24 @@ interface Counted {
   readonly session: string;
 }
 
-/** What a checkpoint writes to the log, counted apart from the times, with a log that is never emptied. */
+/** What a checkpoint writes to the log, counted apart from the times, with a log that is never reset. */
 async function countBytes(counted: readonly Counted[]): Promise<ReadonlyMap<number, number>> {
   const bytes = new Map<number, number>();
-  for (const { size, place, session } of counted) {
-    const store = await place.open({ keepLog: true });
-    const { stream } = await openSpotAgain(place, store, session, size);
-    const before = await place.walBytes();
+  for (const { size, place: database, session } of counted) {
+    const store = await database.open({ keepLog: true });
+    const { stream } = await openSpotAgain(database, store, session, size);
+    const before = await database.walBytes();
     for (let turn = 0; turn < bytesCounted; turn += 1)
       await stream.commit([stream.delta(deltaText)]);
-    bytes.set(size, ((await place.walBytes()) - before) / bytesCounted);
+    bytes.set(size, ((await database.walBytes()) - before) / bytesCounted);
     await store.close();
   }
   return bytes;
 }
 
-/** The first run still holds its lease: the session is written to as its holder left it. */
+/** The first run still holds its lease, so the session is written to as its holder left it. */
 async function openSpotAgain(
-  place: BenchDatabase,
+  database: BenchDatabase,
   store: Store,
   id: string,
   size: number,
@@ -171,7 +171,7 @@ async function openSpotAgain(
   const session = new TestSession(store, { owner: benchOwner, session: sessionId.parse(id) });
   const held = await store.leases.read("run", session.session);
   if (held !== null) await store.leases.release(held);
-  return { size, place, session, stream: await openStream(session) };
+  return { size, place: database, session, stream: await openStream(session) };
 }
 
 function compare(

@@ -11,7 +11,7 @@ const shown = 50;
 /** Greater than any other. */
 const last = sessionId.parse(`ses_7${"z".repeat(25)}`);
 
-/** The first page of the list, as every client asks for it. */
+/** The first page of the list, as every client requests it. */
 export const listSessions: WorkloadDefinition<Bench> = {
   id: "W4",
   title: `list ${shown} sessions`,
@@ -21,14 +21,14 @@ export const listSessions: WorkloadDefinition<Bench> = {
     const contenders: Contender[] = [];
     const heavy: Contender[] = [];
     for (const size of counts) {
-      const { database: place } = await backend.prepareDatabase(
+      const { database } = await backend.prepareDatabase(
         `sessions-${corpus.key}-${size}`,
         async (store) => ({ sessions: await fillSessions(store, corpus, size) }),
       );
-      stack.use(place);
-      const store = await place.open();
+      stack.use(database);
+      const store = await database.open();
       stack.defer(() => store.close());
-      const driver = stack.use(await place.openBareReads());
+      const driver = stack.use(await database.openBareReads());
       contenders.push(
         {
           name: `${ours} ${size}`,
@@ -42,7 +42,7 @@ export const listSessions: WorkloadDefinition<Bench> = {
         },
         { name: `${bare} ${size}`, perRound: 25, run: () => driver.list(benchOwner, shown) },
       );
-      const json = baselines.open(place.folder).find((one) => one instanceof JsonFileStore);
+      const json = baselines.open(database.folder).find((one) => one instanceof JsonFileStore);
       if (json === undefined) continue;
       json.pretendSessions(size);
       heavy.push({ name: `${json.name} ${size}`, perRound: 2, run: () => json.list(shown) });

@@ -10,21 +10,21 @@ import { fillSession, benchOwner } from "./fill.ts";
 const shown = 50;
 const pageSize = 500;
 
-/** Opening a conversation: its end at once, and the whole of it page by page. */
+/** Opening a conversation: its end at once, and all of it page by page. */
 export const openSessions: WorkloadDefinition<Bench> = {
   id: "W5",
   title: "open a session",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
     const key = `opened-${corpus.key}-${sizes.opened.join("-")}`;
-    const { database: place, known } = await backend.prepareDatabase(key, async (store) => {
+    const { database, known } = await backend.prepareDatabase(key, async (store) => {
       const made: string[] = [];
       for (const count of sizes.opened) made.push(await fillSession(store, corpus, count));
       return { sessions: made };
     });
-    await using _ = place;
-    const store = await place.open();
-    await using driver = await place.openBareReads();
-    const others = baselines.open(place.folder);
+    await using _ = database;
+    const store = await database.open();
+    await using driver = await database.openBareReads();
+    const others = baselines.open(database.folder);
     const tails: Contender[] = [];
     const wholes: Contender[] = [];
     for (const [index, size] of sizes.opened.entries()) {

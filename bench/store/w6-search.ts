@@ -18,7 +18,7 @@ export const searchMessages: WorkloadDefinition<Bench> = {
   title: "search",
   async measure({ backend, corpus, sizes }: Bench) {
     const total = sizes.searched;
-    const { database: place } = await backend.prepareDatabase(
+    const { database } = await backend.prepareDatabase(
       `searched-${corpus.key}-${total}`,
       async (store) => {
         const sessions: string[] = [];
@@ -36,8 +36,8 @@ export const searchMessages: WorkloadDefinition<Bench> = {
         return { sessions };
       },
     );
-    await using _ = place;
-    const store = await place.open();
+    await using _ = database;
+    const store = await database.open();
     await store.search.settled();
     const terms = pickTerms(Array.from({ length: total }, (_each, index) => corpus.at(index)));
     const asked = Object.entries(terms).map(([kind, text]) => ({ kind, text: String(text) }));
@@ -70,12 +70,12 @@ export const searchMessages: WorkloadDefinition<Bench> = {
         bound: { text: "< 10 ms", met: p99 < 10 && hits.get(kind) !== 0 },
       };
     });
-    const size = backend.name === "sqlite" ? indexSize(place.folder) : undefined;
+    const size = backend.name === "sqlite" ? indexSize(database.folder) : undefined;
     return { lines: [...lines, ...sizeLine(size, corpus, total), loopLine(measured.loop)] };
   },
 };
 
-/** Whatever lies in the folder beside the store itself. */
+/** Everything in the folder besides the store itself. */
 function indexSize(folder: string): number {
   return readdirSync(folder)
     .filter((name) => name.includes("search"))

@@ -7,15 +7,15 @@ import { type WorkloadDefinition } from "../harness/workload.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { growLog } from "./streams.ts";
 
-/** The compaction lock, taken and given back: two durable writes. */
+/** The compaction lock, acquired and released: two durable writes. */
 export const lockPairs: WorkloadDefinition<Bench> = {
   id: "W7",
   title: "lock, acquire and release",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createDatabase();
-    const store = await place.open();
+    await using database = await backend.createDatabase();
+    const store = await database.open();
     await growLog(store);
-    await using driver = await place.openBare();
+    await using driver = await database.openBare();
     const session = await openTestSession(store);
     const holder = aHolder();
     const text = JSON.stringify(holder);

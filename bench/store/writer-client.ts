@@ -24,7 +24,7 @@ export interface WriterProcess {
 
 const script = fileURLToPath(new URL("./writer-process.ts", import.meta.url));
 
-/** Starts a process and waits until it has the database open. It ends with us: its channel is its leash. */
+/** Starts a process and waits until it has opened the database. It ends with its parent, when their channel closes. */
 export async function startWriter(task: WriterTask): Promise<WriterProcess> {
   const child = fork(script, [JSON.stringify(task)]);
   const exited = once(child, "exit");

@@ -1,4 +1,4 @@
-// A process that appends when it is told to, until its parent lets go of it.
+// A process that appends on request, until its parent disconnects.
 import { join } from "node:path";
 
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
@@ -9,7 +9,7 @@ import { openStore } from "./bench-database.ts";
 import { stretch } from "./w1-concurrent-writers.ts";
 import type { WriterTask } from "./writer-client.ts";
 
-// Written by the process that started this one.
+// Written by the parent process.
 const { kind, address, folder, text } = JSON.parse(process.argv[2] ?? "{}") as WriterTask;
 
 async function openWriter(): Promise<{ append(): unknown; close(): Promise<void> }> {

@@ -16,7 +16,7 @@ const usage = Object.values(subjects)
   .map((subject) => `usage: npm run chaos -- ${subject.usage}`)
   .join("\n");
 
-/** What parseArgs says of an option that does not exist. */
+/** The error of parseArgs for an unknown option. */
 const isMistyped = (error: unknown): error is Error =>
   error instanceof UsageError ||
   (error instanceof TypeError &&

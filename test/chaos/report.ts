@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 export interface ChaosResult {
-  /** The command that gives this run again, as far as chance and timing allow. */
+  /** The command that repeats this run, as far as chance and timing allow. */
   readonly command: string;
   readonly figures: Readonly<Record<string, string | number>>;
-  /** What was broken; nothing, one hopes. */
+  /** What was broken; ideally nothing. */
   readonly problems: readonly string[];
 }
 
-/** Puts the figures of a run between the marks of its section. */
+/** Puts the figures of a run between the markers of its section. */
 export function updateReport(file: string, section: string, result: ChaosResult): void {
   const text = readFileSync(file, "utf8");
   const [begin, end] = [`<!-- ${section} -->`, `<!-- /${section} -->`];

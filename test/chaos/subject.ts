@@ -1,10 +1,10 @@
-/** Something that can be put through chaos. `run` says how the process exits: 0 when every promise was kept. */
+/** Something that can be put through chaos. `run` returns the exit code: 0 when every promise was kept. */
 export interface Subject {
   readonly usage: string;
   run(args: readonly string[]): Promise<number>;
 }
 
-/** What a person typed cannot be understood. */
+/** The command line can't be understood. */
 export class UsageError extends Error {}
 
 export function wholeNumber(name: string, value: string): number {

@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
-/** Returns when all of it is in the pipe: from then on it is known, whatever happens to this process. */
+/** Returns when all of it is in the pipe: from then on the parent gets it, whatever happens to this process. */
 export function writeLine(saying: unknown): void {
   let left = Buffer.from(`${JSON.stringify(saying)}\n`);
   while (left.length > 0) {

@@ -12,7 +12,7 @@ export function fileFacts(folder: string): string[] {
     .filter((file) => !sqliteOwn.test(file))
     .flatMap((file) => {
       const name = withoutNumbers(withoutIds(relative(folder, file)));
-      // A backup has the folders of the home; what was in them by then depends on timing.
+      // A backup has the folders of the home; what is in them depends on timing.
       if (name.startsWith("backups/")) return [name.split("/").slice(0, 3).join("/")];
       if (!name.endsWith(".json")) return [name];
       const content: unknown = JSON.parse(readFileSync(file, "utf8"));

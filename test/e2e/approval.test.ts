@@ -15,7 +15,7 @@ async function until(client: Client, id: SessionId, state: RunState): Promise<vo
   }
 }
 
-test("[P7] asked, killed while it waits, started again, allowed: the command runs once and the run completes", async () => {
+test("[P7] after a kill while an approval is open, the allowed command runs once and the run completes", async () => {
   const first = await serveWithClient({ HOLDFAST_LEASE_MS: "3000" });
   const command = "echo run >> effects; cat effects";
   const text = `{tool:terminal ${JSON.stringify({ command })}}`;

@@ -11,7 +11,7 @@ import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./serve
 
 beforeEach(requirePage);
 
-/** What the host left in its store: every blob, and whatever is wrong. */
+/** What the host left in its store: every blob, and every problem. */
 async function lookInto(home: string) {
   const store = await openSqliteStore({ file: join(home, "holdfast.db") });
   onTestFinished(() => store.close());
@@ -20,7 +20,7 @@ async function lookInto(home: string) {
   return { blobs, wrong: await fsckFindings(store) };
 }
 
-test("[P1] what was uploaded and attached is there after kill -9 before the message and after its acceptance", async () => {
+test("[P1] an uploaded attachment survives kill -9 before its message and after its acceptance", async () => {
   const first = await serveWithClient();
   const body = Uint8Array.from({ length: 100_000 }, (_, index) => (index * 7) % 256);
   const { blobId } = valueOf(await first.client.putBlob({ body, mediaType: "image/png" }));
@@ -58,7 +58,7 @@ test("[P1] what was uploaded and attached is there after kill -9 before the mess
   expect(blobs.find((blob) => blob.id === blobId)).toMatchObject({ refs: 2, size: 100_000 });
 });
 
-test("an upload that is broken off or too large leaves nothing behind, and the host goes on", async () => {
+test("an interrupted or oversized upload leaves nothing behind, and the host goes on", async () => {
   const { address, client, home, host, token } = await serveWithClient();
   const { port } = new URL(address);
   const socket = connect(Number(port), "127.0.0.1");

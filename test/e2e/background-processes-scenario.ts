@@ -9,7 +9,7 @@ export const settings = {
   HOLDFAST_TOOL_RULES: "allow terminal",
 };
 
-/** A turn that leaves a process behind. */
+/** A turn that leaves a process running. */
 export async function startBackgroundProcess(client: Client, command: string): Promise<SessionId> {
   const { session } = valueOf(await client.createSession({ body: {} }));
   const text = `{rate:1000} {tool:terminal ${JSON.stringify({ command, background: true, seconds: 60 })}}`;
@@ -27,7 +27,7 @@ export async function reportsIn(client: Client, id: SessionId) {
   );
 }
 
-/** A host is killed while a process of its own goes on; that ends, and another host begins. */
+/** Kills a host while its background process goes on; that ends, and another host starts. */
 export async function killBesideAProcess(more: Record<string, string> = {}) {
   const own = { ...settings, ...more };
   const first = await serveWithClient(own);

@@ -14,11 +14,11 @@ import {
 
 beforeEach(requirePage);
 
-test("[P11] a process outlives its turn and a kill -9 of its host; its end is told once, by the next host, and begins a turn", async () => {
+test("[P11] a process outlives its turn and a kill -9 of its host; the next host reports its end once, which starts a turn", async () => {
   expect(await killBesideAProcess()).toEqual(reportedOnce);
 });
 
-test("a person stops a process, and one whose session goes to the trash ends", async () => {
+test("a person can stop a process, and trashing a session ends its processes", async () => {
   const { client, home } = await serveWithClient(settings);
   const one = await startBackgroundProcess(
     client,

@@ -22,7 +22,7 @@ function readFigures(file: string): readonly Figure[] {
   return (written as { figures: readonly Figure[] }).figures;
 }
 
-test("the benchmark measures the store on a corpus of one's own and writes every figure down", async () => {
+test("the benchmark measures the store on a given corpus and writes all figures", async () => {
   const folder = createFolder({
     "corpus.jsonl":
       '{"role": "user", "content": "Hello"}\n{"role": "assistant", "content": "你好"}\n',
@@ -43,7 +43,7 @@ test("the benchmark measures the store on a corpus of one's own and writes every
   expect(readdirSync(folder).toSorted()).toEqual(["corpus.jsonl", "figures.json"]);
 });
 
-test("a benchmark that is not known is answered with the ones that are", async () => {
+test("an unknown benchmark is answered with the known ones", async () => {
   const bench = startProcess(["bench/main.ts", "nothing"]);
   expect(await bench.exited).toMatchObject({ code: 2 });
   expect(bench.stderr()).toContain("npm run bench -- <subject>");

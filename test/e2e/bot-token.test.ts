@@ -7,7 +7,7 @@ import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
 import { serveWithClient, valueOf } from "./served-host.ts";
 import { untilShown, serveBot, showsText, startFakeBotApi } from "./telegram-rig.ts";
 
-test("a bot that was connected through the API answers at once and after a restart, and its token is read back by nobody", async () => {
+test("a bot connected through the API answers at once and after a restart, and its token can't be read back", async () => {
   const platform = await startFakeBotApi();
   const settings = {
     HOLDFAST_TELEGRAM_API_ROOT: platform.address,
@@ -38,7 +38,7 @@ test("a bot that was connected through the API answers at once and after a resta
   expect(valueOf(await second.client.readGateway()).state).toBe("off");
 });
 
-test("a bot of the configuration is not replaced, and an unreachable platform is told from a wrong token", async () => {
+test("a configured bot can't be replaced, and an unreachable platform is told apart from a wrong token", async () => {
   const platform = await startFakeBotApi();
   const configured = await serveBot(platform);
   for (const ask of [

@@ -11,7 +11,7 @@ beforeEach(requirePage);
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Beside the packages that it loads from where they are. */
+/** Next to the packages that it loads from node_modules. */
 function makeDist(): string {
   const dist = join(repository, "node_modules/.cache/holdfast", `built-${process.pid}`);
   mkdirSync(dist, { recursive: true });
@@ -19,7 +19,7 @@ function makeDist(): string {
   return dist;
 }
 
-test("the built host serves its page, answers, finds what was said, and copies its store", async () => {
+test("the built host serves its page, answers, searches, and backs up its store", async () => {
   const dist = makeDist();
   const build = startProcess(["scripts/build-host.mjs", dist]);
   expect({ ...(await build.exited), stderr: build.stderr() }).toMatchObject({ code: 0 });
@@ -41,7 +41,7 @@ test("the built host serves its page, answers, finds what was said, and copies i
       (entry) => entry.type === "message" && entry.role === "assistant",
     );
   await expect.poll(answers).toHaveLength(1);
-  // The threads that read and search are among what was built.
+  // The reader and search threads are part of the build.
   await expect
     .poll(async () => valueOf(await client.search({ query: { q: "marmalade" } })).hits.length)
     .toBeGreaterThan(0);

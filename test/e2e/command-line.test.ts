@@ -19,7 +19,7 @@ import { startOnPipes, startOnTerminal } from "./terminal.ts";
 
 beforeEach(requirePage);
 
-/** One host for those that only talk to it. */
+/** One host for the tests that only talk to it. */
 let shared: Awaited<ReturnType<typeof serveWithClient>>;
 const whenOver: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function outcomeOf(args: string[], settings: Record<string, string>, typed
 }
 
 test(
-  "[P1] a run and a chat whose server is killed go on with the next one, exactly once; without one, the run says where it stands",
+  "[P1] a run and a chat whose server is killed continue with the next one, exactly once; without one, the run says where it stands",
   { timeout: 240_000 },
   async () => {
     const first = await serveWithClient();
@@ -62,7 +62,7 @@ test(
     chat.type("and then {words:3}\r");
     expect(readdirSync(announced)).toEqual([file]);
 
-    // Another port: they find the host by its home, and what the dead one left is ignored.
+    // Another port: they find the host by its home, and ignore what the dead one left.
     const second = await serveWithClient(settings);
     expect(readdirSync(announced)).toEqual([`${second.host.pid}.json`]);
     expect(await command.exited).toEqual({ code: 0, signal: null });
@@ -84,7 +84,7 @@ test(
   },
 );
 
-/** The one answer with so many words: its message was said once, and its run has completed once. */
+/** The only answer with this many words: its message was said once, and its run has completed once. */
 async function answerOnceIn(client: Client, words: number): Promise<string> {
   const { sessions } = valueOf(await client.listSessions());
   for (const { id } of sessions) {
@@ -103,7 +103,7 @@ async function answerOnceIn(client: Client, words: number): Promise<string> {
   throw new Error("There is no such answer.");
 }
 
-test("run answers in its own process where nobody serves, from words, from a pipe, and as JSON", async () => {
+test("run answers in its own process without a server, from arguments, from a pipe, and as JSON", async () => {
   const settings = { HOLDFAST_HOME: makeFolder() };
   const piped = await outcomeOf(["run", "--json"], settings, "{words:3}\n");
   const frames = piped.said
@@ -132,7 +132,7 @@ test("Ctrl-C stops a run for good, and its exit code says so", async () => {
   expect(session).toMatchObject({ lastState: "cancelled", liveRun: null });
 });
 
-test("a list that nobody reads to its end ends quietly", async () => {
+test("a list that nobody reads to its end exits quietly", async () => {
   const { home } = shared;
   const main = [process.execPath, hostScript(), "sessions", "list"];
   const script = '"$@" | true; echo "left ${PIPESTATUS[0]}"';
@@ -147,7 +147,7 @@ test("a list that nobody reads to its end ends quietly", async () => {
 test("two chats and a host work on one file at once, and nothing is lost or said twice", async () => {
   const home = makeFolder();
   const settings = { HOLDFAST_HOME: home };
-  // Both begin before anybody serves, so each is a host of its own.
+  // Both start before anybody serves, so each is its own host.
   const chats = ["one", "two"].map(() => startOnPipes(["chat"], settings));
   for (const [index, chat] of chats.entries()) chat.type(`{echo} chat ${index}\n`);
   await Promise.all(chats.map((chat, index) => chat.saying(new RegExp(`chat ${index}`))));
@@ -168,7 +168,7 @@ test("two chats and a host work on one file at once, and nothing is lost or said
   expect(counts).toEqual([2, 4, 4]);
 });
 
-test("a chat over pipes takes messages, commands and words about what asks, line by line", async () => {
+test("a chat over pipes takes messages, commands and answers to approvals, line by line", async () => {
   const typed = [
     "{words:6}",
     "/udno",
@@ -199,7 +199,7 @@ test("a chat over pipes takes messages, commands and words about what asks, line
   expect(said).not.toContain("never sent");
 });
 
-test("a chat on a terminal shows answers as they grow, obeys nothing in them, stops and leaves by Ctrl-C", async () => {
+test("a chat on a terminal streams answers, ignores escape sequences in them, and stops and leaves by Ctrl-C", async () => {
   const { home, client } = shared;
   const chat = startOnTerminal(["chat"], { HOLDFAST_HOME: home });
   await chat.saying(/›/);
@@ -222,7 +222,7 @@ test("a chat on a terminal shows answers as they grow, obeys nothing in them, st
   chat.type("\u0003");
   await chat.saying(/■ Stopped\./);
   chat.type("\u0003");
-  // Soon behind the one that stopped, this one leaves; later it asks for another.
+  // Soon after the one that stopped, this Ctrl-C leaves; later it would ask for another.
   await chat.saying(/■ Stopped\.[\s\S]+Ctrl-C again leaves/).then(
     () => chat.type("\u0003"),
     () => undefined,

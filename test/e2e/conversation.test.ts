@@ -36,7 +36,7 @@ async function begin(client: Client, text: string) {
   return { id: session.id, params, ...sent };
 }
 
-/** What a message shows, settled or not. */
+/** The text of a message, settled or not. */
 function textsOf({ entries, live }: SessionState): Map<MessageId, string> {
   const texts = new Map<MessageId, string>();
   for (const entry of entries) if (isAnswer(entry)) texts.set(entry.messageId, textIn(entry));
@@ -56,10 +56,10 @@ function endsOf(events: readonly StoredEvent[], runId: RunId): unknown[] {
     .filter((state) => state === "completed" || state === "cancelled" || state === "interrupted");
 }
 
-test("a message is answered word by word, and what is read equals what was followed", async () => {
+test("a message is answered word by word, and a fresh read equals what was followed", async () => {
   const { client } = await serveWithClient();
   const { id, params, runId } = await begin(client, "{words:30}");
-  // The title comes behind the answer; after it nothing more does.
+  // The title comes after the answer, and nothing follows it.
   const isOver = (seen: SessionState): boolean =>
     hasEnded(seen) && seen.session.titleSource === "generated";
   const { gaps, readAgain, ...state } = await followUntil(client, id, isOver);
@@ -73,7 +73,7 @@ test("a message is answered word by word, and what is read equals what was follo
   expect(reduceEvents(blank, events)).toEqual({ ...state, gaps: [], readAgain: null });
 });
 
-test("[P1] a message that is sent again is one message, and other words under its name are refused", async () => {
+test("[P1] a message that is sent again is one message, and another text under its id is refused", async () => {
   const { client, home, host } = await serveWithClient();
   const { params, messageId, runId, seq } = await begin(client, "{words:5}");
   const first = { messageId, runId, seq };
@@ -93,7 +93,7 @@ test("[P1] a message that is sent again is one message, and other words under it
   );
 });
 
-test("[P5] what was seen before a kill is still there after it, and the run goes on to one end", async () => {
+test("[P5] what was seen before a kill is still there after it, and the run continues to one end", async () => {
   const { client, home, host } = await serveWithClient();
   const { id, runId } = await begin(client, "{rate:100} {words:400}");
   const before = await followUntil(client, id, (state) =>
@@ -117,7 +117,7 @@ test("[P5] what was seen before a kill is still there after it, and the run goes
   ).toBe(true);
   expect(state.run).toMatchObject({ id: runId, state: "completed", attempt: 1 });
   const events = await readLog(next.client, id, state.seq);
-  // P4: one end; P2: every number is an event's, or a settled message's that names it.
+  // P4: one end; P2: every seq is an event's, or a settled message's that names it.
   expect(endsOf(events, runId)).toEqual(["completed"]);
   const blank = startState(emptySessionRead(id, state.session.owner));
   expect(reduceEvents(blank, events)).toMatchObject({ seq: state.seq, gaps: [], readAgain: null });
@@ -125,7 +125,7 @@ test("[P5] what was seen before a kill is still there after it, and the run goes
 
 test("[P6] leaving is not stopping", async () => {
   const { client } = await serveWithClient();
-  // For long enough that somebody who looks late still finds it speaking.
+  // Long enough that a late reader still finds it streaming.
   const { id, runId } = await begin(client, "{rate:100} {words:500}");
   const left = await followUntil(client, id, ({ live }) => (live?.messages.length ?? 0) > 0);
   expect(left.run).toMatchObject({ id: runId, endedAt: null });
@@ -134,7 +134,7 @@ test("[P6] leaving is not stopping", async () => {
   expect([...textsOf(state).values()].map(countWords)).toEqual([500]);
 });
 
-test("[P6] a cancel from a second client ends the run long before its answer would have ended, and what was said stays", async () => {
+test("[P6] a cancel from a second client ends the run early, and what was said stays", async () => {
   const { client, connect } = await serveWithClient();
   const { id, runId } = await begin(client, "{rate:50} {words:2000}");
   const live = await followUntil(client, id, (state) =>
@@ -155,7 +155,7 @@ test("[P6] a cancel from a second client ends the run long before its answer wou
   expect((state.run?.endedAt ?? Infinity) - (asked[0]?.at ?? 0)).toBeLessThan(15_000);
 });
 
-test("a host that is stopped in the middle ends cleanly without waiting for the answer, and the next one goes on", async () => {
+test("a host stopped in mid-answer exits cleanly without waiting, and the next one continues", async () => {
   const { client, home, host } = await serveWithClient();
   const { id } = await begin(client, "{rate:100} {words:400}");
   await followUntil(client, id, ({ live }) => (live?.messages.length ?? 0) > 0);
@@ -168,7 +168,7 @@ test("a host that is stopped in the middle ends cleanly without waiting for the 
   expect(state.run).toMatchObject({ state: "completed", attempt: 1 });
 });
 
-test("a model of nobody's and a store that cannot be opened are each told in one sentence", async () => {
+test("an unknown model and a store that can't be opened are each reported in one sentence", async () => {
   const home = makeFolder();
   const model = startHost(["serve"], {
     env: settingsFor({ HOLDFAST_HOME: home, HOLDFAST_MODEL: "nonsense" }),
@@ -182,7 +182,7 @@ test("a model of nobody's and a store that cannot be opened are each told in one
   expect(store.stderr().trim().split("\n")).toHaveLength(1);
 });
 
-test("a host on SQLite does not load the driver of PostgreSQL", async () => {
+test("a host on SQLite doesn't load the PostgreSQL driver", async () => {
   const refusing = `import { registerHooks } from "node:module";
     registerHooks({ resolve(name, context, next) {
       if (name === "pg") throw new Error("pg was loaded");

@@ -7,7 +7,7 @@ async function childrenOf(client: Client, parent: SessionId) {
   return valueOf(await client.listSessions({ query })).sessions;
 }
 
-/** A host is killed while a child is at work for a call of its parent, and another one goes on. */
+/** Kills a host while a child works for a call of its parent, and starts another one. */
 export async function killWhileAChildWorks(settings: Record<string, string> = {}) {
   const own = { ...settings, HOLDFAST_LEASE_MS: "2000" };
   const first = await serveWithClient(own);
@@ -22,7 +22,7 @@ export async function killWhileAChildWorks(settings: Record<string, string> = {}
     (live?.tools ?? []).some(({ output }) => output.includes("has the task")),
   );
   const [child] = await childrenOf(first.client, session.id);
-  // On a slow machine it may have ended before it is looked at: then there is nothing left to go on with.
+  // On a slow machine it may have ended by now: then there is nothing left to continue.
   await followUntil(
     first.client,
     child!.id,

@@ -4,6 +4,6 @@ import { killWhileAChildWorks, deliveredOnce } from "./delegate-scenario.ts";
 
 beforeEach(requirePage);
 
-test("[P3] [P7] killed while a child works for a call: the same child goes on, and its answer is given back once", async () => {
+test("[P3] [P7] after a kill while a child works for a call, the same child continues and its answer is returned once", async () => {
   expect(await killWhileAChildWorks()).toEqual(deliveredOnce);
 });

@@ -9,12 +9,12 @@ import { startOnPipes } from "./terminal.ts";
 
 beforeEach(requirePage);
 
-/** In blocks of 512 bytes, as a shell counts them: room for the tables and a few messages. */
-const largestFile = 1_500;
+/** In blocks of 512 bytes, as in `ulimit -f`: room for the tables and a few messages. */
+const maxFileBlocks = 1_500;
 
 const refusedThrice = ["store_unwritable", "store_unwritable", "store_unwritable"];
 
-/** Writes until it was refused three times, and answers how. */
+/** Writes until it was refused three times, and returns the codes. */
 async function untilRefused(
   write: (name: string) => Promise<Result<unknown>>,
 ): Promise<readonly string[]> {
@@ -26,12 +26,12 @@ async function untilRefused(
   return codes;
 }
 
-/** A host whose files end at a size, as on a disk that is full. */
+/** A host with a file size limit, as on a full disk. */
 async function serveOnSmallDisk(home: string) {
-  const command = `trap '' XFSZ; ulimit -f ${largestFile}; exec "$@"`;
+  const command = `trap '' XFSZ; ulimit -f ${maxFileBlocks}; exec "$@"`;
   const args = ["-c", command, "sh", process.execPath, hostScript(), "serve"];
   const env = settingsFor({ HOLDFAST_HOME: home, HOLDFAST_LOG_LEVEL: "warn" });
-  // Without what it would write beside its home.
+  // Without the files it would write outside of its home.
   const host = startProcess(args, {
     command: "sh",
     env: { ...env, NODE_COMPILE_CACHE: undefined },
@@ -42,7 +42,7 @@ async function serveOnSmallDisk(home: string) {
   return { host, address, client: createClient({ baseUrl: address, token }) };
 }
 
-test("a disk that takes no more is told with each write, reads go on, and the host says that it is not ready", async () => {
+test("a full disk is reported with each write, reads go on, and the host says that it is not ready", async () => {
   const { host, address, client } = await serveOnSmallDisk(join(makeFolder(), "home"));
   const { session } = valueOf(await client.createSession({ body: {} }));
   const say = (clientId: string): Promise<Result<unknown>> =>
@@ -51,7 +51,7 @@ test("a disk that takes no more is told with each write, reads go on, and the ho
       body: { clientId, text: "x".repeat(90_000) },
     });
   const begin = (): Promise<Result<unknown>> => client.createSession({ body: {} });
-  // What is smaller fits for longer.
+  // Smaller writes fit for longer.
   for (const write of [say, begin]) expect(await untilRefused(write)).toEqual(refusedThrice);
 
   const read = valueOf(await client.readSession({ params: { id: session.id } }));
@@ -67,7 +67,7 @@ test("a disk that takes no more is told with each write, reads go on, and the ho
   await host.saying(/The store takes no writes/);
 });
 
-test("a run whose host's disk fills in the middle of it says what its host says of that, and one that comes later is told at once", async () => {
+test("a run in progress reports its host's full disk, and a later one is refused at once", async () => {
   const home = join(makeFolder(), "home");
   const { client } = await serveOnSmallDisk(home);
   const begun = startOnPipes(["run", "{rate:5} {words:3000}"], { HOLDFAST_HOME: home });

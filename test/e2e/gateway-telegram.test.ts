@@ -6,7 +6,7 @@ import { untilShown, serveBot, showsText, startFakeBotApi } from "./telegram-rig
 
 beforeEach(requirePage);
 
-test("a message to the bot is one turn, and its answer one message that grows until it is whole", async () => {
+test("a message to the bot is one turn, and its answer is one message that grows until complete", async () => {
   const platform = await startFakeBotApi();
   const { client } = await serveBot(platform);
   const bot = await client.readGateway();
@@ -27,12 +27,12 @@ test("a message to the bot is one turn, and its answer one message that grows un
     );
     return [run?.state, plain(texts.join(" ")) === plain(platform.shownIn(7)[0]?.text ?? "")];
   };
-  // The last words are shown before they are settled, or after.
+  // The last words are shown before or after they are settled.
   await expect.poll(answered).toEqual(["completed", true]);
   expect(platform.shownIn(7)).toHaveLength(1);
 });
 
-test("strangers get one line with a code, groups none, and who is confirmed is told so and answered", async () => {
+test("unknown people get one line with a code, groups get none, and a confirmed person is told so and answered", async () => {
   const platform = await startFakeBotApi();
   const { client } = await serveBot(platform);
   platform.say(55, "Let me in");
@@ -57,7 +57,7 @@ test("strangers get one line with a code, groups none, and who is confirmed is t
   expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
 });
 
-test("commands move the lane, and the chat goes on where it was led", async () => {
+test("commands move the lane, and the chat continues where it was moved to", async () => {
   const platform = await startFakeBotApi();
   const { client } = await serveBot(platform);
   platform.say(7, "About gardens {words:3}");
@@ -105,7 +105,7 @@ test("[P6] a question waits as buttons through a kill of the host, and only its 
   expect(valueOf(await second.client.listApprovals()).approvals).toEqual([]);
 });
 
-test("a question of the model's is answered in the chat by one of its choices, and by no yes that says nothing", async () => {
+test("a question of the model is answered in the chat by one of its choices, and not by a bare yes", async () => {
   const platform = await startFakeBotApi();
   await serveBot(platform);
   platform.say(7, '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}');
@@ -140,7 +140,7 @@ test("/stop ends the answer, and what was said stays", async () => {
   expect(platform.shownIn(7)[0]?.text.length).toBeGreaterThan(0);
 });
 
-test("a file that a person sends lies in the workspace, and one that the agent sends comes to the chat", async () => {
+test("a file from a person is put in the workspace, and one from the agent is sent to the chat", async () => {
   const platform = await startFakeBotApi();
   await serveBot(platform);
   platform.files.set("file-1", Buffer.from("to and fro"));
@@ -152,7 +152,7 @@ test("a file that a person sends lies in the workspace, and one that the agent s
   expect([sent?.name, sent?.bytes.toString()]).toEqual(["in (1).txt", "to and fro"]);
 });
 
-test("[P11] of two hosts on one store one has the bot, and the other takes it over when that one is killed", async () => {
+test("[P11] of two hosts on one store one has the bot, and the other takes over when that one is killed", async () => {
   const platform = await startFakeBotApi();
   const first = await serveBot(platform);
   const standing = async ({ client }: Pick<typeof first, "client">) => {
@@ -165,9 +165,9 @@ test("[P11] of two hosts on one store one has the bot, and the other takes it ov
   await expect.poll(() => standing(second), soon).toEqual(["contended", "held_elsewhere"]);
   platform.say(7, "Before {words:3}");
   await untilShown(platform, () => platform.shownIn(7).length === 1);
-  // Killed before it has noted the answer as sent, the next one would rightly show a mark of its own.
-  const owed = async () => valueOf(await first.client.readGateway()).outbox;
-  await expect.poll(owed, soon).toEqual([]);
+  // If it were killed before it has recorded the answer as sent, the next one would rightly add a mark.
+  const pendingCount = async () => valueOf(await first.client.readGateway()).outbox;
+  await expect.poll(pendingCount, soon).toEqual([]);
   await first.host.kill();
   platform.say(7, "After {words:3}");
   await untilShown(platform, () => platform.shownIn(7).length === 2);

@@ -17,7 +17,7 @@ async function openReceiver(...answers: Parameters<typeof openWebhookReceiver>):
   return receiver;
 }
 
-/** As a program would that has nothing but the secret. */
+/** Like a program that has nothing but the secret. */
 function say(
   { address }: Served,
   id: string,
@@ -50,8 +50,8 @@ const settingsFor = (url: string) => ({
   HOLDFAST_LEASE_MS: "3000",
 });
 
-test("[P11] a host that is killed between a webhook's message and its answer makes one turn of it, and the receiver has one answer", async () => {
-  // Taken by the receiver, and never answered: whether it arrived, the host that is killed cannot know.
+test("[P11] a host killed between a webhook's message and its answer makes one turn of it, and the receiver gets one answer", async () => {
+  // The receiver takes it and never answers, so the killed host can't know whether it arrived.
   const receiver = await openReceiver(["hold"]);
   const settings = settingsFor(receiver.url);
   const first = await serveWithClient(settings);
@@ -59,7 +59,7 @@ test("[P11] a host that is killed between a webhook's message and its answer mak
   await receiver.until(1);
   await first.host.kill();
   const second = await serveWithClient({ ...settings, HOLDFAST_HOME: first.home });
-  // The program has not heard the answer either, and says it again.
+  // The program hasn't got an answer either, and repeats its message.
   const again = await say(second, "msg-1", "Hello {words:5}");
   expect([again.status, await again.json()]).toEqual([202, accepted]);
   await receiver.until(2);
@@ -74,7 +74,7 @@ test("[P11] a host that is killed between a webhook's message and its answer mak
   expect((await say(second, "msg-1", "Something else")).status).toBe(409);
 });
 
-test("[P11] a message that was accepted is answered by the next host when its own is killed at once", async () => {
+test("[P11] the next host answers an accepted message when its own is killed at once", async () => {
   const receiver = await openReceiver();
   const settings = settingsFor(receiver.url);
   const first = await serveWithClient(settings);
@@ -87,7 +87,7 @@ test("[P11] a message that was accepted is answered by the next host when its ow
   expect(await entriesOf(second, "user")).toHaveLength(1);
 });
 
-test("a webhook that is connected while the host runs is heard at once, by its new secret too, and not when it is gone", async () => {
+test("a webhook connected at runtime works at once, with a new secret too, and not after it is removed", async () => {
   const receiver = await openReceiver();
   const { host } = new URL(receiver.url);
   const served = await serveWithClient({ HOLDFAST_EGRESS_ALLOW: host });

@@ -17,7 +17,7 @@ const ends: (() => void | Promise<void>)[] = [];
 let served: Awaited<ReturnType<typeof serveWithClient>>;
 let client: Client;
 
-/** One host for all of them; the last tests kill it and go on with the next one on the same home. */
+/** One host for all of them; the last tests kill it and continue with the next one on the same home. */
 async function start(home: Record<string, string> = {}): Promise<void> {
   served = await serveWithClient({ ...settings, ...home }, (end) => void ends.push(end));
   client = served.client;
@@ -71,7 +71,7 @@ async function read(id: SessionId) {
   return valueOf(await client.readSession({ params: { id } }));
 }
 
-/** The questions in view, by their first word, and how often each was answered. */
+/** The visible questions by their first word, and how often each was answered. */
 async function shown(id: SessionId): Promise<string[]> {
   const said: string[] = [];
   for (const entry of (await read(id)).entries) {
@@ -98,7 +98,7 @@ function endsOf(events: readonly StoredEvent[], runId: RunId): unknown[] {
     .filter((state) => terminal.has(state));
 }
 
-test("[P8] what is undone, truncated or cleared is out of view, and redo brings each back", async () => {
+test("[P8] undone, truncated and cleared entries are hidden, and redo brings each back", async () => {
   const id = await talked("One", "Two");
   const params = { id };
   const everything = ["One", "answer", "Two", "answer"];
@@ -122,7 +122,7 @@ test("[P8] what is undone, truncated or cleared is out of view, and redo brings 
   );
 });
 
-test("a question is asked again in new words, and its answer takes the place of the old one", async () => {
+test("a question is asked again with a new text, and its answer replaces the old one", async () => {
   const id = await talked("One", "Two");
   const body = { from: await seqOf(id, 0), text: "Eins {words:2}" };
   const { runId } = valueOf(await client.retry({ params: { id }, body }));
@@ -131,7 +131,7 @@ test("a question is asked again in new words, and its answer takes the place of 
   expect(await shown(id)).toEqual(["Eins", "answer"]);
 });
 
-test("a branch and a duplicate go on by themselves, and the first session stays as it was", async () => {
+test("a branch and a duplicate continue on their own, and the first session stays as it was", async () => {
   const id = await talked("One", "Two");
   const at = await seqOf(id, 1);
   const branched = valueOf(await client.branch({ params: { id }, body: { at } })).session;
@@ -143,7 +143,7 @@ test("a branch and a duplicate go on by themselves, and the first session stays 
   expect(await shown(id)).toEqual(["One", "answer", "Two", "answer"]);
 });
 
-test("[S3.21] a cut waits for nobody's answer: refused while one is written, or it ends the answer first", async () => {
+test("[S3.21] a cut never waits for an answer: it is refused while one is written, or ends it first", async () => {
   const { id, runId, seen } = await speaking(long);
   const params = { id };
   expect(await client.undo({ params, body: {} })).toMatchObject({ error: { code: "run_live" } });
@@ -156,7 +156,7 @@ test("[S3.21] a cut waits for nobody's answer: refused while one is written, or 
   expect(endsOf(await logOf(id), runId)).toEqual(["cancelled"]);
 });
 
-test("[P13] a session that is deleted while it speaks comes back settled, with what was said", async () => {
+test("[P13] a session deleted while it streams is restored settled, with what was said", async () => {
   const { id, runId, seen } = await speaking(long);
   const params = { id };
   expect(valueOf(await client.trashSession({ params })).session).toMatchObject({
@@ -177,7 +177,7 @@ test("[P13] a session that is deleted while it speaks comes back settled, with w
   expect((await shown(id)).slice(-2)).toEqual(["Three", "answer"]);
 });
 
-test("[S3.17] a name that a person chose stays, though the title is on its way", async () => {
+test("[S3.17] a title chosen by a person stays, though a generated one is on its way", async () => {
   const sessions = await Promise.all(Array.from({ length: 5 }, newSession));
   const named = sessions.map(async (id, place) => {
     await send(id, `Herons on one leg ${place} {words:2}`);
@@ -192,7 +192,7 @@ test("[S3.17] a name that a person chose stays, though the title is on its way",
     expect((await read(id)).session).toMatchObject({ title: "Chosen", titleSource: "chosen" });
 });
 
-test("a command that is sent twice under one key is done once, and answered as the first time", async () => {
+test("a command sent twice under one key runs once, and gets its first answer again", async () => {
   const id = await talked("One", "Two", "Three");
   const params = { id };
   const headers = { "idempotency-key": "undo-once" };
@@ -205,7 +205,7 @@ test("a command that is sent twice under one key is done once, and answered as t
   });
 });
 
-test("[P4] a run that kill -9 cut off waits for a word, and resumed it ends once", async () => {
+test("[P4] a run that kill -9 cut off waits for a person, and ends once after resume", async () => {
   const { id, runId, seen } = await speaking("Two {rate:100}{words:400}");
   await killAndStartAgain();
   const paused = await followUntil(client, id, ({ run }) => run?.state === "paused");
@@ -223,7 +223,7 @@ test("[P4] a run that kill -9 cut off waits for a word, and resumed it ends once
   expect(valueOf(await resume()).run.id).toBe(runId);
 });
 
-test("a command that was under way or just done when the host was killed is done once", async () => {
+test("a command in progress or just done when the host was killed is done once", async () => {
   const id = await talked("One", "Two");
   const params = { id };
   const undo = () =>

@@ -7,7 +7,7 @@ import { makeFolder } from "./served-host.ts";
 
 const secret = "known-to-both-of-us";
 
-test("a host on PostgreSQL is found sound by doctor, calls the tools of MCP servers, tells its webhook, and is proven by fsck", async () => {
+test("a host on PostgreSQL passes doctor, calls MCP tools, notifies its webhook, and passes fsck", async () => {
   await using database = await createDatabase();
   const [web, receiver] = [await openMcpHttpServer(), await openWebhookReceiver()];
   onTestFinished(() => web.close());

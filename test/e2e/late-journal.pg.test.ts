@@ -92,7 +92,7 @@ const spillsIn = (home: string): string[] => {
 const patience = { interval: 50 };
 
 test.each(["sqlite", "postgres"] as const)(
-  "[S4.7] %s: what a host had written down when it was killed without its store is found when its file turns up",
+  "[S4.7] %s: output that a host spilled before it was killed is added when its file turns up",
   async (kind) => {
     const store = await stores[kind]();
     const [first, second] = [join(makeFolder(), "first"), join(makeFolder(), "second")];
@@ -133,7 +133,7 @@ test.each(["sqlite", "postgres"] as const)(
     await watched;
     store.giveBack();
 
-    // Another home, as another machine has it: the file of the first is not there.
+    // Another home, as on another machine: the first one's file isn't there.
     const { client } = await serve(second, store);
     await expect
       .poll(async () => noticesIn(await read(client, id)), patience)

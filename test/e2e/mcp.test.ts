@@ -19,7 +19,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-test("a tool of an MCP server in config.json asks a person, runs, and its server ends with the host", async () => {
+test("a tool of an MCP server in config.json asks for approval, runs, and its server ends with the host", async () => {
   const home = join(makeFolder(), "home");
   mkdirSync(home);
   const program = `const fs = require("node:fs"); fs.writeFileSync(${JSON.stringify(join(home, "pid"))}, String(process.pid)); import(${JSON.stringify(main)})`;

@@ -9,7 +9,7 @@ beforeEach(requirePage);
 
 const secret = "known-to-both-of-us";
 
-test("what was being told when its host was killed is told by the next one, under the same id and once", async () => {
+test("a notification in progress when its host was killed is sent by the next one, under the same id and once", async () => {
   const receiver = await openWebhookReceiver(["hold"]);
   onTestFinished(receiver.close);
   const settings = { HOLDFAST_NOTIFY_URL: receiver.url, HOLDFAST_NOTIFY_SECRET: secret };
@@ -35,7 +35,7 @@ test("what was being told when its host was killed is told by the next one, unde
   expect(receiver.taken.map((hook) => isSigned(hook, secret))).toEqual([true, true, true]);
 });
 
-test("a host that would tell without a signature does not start, and says what to set", async () => {
+test("a host that would notify without a signature doesn't start, and says what to set", async () => {
   const HOLDFAST_HOME = makeFolder();
   const env = settingsFor({ HOLDFAST_HOME, HOLDFAST_NOTIFY_URL: "http://127.0.0.1:9/hook" });
   const host = startHost(["serve"], { env });

@@ -24,7 +24,7 @@ beforeEach(requirePage);
 
 const key = "key-that-stays-in-the-environment";
 
-/** A provider that wants the terminal once, and then says what it heard. */
+/** A provider that calls the terminal once, and then repeats its output. */
 async function openProvider(frames: (said: readonly Said[]) => string[]): Promise<ProviderServer> {
   const server = await openProviderServer(({ body }) => {
     const heard = JSON.stringify(body);
@@ -39,7 +39,7 @@ async function openProvider(frames: (said: readonly Said[]) => string[]): Promis
   return server;
 }
 
-/** Every file under a folder, as far as it can be read. */
+/** Every readable file under a folder. */
 function* filesIn(folder: string): Generator<string> {
   for (const each of readdirSync(folder, { withFileTypes: true, recursive: true }))
     if (each.isFile()) yield join(each.parentPath, each.name);
@@ -81,7 +81,7 @@ test.each([
   );
   expect(said).toEqual(["Let me look.", "I saw a heron."]);
   expect(JSON.stringify(provider.requests[0]?.headers)).toContain(key);
-  // What came back from the tool stands in the second request.
+  // The second request contains the tool's output.
   expect(JSON.stringify(provider.requests[1]?.body).match(/heron-4711/g)).toHaveLength(2);
 
   host.signal("SIGTERM");
@@ -91,7 +91,7 @@ test.each([
   expect(host.stderr() + host.stdout()).not.toContain(key);
 });
 
-test("with the rehearsal no provider is loaded, and no tokenizer; with a provider, only its own", async () => {
+test("the rehearsal model loads no provider and no tokenizer, and a provider loads only its own", async () => {
   const folder = makeFolder();
   const seen = join(folder, "seen");
   writeFileSync(seen, "");

@@ -8,7 +8,7 @@ import { serveFreshHome } from "./served-host.ts";
 
 beforeEach(requirePage);
 
-/** As curl sends it: without a body, and without a word about one. */
+/** Like curl: no body, and no header about one. */
 function send(method: string, url: URL, token: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, headers: { authorization: `Bearer ${token}` } });
@@ -24,7 +24,7 @@ function send(method: string, url: URL, token: string): Promise<{ status: number
   });
 }
 
-test("requests without a body are understood, whoever sends them", async () => {
+test("requests without a body are accepted from any client", async () => {
   const { address, home } = await serveFreshHome();
   const token = readFileSync(join(home, "token"), "utf8").trim();
   const created = await fetch(new URL("api/sessions", address), {

@@ -14,7 +14,7 @@ import {
 
 beforeEach(requirePage);
 
-test("a message that comes in at the web process is answered by the runner process, on one store", async () => {
+test("a message to the web process is answered by the runner process on the same store", async () => {
   const web = await serveWithClient({ HOLDFAST_ROLES: "web" });
   const { client, home, address, token } = web;
   const health = (await (await fetch(`${address}health`)).json()) as { roles: string[] };
@@ -37,7 +37,7 @@ test("a message that comes in at the web process is answered by the runner proce
   const answer = state.entries.findLast((entry) => entry.type === "message");
   expect(answer?.type === "message" ? textIn(answer) : "").not.toBe("");
 
-  // The runner has a door for those who watch over it, and no other.
+  // The runner only has endpoints for monitoring.
   const headers = { authorization: `Bearer ${token}` };
   expect((await fetch(`${own}health?ready`)).status).toBe(200);
   expect((await fetch(`${own}api/sessions`, { headers })).status).toBe(404);

@@ -24,7 +24,7 @@ const minuteMs = 60_000;
 
 type Kept = Parameters<ScheduleStore["advance"]>[0]["schedule"];
 
-/** A home in which a prompt has come to be due while no host was there. */
+/** A home with a prompt that came due while no host was running. */
 async function homeWithDuePrompt() {
   const home = join(makeFolder(), "home");
   mkdirSync(home, { recursive: true, mode: 0o700 });
@@ -45,8 +45,8 @@ async function homeWithDuePrompt() {
   return { home, session, schedule: made.schedule };
 }
 
-/** As it would stand if its host had died between saying it and writing that down. */
-async function forgetThatItWasSaid(home: string, before: Kept): Promise<void> {
+/** As if its host had died between sending it and recording that. */
+async function forgetRecordedRun(home: string, before: Kept): Promise<void> {
   const store = await openSqliteStore({ file: join(home, "holdfast.db") });
   const kept = new ScheduleStore(store.register, () => store.now());
   const [now] = await kept.list(owner);
@@ -54,7 +54,7 @@ async function forgetThatItWasSaid(home: string, before: Kept): Promise<void> {
   await store.close();
 }
 
-test("[P11] what is due is one turn, though its host is killed before it has written down that it was said, and two look again", async () => {
+test("[P11] a due prompt is one turn, though its host is killed before it has recorded it, and two hosts check again", async () => {
   const { home, session, schedule } = await homeWithDuePrompt();
   const settings = { HOLDFAST_HOME: home, HOLDFAST_LEASE_MS: "3000" };
   const first = await serveWithClient(settings);
@@ -64,7 +64,7 @@ test("[P11] what is due is one turn, though its host is killed before it has wri
     ({ entries, inbox }) => entries.length + inbox.length > 0,
   );
   await first.host.kill();
-  await forgetThatItWasSaid(home, schedule);
+  await forgetRecordedRun(home, schedule);
   const [second] = await Promise.all([serveWithClient(settings), serveWithClient(settings)]);
   const became = async () => valueOf(await second.client.listSchedules()).schedules;
   const done = [{ nextAt: null, last: { outcome: "accepted" } }];

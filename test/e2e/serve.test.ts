@@ -10,7 +10,7 @@ import { makeFolder, serveFreshHome, settingsFor } from "./served-host.ts";
 
 beforeEach(requirePage);
 
-test("serve prints one line, answers, keeps its token to itself, and ends cleanly on Ctrl-C", async () => {
+test("serve prints one line, answers, keeps its token to itself, and exits cleanly on Ctrl-C", async () => {
   const { host, home, link, address } = await serveFreshHome();
   expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#signin=[\w-]{43}$/);
 
@@ -30,7 +30,7 @@ test("serve prints one line, answers, keeps its token to itself, and ends cleanl
   const headers = { authorization: `Bearer ${token}` };
   expect((await fetch(`${address}api/principal`, { headers })).status).toBe(200);
 
-  // npm passes a Ctrl-C on that the terminal has sent already: two are still one.
+  // npm forwards a Ctrl-C that the terminal has already sent: two still count as one.
   host.signal("SIGINT");
   host.signal("SIGINT");
   expect(await host.exited).toEqual({ code: 0, signal: null });
@@ -43,7 +43,7 @@ test("serve prints one line, answers, keeps its token to itself, and ends cleanl
   expect((await fetch(`${again.address}api/principal`, { headers })).status).toBe(200);
 });
 
-test("[safety] a name that was pointed at this machine from elsewhere is refused over the wire; SIGTERM ends it although a client holds its connection open", async () => {
+test("[safety] a host name that was rebound to this machine is refused over the wire; SIGTERM ends it although a client holds its connection open", async () => {
   const { host, home, address } = await serveFreshHome({ HOLDFAST_TOKEN: "given-by-hand" });
   const status = await new Promise((resolve, reject) => {
     request(`${address}health`, { headers: { host: "evil.example" } })
@@ -53,7 +53,7 @@ test("[safety] a name that was pointed at this machine from elsewhere is refused
   });
   expect(status).toBe(403);
 
-  // A token from the environment opens the door, and is written nowhere.
+  // A token from the environment is accepted, and written nowhere.
   const headers = { authorization: "Bearer given-by-hand" };
   expect((await fetch(`${address}api/principal`, { headers })).status).toBe(200);
   expect(() => statSync(join(home, "token"))).toThrow("ENOENT");
@@ -68,7 +68,7 @@ test("[safety] a name that was pointed at this machine from elsewhere is refused
   expect(await host.exited).toEqual({ code: 0, signal: null });
 });
 
-test("a port that is taken is told in one sentence", async () => {
+test("a port that is in use is reported in one sentence", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void other.close());
   await once(other, "listening");
@@ -83,13 +83,13 @@ test("a port that is taken is told in one sentence", async () => {
   );
 });
 
-test("the door for people leads to the same commands, and a Node that is too old is told in one sentence what to do", async () => {
-  const door = "packages/host/bin/holdfast.mjs";
+test("the installed command works, and a Node that is too old is told in one sentence what to do", async () => {
+  const bin = "packages/host/bin/holdfast.mjs";
   const older = `Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })`;
   const preload = `data:text/javascript,${encodeURIComponent(older)}`;
   const [version, old] = [
-    startProcess([door, "--version"]),
-    startProcess(["--import", preload, door, "serve"]),
+    startProcess([bin, "--version"]),
+    startProcess(["--import", preload, bin, "serve"]),
   ];
   expect(await version.exited).toMatchObject({ code: 0 });
   expect(version.lines).toEqual(["0.1.0"]);

@@ -6,14 +6,14 @@ import { startHost, type OnCleanup } from "@holdfast/testing/process/start-proce
 import { type Client, createClient, type SessionState } from "@holdfast/client";
 import { type MessageEntry, type Seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-/** A folder that is gone when the test is over, unless told otherwise. */
+/** A folder that is deleted when the test ends, or by `whenOver`. */
 export function makeFolder(whenOver: OnCleanup = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-whole-"));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** What a test sets; the settings of whoever runs the tests stay out of it. */
+/** The settings of a test; those of the current environment don't apply. */
 export function settingsFor(settings: Record<string, string>): Record<string, string | undefined> {
   const isSetting = (name: string): boolean =>
     /^HOLDFAST_|^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_GENERATIVE_AI)_API_KEY$/.test(name);
@@ -22,7 +22,7 @@ export function settingsFor(settings: Record<string, string>): Record<string, st
   return { ...cleared, HOLDFAST_PORT: "0", ...settings };
 }
 
-/** Serves from a fresh home on a free port, until the test is over unless told otherwise. */
+/** Serves from a fresh home on a free port until the test ends, or until `whenOver`. */
 export async function serveFreshHome(
   settings: Record<string, string> = {},
   whenOver: OnCleanup = onTestFinished,
@@ -35,7 +35,7 @@ export async function serveFreshHome(
   return { host, home, link, address: link.slice(0, link.indexOf("#")) };
 }
 
-/** A host as a process, and a client that speaks to it over HTTP. */
+/** A host process, and a client that talks to it over HTTP. */
 export async function serveWithClient(settings: Record<string, string> = {}, whenOver?: OnCleanup) {
   const served = await serveFreshHome(settings, whenOver);
   const home = settings["HOLDFAST_HOME"] ?? served.home;
@@ -66,7 +66,7 @@ export async function followUntil(
 export const hasEnded = ({ run, inbox }: SessionState): boolean =>
   run !== null && run.endedAt !== null && inbox.length === 0;
 
-/** Every event up to the head that is still there by itself. */
+/** Every event up to the head that still exists by itself. */
 export async function readLog(client: Client, id: SessionId, head: Seq): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
   for await (const item of client.follow(id, 0 as Seq)) {

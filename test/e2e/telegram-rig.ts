@@ -10,7 +10,7 @@ export async function startFakeBotApi(): Promise<FakeBotApi> {
   return platform;
 }
 
-/** A host as a process whose bot lives on this platform. Person 7 may speak to it. */
+/** A host process whose bot is on this platform. Person 7 may talk to it. */
 export function serveBot(platform: FakeBotApi, settings: Record<string, string> = {}) {
   return serveWithClient({
     HOLDFAST_TELEGRAM_TOKEN: botToken,
@@ -21,7 +21,7 @@ export function serveBot(platform: FakeBotApi, settings: Record<string, string> 
   });
 }
 
-/** Resolves when something that is shown makes it true. */
+/** Resolves when a shown message meets the condition. */
 export function untilShown(
   platform: FakeBotApi,
   isThere: (messages: readonly ShownMessage[]) => boolean,

@@ -9,18 +9,18 @@ import { settingsFor } from "./served-host.ts";
 
 const shellSafe = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Makes the pipes of a process look like a terminal to it, where no real one is to be had. */
+/** Makes the pipes of a process look like a terminal to it, where there is no real one. */
 const pretend = `
   Object.assign(process.stdin, { isTTY: true, setRawMode() {} });
   Object.assign(process.stdout, { isTTY: true, columns: 80, rows: 24 });`;
 
 function hasScript(): boolean {
-  // The util-linux one; others take their command differently.
+  // The util-linux version; others take their command differently.
   const asked = spawnSync("script", ["--version"], { encoding: "utf8" });
   return asked.status === 0 && asked.stdout.includes("util-linux");
 }
 
-/** A command on a terminal of its own: a real pseudo-terminal by script(1), or pipes that pretend. */
+/** A command on its own terminal: a real pseudo-terminal by script(1), or pipes that pretend. */
 export function startOnTerminal(
   args: readonly string[],
   settings: Record<string, string>,

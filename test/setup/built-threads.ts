@@ -10,8 +10,8 @@ const entries = Object.entries({ ...hostEntries, ...testEntries });
 const relativeUrl = /new URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url,?\s*\)/g;
 
 /**
- * A thread that loads hundreds of sources takes a third of a second to do so, and tests start many of them: where the host
- * was built, they start what is shipped. That is asked when it is started, as what was transformed is kept for later runs.
+ * A thread that loads hundreds of sources takes a third of a second, and tests start many: if the host was built,
+ * they start the built ones. Checked at runtime, because transformed modules are cached for later runs.
  */
 export function useBuiltThreads(): Plugin {
   return {

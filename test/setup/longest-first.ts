@@ -3,10 +3,10 @@ import { basename } from "node:path";
 
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What starts processes and waits for them comes first, and what takes a moment is left for the end: no core idles then. */
+/** Tests that start processes and wait for them come first, and quick ones last, so that no core idles. */
 const projects = ["e2e", "postgres", "unit"];
 
-/** Short to read and long to run. The longest of all, whatever their size. */
+/** Short files that run long. The longest of all, whatever their size. */
 const longestFiles = [
   "store.test.ts",
   "processes.test.ts",

@@ -19,7 +19,7 @@ async function runWithNpmThat(says: string, exitCode: number) {
   return { code, last: run.lines.at(-1) };
 }
 
-test("the summary is the last line, also when npm goes on talking after it", async () => {
+test("the summary is the last line, even when npm prints something after it", async () => {
   const says = `echo "7 passed, 2 failed, 1 skipped"; echo "npm error code 1" >&2`;
   expect(await runWithNpmThat(says, 1)).toEqual({ code: 1, last: "7 passed, 2 failed, 1 skipped" });
 });
@@ -31,7 +31,7 @@ test("a run that passed ends with its summary and success", async () => {
   });
 });
 
-test("a run that never came to its tests is one failure", async () => {
+test("a run that never reached its tests is one failure", async () => {
   expect(await runWithNpmThat(`echo "Cannot install"`, 1)).toEqual({
     code: 1,
     last: "0 passed, 1 failed",

@@ -12,7 +12,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-test("two fresh databases do not see each other, and are gone afterwards", async () => {
+test("two fresh databases don't see each other, and are dropped afterwards", async () => {
   let names: string[];
   {
     await using one = await createDatabase();

@@ -1,4 +1,4 @@
-// Stands in for a test run: starts PostgreSQL, says where it is, and holds it until it is killed.
+// Stands in for a test run: starts PostgreSQL, prints where it is, and holds it until it is killed.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";

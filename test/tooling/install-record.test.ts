@@ -15,7 +15,7 @@ test.each([
   ["is added", zod, withVitest("5.0.0")],
   ["is removed", withVitest("5.0.0"), zod],
   ["gets another version", withVitest("5.0.0"), withVitest("5.1.0")],
-])("when a test tool %s, a test installs again and a start does not", async (_, before, after) => {
+])("when a test tool %s, a test installs again and a start doesn't", async (_, before, after) => {
   const folder = cloneWithPage({ "package-lock.json": lockOf(before) });
   await run(folder, "test");
   writeFiles(folder, { "package-lock.json": lockOf(after) });
@@ -30,7 +30,7 @@ const env = {
   PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`,
 };
 
-/** A clone whose packages real npm takes from its own folder, without a network. */
+/** A clone whose packages real npm installs from its own folder, without a network. */
 function cloneForRealNpm(): string {
   const manifestOf = (name: string): string => JSON.stringify({ name, version: "1.0.0" });
   const folder = cloneWithPage({
@@ -57,24 +57,24 @@ async function lockFor(folder: string, names: string[]): Promise<Record<string, 
   return { "package.json": manifest, "package-lock.json": lock };
 }
 
-test("a start installs no test tools, a test adds them, and no start takes them away", async () => {
+test("a start installs no test tools, a test adds them, and no start removes them", async () => {
   const folder = cloneForRealNpm();
   const before = await lockFor(folder, ["vite"]);
   const after = await lockFor(folder, ["vite", "zod"]);
   const runWithNpm = (mode: string) => run(folder, mode, { env });
   const installed = (): string[] =>
     ["vite", "vitest", "zod"].filter((name) => existsSync(join(folder, "node_modules", name)));
-  const nothingDone = { code: 0, said: [], complaint: "" };
+  const noInstall = { code: 0, said: [], complaint: "" };
 
   writeFiles(folder, before);
   expect(await runWithNpm("start")).toMatchObject({ code: 0, complaint: "" });
   expect(installed()).toEqual(["vite"]);
-  expect(await runWithNpm("start")).toEqual(nothingDone);
+  expect(await runWithNpm("start")).toEqual(noInstall);
 
   expect(await runWithNpm("test")).toMatchObject({ code: 0, complaint: "" });
   expect(installed()).toEqual(["vite", "vitest"]);
-  expect(await runWithNpm("test")).toEqual(nothingDone);
-  expect(await runWithNpm("start")).toEqual(nothingDone);
+  expect(await runWithNpm("test")).toEqual(noInstall);
+  expect(await runWithNpm("start")).toEqual(noInstall);
 
   writeFiles(folder, after);
   expect(await runWithNpm("start")).toMatchObject({ code: 0, complaint: "" });

@@ -11,7 +11,7 @@ export const lockOf = (packages: object): string =>
 
 const lock = lockOf({ "": {}, "node_modules/zod": { version: "4.0.0" } });
 
-/** Does what `npm install` leaves behind, and counts how often. */
+/** Leaves behind what `npm install` does, and counts how often. */
 const npm = `
   const fs = require("node:fs");
   fs.appendFileSync("npm-calls", process.argv.slice(2).join(" ") + "\\n");
@@ -40,7 +40,7 @@ const buildHost = `
   fs.writeFileSync("packages/host/dist/main.js", "");
 `;
 
-/** A clone with the real setup scripts and an npm that only pretends to install. */
+/** A clone with the real setup scripts and a fake npm. */
 export function clone(files: Record<string, string> = {}): string {
   const folder = createFolder({ "package-lock.json": lock, "npm/npm-cli.js": npm, ...files });
   for (const name of ["setup.mjs", "install-record.mjs"])
@@ -53,6 +53,7 @@ export function cloneWithPage(files: Record<string, string> = {}): string {
     "packages/web/index.html": "",
     "packages/web/src/main.tsx": "",
     "packages/protocol/src/index.ts": "",
+    "packages/client/src/index.ts": "",
     "packages/engine/src/index.ts": "",
     "packages/store/src/index.ts": "",
     "packages/host/src/main.ts": "",

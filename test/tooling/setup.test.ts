@@ -8,7 +8,7 @@ import { clone, cloneWithPage, countLines, lockOf, run, start } from "./setup-cl
 const npmThatFails = (said: string): string =>
   `console.error(${JSON.stringify(said)}); process.exit(1);`;
 
-test("a fresh clone is installed, with a word on what happens", async () => {
+test("a fresh clone is installed, with a message about it", async () => {
   const folder = clone();
   const { code, said, complaint } = await run(folder, "test");
   expect({ code, complaint }).toEqual({ code: 0, complaint: "" });
@@ -21,7 +21,7 @@ test("a fresh clone is installed, with a word on what happens", async () => {
   );
 });
 
-test("when nothing changed it says nothing and runs nothing", async () => {
+test("without changes it prints nothing and runs nothing", async () => {
   const folder = cloneWithPage();
   await run(folder, "start");
   const second = await run(folder, "start");
@@ -48,7 +48,7 @@ test.each([
   expect((await run(folder, "test")).complaint).toContain("called again");
 });
 
-test("optional packages of some machines may be locked or installed alone", async () => {
+test("optional packages of other platforms may be only locked or only installed", async () => {
   const folder = clone();
   await run(folder, "test");
   const zod = { version: "4.0.0" };
@@ -62,7 +62,7 @@ test("optional packages of some machines may be locked or installed alone", asyn
   expect(countLines(folder, "npm-calls")).toBe(1);
 });
 
-test("only what the page is made of makes it build again", async () => {
+test("only the page's own sources make it build again", async () => {
   const folder = cloneWithPage();
   await run(folder, "start");
   writeFiles(folder, { "packages/web/src/main.test.ts": "changed" });
@@ -76,7 +76,7 @@ test("only what the page is made of makes it build again", async () => {
   expect(countLines(folder, "vite-calls")).toBe(3);
 });
 
-test("a page that does not build shows why, and is tried again", async () => {
+test("a page that doesn't build shows why, and is tried again", async () => {
   const folder = cloneWithPage();
   writeFiles(folder, { "packages/web/src/main.tsx": "broken" });
   const { code, complaint } = await run(folder, "start");
@@ -130,10 +130,10 @@ test("a Node 24 package whose install script did not run is named", async () => 
   );
 });
 
-test("a folder that cannot be written to is named", async () => {
+test("a folder that isn't writable is named", async () => {
   const folder = clone();
   chmodSync(folder, 0o555);
-  // Root may write anywhere, so the test steps down.
+  // Root may write anywhere, so the test drops its privileges.
   const nobody = userInfo().uid === 0 ? { uid: 65534 } : {};
   const result = await run(folder, "test", nobody);
   chmodSync(folder, 0o755);
@@ -141,7 +141,7 @@ test("a folder that cannot be written to is named", async () => {
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "%s during an install ends npm, then it",
+  "%s during an install ends npm first, and then the setup",
   async (signal) => {
     const hanging = `
     require("node:fs").writeFileSync("npm-pid", String(process.pid));

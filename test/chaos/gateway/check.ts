@@ -18,7 +18,7 @@ export interface GatewayFindings {
 
 const isMark = ({ text }: ShownMessage): boolean => text.includes("cannot know whether it arrived");
 
-/** P11: each message is one turn; each chunk stands on the platform once, or is marked where a person sees it. */
+/** P11: each message is one turn; each chunk is on the platform once, or is marked where a person sees it. */
 export async function checkGateway(
   store: Store,
   owner: OwnerId,
@@ -55,7 +55,7 @@ function checkShown(rows: readonly OutboxRow[], platform: FakeBotApi): string[] 
   for (const id of known)
     if (!shown.some((message) => String(message.id) === id))
       problems.push(`Recorded as shown, and is not: ${id}.`);
-  // What nobody recorded can only be what a crash has made unknown.
+  // An unrecorded message can only be one that a crash has made unknown.
   const unrecorded = shown.filter(({ id }) => !known.has(String(id))).length;
   const unknown = rows.filter(({ state }) => state === "unknown").length;
   if (unrecorded > unknown)
@@ -63,7 +63,7 @@ function checkShown(rows: readonly OutboxRow[], platform: FakeBotApi): string[] 
   return problems;
 }
 
-/** The first chunk behind unknown ones is there, and says of all of them that nobody knows. */
+/** The first chunk after unknown ones was sent, and says that their delivery is unknown. */
 function checkMarks(rows: readonly OutboxRow[], platform: FakeBotApi): string[] {
   return [...deliveriesOf(rows)].flatMap(([delivery, chunks]) =>
     chunks.flatMap(({ state, chunk }, index) => {
@@ -83,15 +83,15 @@ function deliveriesOf(rows: readonly OutboxRow[]): Map<string, OutboxRow[]> {
   );
 }
 
-/** Between what one step said and the next lies a place with nothing in it. */
-const widestGap = 1;
+/** Between the texts of two steps lies a gap of one. */
+const maxGap = 1;
 
-/** The chunks of a delivery follow one another: no stretch is missing, and none is there twice. */
+/** The chunks of a delivery are contiguous: nothing is missing, and nothing is sent twice. */
 function checkOrder(rows: readonly OutboxRow[]): string[] {
   return [...deliveriesOf(rows)].flatMap(([delivery, chunks]) => {
     let at = 0;
     for (const { from, to } of chunks) {
-      if (from < at || from > at + widestGap || to < from)
+      if (from < at || from > at + maxGap || to < from)
         return [`${delivery} goes from ${at} on at ${from}.`];
       at = to;
     }
@@ -99,7 +99,7 @@ function checkOrder(rows: readonly OutboxRow[]): string[] {
   });
 }
 
-/** One delivery carries the answer; where nothing of it is unknown, what is shown is the answer, once and whole. */
+/** One delivery carries the answer; if none of it is unknown, what is shown is the whole answer, once. */
 function checkAnswer(
   { id: runId, state: end }: RunRow,
   rows: readonly OutboxRow[],
@@ -115,15 +115,15 @@ function checkAnswer(
     chunks.some(({ platformId }) => platformId === String(id)),
   );
   const [whole, seen] = [said.map(wordsOf), shown.map(({ text }) => text)].map(plain);
-  // A run that was given up says so in its last words, also where a notice does not.
-  const told = end === "interrupted" ? [whole, plain([whole ?? "", givenUp])] : [whole];
-  const isShown = seen !== "" && told.includes(seen);
+  // A run that was given up says so in its last message, even where a notice doesn't.
+  const expectedTexts = end === "interrupted" ? [whole, plain([whole ?? "", givenUp])] : [whole];
+  const isShown = seen !== "" && expectedTexts.includes(seen);
   return isShown ? [] : [`${runId} (${end}) is shown as “${seen}”, not “${whole}”.`];
 }
 
 const givenUp = "The host stopped in the middle of this answer. Send /resume to go on.";
 
-/** What a run says, and what the host says of it. */
+/** What a run says, and what the host says about it. */
 const answers: ReadonlySet<string> = new Set(["message.assistant", "notice.added"]);
 
 function plain(texts: readonly string[]): string {

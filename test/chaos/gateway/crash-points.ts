@@ -4,7 +4,7 @@ import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 /** A moment between an update and the delivery of its answer, as the platform sees it. */
 export interface CrashPoint {
   readonly method: string;
-  /** Before the platform does what it was asked, or after that and before it says so; `answered`: a little later. */
+  /** Before the platform carries out the call, or after that and before it answers; `answered`: a little later. */
   readonly when: "before" | "after" | "answered";
 }
 
@@ -22,9 +22,9 @@ export const crashPoints: readonly CrashPoint[] = [
 
 export const crashPointName = ({ method, when }: CrashPoint): string => `${method} ${when}`;
 
-const longestDelayMs = 40;
+const maxDelayMs = 40;
 
-/** Calls `strike` at the point, once, and lets nothing out of the platform meanwhile. */
+/** Calls `strike` at the point, once, and holds back the platform's answers meanwhile. */
 export function crashAt(
   platform: FakeBotApi,
   point: CrashPoint,
@@ -47,7 +47,7 @@ export function crashAt(
     if (point.when === "before") faults.before = (method) => (fits(method) ? hit() : undefined);
     if (point.when === "after") faults.after = (method) => (fits(method) ? hit() : undefined);
     if (point.when !== "answered") return;
-    const delay = chance.between(0, longestDelayMs);
+    const delay = chance.between(0, maxDelayMs);
     faults.after = (method) => {
       if (!fits(method)) return;
       clear();

@@ -11,17 +11,17 @@ import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/fake-bot-a
 import { builtHost } from "../built-host.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
-const leash = new URL("../processes/exit-with-parent.ts", import.meta.url).href;
+const exitWithParent = new URL("../processes/exit-with-parent.ts", import.meta.url).href;
 
 export interface GatewayHost {
   readonly client: Client;
   kill(): Promise<void>;
 }
 
-/** A host whose bot lives on the platform. It ends with whoever started it. */
+/** A host whose bot is on this platform. It ends with its parent. */
 export async function startGatewayHost(home: string, platform: FakeBotApi): Promise<GatewayHost> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_"));
-  const child = spawn(process.execPath, ["--import", leash, builtHost, "serve"], {
+  const child = spawn(process.execPath, ["--import", exitWithParent, builtHost, "serve"], {
     cwd: repository,
     stdio: ["pipe", "pipe", "inherit"],
     env: {

@@ -18,18 +18,21 @@ import type { ChaosResult } from "../report.ts";
 export interface GatewayChaosOptions {
   readonly kills: number;
   readonly seed: number;
-  /** All of them, unless told. */
+  /** All of them by default. */
   readonly at?: readonly CrashPoint[];
   readonly say?: (line: string) => void;
 }
 
 const chats = [1, 2, 3];
-const patienceMs = 60_000;
-/** So many messages may be answered without coming to a point: on a slow machine an answer may be whole before it is shown. */
-const mostTurns = 3;
+const timeoutMs = 60_000;
+/**
+ * This many messages may be answered without reaching a crash point: on a slow machine an answer may be complete
+ * before it is shown.
+ */
+const maxTurns = 3;
 const killsInARow = 3;
 
-/** A host with a bot is killed at every point between an update and the delivery of its answer, over and over. */
+/** Kills a host with a bot at every point between an update and the delivery of its answer, over and over. */
 export async function runGatewayChaos({
   kills,
   seed,
@@ -50,16 +53,16 @@ export async function runGatewayChaos({
     for (let kill = 0; kill < kills; kill += 1) {
       const point = at[kill % at.length]!;
       const struck = crashAt(platform, point, chance, () => host.kill());
-      // Only an answer that takes longer than the platform's pace is ever edited.
+      // Only an answer that takes longer than the platform's rate limit is ever edited.
       const isEdit = point.method === "editMessageText";
       const cue = isEdit ? "{rate:20} {words:60}" : `{rate:${chance.pick([20, 200])}} {words:30}`;
       let isStruck = false;
-      for (let turn = 0; turn < mostTurns && !isStruck; turn += 1) {
+      for (let turn = 0; turn < maxTurns && !isStruck; turn += 1) {
         const chat = chance.pick(chats);
         const text = `message-${kill}.${turn}-of-${seed}`;
         said.push({ chat, text });
         platform.say(chat, `${text} ${cue}`);
-        isStruck = await within(struck, patienceMs);
+        isStruck = await within(struck, timeoutMs);
       }
       if (!isStruck) {
         problems.push(`Nothing ever reached ${crashPointName(point)}: ${await stateOf(host)}`);
@@ -70,7 +73,7 @@ export async function runGatewayChaos({
       hits.set(crashPointName(point), (hits.get(crashPointName(point)) ?? 0) + 1);
       say(`${kill + 1} of ${kills}: killed at ${crashPointName(point)}`);
       host = await startGatewayHost(home, platform);
-      // A run that is killed again and again is given up: most are to come to their end.
+      // A run that is killed again and again is given up, but most should finish.
       const isLast = kill === kills - 1;
       if (!isLast && kill % killsInARow === killsInARow - 1) await settled(host, platform);
     }
@@ -111,7 +114,7 @@ async function stateOf({ client }: GatewayHost): Promise<string> {
   return JSON.stringify(read.ok ? [read.value.state, read.value.outbox] : read.error);
 }
 
-/** Every message that was taken has its answer: a run that waits for its lease owes nothing yet. */
+/** Every accepted message has its answer: a run that waits for its lease has nothing to deliver yet. */
 async function areAnswered(client: Client): Promise<boolean> {
   const listed = await client.listSessions();
   if (!listed.ok) return false;
@@ -122,9 +125,9 @@ async function areAnswered(client: Client): Promise<boolean> {
   return true;
 }
 
-/** Everything that came was taken and answered, and everything that is owed is out. */
+/** Every message was accepted and answered, and everything pending was sent. */
 async function settled({ client }: GatewayHost, platform: FakeBotApi): Promise<void> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   for (let quiet = 0; quiet < 3;) {
     await rest(300);
     const read = await client.readGateway();

@@ -4,7 +4,7 @@ import { runGatewayChaos } from "./run.ts";
 import { updateReport } from "../report.ts";
 import { type Subject, wholeNumber } from "../subject.ts";
 
-/** A host with a bot, a platform that stands in for the real one, and someone who kills the host. */
+/** A host with a bot, a fake platform, and a nemesis that kills the host. */
 export const gatewaySubject: Subject = {
   usage: "gateway [--kills 200] [--seed N] [--report docs/chaos.md]",
   async run(args) {

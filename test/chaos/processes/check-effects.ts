@@ -5,8 +5,8 @@ import { countBy, type Evidence, isFromSpill, known } from "./evidence.ts";
 type Started = Extract<KnownEvent, { type: "tool.started" }>;
 
 /**
- * P7: a tool that may not be replayed has run once at most for each call, never without being recorded as started
- * before, and what its result says is what happened.
+ * P7: a tool that may not be replayed has run at most once per call, never without being recorded as started, and its
+ * result says what happened.
  */
 export function checkEffects({ logs, effects }: Evidence): string[] {
   const problems: string[] = [];
@@ -28,7 +28,7 @@ export function checkEffects({ logs, effects }: Evidence): string[] {
       if (part.type !== "tool_result") continue;
       const { callId, outcome } = part;
       const before = results.get(callId) ?? [];
-      // What a spill tells takes the place of what was not known.
+      // A spill's outcome replaces an unknown one.
       const isNews = isFromSpill(event) && before.join() === "unknown";
       results.set(callId, [...(isNews ? [] : before), outcome]);
     }
@@ -48,7 +48,7 @@ export function checkEffects({ logs, effects }: Evidence): string[] {
   return [...problems, ...checkApprovals({ logs, effects: times })];
 }
 
-/** P7: what needs a person's word took no effect without it, and a word that was given stands. */
+/** P7: a call that needs approval took no effect without it, and an acknowledged answer is stored. */
 function checkApprovals({
   logs,
   effects,

@@ -1,6 +1,6 @@
 import { acknowledged, bySeq, countBy, type Evidence, settlements } from "./evidence.ts";
 
-/** P2: numbers are dense but for settled deltas, and no event stands twice. */
+/** P2: seqs are dense except for settled deltas, and no event appears twice. */
 export function checkOrder({ logs }: Evidence): string[] {
   const problems: string[] = [];
   for (const [session, events] of logs) {
@@ -17,7 +17,7 @@ export function checkOrder({ logs }: Evidence): string[] {
   return problems;
 }
 
-/** P3: one owner for each fence, and nothing under an older fence once a newer one was given. */
+/** P3: each fence has one owner, and nothing is written under an older fence once a newer one was issued. */
 export function checkFences({ happened }: Evidence): string[] {
   const problems: string[] = [];
   const owners = new Map<string, string>();
@@ -64,7 +64,7 @@ const marks: Readonly<Record<string, string>> = {
   redo: "history.restored",
 };
 
-/** P8: every session that was told of is there, and every change of its history has left its mark. */
+/** P8: every acknowledged session exists, and every change of its history is in its log. */
 export function checkHistories(evidence: Evidence): string[] {
   const problems: string[] = [];
   const expected = new Map<string, number>();

@@ -5,7 +5,7 @@ import { acknowledged, bySeq, countBy, type Evidence, isFromSpill, known } from 
 
 type Accepted = Extract<KnownEvent, { type: "input.accepted" }>;
 
-/** P1: what was acknowledged stands as it was told, once, and has come into the conversation or was taken back. */
+/** P1: an acknowledged input is stored unchanged, once, and entered the conversation or was taken back. */
 export function checkInputs(evidence: Evidence): string[] {
   const problems: string[] = [];
   for (const { wish, told } of acknowledged(evidence)) {
@@ -39,7 +39,7 @@ export function checkInputs(evidence: Evidence): string[] {
   return problems;
 }
 
-/** What a run does while it runs: nothing of it may stand behind its end. */
+/** What a run does while it is live: none of it may follow its end. */
 const work: ReadonlySet<string> = new Set([
   "step.started",
   "message.delta",
@@ -50,7 +50,7 @@ const work: ReadonlySet<string> = new Set([
   "tool.ended",
 ]);
 
-/** P4: every run that was accepted has ended, once, and did nothing afterwards. What it had spilled may come in later. */
+/** P4: every accepted run has ended, once, and did nothing afterwards. Its spilled output may be added later. */
 export function checkRuns({ logs }: Evidence): string[] {
   const problems: string[] = [];
   for (const [session, events] of logs) {
@@ -77,7 +77,9 @@ export function checkRuns({ logs }: Evidence): string[] {
 /** A run that never began ends with its message: taken back, or left unanswered in the trash. */
 const withoutCancel: ReadonlySet<string> = new Set(["removed", "trashed"]);
 
-/** P6: a cancel that was acknowledged stands or came after the end, none is completed behind it, and nothing else cancels. */
+/**
+ * P6: an acknowledged cancel took effect or came after the end, no run completes after it, and nothing else cancels.
+ */
 export function checkCancels(evidence: Evidence): string[] {
   const problems: string[] = [];
   const runs = new Map<string, { cancels: number[]; end: { seq: number; state: string } | null }>();

@@ -3,8 +3,8 @@ import { decodeEvent, type Part, type SessionId, type StoredEvent } from "@holdf
 import { bySeq, type Evidence, type Settlement, settlements } from "./evidence.ts";
 
 /**
- * P5: what a follower saw is stored. An event that is no delta stands as it was shown; the text of a delta stands in the
- * message that settled it, at the very place; and a number that was passed over belongs to a settled message.
+ * P5: everything that a follower saw is stored. An event that isn't a delta is stored as shown; the text of a delta
+ * is in the message that settled it, at the same position; and a seq that was skipped belongs to a settled message.
  */
 export function checkShown({ happened, logs }: Evidence): string[] {
   const problems: string[] = [];
@@ -76,7 +76,7 @@ function isKept(shown: StoredEvent, entry: Settlement, place: number): boolean {
   const { event } = decoded;
   switch (entry.type) {
     case "notice.added":
-      // A tool that is begun again drops what it had written; nothing else does.
+      // Restarting a tool drops what it had written; nothing else does.
       return event.type === "tool.output";
     case "message.tool":
       return (

@@ -10,7 +10,7 @@ import { type Evidence, known } from "./evidence.ts";
 import type { TimedEntry } from "./history.ts";
 import type { Effect } from "./protocol.ts";
 
-/** A turn with a tool, as it was told, shown and stored. */
+/** A turn with a tool, as it was acknowledged, shown and stored. */
 async function soundEvidence() {
   const store = createReferenceStore({ clock: () => 1 });
   const rig = await openRunRig(store, {
@@ -79,7 +79,7 @@ test("evidence of a sound run breaks no promise", async () => {
   expect(problemsWith(sound)).toEqual([]);
 });
 
-test("each broken promise is seen", async () => {
+test("each broken promise is detected", async () => {
   const sound = await soundEvidence();
   const { log, told, effects, session, runId } = sound;
   const without = (type: string) => log.filter((event) => event.type !== type);
@@ -136,7 +136,7 @@ test("each broken promise is seen", async () => {
   expect(broken(problemsWith(sound, { told: [...told, ...undone] }))).toBe("P8");
 });
 
-test("what was shown and is not stored, or elsewhere, or was passed over, is seen", async () => {
+test("shown events that aren't stored, are stored elsewhere or were skipped are detected", async () => {
   const sound = await soundEvidence();
   const { live, log } = sound;
   const shown = (events: readonly StoredEvent[], stored = log) =>

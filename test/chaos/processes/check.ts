@@ -25,7 +25,7 @@ export interface Checked {
   readonly events: number;
 }
 
-/** Every promise, looked up in what was told and in what is stored. */
+/** Every promise, checked against what was acknowledged and what is stored. */
 export const promises = [
   checkInputs,
   checkOrder,
@@ -84,7 +84,7 @@ async function readLog(
   }
 }
 
-/** In the end everybody reads the same. */
+/** In the end all processes read the same. */
 function checkReads(settled: FinalReads): string[] {
   const problems: string[] = [];
   for (const [session, answers] of settled) {
@@ -96,7 +96,7 @@ function checkReads(settled: FinalReads): string[] {
   return problems;
 }
 
-/** The store may be out of reach; everything else that a process or a host complains about is a bug. */
+/** The store may be unreachable; everything else that a process or a host reports is a bug. */
 function checkErrors({ happened }: Evidence): string[] {
   return happened.flatMap((each) => {
     if (each.kind === "said" && each.saying.word === "error" && each.saying.code === null)

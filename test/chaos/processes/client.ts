@@ -9,18 +9,18 @@ import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 
 export interface ClientOptions {
   readonly name: string;
-  readonly book: KnownSessions;
-  readonly doors: readonly Endpoint[];
+  readonly knownSessions: KnownSessions;
+  readonly endpoints: readonly Endpoint[];
   readonly history: History;
   readonly chance: SeededRandom;
-  /** How many sessions are talked in at a time. */
+  /** How many sessions are in use at a time. */
   readonly sessions: number;
 }
 
-const mostSent = 25;
-const mostOpen = 4;
+const maxSent = 25;
+const maxOpen = 4;
 
-/** Somebody who talks in all sessions through all doors, and sends again what was not answered. */
+/** A client that uses all sessions through all endpoints, and repeats what wasn't answered. */
 export class ChaosClient {
   readonly #options: ClientOptions;
   #sent = 0;
@@ -29,7 +29,7 @@ export class ChaosClient {
     this.#options = options;
   }
 
-  /** Talks until told to stop, and then until what it has sent is answered. */
+  /** Talks until told to stop, and then until everything it has sent is answered. */
   async talk(stop: AbortSignal): Promise<void> {
     const { chance } = this.#options;
     while (!stop.aborted) {
@@ -39,9 +39,9 @@ export class ChaosClient {
   }
 
   async #act(): Promise<void> {
-    const { book, chance, sessions } = this.#options;
-    if (book.active.length < sessions) return this.#begin();
-    const session = chance.pick(book.active);
+    const { knownSessions, chance, sessions } = this.#options;
+    if (knownSessions.active.length < sessions) return this.#begin();
+    const session = chance.pick(knownSessions.active);
     if (session.isTrashed)
       return void (await this.#askOnce({ act: "restore", session: session.id }));
     const dice = chance.next();
@@ -66,24 +66,24 @@ export class ChaosClient {
   }
 
   async #begin(): Promise<void> {
-    const { book } = this.#options;
+    const { knownSessions } = this.#options;
     const answer = await this.#askOnce({ act: "create" });
-    if (answer.kind === "done" && answer.session !== undefined) book.add(answer.session);
+    if (answer.kind === "done" && answer.session !== undefined) knownSessions.add(answer.session);
   }
 
   async #send(session: KnownSession): Promise<void> {
-    const { book, chance, name } = this.#options;
-    if (session.open.size >= mostOpen) return;
+    const { knownSessions, chance, name } = this.#options;
+    if (session.open.size >= maxOpen) return;
     const clientId = `${name}-${(this.#sent += 1)}`;
     const mode = chance.pick(["queue", "queue", "queue", "steer", "interrupt"] as const);
     const text = `${clientId} ${writeScript(chance)}`;
     const wish: ClientRequest = { act: "send", session: session.id, clientId, text, mode };
     const answer = await this.#askUntilAnswered(wish);
     if (answer.kind === "done" && answer.runId !== undefined) session.open.add(answer.runId);
-    // One who is not sure whether it has sent a message sends it again.
+    // A client that isn't sure whether it has sent a message sends it again.
     if (answer.kind === "done" && chance.next() < 0.15) await this.#askOnce(wish);
     session.sent += 1;
-    if (session.sent >= mostSent) book.retire(session);
+    if (session.sent >= maxSent) knownSessions.retire(session);
   }
 
   async #cancel(session: KnownSession): Promise<void> {
@@ -116,14 +116,14 @@ export class ChaosClient {
   }
 
   async #branch(session: KnownSession): Promise<void> {
-    const { book } = this.#options;
+    const { knownSessions } = this.#options;
     const answer = await this.#askOnce({ act: "branch", session: session.id });
     if (answer.kind !== "done" || answer.session === undefined) return;
-    book.add(answer.session);
-    book.retire(session);
+    knownSessions.add(answer.session);
+    knownSessions.retire(session);
   }
 
-  /** P1: what is not answered is sent again under its name, here or elsewhere, until it is. */
+  /** P1: an unanswered request is sent again under its id, here or elsewhere, until it is answered. */
   async #askUntilAnswered(wish: ClientRequest): Promise<ClientResponse> {
     for (;;) {
       const answer = await this.#askOnce(wish);
@@ -133,15 +133,15 @@ export class ChaosClient {
   }
 
   async #askOnce(wish: ClientRequest): Promise<ClientResponse> {
-    const { chance, doors, history, name } = this.#options;
-    const up = doors.filter((door) => door.isUp);
+    const { chance, endpoints, history, name } = this.#options;
+    const up = endpoints.filter((endpoint) => endpoint.isUp);
     if (up.length === 0) {
       await rest(50);
       return { kind: "lost", why: "nobody is there" };
     }
-    const door = chance.pick(up);
+    const endpoint = chance.pick(up);
     const number = history.nextNumber();
-    history.note({ kind: "asked", number, by: name, door: door.name, wish });
-    return door.ask(number, wish);
+    history.note({ kind: "asked", number, by: name, door: endpoint.name, wish });
+    return endpoint.ask(number, wish);
   }
 }

@@ -14,8 +14,8 @@ import {
   type ClientRequest,
 } from "./protocol.ts";
 
-/** Longer than a process is stopped: an answer that comes late is an answer. */
-const patienceMs = 5_000;
+/** Longer than a process is stopped: a late answer is still an answer. */
+const answerTimeoutMs = 5_000;
 
 export interface EndpointDeps extends Pick<ManagedProcessDeps, "history" | "isTroubled"> {
   readonly orders: Omit<RunnerOptions, "name" | "spill" | "seed">;
@@ -26,7 +26,7 @@ export interface EndpointDeps extends Pick<ManagedProcessDeps, "history" | "isTr
 export type ProcessEndpoint = Endpoint & { readonly member: ManagedProcess };
 
 const runnerScript = fileURLToPath(new URL("./runner.ts", import.meta.url));
-const leash = new URL("./exit-with-parent.ts", import.meta.url).href;
+const exitWithParent = new URL("./exit-with-parent.ts", import.meta.url).href;
 
 /** A process with a runner and tools; clients talk to it through pipes. */
 export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoint {
@@ -67,7 +67,7 @@ export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoi
           waiting.delete(number);
           resolve(answer);
         };
-        const late = setTimeout(() => finish({ kind: "lost", why: "no answer" }), patienceMs);
+        const late = setTimeout(() => finish({ kind: "lost", why: "no answer" }), answerTimeoutMs);
         waiting.set(number, finish);
         member.write({ number, wish });
       }),
@@ -86,7 +86,7 @@ export function hostEndpoint(name: string, port: number, world: EndpointDeps): H
     ...world,
     name,
     launch: () => ({
-      args: ["--import", leash, builtHost, "serve"],
+      args: ["--import", exitWithParent, builtHost, "serve"],
       env: {
         ...envOf(world),
         HOLDFAST_HOME: join(world.folder, name),
@@ -108,7 +108,7 @@ export function hostEndpoint(name: string, port: number, world: EndpointDeps): H
       return member.isUp;
     },
     async ask(number, wish) {
-      const answer = await askOverHttp(client, wish, AbortSignal.timeout(patienceMs));
+      const answer = await askOverHttp(client, wish, AbortSignal.timeout(answerTimeoutMs));
       history.note({ kind: "answered", number, answer });
       return answer;
     },
@@ -165,7 +165,7 @@ async function askOverHttp(
   }
 }
 
-/** The folder tells that a process is one of ours. */
+/** The folder marks a process as one of ours. */
 function envOf({ folder }: EndpointDeps): Record<string, string> {
   return { ...compileCacheEnv(join(folder, "compiled")), CHAOS_FOLDER: folder };
 }

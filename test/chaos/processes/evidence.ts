@@ -13,7 +13,7 @@ export interface Evidence {
 
 export type Done = Extract<ClientResponse, { kind: "done" }>;
 
-/** Wishes that were acknowledged, with what was told. One that was answered late counts as well. */
+/** Acknowledged requests with their answers, late ones included. */
 export function acknowledged({
   happened,
 }: Evidence): { wish: ClientRequest; door: string; told: Done }[] {
@@ -35,7 +35,7 @@ export function known(events: readonly StoredEvent[]): KnownEvent[] {
   });
 }
 
-/** An entry that stands for what a spill held: it may come after its run has ended, and tell what was unknown until then. */
+/** An entry with the content of a spill: it may come after its run has ended, and replace what was unknown. */
 export function isFromSpill(event: KnownEvent): boolean {
   if (event.type !== "message.assistant" && event.type !== "message.tool") return false;
   const { above, superseded, parts } = event.data;
@@ -51,7 +51,7 @@ export type Settlement = Extract<
   { type: "message.assistant" | "message.tool" | "notice.added" }
 >;
 
-/** For each number of a delta that was settled: the entry that stands for it, and its place among that entry's deltas. */
+/** For each seq of a settled delta: the entry that covers it, and its position among that entry's deltas. */
 export function settlements(
   events: readonly StoredEvent[],
 ): ReadonlyMap<number, { by: Settlement; place: number }> {

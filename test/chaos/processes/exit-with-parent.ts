@@ -1,4 +1,5 @@
-// Loaded in front of a host: whoever started it holds the other end of its standard input, and when they are gone, so is it.
+// Preloaded into a host: its parent holds the other end of its standard input, and when the parent is gone, the host
+// exits.
 import { Socket } from "node:net";
 
 process.stdin.on("end", () => process.exit(1)).resume();

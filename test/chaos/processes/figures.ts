@@ -63,7 +63,7 @@ function isTakeOver(event: Event): boolean {
   return event.type === "run.state" && (event.data.attempt ?? 0) > 0;
 }
 
-/** From the first kill behind a run's last sign of life to its take-over. */
+/** From the first kill after a run's last event to its takeover. */
 function longestGap(history: History, log: readonly Event[]): number {
   const kills = history.of("fault").filter(({ what }) => what.startsWith("kill"));
   const lastSign = new Map<string, number>();

@@ -11,7 +11,7 @@ const beginning = 0 as Seq;
 
 export interface FollowerOptions {
   readonly name: string;
-  readonly book: KnownSessions;
+  readonly knownSessions: KnownSessions;
   readonly history: History;
 }
 
@@ -26,17 +26,17 @@ interface Shown {
 /** How long a session is watched after the clients have left it. */
 const lingerMs = 8_000;
 
-/** Watches every session that is talked in, and remembers all that it is shown. */
+/** Watches every session in use, and records everything that it is shown. */
 export async function followAll(
   options: FollowerOptions,
   follow: Follow,
   stop: AbortSignal,
 ): Promise<void> {
-  const { book } = options;
+  const { knownSessions } = options;
   const watched = new Map<SessionId, AbortController>();
   const ended: Promise<void>[] = [];
   while (!stop.aborted) {
-    const active = new Set(book.active.map(({ id }) => id));
+    const active = new Set(knownSessions.active.map(({ id }) => id));
     for (const id of active) {
       if (watched.has(id)) continue;
       const leaving = new AbortController();
@@ -51,9 +51,9 @@ export async function followAll(
   await Promise.all(ended);
 }
 
-/** Over as many streams as it takes; each goes on behind what the one before has shown. */
+/** Over as many streams as it takes; each continues after what the previous one has shown. */
 async function followOne(
-  { name, book, history }: FollowerOptions,
+  { name, knownSessions, history }: FollowerOptions,
   follow: Follow,
   session: SessionId,
   signal: AbortSignal,
@@ -71,14 +71,14 @@ async function followOne(
       events(events) {
         after = events.at(-1)?.seq ?? after;
         history.note({ kind: "seen", by: name, session, events });
-        book.learn(session, events);
+        knownSessions.learn(session, events);
       },
     });
     await rest(50);
   }
 }
 
-/** Through the door that people use. */
+/** Over HTTP, like people's pages. */
 export function followOverHttp(client: Client): Follow {
   return async (session, signal, shown) => {
     for await (const item of client.follow(session, shown.after, { signal })) {
@@ -88,7 +88,7 @@ export function followOverHttp(client: Client): Follow {
   };
 }
 
-/** Through a store handle of one's own, as a host's own readers do. */
+/** Through its own store handle, like a host's own readers. */
 export function followInProcess(log: Log, owner: OwnerId): Follow {
   return async (session, signal, shown) => {
     for await (const item of log.tail(owner, session, shown.after, { signal })) {

@@ -4,7 +4,10 @@ import type { SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { ClientResponse, RunnerMessage, ClientRequest } from "./protocol.ts";
 
-/** Everything that was asked, answered, said, shown and done to the processes, in the order in which it was known here. */
+/**
+ * Everything that was asked, answered, printed, shown and done to the processes, in the order in which it was
+ * observed.
+ */
 export type HistoryEntry =
   | {
       readonly kind: "asked";
@@ -21,7 +24,7 @@ export type HistoryEntry =
       readonly session: SessionId;
       readonly events: readonly StoredEvent[];
     }
-  /** A follower begins, or was told to begin anew, behind this number. */
+  /** A follower starts, or was told to start over, after this seq. */
   | {
       readonly kind: "placed";
       readonly by: string;
@@ -49,14 +52,14 @@ export type FaultName =
 
 export type TimedEntry = HistoryEntry & { readonly at: number };
 
-/** The record of a chaos run, in a file that stays when something is wrong. */
+/** The record of a chaos run, in a file that is kept when something is wrong. */
 export class History {
   readonly file: string;
   readonly happened: TimedEntry[] = [];
   readonly #descriptor: number;
   /** How far each follower was shown each session. */
   readonly shown = new Map<string, number>();
-  /** Who has written under a fence most recently. */
+  /** The last process that has written under a fence. */
   busiest: string | undefined;
   #acknowledged = 0;
   #numbers = 0;
@@ -66,12 +69,12 @@ export class History {
     this.#descriptor = openSync(file, "w");
   }
 
-  /** How many wishes have been acknowledged so far. */
+  /** How many requests have been acknowledged so far. */
   get acknowledged(): number {
     return this.#acknowledged;
   }
 
-  /** Names a wish. */
+  /** The id of a request. */
   nextNumber(): number {
     this.#numbers += 1;
     return this.#numbers;

@@ -14,16 +14,16 @@ export interface KnownSession {
   isTrashed: boolean;
   /** Runs that were accepted and not seen to end. */
   readonly open: Set<RunId>;
-  /** Calls that wait for a person's word, as far as it is known. */
+  /** Calls that wait for an approval, as far as known. */
   readonly approvals: Set<ApprovalId>;
-  /** Numbers of user messages that were seen: where one may cut. */
+  /** Seqs of user messages that were seen: where a cut is possible. */
   readonly messages: Seq[];
 }
 
-/** What the clients know of the sessions, as far as it helps them to choose. It may be behind; it is no proof. */
+/** What the clients know about the sessions, to choose their actions. It may be outdated; it proves nothing. */
 export class KnownSessions {
   readonly all = new Map<SessionId, KnownSession>();
-  /** Those that are talked in at the moment. */
+  /** Those in use at the moment. */
   readonly active: KnownSession[] = [];
 
   add(id: SessionId): KnownSession {
@@ -40,7 +40,7 @@ export class KnownSessions {
     return known;
   }
 
-  /** Long conversations make every step dearer, and show nothing that short ones do not. */
+  /** Long conversations make every step more expensive, and show nothing that short ones don't. */
   retire(session: KnownSession): void {
     const index = this.active.indexOf(session);
     if (index >= 0) this.active.splice(index, 1);

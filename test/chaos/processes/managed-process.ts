@@ -12,7 +12,7 @@ const repository = fileURLToPath(new URL("../../..", import.meta.url));
 export interface Endpoint {
   readonly name: string;
   readonly isUp: boolean;
-  /** Never rejects; an answer that does not come in time is `lost`. */
+  /** Never rejects; an answer that doesn't come in time is `lost`. */
   ask(number: number, wish: ClientRequest): Promise<ClientResponse>;
 }
 
@@ -26,7 +26,7 @@ export interface LaunchSpec {
 export interface ManagedProcessDeps {
   readonly name: string;
   readonly history: History;
-  /** Whether the store may be out of reach at this moment, so that a process may fail to start. */
+  /** Whether the store may be unreachable at this moment, so that a process may fail to start. */
   readonly isTroubled: () => boolean;
   readonly launch: (instance: string) => LaunchSpec;
   readonly isReady: (line: string) => boolean;
@@ -45,7 +45,7 @@ interface Life {
   stderr: string;
 }
 
-/** One process after another in the same place. One that ends by itself is reported, and started again. */
+/** A slot for one process after another. A process that ends by itself is reported and restarted. */
 export class ManagedProcess {
   readonly #options: ManagedProcessDeps;
   #life: Life | undefined;
@@ -95,12 +95,12 @@ export class ManagedProcess {
     };
     this.#life = life;
     this.#note("start", instance);
-    createInterface(child.stdout).on("line", (line) => this.#hear(life, line));
+    createInterface(child.stdout).on("line", (line) => this.#onLine(life, line));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (life.stderr += text));
     // It may be killed before it has read them.
     child.stdin.on("error", () => {});
     if (orders !== undefined) child.stdin.write(`${JSON.stringify(orders)}\n`);
-    void life.ended.then(() => this.#buried(life));
+    void life.ended.then(() => this.#exited(life));
   }
 
   write(line: unknown): void {
@@ -119,7 +119,7 @@ export class ManagedProcess {
     if (life.child.kill("SIGCONT")) this.#note("continue", life.instance);
   }
 
-  /** `kill -9`; resolves when it is gone and everything that it said was heard. `false`: there was nobody. */
+  /** `kill -9`; resolves when it is gone and all of its output was read. `false`: there was none. */
   async kill(): Promise<boolean> {
     const life = this.#life;
     if (life === undefined || life.isWantedToEnd) return false;
@@ -130,32 +130,32 @@ export class ManagedProcess {
     return true;
   }
 
-  /** Asks it to leave, and waits until it has. Whoever does not leave in time, or not cleanly, is reported. */
-  async leave(patienceMs: number): Promise<void> {
+  /** Asks it to exit, and waits until it has. Exiting late or uncleanly is reported. */
+  async leave(timeoutMs: number): Promise<void> {
     const life = this.#life;
     if (life === undefined || life.isWantedToEnd || life.isStopped) return;
     life.isWantedToEnd = true;
     this.#note("orderly stop", life.instance);
     life.child.kill("SIGTERM");
-    const late = setTimeout(() => life.child.kill("SIGKILL"), patienceMs);
+    const late = setTimeout(() => life.child.kill("SIGKILL"), timeoutMs);
     await life.ended;
     clearTimeout(late);
     if (life.child.exitCode !== 0)
       this.#wrong(`${life.instance} was asked to leave and ended with ${endOf(life)}`);
   }
 
-  /** Nothing is started in this place any more. */
+  /** Nothing is started in this slot any more. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.kill();
   }
 
-  /** The store came into trouble, or out of it: whoever starts meanwhile may fail to. */
+  /** A store fault began or ended: processes that are starting meanwhile may fail. */
   trouble(): void {
     if (this.#life !== undefined) this.#life.wasTroubled = true;
   }
 
-  #hear(life: Life, line: string): void {
+  #onLine(life: Life, line: string): void {
     if (!life.isReady && this.#options.isReady(line)) {
       life.isReady = true;
       life.ready.resolve();
@@ -163,7 +163,7 @@ export class ManagedProcess {
     this.#options.hear(life.instance, line);
   }
 
-  #buried(life: Life): void {
+  #exited(life: Life): void {
     this.#life = undefined;
     life.ready.resolve();
     const isExcused = !life.isReady && life.wasTroubled && life.child.exitCode === 1;
@@ -189,8 +189,9 @@ function endOf({ child, stderr }: Life): string {
 }
 
 /**
- * That the store cannot be reached, or takes nothing, is told: by a runner with a stack, and by a host in a line and with each
- * request that a full one refuses. A host also says where few files may be open. Nothing else is to be there.
+ * Expected output: that the store is unreachable or refuses writes, from a runner with a stack, and from a host in a
+ * line and with each request that a full store refuses. A host also warns about a low file limit. Nothing else may
+ * appear.
  */
 const expected = [
   /^(StoreFailure: |\s+at )/,
@@ -204,7 +205,7 @@ function unexpectedIn(stderr: string): string {
   return lines.filter((line) => !expected.some((each) => each.test(line))).join("\n");
 }
 
-/** The settings of whoever runs this stay out of it. */
+/** The settings of the current environment don't apply. */
 function withoutSettings(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST|VITEST)/.test(name));
   return Object.fromEntries(own);

@@ -16,17 +16,17 @@ export interface NemesisOptions {
   readonly say: (line: string) => void;
 }
 
-const longestWaitMs = 10_000;
-/** A lease, half of it by the clock of whoever takes over, and some time to do so. */
+const maxWaitMs = 10_000;
+/** A lease, half of it again by the clock of the process that takes over, and some time to do so. */
 const longStopMs = leaseMs * 2.5;
 
-/** Does harm to processes and to their store, one thing after another, until enough have died. */
+/** Harms processes and their store, one fault after another, until enough have died. */
 export class Nemesis {
   readonly #options: NemesisOptions;
-  /** Starts and ends of stops that are still to come. */
-  readonly #late = new Set<Promise<void>>();
+  /** Restarts and continuations that are still to come. */
+  readonly #delayed = new Set<Promise<void>>();
   #kills = 0;
-  /** How many faults of the store are going on, or have just ended. */
+  /** How many store faults are active or have just ended. */
   #troubles = 0;
 
   constructor(options: NemesisOptions) {
@@ -39,32 +39,32 @@ export class Nemesis {
 
   async wreak(): Promise<void> {
     const { kills, members, say } = this.#options;
-    // Whatever chance brings, each kind of harm is done early on, so that a short run has seen them all.
+    // Each kind of fault happens early on, so that even a short run has them all.
     const first = [
       () => this.#stop(longStopMs),
-      ...this.#options.place.faults.map((_, n) => () => this.#troubleStore(n)),
+      ...this.#options.place.faults.map((_, n) => () => this.#harmStore(n)),
     ];
     while (this.#kills < kills) {
       const before = this.#kills;
-      await this.#workGoesOn();
+      await this.#waitForWork();
       const due = this.#kills > 0 ? first.shift() : undefined;
       await (due === undefined ? this.#harm() : due());
       if (Math.floor(before / 20) !== Math.floor(this.#kills / 20))
         say(`${this.#kills} of ${kills} kills`);
     }
     for (const harm of first) {
-      await this.#workGoesOn();
+      await this.#waitForWork();
       await harm();
     }
-    await Promise.all(this.#late);
+    await Promise.all(this.#delayed);
     for (const { member } of members) member.start();
   }
 
-  /** Harm that finds nobody at work shows nothing: waits for some acknowledgements, but not for ever. */
-  async #workGoesOn(): Promise<void> {
+  /** Faults in an idle system show nothing: waits for some acknowledgements, but not forever. */
+  async #waitForWork(): Promise<void> {
     const { chance, history } = this.#options;
     const enough = history.acknowledged + chance.between(1, 6);
-    for (let left = longestWaitMs; left > 0 && history.acknowledged < enough; left -= 10)
+    for (let left = maxWaitMs; left > 0 && history.acknowledged < enough; left -= 10)
       await rest(10);
   }
 
@@ -74,10 +74,10 @@ export class Nemesis {
     if (dice < 0.16) return this.#stop(chance.pick([300, longStopMs, longStopMs]));
     if (dice < 0.19) return this.#leave();
     if (dice < 0.28 && place.faults.length > 0)
-      return this.#troubleStore(chance.between(0, place.faults.length - 1));
+      return this.#harmStore(chance.between(0, place.faults.length - 1));
     if (dice < 0.32) return this.#killAll();
     const victim = chance.pick(members);
-    // Now and then someone dies while it is still starting.
+    // Sometimes a process dies while it is still starting.
     if (dice > 0.44) await victim.member.ready;
     await rest(chance.between(0, 200));
     await this.#kill(victim);
@@ -88,14 +88,14 @@ export class Nemesis {
     this.#startLate(member);
   }
 
-  /** At once, or when the others have had the time to notice. */
+  /** At once, or after the others have had the time to notice. */
   #startLate(member: ManagedProcess): void {
     this.#later(this.#startIn(member, this.#options.chance.pick([0, 0, 0, 300, 2_500])));
   }
 
   #later(work: Promise<void>): void {
-    this.#late.add(work);
-    void work.finally(() => this.#late.delete(work));
+    this.#delayed.add(work);
+    void work.finally(() => this.#delayed.delete(work));
   }
 
   async #startIn(member: ManagedProcess, ms: number): Promise<void> {
@@ -109,10 +109,10 @@ export class Nemesis {
     await Promise.all(members.map((each) => this.#kill(each)));
   }
 
-  /** Sometimes for longer than a lease: then another one takes over, and the sleeper wakes up late. */
+  /** Sometimes for longer than a lease: then another process takes over, and this one wakes up late. */
   async #stop(ms: number): Promise<void> {
     const { chance, history, members } = this.#options;
-    // Whoever is about to write is the one that must not, later on.
+    // Prefers the process that is about to write: it must not, later on.
     const busy = members.find(({ name }) => history.busiest?.startsWith(`${name}.`));
     const victim = chance.next() < 0.7 ? (busy ?? chance.pick(members)) : chance.pick(members);
     await victim.member.ready;
@@ -126,7 +126,7 @@ export class Nemesis {
     this.#startLate(member);
   }
 
-  async #troubleStore(index: number): Promise<void> {
+  async #harmStore(index: number): Promise<void> {
     const { place, members, history, chance } = this.#options;
     const fault = place.faults[index];
     if (fault === undefined) return;
@@ -135,7 +135,7 @@ export class Nemesis {
     history.note({ kind: "fault", what: fault.name, whom: "the store" });
     await fault.wreak(chance.between(100, 2_000));
     history.note({ kind: "fault", what: "healed", whom: fault.name });
-    // Whoever was starting meanwhile may notice only now.
+    // A process that was starting meanwhile may notice only now.
     setTimeout(() => (this.#troubles -= 1), 1_000);
   }
 }

@@ -2,27 +2,27 @@ import type { ApprovalId, MessageId, OwnerId, RunId, Seq, SessionId } from "@hol
 
 import type { Backend } from "../store/protocol.ts";
 
-/** Short, so that a runner that is stopped for a while wakes up behind another's take-over. */
+/** Short, so that a stopped runner wakes up after another one's takeover. */
 export const leaseMs = 2_000;
 
-/** Whoever is asked to leave and is still there after this hangs. */
+/** A process that hasn't exited by then hangs. */
 export const exitTimeoutMs = 60_000;
 
-/** What a runner is told when it starts. Every line behind it is an `Errand`. */
+/** What a runner is told when it starts. Every line after it is a request. */
 export interface RunnerOptions {
   readonly backend: Backend;
   readonly target: string;
   readonly owner: OwnerId;
-  /** This very process: a successor in the same place has another name. */
+  /** This very process: its successor in the same slot has another name. */
   readonly name: string;
-  /** Where tools leave their effects, outside of the store. */
+  /** Where tools record their effects, outside of the store. */
   readonly effects: string;
-  /** Where streams go on while the store is away: each place has its own, as each home does. */
+  /** Where streams continue while the store is away: each slot has its own, as each home does. */
   readonly spill: string;
   readonly seed: number;
 }
 
-/** What a client wants, through whichever door. */
+/** What a client requests, through any endpoint. */
 export type ClientRequest =
   | { readonly act: "create" }
   | {
@@ -52,11 +52,12 @@ export interface RunnerRequest {
 }
 
 /**
- * How a wish came out.
+ * How a request ended.
+ *
  * - `done`: acknowledged; it must be found afterwards.
  * - `refused`: nothing was written.
- * - `failed`: the store could not, or does not know.
- * - `lost`: no answer came in time; whether it was done is not known.
+ * - `failed`: the store could not do it, or doesn't know.
+ * - `lost`: no answer came in time; it may have been done or not.
  */
 export type ClientResponse =
   | {
@@ -77,11 +78,11 @@ export interface ReadSummary {
   readonly inbox: number;
 }
 
-/** What a runner says, a line each, at once. */
+/** What a runner prints, a line each, at once. */
 export type RunnerMessage =
   | { readonly word: "ready" }
   | { readonly word: "answer"; readonly number: number; readonly answer: ClientResponse }
-  /** `head`: the session's newest number when the lease was already ours. */
+  /** `head`: the session's newest seq when the lease was already ours. */
   | {
       readonly word: "leased";
       readonly session: SessionId;
@@ -99,7 +100,7 @@ export type RunnerMessage =
   /** `code` is the store's; a bug has none. */
   | { readonly word: "error"; readonly code: string | null; readonly text: string };
 
-/** One line of the file of effects. */
+/** One line of the effects file. */
 export interface Effect {
   readonly callId: string;
   readonly by: string;

@@ -3,24 +3,24 @@ import type { OwnerId } from "@holdfast/protocol";
 
 import type { RunnerMessage } from "./protocol.ts";
 
-/** The store, with a word about each fence that was given and each commit under one. */
+/** A store that reports each issued fence and each commit under one. */
 export function recordingStore(
   store: Store,
   owner: OwnerId,
   say: (saying: RunnerMessage) => void,
 ): Store {
-  const leases = instead(store.leases, {
+  const leases = withMembers(store.leases, {
     async acquire(request) {
       const result = await store.leases.acquire(request);
       if (result.status !== "acquired") return result;
       const { session, fence } = result.lease;
-      // Read behind the lease: whoever holds an older fence writes nothing above this number.
+      // Read after the lease: the holder of an older fence writes nothing above this seq.
       const row = await store.reads.session(owner, session).catch(() => null);
       if (row !== null) say({ word: "leased", session, fence, head: row.head });
       return result;
     },
   });
-  return instead(store, {
+  return withMembers(store, {
     leases,
     async commit(commit) {
       const result = await store.commit(commit);
@@ -36,8 +36,8 @@ export function recordingStore(
   });
 }
 
-/** The same object but for a few of its parts. Methods keep the object that they belong to. */
-function instead<T extends object>(whole: T, parts: Partial<T>): T {
+/** The same object except for some members. Methods keep their `this`. */
+function withMembers<T extends object>(whole: T, parts: Partial<T>): T {
   return new Proxy(whole, {
     get(target, key) {
       if (key in parts) return Reflect.get(parts, key) as unknown;

@@ -29,24 +29,24 @@ import { type Backend, openStore } from "../store/protocol.ts";
 
 export interface ProcessChaosOptions {
   readonly backend: Backend;
-  /** At least so many processes are killed with `kill -9`. */
+  /** At least this many processes are killed with `kill -9`. */
   readonly kills: number;
   readonly seed: number;
   readonly runners?: number;
   readonly clients?: number;
   readonly sessions?: number;
   readonly say?: (line: string) => void;
-  /** Where something is wrong it stays in any case. */
+  /** When something is wrong it is kept in any case. */
   readonly keepHistory?: true;
 }
 
-/** The principal that the host knows its token by: everybody else acts for the same one. */
+/** The principal of the host's token: all others act for the same one. */
 const owner = ownerId.parse("owner");
 
 /**
  * Real runners and a real host work on one store for clients that talk to all of them, while processes are killed and
- * stopped and the store is troubled. Then there is peace; everything must come to its end, and all that anybody was
- * told or shown is looked up.
+ * stopped and the store fails. Then the faults stop; everything must finish, and all that anybody was told or shown
+ * is checked.
  */
 export async function runProcessChaos(options: ProcessChaosOptions): Promise<ChaosResult> {
   const { backend, kills, seed } = options;
@@ -87,7 +87,7 @@ interface Cast extends ProcessChaosOptions {
   readonly effects: string;
 }
 
-/** From the first process to the last. Answers with what everybody read in the end. */
+/** From the first process to the last. Returns what everybody read in the end. */
 async function play(cast: Cast) {
   const { backend, kills, seed, place, history, log, say = () => {} } = cast;
   const chance = seededRandom(seed);
@@ -105,10 +105,10 @@ async function play(cast: Cast) {
   const members: ProcessEndpoint[] = [...runners, host];
   const nemesis = new Nemesis({ kills, chance, members, place, history, say });
 
-  const book = new KnownSessions();
+  const knownSessions = new KnownSessions();
   const quiet = new AbortController();
   const over = new AbortController();
-  const follower = { book, history };
+  const follower = { knownSessions, history };
   const following = [
     followAll({ ...follower, name: "page" }, followOverHttp(host.client), over.signal),
     followAll({ ...follower, name: "tail" }, followInProcess(log, owner), over.signal),
@@ -119,8 +119,8 @@ async function play(cast: Cast) {
     const talking = Array.from({ length: cast.clients ?? 3 }, (_, n) =>
       new ChaosClient({
         name: `client${n + 1}`,
-        book,
-        doors: members,
+        knownSessions,
+        endpoints: members,
         history,
         chance: seededRandom(chance.between(1, 1e9)),
         sessions: cast.sessions ?? 4,
@@ -130,7 +130,7 @@ async function play(cast: Cast) {
     quiet.abort();
     await Promise.all(talking);
     say("peace");
-    return await settle({ members, book, history, log, owner });
+    return await settle({ members, knownSessions, history, log, owner });
   } finally {
     over.abort();
     await Promise.all(members.map(({ member }) => member.end()));
@@ -143,7 +143,7 @@ function readEffects(file: string): Effect[] {
   return lines.map((line) => JSON.parse(line) as Effect);
 }
 
-/** Whoever reads of a failure finds here what is needed to look into it. */
+/** Gives whoever reads of a failure what is needed to investigate it. */
 function explained(problems: readonly string[], history: History, seed: number): string[] {
   if (problems.length === 0) return [];
   const faults = history.of("fault").filter(({ what }) => what !== "start");

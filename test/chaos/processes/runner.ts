@@ -1,4 +1,4 @@
-// A process of the chaos run: it works on sessions, and grants what its clients wish, until it is killed.
+// A process of the chaos run: it works on sessions and serves its clients' requests until it is killed.
 import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -55,7 +55,7 @@ const runner = new Runner({
 });
 runner.start();
 process.once("SIGTERM", () => void leave().catch(tellError));
-// Whoever is killed leaves no compiled sources behind, unless it has done so before.
+// A killed process doesn't write its compile cache, so do that now.
 flushCompileCache();
 say({ word: "ready" });
 
@@ -70,6 +70,6 @@ async function leave(): Promise<void> {
   process.exit(0);
 }
 
-// Whoever started it holds the other end: when they are gone, so is this.
+// The parent holds the other end: when it is gone, this process ends.
 for await (const line of lines) void runErrand(JSON.parse(line) as RunnerRequest).catch(tellError);
 process.exit(1);

@@ -11,7 +11,7 @@ import {
 import type { Effect } from "./protocol.ts";
 import type { SeededRandom } from "@holdfast/testing/simulator/scheduler";
 
-/** What a message asks for, in the words that the host's own rehearsal model understands too. */
+/** What a message asks for, in directives that the host's own rehearsal model understands too. */
 export function writeScript(chance: SeededRandom): string {
   const parts = [`{rate:${chance.pick([150, 400, 1_000])}}`];
   for (let left = chance.between(1, 2); left > 0; left -= 1) {
@@ -25,7 +25,7 @@ export function writeScript(chance: SeededRandom): string {
 
 const directive = /\{(rate|words|tool):([a-z0-9]+)\}/g;
 
-/** Says and asks for what the newest message tells it to; where it stands it reads from the conversation. */
+/** Follows the directives of the newest message; the conversation shows how far it has got. */
 export function scriptedTurns(name: string): Model {
   return { stream: (request, signal) => perform(request.messages, name, signal) };
 }
@@ -58,7 +58,7 @@ async function* perform(
 
 let uttered = 0;
 
-/** No word is said twice in a whole chaos run, so that one in the wrong place is seen. */
+/** No word appears twice in a whole chaos run, so that a misplaced one is noticed. */
 async function* sayWords(
   count: number,
   rate: number,
@@ -72,7 +72,7 @@ async function* sayWords(
   }
 }
 
-/** Tools whose every run leaves a synced line behind, outside of the store: a run that was repeated is seen. */
+/** Tools that leave a synced line per run, outside of the store: a repeated run is noticed. */
 export function toolsWithEffects(file: string, by: string, chance: SeededRandom): readonly Tool[] {
   const make = (name: string, replay: Tool["replay"], asks: "none" | "ask" = "none"): Tool => ({
     name,

@@ -31,7 +31,7 @@ interface ServeRequestDeps extends HistoryDeps {
   readonly holder: () => Holder;
 }
 
-/** Does what a client wants with the engine's own functions, and answers when the store has. */
+/** Carries out a client's request with the engine's own functions, and answers when the store has. */
 export async function serveRequest(
   deps: ServeRequestDeps,
   owner: OwnerId,
@@ -40,7 +40,7 @@ export async function serveRequest(
   try {
     return await grant(deps, owner, wish);
   } catch (error) {
-    // Reads end like this when the store cannot be read, and in no other way.
+    // The only way in which reads fail when the store is unreachable.
     if (error instanceof StoreFailure) return { kind: "failed", code: error.code };
     throw error;
   }
@@ -131,7 +131,7 @@ function changed(result: HistoryResult | Refused | Failed): ClientResponse {
 /** As many as a page of the API has. */
 const entryLimit = 100;
 
-/** As the API reads, by the same functions. */
+/** Reads like the API, with the same functions. */
 async function readThrough(
   { log }: HistoryDeps,
   owner: OwnerId,
@@ -146,12 +146,12 @@ async function readThrough(
 }
 
 export function summarizeRead(head: number, entries: unknown, inbox: number): ReadSummary {
-  const digest = createHash("sha256").update(inOrder(entries)).digest("hex");
+  const digest = createHash("sha256").update(canonicalJson(entries)).digest("hex");
   return { head, entries: digest, inbox };
 }
 
-/** JSON whose fields stand in one order, whoever made it. */
-function inOrder(value: unknown): string {
+/** JSON with sorted fields. */
+function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     each !== null && typeof each === "object" && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))

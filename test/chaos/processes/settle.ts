@@ -11,7 +11,7 @@ import { type ClientResponse, exitTimeoutMs } from "./protocol.ts";
 
 export interface SettleOptions {
   readonly members: readonly ProcessEndpoint[];
-  readonly book: KnownSessions;
+  readonly knownSessions: KnownSessions;
   readonly history: History;
   readonly log: Log;
   readonly owner: OwnerId;
@@ -20,18 +20,18 @@ export interface SettleOptions {
 /** What each process read of each session in the end. */
 export type FinalReads = ReadonlyMap<SessionId, ReadonlyMap<string, ClientResponse>>;
 
-const patienceMs = 180_000;
+const timeoutMs = 180_000;
 
-/** Without faults everything must come to its end: every run, every follower, every process. */
+/** Without faults everything must finish: every run, every follower, every process. */
 export async function settle(options: SettleOptions): Promise<FinalReads> {
   const { members, history } = options;
   const wrong = (what: string): void => history.note({ kind: "wrong", what });
   for (const { member } of members) member.start();
-  if (!(await within(patienceMs, () => members.every(({ isUp }) => isUp))))
+  if (!(await within(timeoutMs, () => members.every(({ isUp }) => isUp))))
     wrong("not every process came up again");
   await restoreTrashed(options);
-  if (!(await within(patienceMs, () => isDone(options))))
-    wrong(`after ${patienceMs} ms of peace there is still work: ${await workLeft(options)}`);
+  if (!(await within(timeoutMs, () => isDone(options))))
+    wrong(`after ${timeoutMs} ms of peace there is still work: ${await workLeft(options)}`);
   const blind = await followersBehind(options);
   if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
   const reads = await readEverywhere(options);
@@ -39,37 +39,38 @@ export async function settle(options: SettleOptions): Promise<FinalReads> {
   return reads;
 }
 
-async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+async function within(ms: number, condition: () => boolean | Promise<boolean>): Promise<boolean> {
   const until = performance.now() + ms;
   while (performance.now() < until) {
-    if (await isSo()) return true;
+    if (await condition()) return true;
     await rest(50);
   }
   return false;
 }
 
-async function restoreTrashed({ log, book, owner }: SettleOptions): Promise<void> {
-  for (const id of book.all.keys()) {
+async function restoreTrashed({ log, knownSessions, owner }: SettleOptions): Promise<void> {
+  for (const id of knownSessions.all.keys()) {
     const row = await log.store.reads.session(owner, id);
     if (row !== null && row.trashedAt !== null) await log.restoreSession(owner, id);
   }
 }
 
-/** Whatever waits for a person's word gets it, until nothing is left to do. */
+/** Answers open approvals until nothing is left to do. */
 async function isDone(options: SettleOptions): Promise<boolean> {
   const { log, owner } = options;
   const { approvals, live, queued } = await readWork(options);
   for (const { id } of approvals) await answerApproval(log, ids, owner, id, "once");
   if (approvals.length + live.length + queued.length > 0) return false;
-  // Between those reads a message may have become a run, or a run may have made room for one: each session tells by itself.
-  return everyAsync(options.book.all.keys(), async (id) => {
+  // Between those reads a message may have become a run, or a run may have made room for one, so each session is
+  // checked by itself.
+  return everyAsync(options.knownSessions.all.keys(), async (id) => {
     const snapshot = await log.store.reads.snapshot(owner, id, { limit: 1 });
     return snapshot === null || (snapshot.run === null && snapshot.inbox.length === 0);
   });
 }
 
-async function everyAsync<T>(items: Iterable<T>, isSo: (item: T) => Promise<boolean>) {
-  for (const item of items) if (!(await isSo(item))) return false;
+async function everyAsync<T>(items: Iterable<T>, condition: (item: T) => Promise<boolean>) {
+  for (const item of items) if (!(await condition(item))) return false;
   return true;
 }
 
@@ -82,12 +83,17 @@ async function workLeft(options: SettleOptions): Promise<string> {
   return JSON.stringify(await readWork(options));
 }
 
-/** P5: whoever follows is shown everything, to the last event, of each session that is still talked in. */
-async function followersBehind({ book, history, log, owner }: SettleOptions): Promise<string[]> {
+/** P5: followers are shown everything, to the last event, of each session in use. */
+async function followersBehind({
+  knownSessions,
+  history,
+  log,
+  owner,
+}: SettleOptions): Promise<string[]> {
   let behind: string[] = [];
-  await within(patienceMs, async () => {
+  await within(timeoutMs, async () => {
     behind = [];
-    for (const { id } of book.active) {
+    for (const { id } of knownSessions.active) {
       const head = (await log.store.reads.session(owner, id))?.head ?? 0;
       for (const by of ["page", "tail"])
         if ((history.shown.get(`${by} ${id}`) ?? 0) < head)
@@ -98,14 +104,21 @@ async function followersBehind({ book, history, log, owner }: SettleOptions): Pr
   return behind;
 }
 
-async function readEverywhere({ members, book, history }: SettleOptions): Promise<FinalReads> {
+async function readEverywhere({
+  members,
+  knownSessions,
+  history,
+}: SettleOptions): Promise<FinalReads> {
   const reads = new Map<SessionId, Map<string, ClientResponse>>();
-  for (const session of book.all.keys()) {
-    // A read may itself bring in what a runner had spilled; the next one then sees it.
+  for (const session of knownSessions.all.keys()) {
+    // A read may itself ingest what a runner had spilled; the next one then sees it.
     await within(60_000, async () => {
       const answers = new Map<string, ClientResponse>();
-      for (const door of members)
-        answers.set(door.name, await door.ask(history.nextNumber(), { act: "read", session }));
+      for (const endpoint of members)
+        answers.set(
+          endpoint.name,
+          await endpoint.ask(history.nextNumber(), { act: "read", session }),
+        );
       reads.set(session, answers);
       return new Set([...answers.values()].map((answer) => JSON.stringify(answer))).size === 1;
     });
@@ -113,7 +126,7 @@ async function readEverywhere({ members, book, history }: SettleOptions): Promis
   return reads;
 }
 
-/** Processes that carry this text in their environment: those that were started here, and theirs. */
+/** Processes with this text in their environment: those that were started here, and their children. */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -125,7 +138,7 @@ function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8");
   } catch {
-    // It has gone meanwhile, or is somebody else's.
+    // It is gone, or belongs to somebody else.
     return "";
   }
 }

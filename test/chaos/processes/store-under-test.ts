@@ -13,7 +13,7 @@ import type { Backend } from "../store/protocol.ts";
 export interface StoreUnderTest extends AsyncDisposable {
   readonly folder: string;
   readonly target: string;
-  /** While one goes on, whoever starts may not reach the store. */
+  /** During a fault a starting process may not reach the store. */
   readonly faults: readonly StoreFault[];
 }
 
@@ -37,7 +37,7 @@ export function createStoreUnderTest(backend: Backend): Promise<StoreUnderTest> 
 
 const diskSize = 256 * 1024 * 1024;
 
-/** A small disk of its own for the store, where mounting one is allowed; else a folder that cannot be filled. */
+/** A small disk for the store, where mounting one is allowed; otherwise a folder that can't be filled. */
 async function makeDisk(folder: string): Promise<StoreUnderTest> {
   const disk = join(folder, "disk");
   mkdirSync(disk);
@@ -60,7 +60,7 @@ async function makeDisk(folder: string): Promise<StoreUnderTest> {
   };
 }
 
-/** Takes the disk away when told to, and also when whoever made it is killed: the pipe is the leash. */
+/** Removes the disk when told to, and also when its creator is killed: then the pipe ends. */
 function cleanUpWhenLeft(folder: string, disk: string): () => Promise<void> {
   const script = 'cat > /dev/null; umount -l "$1"; rm -rf "$2"';
   const keeper = spawn("sh", ["-c", script, "sh", disk, folder], {
@@ -74,7 +74,7 @@ function cleanUpWhenLeft(folder: string, disk: string): () => Promise<void> {
   };
 }
 
-/** Takes all the room that there is, to the last byte. */
+/** Takes all the space there is, to the last byte. */
 function fillWith(file: string): void {
   const descriptor = openSync(file, "w");
   try {
@@ -96,7 +96,7 @@ function writesWhole(descriptor: number, piece: Buffer): boolean {
   }
 }
 
-/** A PostgreSQL of its own, with someone in between who cuts connections. */
+/** Its own PostgreSQL, behind a proxy that cuts connections. */
 async function makeDatabase(folder: string): Promise<StoreUnderTest> {
   const server = await startPostgres();
   const proxy = await startPostgresProxy(server.url);
@@ -140,7 +140,7 @@ async function makeDatabase(folder: string): Promise<StoreUnderTest> {
   };
 }
 
-/** A backend that is killed takes the whole server down: every connection breaks, and the log is recovered. */
+/** Killing a backend takes the whole server down: every connection breaks, and the server recovers its log. */
 async function killBackend(url: string): Promise<void> {
   const victim = new Client({ connectionString: url });
   victim.on("error", () => undefined);

@@ -4,7 +4,7 @@ import { runProcessChaos } from "./run.ts";
 import { updateReport } from "../report.ts";
 import { type Subject, UsageError, wholeNumber } from "../subject.ts";
 
-/** Runners and a host on one store, with clients that talk to them, and someone who kills them. */
+/** Runners and a host on one store, with clients that talk to them, and a nemesis that kills them. */
 export const processesSubject: Subject = {
   usage:
     "processes [--backend sqlite|postgres] [--kills 200] [--seed N] [--report docs/chaos.md] [--keep-history]",

@@ -51,7 +51,7 @@ export async function runSimulations(run: SimRun): Promise<SimRunResult> {
 
 const linesShown = 60;
 
-/** What broke, how to see it again, and what led to it. */
+/** What broke, how to reproduce it, and what led to it. */
 export function describeFailure({ seed, problems, profile, trace }: SimResult): string {
   const lines = trace();
   return [

@@ -18,7 +18,7 @@ describe("the simulator", () => {
   );
 
   test.each([1, 76, 151, 226])(
-    "[P4] 75 seeds from %i on break no promise, and everything ends once troubles stop",
+    "[P4] 75 seeds from %i on break no promise, and everything ends once faults stop",
     async (from) => {
       const { failed, figures } = await runSimulations({ from, seeds: 75 });
       expect(failed && describeFailure(failed)).toBeNull();

@@ -52,7 +52,7 @@ export const simSubject: Subject = {
   },
 };
 
-/** One seed with everything that happened in it. */
+/** One seed with its complete trace. */
 async function trace(seed: number, mode: "safety" | "liveness" | undefined): Promise<number> {
   const result = await simulate(seed, {
     openStore: openReferenceStore,

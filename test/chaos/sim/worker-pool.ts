@@ -25,7 +25,7 @@ export interface SimJob {
 
 const chunkSize = 250;
 
-/** Shares seeds between threads. After a failure those that are under way are finished, and no more are given out. */
+/** Shares seeds between threads. After a failure the current chunks are finished, and no more are started. */
 export async function simulateInWorkers(job: SimJob): Promise<SimReport> {
   let next = job.from;
   const end = job.from + job.seeds;

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { runSimulations, describeFailure } from "./run.ts";
 import type { SimChunk, SimReport } from "./worker-pool.ts";
 
-/** Simulates the seeds that it is given, chunk by chunk, and tells how each went. */
+/** Simulates the seeds that it is given, chunk by chunk, and reports each result. */
 parentPort?.on("message", (chunk: SimChunk) => void work(chunk));
 
 async function work({ from, seeds }: SimChunk): Promise<void> {

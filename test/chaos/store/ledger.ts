@@ -6,7 +6,7 @@ import type { WriterMessage } from "./protocol.ts";
 
 type Acknowledgement = Extract<WriterMessage, { word: "acknowledged" }>;
 
-/** Everything that the writers were told, whoever of them is still alive to remember. */
+/** Everything that the writers were told, whether they are still alive or not. */
 export class Ledger {
   readonly acknowledged: Acknowledgement[] = [];
   readonly counts: Record<string, number> = {};
@@ -17,7 +17,7 @@ export class Ledger {
     if (saying.word === "acknowledged") this.acknowledged.push(saying);
   }
 
-  /** Reads the whole store and says what is not as it was told. */
+  /** Reads the whole store and reports what differs from what was acknowledged. */
   async check(store: Store, owner: Commit["owner"], sessions: readonly Commit["session"][]) {
     const problems: string[] = [];
     const { found, events, unproven, failure } = await runFsck(store.audit, {
@@ -51,7 +51,7 @@ async function readAll(
   }
 }
 
-/** Settled deltas may have been pruned: their numbers are named by the entry that stands for them. */
+/** Settled deltas may have been pruned: the entry that covers them names their seqs. */
 function settledNumbers(events: readonly StoredEvent[]): Set<number> {
   const settled = new Set<number>();
   for (const { data } of events) {
@@ -88,7 +88,7 @@ function compare(events: readonly StoredEvent[], told: readonly Acknowledgement[
   return [...problems, ...fencesOutOfOrder(told)];
 }
 
-/** P3: behind a commit under some fence, none stands under an older one. */
+/** P3: no commit under an older fence follows one under a newer fence. */
 function fencesOutOfOrder(told: readonly Acknowledgement[]): string[] {
   const problems: string[] = [];
   let newest = 0;

@@ -5,22 +5,22 @@ export type Backend = "sqlite" | "postgres";
 
 /** What a writer is told when it starts. */
 export interface WriterTask {
-  /** `warm up`: open the store, close it, and leave its compiled sources to those who will have no time for that. */
+  /** `warm up`: open and close the store, and write the compile cache for those that will be killed before they can. */
   readonly task: "write" | "warm up";
   readonly backend: Backend;
-  /** A file, or an address. */
+  /** A file or a URL. */
   readonly target: string;
   readonly seed: number;
   readonly owner: Commit["owner"];
-  /** Everybody appends to these. */
+  /** All writers append to these. */
   readonly shared: readonly Commit["session"][];
   /** Runs happen in these, one at a time in each. */
   readonly contested: readonly Commit["session"][];
-  /** What a predecessor had sent and was not answered for. */
+  /** What a predecessor had sent without getting an answer. */
   readonly unanswered: readonly Commit[];
 }
 
-/** What a writer says, a line each, at once. */
+/** What a writer prints, a line each, at once. */
 export type WriterMessage =
   | { readonly word: "ready" }
   | { readonly word: "sending"; readonly commit: Commit }

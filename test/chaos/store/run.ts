@@ -52,8 +52,8 @@ async function makeSessions(
 }
 
 /**
- * Real processes write to one store while they are killed, paused and continued at random. Afterwards everything
- * that any of them was told is looked up.
+ * Real processes write to one store while they are killed, paused and continued at random. Afterwards everything that
+ * any of them was told is checked.
  */
 export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosResult> {
   const { backend, kills, seed, writers: count = 3 } = options;
@@ -85,7 +85,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
 
   const store = await openStore(backend, place.target);
   try {
-    // What nobody was answered for is sent once more: it stands once, whether it stood before or not.
+    // Unanswered commits are sent once more: each is stored once, whether it was before or not.
     for (const writer of writers) await writer.resendUnanswered(store);
     const { problems, events } = await ledger.check(store, sessions.owner, [
       ...sessions.shared,
@@ -133,11 +133,11 @@ async function wreak({ kills, chance, writers, say = () => {} }: Wreakage) {
   while (told.kills < kills) {
     const dice = chance.next();
     const victim = chance.pick(writers);
-    // Now and then someone dies while it is still starting.
+    // Sometimes a process dies while it is still starting.
     if (dice > 0.2) await victim.ready;
     await pause(chance.between(0, 250));
     if (dice < 0.15) {
-      // Sometimes for longer than a lease: then another one takes over, and the sleeper wakes up late.
+      // Sometimes for longer than a lease: then another process takes over, and this one wakes up late.
       victim.signal("SIGSTOP");
       await pause(chance.pick([50, 300, 2_000]));
       victim.signal("SIGCONT");

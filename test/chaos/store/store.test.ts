@@ -18,7 +18,7 @@ test("[P1] processes that are killed and paused at random lose nothing that was 
   expect(figures["commits acknowledged"]).toBeGreaterThan(50);
 }, 240_000);
 
-test("the check sees what is lost, what stands elsewhere, and what a late holder wrote", async () => {
+test("the check detects lost and misplaced commits, and writes of a late holder", async () => {
   const store = createReferenceStore({ clock: () => 1 });
   const chat = await openTestSession(store);
   const [first, second] = [aNotice(), aNotice()];

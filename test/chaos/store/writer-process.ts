@@ -12,11 +12,11 @@ const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
 export interface WriterProcessDeps {
   readonly orders: Omit<WriterTask, "task" | "seed" | "unanswered">;
   readonly ledger: Ledger;
-  /** Where compiled sources are kept, so that a successor starts fast. */
+  /** The compile cache, so that a successor starts fast. */
   readonly compiled: Readonly<Record<string, string>>;
 }
 
-/** One writer after another in the same place: each gets what its predecessor was not answered for. */
+/** A slot for one writer after another: each gets its predecessor's unanswered commits. */
 export class WriterProcess {
   readonly #options: WriterProcessDeps;
   readonly #unanswered = new Map<string, Commit>();
@@ -37,7 +37,7 @@ export class WriterProcess {
     this.#spawn({ task: "write", seed, unanswered: [...this.#unanswered.values()] });
   }
 
-  /** Whoever is killed leaves no compiled sources behind, so someone else does. */
+  /** A killed process doesn't write its compile cache, so another one does. */
   async warmUp(): Promise<void> {
     this.#spawn({ task: "warm up", seed: 1, unanswered: [] });
     await this.#ended;
@@ -53,9 +53,9 @@ export class WriterProcess {
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       const lines = (said + text).split("\n");
-      // Someone who is killed in the middle of a line has not said it.
+      // A process killed in the middle of a line hasn't said it.
       said = lines.pop() ?? "";
-      for (const line of lines) this.#hear(line);
+      for (const line of lines) this.#onLine(line);
     });
     this.#ended = once(child, "close").finally(resolve);
     const told: WriterTask = { ...orders, ...given };
@@ -68,7 +68,7 @@ export class WriterProcess {
     this.#child?.kill(signal);
   }
 
-  /** `kill -9`; resolves when it is gone and everything that it said was heard. */
+  /** `kill -9`; resolves when it is gone and all of its output was read. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.#ended;
@@ -93,7 +93,7 @@ export class WriterProcess {
     this.#unanswered.clear();
   }
 
-  #hear(line: string): void {
+  #onLine(line: string): void {
     const saying = JSON.parse(line) as WriterMessage;
     if (saying.word === "ready") return this.#ready.resolve();
     if (saying.word === "sending") {

@@ -1,4 +1,4 @@
-// A process of the chaos run: it appends, and it runs turns, until it is killed. What was acknowledged it says at once.
+// A process of the chaos run: it appends and runs turns until it is killed. It reports each acknowledgement at once.
 import { readFileSync } from "node:fs";
 import { threadId } from "node:worker_threads";
 
@@ -30,7 +30,7 @@ const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 
 const say = (saying: WriterMessage): void => writeLine(saying);
 
-/** Sends it until the store has answered; a failure is sent again with the same ids. */
+/** Sends until the store has answered; a failed commit is repeated with the same ids. */
 async function send(commit: Commit): Promise<CommitResult> {
   const ids = commit.events.map(({ id }) => id);
   say({ word: "sending", commit });
@@ -57,7 +57,7 @@ async function send(commit: Commit): Promise<CommitResult> {
   }
 }
 
-async function appendForEver(): Promise<never> {
+async function appendForever(): Promise<never> {
   for (;;) {
     const session = chance.pick(orders.shared);
     const events = Array.from({ length: chance.between(1, 3) }, () =>
@@ -69,8 +69,8 @@ async function appendForEver(): Promise<never> {
   }
 }
 
-/** What the last holder left open is settled first. */
-async function settleWhatIsOpen(
+/** First settles what the last holder left open. */
+async function settleOpenDeltas(
   session: Commit["session"],
   under: Commit["under"],
 ): Promise<boolean> {
@@ -109,7 +109,7 @@ async function runTurn(session: Commit["session"]): Promise<void> {
   }
   const { fence } = taken.lease;
   const under = { lease: "run", fence } as const;
-  if (!(await settleWhatIsOpen(session, under))) return;
+  if (!(await settleOpenDeltas(session, under))) return;
   const runId: RunId = aRunId();
   const start = [
     aRunState(runId, "claimed"),
@@ -130,7 +130,7 @@ async function runTurn(session: Commit["session"]): Promise<void> {
     await store.leases.release({ kind: "run", session, fence });
 }
 
-async function runForEver(): Promise<never> {
+async function runForever(): Promise<never> {
   for (;;) await runTurn(chance.pick(orders.contested));
 }
 
@@ -138,5 +138,5 @@ if (orders.task === "warm up") await store.close();
 else {
   for (const commit of orders.unanswered) await send(commit);
   say({ word: "ready" });
-  await Promise.all([appendForEver(), appendForEver(), appendForEver(), runForEver()]);
+  await Promise.all([appendForever(), appendForever(), appendForever(), runForever()]);
 }

@@ -5,14 +5,14 @@ import { migrate } from "../../src/sqlite/migrate.ts";
 import { GroupWriter, type Outcome } from "../../src/sqlite/write/group-writer.ts";
 import type { WriteProgram } from "./write-program.ts";
 
-/** An empty store that is done with its log: one file, to be copied. */
+/** An empty store without a write-ahead log: one file, ready to be copied. */
 export async function makeTemplate(file: string): Promise<void> {
   const connection = connect({ file, access: "write" });
   await migrate(connection);
   connection.close();
 }
 
-/** Every row of every table: two stores with the same picture hold the same. */
+/** Every row of every table: two stores with the same dump hold the same data. */
 export function dumpDatabase(connection: Connection): string {
   const tables = connection
     .sql(
@@ -33,10 +33,10 @@ function jsonReplacer(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
 }
 
-/** The time of a group, the same for each try: what is written twice is then written alike. */
+/** The time of a group, the same for each attempt, so that repeated writes are identical. */
 export const groupTime = (group: number): number => 1_800_000_000_000 + group * 1_000;
 
-/** Whether each write of a group was done. */
+/** Whether each write of a group succeeded. */
 export function allSucceeded(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(({ status }) => status !== "failed" && status !== "refused");
 }
@@ -48,7 +48,7 @@ export function connectWithoutSync(file: string): Connection {
   return connection;
 }
 
-/** Sends the groups from this one on. */
+/** Runs the groups from this one on. */
 export async function runFrom(
   connection: Connection,
   program: WriteProgram,
@@ -63,10 +63,10 @@ export async function runFrom(
 }
 
 export interface Course {
-  /** What the store looks like before the first group and after each: there is nothing in between. */
+  /** The store's dump before the first group and after each: there is nothing in between. */
   readonly dumps: readonly string[];
   readonly outcomes: readonly (readonly Outcome[])[];
-  /** Copies of the file as it was before each group. */
+  /** Copies of the file before each group. */
   readonly before: readonly string[];
 }
 
@@ -79,7 +79,7 @@ export async function recordCourse(
   copyFileSync(template, file);
   const connection = connectWithoutSync(file);
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1_000 });
-  const pictures = [dumpDatabase(connection)];
+  const dumps = [dumpDatabase(connection)];
   const outcomes: (readonly Outcome[])[] = [];
   const before: string[] = [];
   for (const [index, group] of program.entries()) {
@@ -88,8 +88,8 @@ export async function recordCourse(
     copyFileSync(file, copy);
     before.push(copy);
     outcomes.push(writer.run(group, () => groupTime(index)));
-    pictures.push(dumpDatabase(connection));
+    dumps.push(dumpDatabase(connection));
   }
   writer.close();
-  return { dumps: pictures, outcomes, before };
+  return { dumps, outcomes, before };
 }

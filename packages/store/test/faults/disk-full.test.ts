@@ -42,7 +42,7 @@ async function isSound(): Promise<void> {
   expect(seqsOf(await chat.events())).toEqual(Array.from({ length: head }, (_, at) => at + 1));
 }
 
-test("a full disk: what does not fit is answered store_full, what fits is written, and later everything goes on", async () => {
+test("on a full disk, writes that don't fit fail with store_full, smaller ones succeed, and all succeed once there is room", async () => {
   await chat.commit([aNotice("before")]);
   Atomics.store(limit, 0, 1);
   const large = [aNotice(longText)];
@@ -66,7 +66,7 @@ test("a full disk: what does not fit is answered store_full, what fits is writte
   await isSound();
 });
 
-/** Another process that holds the lock until it is told to let go. */
+/** Another process that holds the lock until it is told to release it. */
 async function holdLock(): Promise<() => Promise<void>> {
   const script = `
     const database = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
@@ -84,29 +84,29 @@ async function holdLock(): Promise<() => Promise<void>> {
   };
 }
 
-test("a lock that another process holds for too long is store_busy, reads go on, and then writes do", async () => {
-  const letGo = await holdLock();
+test("a lock that another process holds for too long gives store_busy, reads go on, and writes resume afterwards", async () => {
+  const release = await holdLock();
   try {
     const events = [aNotice()];
     const [first, second] = await Promise.all([chat.send(events), chat.send([aNotice()])]);
     expect([first, second]).toMatchObject([{ code: "store_busy" }, { code: "store_busy" }]);
     expect(await chat.row()).toMatchObject({ head: 1 });
-    await letGo();
+    await release();
     expect(await chat.commit(events)).toMatchObject({ first: 2 });
     await isSound();
   } finally {
-    await letGo();
+    await release();
   }
 });
 
-test("a file that can only be read while it is opened takes writes again as soon as it may", async () => {
+test("a file that was read-only when opened accepts writes as soon as it becomes writable", async () => {
   const own = join(folder, "read-only.db");
   const access = { mode: 0o600 };
   const made = connect({ file: own, access: "write" });
   await migrate(made);
   made.close();
   const writer = new GroupWriter({
-    // As SQLite opens a file of which it may only read: it says so at the first write, and not before.
+    // Like SQLite with a read-only file: it fails at the first write, not before.
     open: () => {
       const connection = connect({ file: own, access: "write" });
       if (access.mode === 0o400) connection.exec("PRAGMA query_only = ON");
@@ -126,15 +126,15 @@ test("a file that can only be read while it is opened takes writes again as soon
   writer.close();
 });
 
-test("[P1] a file that is deleted or replaced underneath takes no write, and back in its place it goes on", async () => {
+test("[P1] a file that is deleted or replaced underneath accepts no write until it is back in its place", async () => {
   const events = [aNotice()];
   const refused = { code: "store_unavailable" };
   renameSync(file, `${file}.away`);
   expect(await chat.send(events)).toMatchObject(refused);
   expect(existsSync(file)).toBe(false);
 
-  const stranger = await openSqliteStore({ file: join(folder, "other.db") });
-  await stranger.close();
+  const otherFile = await openSqliteStore({ file: join(folder, "other.db") });
+  await otherFile.close();
   renameSync(join(folder, "other.db"), file);
   expect(await chat.send(events)).toMatchObject(refused);
 
@@ -143,7 +143,7 @@ test("[P1] a file that is deleted or replaced underneath takes no write, and bac
   await isSound();
 });
 
-test("[P1] a write-ahead log that is deleted underneath takes no write, and back in its place it goes on", async () => {
+test("[P1] a write-ahead log that is deleted underneath accepts no write until it is back in its place", async () => {
   renameSync(`${file}-wal`, `${file}-gone`);
   expect(await chat.send([aNotice()])).toMatchObject({ code: "store_unavailable" });
   renameSync(`${file}-gone`, `${file}-wal`);

@@ -18,20 +18,20 @@ import { sqliteErrors } from "./sqlite-errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-errors-"));
 const program = representativeProgram();
-let course: Course;
+let recording: Course;
 beforeAll(async () => {
   const template = join(folder, "template.db");
   await makeTemplate(template);
-  course = await recordCourse(template, join(folder, "whole.db"), program);
+  recording = await recordCourse(template, join(folder, "whole.db"), program);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let files = 0;
 
-/** A writer on a store where everything before this group is written; it opens its file as often as it likes. */
+/** A writer on a store that has everything before this group; it may reopen its file. */
 function writerBefore(group: number, probe: Probe, busyMs = 1_000) {
   const file = join(folder, `${(files += 1)}.db`);
-  copyFileSync(course.before[group]!, file);
+  copyFileSync(recording.before[group]!, file);
   const open = () => {
     const connection = connect({ file, access: "write", probe });
     connection.database.exec("PRAGMA synchronous = OFF");
@@ -41,20 +41,20 @@ function writerBefore(group: number, probe: Probe, busyMs = 1_000) {
   const now = () => groupTime(group);
   return {
     send: (operations = program[group]!) => writer.run(operations, now),
-    /** Ends it, and looks at what it has left. */
-    endPicture: (): string => {
+    /** Closes it and dumps the store. */
+    endDump: (): string => {
       writer.close();
       const connection = connectWithoutSync(file);
-      const picture = dumpDatabase(connection);
+      const dump = dumpDatabase(connection);
       connection.close();
       rmSync(file);
-      return picture;
+      return dump;
     },
   };
 }
 
-/** What a caller is told of a write, the first time or again. Version and revision are those of the moment. */
-function toldBy(outcomes: readonly Outcome[]): unknown[] {
+/** What a caller is told about a write, the first time or again. Version and revision are those of that moment. */
+function reportedBy(outcomes: readonly Outcome[]): unknown[] {
   return outcomes.map((outcome) => {
     if (outcome.status !== "committed") return outcome.status;
     const { first, last, at, input } = outcome;
@@ -83,7 +83,7 @@ test.each(faults)(
     for (const [index, group] of program.entries()) {
       for (let nth = 1, reached = true; reached; nth += 1) {
         let count = 0;
-        const { send, endPicture } = writerBefore(index, (_, database) => {
+        const { send, endDump: endPicture } = writerBefore(index, (_, database) => {
           count += 1;
           if (count !== nth) return;
           if (transaction === "is over" && database.isTransaction) database.exec("ROLLBACK");
@@ -95,9 +95,9 @@ test.each(faults)(
           codes.add(outcome.code);
           outcomes.splice(at, 1, ...send([group[at]!]));
         }
-        const told = toldBy(course.outcomes[index]!);
-        expect(toldBy(outcomes), `group ${index}, statement ${nth}`).toEqual(told);
-        expect(endPicture()).toBe(course.dumps[index + 1]);
+        const reported = reportedBy(recording.outcomes[index]!);
+        expect(reportedBy(outcomes), `group ${index}, statement ${nth}`).toEqual(reported);
+        expect(endPicture()).toBe(recording.dumps[index + 1]);
         reached = count >= nth;
       }
     }
@@ -106,23 +106,23 @@ test.each(faults)(
   60_000,
 );
 
-test("[P1] a COMMIT that stands although it reported an error is found by its ids, and answered as the first time", async () => {
+test("[P1] a COMMIT that succeeded although it reported an error is found by its ids and answered as before", async () => {
   for (const index of program.keys()) {
     let commits = 0;
-    const { send, endPicture } = writerBefore(index, (sql, database) => {
+    const { send, endDump: endPicture } = writerBefore(index, (sql, database) => {
       if (sql !== "COMMIT" || commits++ > 0) return;
       database.exec("COMMIT");
       throw sqliteErrors.ioError();
     });
     const outcomes = send();
-    const expected = course.outcomes[index]!;
+    const expected = recording.outcomes[index]!;
     for (const [at, outcome] of outcomes.entries()) {
       if (outcome.status !== "committed") continue;
       expect(outcome.repeated).toBe(true);
-      expect(toldBy([outcome])).toEqual(toldBy([expected[at]!]));
+      expect(reportedBy([outcome])).toEqual(reportedBy([expected[at]!]));
     }
     expect(outcomes.some(({ status }) => status === "failed" || status === "refused")).toBe(false);
-    expect(endPicture()).toBe(course.dumps[index + 1]);
+    expect(endPicture()).toBe(recording.dumps[index + 1]);
   }
 });
 
@@ -130,10 +130,10 @@ test("[P1] a COMMIT that stands although it reported an error is found by its id
 const three = 2;
 
 test.each(["stands", "does not stand"])(
-  "[P1] a COMMIT that %s and whose end cannot be found out is unknown, never a promise that nothing was written",
+  "[P1] a COMMIT that %s with an unverifiable result is reported as unknown, never as not written",
   async (end) => {
     let [failing, locked] = [true, false];
-    const { send, endPicture } = writerBefore(
+    const { send, endDump: endPicture } = writerBefore(
       three,
       (sql, database) => {
         if (sql === "BEGIN IMMEDIATE" && locked) throw sqliteErrors.busy();
@@ -147,8 +147,8 @@ test.each(["stands", "does not stand"])(
     const codes = send().map((each) => "code" in each && each.code);
     expect(codes).toEqual(["store_unknown", "store_unknown", "store_unknown"]);
     [failing, locked] = [false, false];
-    expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
-    expect(endPicture()).toBe(course.dumps[three + 1]);
+    expect(reportedBy(send())).toEqual(reportedBy(recording.outcomes[three]!));
+    expect(endPicture()).toBe(recording.dumps[three + 1]);
   },
 );
 
@@ -157,10 +157,10 @@ test.each([
   { error: "writeError", code: "store_unwritable" },
   { error: "readOnly", code: "store_unwritable" },
 ] as const)(
-  "a COMMIT whose log was not taken ($error) stands nowhere: $code at once, and everything can be sent again",
+  "a COMMIT whose log was refused ($error) wrote nothing: $code at once, and everything can be sent again",
   async ({ error, code }) => {
     let [failing, opened] = [true, 0];
-    const { send, endPicture } = writerBefore(three, (sql, database) => {
+    const { send, endDump: endPicture } = writerBefore(three, (sql, database) => {
       if (sql === "BEGIN IMMEDIATE") opened += 1;
       if (sql !== "COMMIT" || !failing) return;
       database.exec("ROLLBACK");
@@ -168,15 +168,15 @@ test.each([
     });
     const codes = send().map((each) => "code" in each && each.code);
     expect(codes).toEqual([code, code, code]);
-    // All together, behind savepoints, and each alone.
+    // All together, in savepoints, and each alone.
     expect(opened).toBe(5);
     failing = false;
-    expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
-    expect(endPicture()).toBe(course.dumps[three + 1]);
+    expect(reportedBy(send())).toEqual(reportedBy(recording.outcomes[three]!));
+    expect(endPicture()).toBe(recording.dumps[three + 1]);
   },
 );
 
-test("a write that cannot be synced, tried again in vain, says that one more try would not help", async () => {
+test("a write that can't be synced and failed on retry says that another try would not help", async () => {
   const { send } = writerBefore(three, (sql, database) => {
     if (sql !== "COMMIT") return;
     database.exec("ROLLBACK");
@@ -189,12 +189,12 @@ test("a write that cannot be synced, tried again in vain, says that one more try
 describe.each(["goes on", "is over"])(
   "one write of a group always fails, and the transaction %s",
   (transaction) => {
-    test.each([0, 1, 2])("write %i alone is not done, and can be sent again", async (victim) => {
+    test.each([0, 1, 2])("write %i alone fails, and can be sent again", async (victim) => {
       let [attempt, turn, failing] = [0, 0, true];
-      const { send, endPicture } = writerBefore(three, (sql, database) => {
+      const { send, endDump: endPicture } = writerBefore(three, (sql, database) => {
         if (sql === "BEGIN IMMEDIATE") [attempt, turn] = [attempt + 1, -1];
         if (sql.startsWith("SAVEPOINT")) turn += 1;
-        // All together, then each behind a savepoint, then each in a transaction of its own.
+        // All together, then each in a savepoint, then each in its own transaction.
         const isVictim =
           attempt === 1 || (attempt === 2 ? turn === victim : attempt - 3 === victim);
         if (!failing || !isVictim || !/^\s*INSERT INTO events/.test(sql)) return;

@@ -4,7 +4,7 @@ import { createAudit } from "../../src/sqlite/read/audit.ts";
 import type { Connection } from "../../src/sqlite/connection.ts";
 import { createQueries } from "../../src/sqlite/read/queries.ts";
 
-/** What fsck finds in this file; nothing, one hopes. */
+/** What fsck finds in this file; ideally nothing. */
 export async function fsckFile(connection: Connection, now: number): Promise<readonly string[]> {
   const queries = createQueries(connection);
   const audit = createAudit({

@@ -1,6 +1,6 @@
-// A process that is killed in the middle of everything. It runs the program on one store for each of its
-// statements; from that statement on nothing reaches this store any more, and its transaction stays open. When
-// every store is held at another statement, kill -9 takes them all. What was acknowledged has been said before.
+// A process that is killed in the middle of everything. It runs the program on one store per statement; from that
+// statement on nothing reaches this store, and its transaction stays open. Once every store is blocked at its own
+// statement, kill -9 takes them all. Everything acknowledged was printed before.
 import { copyFileSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { deserialize } from "node:v8";
@@ -12,10 +12,10 @@ import type { WriteProgram } from "./write-program.ts";
 
 const folder = process.argv[2] ?? "";
 const program = deserialize(readFileSync(join(folder, "program"))) as WriteProgram;
-/** Nobody may close a store that is held, not even the garbage collector. */
+/** Nothing may close a blocked store, not even the garbage collector. */
 const held: Connection[] = [];
 
-/** Whether the program has so many statements. */
+/** Whether the program has this many statements. */
 async function holdAt(nth: number): Promise<boolean> {
   const file = join(folder, `${nth}.db`);
   copyFileSync(join(folder, "template.db"), file);

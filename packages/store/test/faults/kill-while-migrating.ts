@@ -1,4 +1,4 @@
-// A process that is killed in the middle of many migrations: each file is held before another statement of its
+// A process that is killed in the middle of many migrations: each file is blocked before another statement of its
 // migration, with the transaction open, and then kill -9 takes them all.
 import { copyFileSync, existsSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -9,10 +9,10 @@ import { migrate } from "../../src/sqlite/migrate.ts";
 
 const [, , folder = "", from = ""] = process.argv;
 const held: Connection[] = [];
-/** What SQLite asks about once for each statement: indexes, tables, pragmas, transactions. */
+/** The authorizer actions that SQLite reports once per statement: indexes, tables, pragmas, transactions. */
 const statements = new Set([1, 2, 19, 22]);
 
-/** Whether the migration has so many statements. */
+/** Whether the migration has this many statements. */
 async function holdAt(nth: number): Promise<boolean> {
   const file = join(folder, `${from}-${nth}.db`);
   const old = join(folder, `${from}.db`);

@@ -1,4 +1,4 @@
-// Waits until its standard input ends, like others beside it, and then brings each of the files up to date.
+// Waits until its standard input ends, like other processes beside it, and then migrates each of the files.
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A file with the first so many migrations, and a row that must outlive the others. */
+/** A file with the first migrations, and a row that must survive the others. */
 async function makeOld(name: string): Promise<void> {
   const connection = connect({ file: at(`${name}.db`), access: "write" });
   await migrate(connection, 1);
@@ -34,7 +34,7 @@ function schemaOf(connection: Connection): string {
   return JSON.stringify([tables, version, owner], null, 1);
 }
 
-/** Opens the file as every start does, and says what it is then. */
+/** Opens the file as every start does, and returns its schema. */
 async function migrated(name: string, rows = 0): Promise<string> {
   const connection = connect({ file: at(`${name}.db`), access: "write" });
   try {
@@ -46,7 +46,7 @@ async function migrated(name: string, rows = 0): Promise<string> {
   }
 }
 
-test("processes that start at the same moment on a new file and on an old one all open them, and migrate once", async () => {
+test("processes that start at the same moment on a new file and an old one all open them and migrate once", async () => {
   await makeOld("old");
   const files = [at("new.db"), at("old.db")];
   const children = Array.from({ length: 4 }, () =>
@@ -69,11 +69,11 @@ test.each(["fresh", "older"])(
     const child = spawn(process.execPath, [dieMigrating, folder, from], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
     await once(child, "close");
     expect(child.signalCode).toBe("SIGKILL");
-    const statements = Number(said);
+    const statements = Number(output);
     expect(statements).toBeGreaterThan(5);
     for (let nth = 1; nth <= statements; nth += 1) {
       const found = await migrated(`${from}-${nth}`, from === "older" ? 1 : 0);

@@ -1,4 +1,4 @@
-// Opens the store in each of the files that it is given, and says how that went.
+// Opens the store in each of the given files and prints the results.
 import { writeSync } from "node:fs";
 
 import { OpenFailure } from "../../src/shared/open-failure.ts";

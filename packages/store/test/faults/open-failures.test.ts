@@ -35,8 +35,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the writer's thread does first. */
-async function whyNot(file: string): Promise<unknown> {
+/** The first thing that the writer thread does. */
+async function openError(file: string): Promise<unknown> {
   try {
     const connection = connect({ file, access: "write" });
     try {
@@ -53,7 +53,7 @@ async function whyNot(file: string): Promise<unknown> {
 const contentOf = (file: string): string =>
   statSync(file).isFile() ? readFileSync(file).toString("base64") : "";
 
-describe("a file that cannot be the store is refused in words, and left as it was", () => {
+describe("a file that can't be a store is refused with a message and left unchanged", () => {
   const cases: { name: string; code: string; make: (file: string) => void }[] = [
     {
       name: "garbage",
@@ -94,13 +94,13 @@ describe("a file that cannot be the store is refused in words, and left as it wa
     const file = at(`${name}.db`);
     make(file);
     const before = contentOf(file);
-    const error = await whyNot(file);
+    const error = await openError(file);
     expect(error).toMatchObject({ name: "OpenFailure", code });
     expect(String(error)).toMatch(/\.( \(.+\))?$/);
     expect(contentOf(file)).toBe(before);
   });
 
-  test("and the door says so", async () => {
+  test("the store reports the same failure", async () => {
     const file = at("letter.db");
     writeFileSync(file, "This is a letter, and a rather long one. ".repeat(500));
     await expect(openSqliteStore({ file })).rejects.toMatchObject({ code: "not_a_store" });
@@ -108,7 +108,7 @@ describe("a file that cannot be the store is refused in words, and left as it wa
     await expect(below).rejects.toMatchObject({ code: "store_unavailable" });
   });
 
-  test("files and folders that this user may not write or read", async () => {
+  test("files and folders without write or read permission are refused", async () => {
     const [shut, closed, readOnly] = [at("shut"), at("closed.db"), at("read-only.db")];
     mkdirSync(shut);
     copyFileSync(good, closed);
@@ -117,25 +117,25 @@ describe("a file that cannot be the store is refused in words, and left as it wa
     chmodSync(closed, 0o000);
     chmodSync(readOnly, 0o444);
     chmodSync(folder, 0o755);
-    // Root may everything; nobody may not.
+    // Root may do everything, so switch to nobody.
     const uid = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const script = fileURLToPath(new URL("./open-and-report.ts", import.meta.url));
     const files = [join(shut, "store.db"), closed, readOnly];
     const { stdout } = await promisify(execFile)(process.execPath, [script, ...files], uid);
-    const told = stdout.trim().split("\n");
-    expect(told).toHaveLength(3);
-    for (const line of told) expect(line).toMatch(/^store_unavailable /);
+    const output = stdout.trim().split("\n");
+    expect(output).toHaveLength(3);
+    for (const line of output) expect(line).toMatch(/^store_unavailable /);
   });
 });
 
-test("versions of SQLite that lose committed data are refused, and those that do not are not", () => {
+test("versions of SQLite that lose committed data are refused, and others are accepted", () => {
   for (const version of ["3.7.0", "3.46.1", "3.51.2", "3.52.0"])
     expect(whySqliteVersionRefused(version), `SQLite ${version}`).toContain(version);
   for (const version of ["3.51.3", "3.51.10", "3.52.1", "3.53.0", "4.0.0"])
     expect(whySqliteVersionRefused(version), `SQLite ${version}`).toBeUndefined();
 });
 
-test("network disks are refused by the number of their file system, also by a negative one", () => {
+test("network disks are refused by the magic number of their file system, even a negative one", () => {
   const disks = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997];
   for (const type of disks) {
     expect(networkFileSystemOf(type)).toBeDefined();
@@ -145,7 +145,7 @@ test("network disks are refused by the number of their file system, also by a ne
     expect(networkFileSystemOf(local)).toBeUndefined();
 });
 
-test("a new file is its owner's alone, with all that lies beside it, also in an open folder", async () => {
+test("a new file and its companions are private, even in a shared folder", async () => {
   const opened = mkdtempSync(join(tmpdir(), "holdfast-open-"));
   chmodSync(opened, 0o755);
   const file = join(opened, "store.db");

@@ -2,14 +2,14 @@ import { getEnvironmentData } from "node:worker_threads";
 
 import { installProbe } from "../../src/sqlite/connection.ts";
 
-/** Shared with the test: how many pages the file may have; 0 is as many as it likes. */
+/** Shared with the test: the most pages that the file may have; 0 means no limit. */
 const shared = getEnvironmentData("holdfast.limit-probe");
 const limit = new Int32Array(
   shared instanceof SharedArrayBuffer ? shared : new SharedArrayBuffer(4),
 );
 let current = 0;
 
-/** SQLite itself then reports that there is no room, exactly as it does when the disk says so. */
+/** SQLite itself then reports a full disk, exactly as it does when the disk says so. */
 installProbe((sql, database) => {
   const pages = Atomics.load(limit, 0);
   if (sql !== "BEGIN IMMEDIATE" || pages === current) return;

@@ -18,17 +18,18 @@ const folder = mkdtempSync(join(tmpdir(), "holdfast-power-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The write-ahead log's layout: https://sqlite.org/fileformat2.html#the_write_ahead_log */
-const logHeader = 32;
-const frameHeader = 24;
+const logHeaderBytes = 32;
+const frameHeaderBytes = 24;
 const pageSize = 4096;
-const endOfFrame = (frame: number): number => logHeader + frame * (frameHeader + pageSize);
+const endOfFrame = (frame: number): number =>
+  logHeaderBytes + frame * (frameHeaderBytes + pageSize);
 
 interface Recording {
   readonly file: Buffer;
   readonly log: Buffer;
-  /** What the store held at each acknowledgement, and how many frames of the log stood then. */
+  /** The store's dump at each acknowledgement, and the number of log frames at that time. */
   readonly acknowledged: readonly { readonly frames: number; readonly picture: string }[];
-  /** The file after a checkpoint that brought everything into it. */
+  /** The file after a full checkpoint. */
   readonly checkpointed: Buffer;
 }
 
@@ -38,7 +39,7 @@ function framesIn(connection: Connection): number {
   return Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"]);
 }
 
-/** Runs two programs. The second one writes its log over that of the first, of which a part stays behind it. */
+/** Runs two programs. The second one overwrites the first one's log, but leaves a part of it behind its own. */
 beforeAll(async () => {
   const file = join(folder, "store.db");
   await makeTemplate(file);
@@ -59,7 +60,7 @@ beforeAll(async () => {
   writer.close();
 });
 
-/** What a store finds that starts with these two files. */
+/** What a store contains that starts with these two files. */
 function recover(file: Buffer, log: Buffer): string {
   const path = join(folder, "cut.db");
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
@@ -75,39 +76,39 @@ function recover(file: Buffer, log: Buffer): string {
   }
 }
 
-/** What must be there when so many frames have reached the disk: each acknowledged commit up to them, whole. */
-function mustHold(frames: number): string {
+/** What must be there when this many frames have reached the disk: each acknowledged commit up to them, whole. */
+function expectedDump(frames: number): string {
   return recording.acknowledged.findLast((each) => each.frames <= frames)!.picture;
 }
 
 const insideFrame = [
   1,
-  frameHeader - 1,
-  frameHeader,
-  frameHeader + 2048,
-  frameHeader + pageSize - 1,
+  frameHeaderBytes - 1,
+  frameHeaderBytes,
+  frameHeaderBytes + 2048,
+  frameHeaderBytes + pageSize - 1,
 ];
 
-test("the recording is worth cutting: each acknowledgement has frames of its own, and older ones lie behind the last", () => {
+test("the recording is useful: each acknowledgement has its own frames, and older ones follow the last", () => {
   const frames = recording.acknowledged.map((each) => each.frames);
   expect(new Set(frames).size).toBe(frames.length);
   expect(recording.log.length).toBeGreaterThan(endOfFrame(frames.at(-1)!));
   expect(new Set(recording.acknowledged.map((each) => each.picture)).size).toBe(frames.length);
 });
 
-test("[P1] a power cut at any frame of the log, and inside any frame, keeps every commit that was acknowledged before it, and no part of another", () => {
+test("[P1] a power cut at or inside any log frame keeps every commit acknowledged before it, and no part of another", () => {
   const { file, log, acknowledged } = recording;
   for (let frame = 0; frame <= acknowledged.at(-1)!.frames; frame += 1) {
     const end = endOfFrame(frame);
-    expect(recover(file, log.subarray(0, end)), `${frame} frames`).toBe(mustHold(frame));
+    expect(recover(file, log.subarray(0, end)), `${frame} frames`).toBe(expectedDump(frame));
     for (const offset of insideFrame) {
       const found = recover(file, log.subarray(0, end + offset));
-      expect(found, `${frame} frames and ${offset} bytes`).toBe(mustHold(frame));
+      expect(found, `${frame} frames and ${offset} bytes`).toBe(expectedDump(frame));
     }
   }
 }, 120_000);
 
-test("[P1] a tail that a power cut left garbled, zeroed or written out of order is not taken for a commit", () => {
+test("[P1] a tail that a power cut left garbled, zeroed or out of order is not taken for a commit", () => {
   const { file, log, acknowledged } = recording;
   const last = acknowledged.at(-1)!.frames;
   let seed = 1;
@@ -118,16 +119,16 @@ test("[P1] a tail that a power cut left garbled, zeroed or written out of order 
     const garbled = Buffer.concat([log.subarray(0, end), noise.subarray(end)]);
     // Every later page reached the disk, this one did not.
     const hole = Buffer.concat([
-      log.subarray(0, end + frameHeader),
-      noise.subarray(end + frameHeader, end + frameHeader + 512),
-      log.subarray(end + frameHeader + 512),
+      log.subarray(0, end + frameHeaderBytes),
+      noise.subarray(end + frameHeaderBytes, end + frameHeaderBytes + 512),
+      log.subarray(end + frameHeaderBytes + 512),
     ]);
     for (const tail of [zeroed, garbled, hole])
-      expect(recover(file, tail), `${frame} frames`).toBe(mustHold(frame));
+      expect(recover(file, tail), `${frame} frames`).toBe(expectedDump(frame));
   }
 }, 120_000);
 
-test("[P1] a power cut in the middle of a checkpoint loses nothing: the log still holds what the file half has", () => {
+test("[P1] a power cut during a checkpoint loses nothing: the log still holds what the file half has", () => {
   const { file, log, checkpointed, acknowledged } = recording;
   const pages = checkpointed.length / pageSize;
   const grown = Buffer.concat([file, Buffer.alloc(checkpointed.length - file.length)]);
@@ -143,8 +144,8 @@ test("[P1] a power cut in the middle of a checkpoint loses nothing: the log stil
 });
 
 /**
- * What this shows: the connection that writes is, at each of its COMMITs, set to sync the log, and this SQLite was
- * built with syncs. That the kernel and the disk then do so cannot be seen from here.
+ * This shows that the writing connection is set to sync the log at each COMMIT, and that this SQLite was built with
+ * syncs. Whether the kernel and the disk then do so can't be seen from here.
  */
 test("[P1] every commit of the store is one that SQLite syncs", async () => {
   const counts = new Int32Array(new SharedArrayBuffer(8));

@@ -1,4 +1,4 @@
-/** An error as SQLite's own are shaped. */
+/** An error shaped like SQLite's own. */
 function sqliteError(errcode: number, message: string): Error {
   return Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode });
 }

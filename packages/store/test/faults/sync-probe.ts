@@ -3,7 +3,7 @@ import { getEnvironmentData } from "node:worker_threads";
 
 import { installProbe } from "../../src/sqlite/connection.ts";
 
-/** Shared with the test: how many commits there were, and how many of them SQLite was told to sync. */
+/** Shared with the test: the number of commits, and how many of them SQLite was told to sync. */
 const shared = getEnvironmentData("holdfast.sync-probe");
 const counts = new Int32Array(
   shared instanceof SharedArrayBuffer ? shared : new SharedArrayBuffer(8),

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openSqliteStore } from "../../src/sqlite/store.ts";
 
-test("a writing thread that dies leaves one write unknown, and another thread takes the next", async () => {
+test("a writer thread that dies leaves one write unknown, and another thread takes the next", async () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-dead-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const dies = new Int32Array(new SharedArrayBuffer(4));
@@ -25,7 +25,7 @@ test("a writing thread that dies leaves one write unknown, and another thread ta
   expect(await chat.send([lost])).toMatchObject({ status: "failed", code: "store_unknown" });
   expect(Atomics.load(dies, 0)).toBe(0);
   await chat.commit([aNotice("after")]);
-  // Sent again it is written, since it was not: the thread died before its commit.
+  // The retry writes it, because the thread died before its commit.
   expect(await chat.send([lost])).toMatchObject({ status: "committed" });
 
   const { head } = await chat.row();

@@ -39,7 +39,7 @@ function userMessage(text: string): NewEvent {
   return event("message.user", { messageId, parts: [{ type: "text", text }] });
 }
 
-/** Each kind of write, alone and among others: a session lives, answers with a stream, and goes to the trash. */
+/** Every kind of write, alone and in groups: a session is created, streams an answer, and is trashed. */
 export function representativeProgram(): WriteProgram {
   const [chat, other] = [ids.make("session"), ids.make("session")];
   const [runId, messageId] = [ids.make("run"), ids.make("message")];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { sqliteHarness } from "@holdfast/testing/stores/harnesses";
 
-describe("the sqlite store finds what was written", () => {
+describe("the sqlite store's search", () => {
   let harness: StoreHarness;
   beforeAll(async () => {
     harness = await sqliteHarness.open();

@@ -1,6 +1,6 @@
 import { SearchService } from "../../src/sqlite/search/service.ts";
 
-/** A process that indexes one store and ends, for tests of several of them. Says each step that it has made. */
+/** A process that indexes one store and ends, for tests with several of them. Prints each step. */
 const [, , file] = process.argv;
 if (file === undefined) throw new Error("Name the store's file.");
 const service = new SearchService(file);

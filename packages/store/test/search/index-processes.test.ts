@@ -19,7 +19,7 @@ function indexElsewhere(file: string) {
 }
 
 test(
-  "several processes share the work, and one that is killed leaves it whole",
+  "several processes share the indexing, and killing one leaves the index intact",
   { timeout: 120_000 },
   async () => {
     await using rig = await openSearchRig();
@@ -41,7 +41,7 @@ test(
       expect(steps()).not.toContain("mended");
     }
     const database = new DatabaseSync(index, { readOnly: true });
-    // With the title of the session.
+    // Including the session's title.
     expect(database.prepare("SELECT count(*) AS n FROM documents").get()).toEqual({ n: 6_001 });
     expect(database.prepare("SELECT pos >= goal AS whole FROM progress").get()).toEqual({
       whole: 1,
