@@ -16,7 +16,7 @@ export class Report {
     const bound = this.workloads.flatMap(({ id, backend, lines }) =>
       lines.flatMap((line) => (line.bound ? [{ id, backend, line, bound: line.bound }] : [])),
     );
-    const missed = bound.filter((each) => !each.bound.met);
+    const missed = bound.filter((line) => !line.bound.met);
     const list = missed.map(
       ({ id, backend, line, bound: { text } }) => `  ${id} ${line.what} (${backend}): ${text}`,
     );

@@ -48,7 +48,7 @@ test("every planted fault has a test file, and its contract line a test", () => 
   const cases = files.filter((file) => !/\.test\.tsx?$/.test(file));
   const unnamed = allMutants.filter(({ line, tests }) => {
     const file = findTest(files, tests);
-    return line && ![file, ...cases].some((each) => texts.get(each)?.includes(`[${line}]`));
+    return line && ![file, ...cases].some((source) => texts.get(source)?.includes(`[${line}]`));
   });
   expect(unnamed.map(nameOf)).toEqual([]);
 });

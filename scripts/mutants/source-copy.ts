@@ -89,7 +89,7 @@ export class SourceCopy implements AsyncDisposable {
     const text = await readFile(output, "utf8").catch(() => null);
     if (text === null) throw new Error(`${files.join(", ")} gave no report (${ended}).`);
     const { testResults } = JSON.parse(text) as VitestReport;
-    const results = testResults.flatMap((each) => each.assertionResults);
+    const results = testResults.flatMap((file) => file.assertionResults);
     const ran = results.filter(({ status }) => status === "passed" || status === "failed");
     return { ran: ran.length, failing: ran.filter(({ status }) => status === "failed") };
   }

@@ -80,7 +80,7 @@ export class Sources {
       .flatMap((file) =>
         inner
           .reduce(
-            (nodes, each) => nodes.flatMap((node) => declaredInside(node, each)),
+            (nodes, part) => nodes.flatMap((node) => declaredInside(node, part)),
             topLevel(this.#program(file)).filter((node) => nameOf(node) === top),
           )
           .map((node) => ({ file, node })),

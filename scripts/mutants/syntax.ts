@@ -39,10 +39,10 @@ export function* walk(node: SyntaxNode, parent?: SyntaxNode): Generator<Place> {
 function* walkInside(node: SyntaxNode): Generator<Place> {
   for (const value of Object.values(node)) {
     if (Array.isArray(value)) {
-      for (const [index, each] of value.entries()) {
-        if (!isNode(each)) continue;
-        yield { node: each, parent: node, list: value, index };
-        yield* walkInside(each);
+      for (const [index, child] of value.entries()) {
+        if (!isNode(child)) continue;
+        yield { node: child, parent: node, list: value, index };
+        yield* walkInside(child);
       }
     } else if (isNode(value)) {
       yield { node: value, parent: node, list: undefined, index: 0 };

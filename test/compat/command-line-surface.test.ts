@@ -55,7 +55,7 @@ async function saidBy(...args: string[]): Promise<string> {
   return said;
 }
 
-async function inParallel<T, R>(all: readonly T[], act: (each: T) => Promise<R>): Promise<R[]> {
+async function inParallel<T, R>(all: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -186,7 +186,7 @@ test("JSON output of commands keeps its fields", async () => {
 function documentsIn(text: string): object[] {
   const isWhole = text.startsWith("[") || text.startsWith("{\n");
   const texts = isWhole ? [text] : text.trim().split("\n");
-  return texts.flatMap((each) => JSON.parse(each) as object | object[]);
+  return texts.flatMap((item) => JSON.parse(item) as object | object[]);
 }
 
 test("commands keep the names of files in the home", async () => {

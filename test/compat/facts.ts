@@ -83,16 +83,21 @@ interface Described {
 
 function describe(path: string, schema: Schema, { presence, whole }: Described): string[] {
   const alternatives = alternativesOf(schema, whole);
-  const names = alternatives.map((each) =>
-    each === whole ? undefined : shapeNames.get(keyOf(each)),
+  const names = alternatives.map((alternative) =>
+    alternative === whole ? undefined : shapeNames.get(keyOf(alternative)),
   );
-  const kinds = new Set(alternatives.map((each, index) => names[index] ?? kindOf(each)));
+  const kinds = new Set(
+    alternatives.map((alternative, index) => names[index] ?? kindOf(alternative)),
+  );
   const kind = [...kinds].toSorted().join(" | ");
   return [
     `${path}: ${presence === undefined ? kind : `${kind}, ${presence}`}`,
-    ...alternatives.flatMap((each, index) => {
+    ...alternatives.flatMap((alternative, index) => {
       if (names[index] !== undefined) return [];
-      return insideFacts(alternatives.length > 1 ? path + tellApart(each) : path, each);
+      return insideFacts(
+        alternatives.length > 1 ? path + tellApart(alternative) : path,
+        alternative,
+      );
     }),
   ];
 }
@@ -101,7 +106,7 @@ function describe(path: string, schema: Schema, { presence, whole }: Described):
 function alternativesOf(schema: Schema, whole?: Schema): readonly Schema[] {
   const { anyOf, oneOf } = schema;
   if (schema !== whole && shapeNames.has(keyOf(schema))) return [schema];
-  return (anyOf ?? oneOf)?.flatMap((each) => alternativesOf(each)) ?? [schema];
+  return (anyOf ?? oneOf)?.flatMap((alternative) => alternativesOf(alternative)) ?? [schema];
 }
 
 /** `(type="text")`: the fields that tell the alternatives of a union apart. */

@@ -110,7 +110,9 @@ export function testGateway(opened: () => OpenedHome): void {
   test("a schedule that came due while no host ran is run once, and the daily one keeps its time", async () => {
     const { client, read, snapshot } = opened();
     const schedule = async (title: string) =>
-      valueOf(await client.listSchedules()).schedules.find((each) => each.title === title);
+      valueOf(await client.listSchedules()).schedules.find(
+        (candidate) => candidate.title === title,
+      );
     await expect
       .poll(async () => (await schedule("Once"))?.recent)
       .toMatchObject([{ outcome: "accepted" }]);

@@ -71,7 +71,9 @@ test("the host reads the same environment variables", () => {
 
 test("webhooks and calls to a bot platform keep their fields", () => {
   const posted = Object.entries(host.posted).flatMap(([name, { headers, body }]) => [
-    ...headers.filter((header) => header.startsWith("webhook-")).map((each) => `${name} ${each}`),
+    ...headers
+      .filter((header) => header.startsWith("webhook-"))
+      .map((header) => `${name} ${header}`),
     ...fieldFacts(`${name} body`, body),
   ]);
   const bot = host.botCalls.flatMap(({ method, payload }) => {

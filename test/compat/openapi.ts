@@ -56,11 +56,13 @@ const examples = ["1", "anthropic", "ABCD", `blob_${"0".repeat(64)}`];
 /** The path with valid values for things that do not exist. */
 export function filledPath({ path, operation: { parameters = [] } }: DescribedRoute): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const schema = parameters.find((each) => each.in === "path" && each.name === name)?.schema;
+    const schema = parameters.find(
+      (parameter) => parameter.in === "path" && parameter.name === name,
+    )?.schema;
     const { pattern = "", enum: [first] = [] } = schema ?? {};
     const prefix = /^\^([a-z]+_)\[0-7\]/.exec(pattern)?.[1];
     if (prefix !== undefined) return `${prefix}${"0".repeat(26)}`;
-    const found = first ?? examples.find((each) => new RegExp(pattern).test(each));
+    const found = first ?? examples.find((parameter) => new RegExp(pattern).test(parameter));
     if (found === undefined) throw new Error(`Nothing fits ${name} in ${path}: ${pattern}`);
     return found;
   });
@@ -70,8 +72,12 @@ export function operationFacts({ title, operation }: DescribedRoute): string[] {
   const { operationId, parameters = [], requestBody, responses } = operation;
   return [
     `${title}: ${operationId}`,
-    ...parameters.flatMap((each) =>
-      schemaFacts(`${title} ${each.in} ${each.name}`, each.schema, needed(each)),
+    ...parameters.flatMap((parameter) =>
+      schemaFacts(
+        `${title} ${parameter.in} ${parameter.name}`,
+        parameter.schema,
+        needed(parameter),
+      ),
     ),
     ...(requestBody === undefined
       ? []

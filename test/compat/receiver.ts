@@ -25,7 +25,8 @@ export async function openReceiver() {
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("No port.");
-  const at = (path: string): Received[] => received.filter((each) => each.path.startsWith(path));
+  const at = (path: string): Received[] =>
+    received.filter((document) => document.path.startsWith(path));
   return {
     address: `http://127.0.0.1:${address.port}`,
     at,

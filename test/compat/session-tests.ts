@@ -111,7 +111,7 @@ export function testSessions(opened: () => OpenedHome): void {
       client.answerApproval(answer),
       client.answerApproval(answer),
     ]);
-    for (const each of answers) expect(valueOf(each).approval.decision).toBe("once");
+    for (const response of answers) expect(valueOf(response).approval.decision).toBe("once");
     const { entries } = await ended("approval");
     expect(readFileSync(join(temporary, "effects"), "utf8")).toBe("run\n");
     expect(resultsIn(entries)).toMatchObject([{ outcome: "ok", output: "run\n" }]);

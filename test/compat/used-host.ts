@@ -66,11 +66,11 @@ export async function observeHost(whenOver: OnCleanup) {
     manyAhead: await openAt(`api/events?watch=${session}:99999`),
   };
   await Promise.all(
-    [streams.oneAhead, streams.manyAhead].map((each) => each.until("event: resync")),
+    [streams.oneAhead, streams.manyAhead].map((stream) => stream.until("event: resync")),
   );
   valueOf(await client.changeSession({ params: { id: session }, body: { pinned: true } }));
-  await Promise.all(Object.values(streams).map((each) => each.until("event: session.changed")));
-  await Promise.all([streams.many, streams.manyAhead].map((each) => each.until("event: list")));
+  await Promise.all(Object.values(streams).map((stream) => stream.until("event: session.changed")));
+  await Promise.all([streams.many, streams.manyAhead].map((stream) => stream.until("event: list")));
   const get = (path: string) =>
     fetch(new URL(path, address), { headers: { authorization: `Bearer ${token}` } });
   const seen = {

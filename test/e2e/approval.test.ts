@@ -35,7 +35,7 @@ test("[P7] after a kill while an approval is open, the allowed command runs once
   expect(approval).toMatchObject({ name: "terminal", input: { command }, state: "open" });
   const answer = { params: { id: approval!.approvalId }, body: { decision: "once" as const } };
   const answers = await Promise.all([client.answerApproval(answer), client.answerApproval(answer)]);
-  for (const each of answers) expect(valueOf(each).approval.decision).toBe("once");
+  for (const response of answers) expect(valueOf(response).approval.decision).toBe("once");
   await until(client, session.id, "completed");
 
   expect(readFileSync(join(home, "workspaces", session.id, "effects"), "utf8")).toBe("run\n");

@@ -37,7 +37,7 @@ test("the benchmark measures the store on a given corpus and writes all figures"
 
   const figures = readFigures(json);
   for (const { value } of figures) expect(value).toBeGreaterThan(0);
-  expect(new Set(figures.map((each) => `${each.workload} by ${each.system}`))).toEqual(
+  expect(new Set(figures.map((figure) => `${figure.workload} by ${figure.system}`))).toEqual(
     new Set(["W1.alone by holdfast", "W1.alone by bare driver", "W1.alone by JSON files"]),
   );
   expect(readdirSync(folder).toSorted()).toEqual(["corpus.jsonl", "figures.json"]);

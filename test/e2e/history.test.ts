@@ -151,7 +151,7 @@ test("[S3.21] a cut never waits for an answer: it is refused while one is writte
   expect(await shown(id)).toEqual(["One", "answer"]);
   expect(valueOf(await client.readRun({ params: { id: runId } })).run.state).toBe("cancelled");
   valueOf(await client.redo({ params, body: {} }));
-  const entry = (await read(id)).entries.findLast((each) => each.type === "message");
+  const entry = (await read(id)).entries.findLast((item) => item.type === "message");
   expect(entry && textIn(entry).startsWith(seen)).toBe(true);
   expect(endsOf(await logOf(id), runId)).toEqual(["cancelled"]);
 });
@@ -169,7 +169,7 @@ test("[P13] a session deleted while it streams is restored settled, with what wa
   valueOf(await client.restoreSession({ params }));
   const { entries, inbox, live } = await read(id);
   expect({ inbox, live }).toEqual({ inbox: [], live: null });
-  const entry = entries.findLast((each) => each.type === "message");
+  const entry = entries.findLast((item) => item.type === "message");
   expect(entry && textIn(entry).startsWith(seen)).toBe(true);
   expect(endsOf(await logOf(id), runId)).toEqual(["cancelled"]);
   await send(id, "Three {words:2}");
@@ -212,7 +212,7 @@ test("[P4] a run that kill -9 cut off waits for a person, and ends once after re
   expect(paused.run).toMatchObject({ id: runId, endedAt: null });
   const headers = { "idempotency-key": "resume-once" };
   const resume = () => client.resumeRun({ params: { id: runId }, headers });
-  const runs = (await Promise.all([resume(), resume()])).map((each) => valueOf(each).run.id);
+  const runs = (await Promise.all([resume(), resume()])).map((item) => valueOf(item).run.id);
   expect(runs).toEqual([runId, runId]);
   const { run, entries } = await followUntil(client, id, hasEnded);
   expect(run).toMatchObject({ id: runId, state: "completed" });

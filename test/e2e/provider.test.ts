@@ -41,8 +41,8 @@ async function openProvider(frames: (said: readonly Said[]) => string[]): Promis
 
 /** Every readable file under a folder. */
 function* filesIn(folder: string): Generator<string> {
-  for (const each of readdirSync(folder, { withFileTypes: true, recursive: true }))
-    if (each.isFile()) yield join(each.parentPath, each.name);
+  for (const item of readdirSync(folder, { withFileTypes: true, recursive: true }))
+    if (item.isFile()) yield join(item.parentPath, item.name);
 }
 
 test.each([
@@ -111,7 +111,7 @@ registerHooks({
 });`,
   );
   const loaded = () =>
-    [...new Set(readFileSync(seen, "utf8").split("\n"))].filter((each) => each !== "");
+    [...new Set(readFileSync(seen, "utf8").split("\n"))].filter((item) => item !== "");
   const NODE_OPTIONS = `--import ${preload}`;
   const talk = async (settings: Record<string, string>) => {
     const { client, host } = await serveWithClient({ NODE_OPTIONS, ...settings });

@@ -31,7 +31,7 @@ export async function checkGateway(
   const entries = await entriesOf(store, owner);
   for (const { text } of said) {
     const turns = entries.filter(
-      (each) => each.type === "message.user" && wordsOf(each).includes(text),
+      (item) => item.type === "message.user" && wordsOf(item).includes(text),
     );
     const [runId] = turns.map((turn) => turn.runId);
     if (turns.length !== 1) problems.push(`“${text}” became ${turns.length} turns.`);
@@ -68,7 +68,7 @@ function checkMarks(rows: readonly OutboxRow[], platform: FakeBotApi): string[] 
   return [...deliveriesOf(rows)].flatMap(([delivery, chunks]) =>
     chunks.flatMap(({ state, chunk }, index) => {
       if (state !== "unknown") return [];
-      const next = chunks.slice(index).find((each) => each.state !== "unknown");
+      const next = chunks.slice(index).find((item) => item.state !== "unknown");
       const shown = platform.messages.find(({ id }) => String(id) === next?.platformId);
       const isSaid = next?.state === "sent" && shown !== undefined && isMark(shown);
       return isSaid ? [] : [`Nothing says that ${delivery} ${chunk} is unknown.`];

@@ -15,7 +15,7 @@ export function checkEffects({ logs, effects }: Evidence): string[] {
   const recorded = new Set<string>(started.map(({ data }) => data.callId));
   const times = countBy(effects, ({ callId }) => callId);
   const once = new Set(
-    effects.filter(({ replay }) => replay === "never").map((each) => each.callId),
+    effects.filter(({ replay }) => replay === "never").map((effect) => effect.callId),
   );
   for (const [callId, count] of times) {
     if (!recorded.has(callId)) problems.push(`[P7] ${callId} took effect and was never recorded`);

@@ -23,9 +23,9 @@ export function checkFences({ happened }: Evidence): string[] {
   const owners = new Map<string, string>();
   const commits = new Map<string, { fence: number; first: number; by: string }[]>();
   const given = new Map<string, { fence: number; head: number; by: string }[]>();
-  for (const each of happened) {
-    if (each.kind !== "said") continue;
-    const { by, saying } = each;
+  for (const entry of happened) {
+    if (entry.kind !== "said") continue;
+    const { by, saying } = entry;
     if (saying.word !== "leased" && saying.word !== "committed") continue;
     const { session, fence } = saying;
     const owner = owners.get(`${session} ${fence}`) ?? by;
@@ -40,7 +40,7 @@ export function checkFences({ happened }: Evidence): string[] {
       if (fence < newest)
         problems.push(`[P3] ${by} wrote ${first} of ${session} under ${fence} behind ${newest}`);
       newest = Math.max(newest, fence);
-      const later = given.get(session)?.find((each) => each.fence > fence && each.head < first);
+      const later = given.get(session)?.find((entry) => entry.fence > fence && entry.head < first);
       if (later !== undefined)
         problems.push(
           `[P3] ${by} wrote ${first} of ${session} under ${fence}; ${later.by} had ${later.fence} at ${later.head}`,

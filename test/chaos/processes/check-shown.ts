@@ -10,18 +10,18 @@ export function checkShown({ happened, logs }: Evidence): string[] {
   const problems: string[] = [];
   const judges = new Map<SessionId, (event: StoredEvent) => string | null>();
   const places = new Map<string, number>();
-  for (const each of happened) {
-    if (each.kind !== "seen" && each.kind !== "placed") continue;
-    const { by, session } = each;
+  for (const observation of happened) {
+    if (observation.kind !== "seen" && observation.kind !== "placed") continue;
+    const { by, session } = observation;
     const place = `${by} ${session}`;
-    if (each.kind === "placed") {
-      places.set(place, each.after);
+    if (observation.kind === "placed") {
+      places.set(place, observation.after);
       continue;
     }
     const log = logs.get(session) ?? [];
     const judge = judges.get(session) ?? judgeFor(log);
     judges.set(session, judge);
-    for (const event of each.events) {
+    for (const event of observation.events) {
       const wrong = judge(event) ?? passedOver(log, places.get(place) ?? 0, event.seq);
       places.set(place, event.seq);
       if (wrong !== null)

@@ -142,7 +142,7 @@ test("shown events that aren't stored, are stored elsewhere or were skipped are 
   const shown = (events: readonly StoredEvent[], stored = log) =>
     problemsWith(sound, {
       log: stored,
-      told: sound.told.map((each) => (each.kind === "seen" ? { ...each, events } : each)),
+      told: sound.told.map((entry) => (entry.kind === "seen" ? { ...entry, events } : entry)),
     });
   const other = live.map((event) =>
     event.type === "message.delta" ? { ...event, data: { ...event.data, text: "two one" } } : event,

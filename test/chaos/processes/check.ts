@@ -59,7 +59,7 @@ export async function checkAll(options: CheckOptions): Promise<Checked> {
       ...history.of("wrong").map(({ what }) => what),
       ...promises.flatMap((check) => check(evidence)),
       ...found.map(({ code, key, message }) => `[P14] fsck: ${code} ${key}: ${message}`),
-      ...unproven.map((each) => `[P14] fsck: not proven: ${each}`),
+      ...unproven.map((entry) => `[P14] fsck: not proven: ${entry}`),
       ...(failure === undefined ? [] : [`[P14] fsck: ${failure}`]),
       ...checkReads(settled),
       ...checkErrors(evidence),
@@ -98,11 +98,13 @@ function checkReads(settled: FinalReads): string[] {
 
 /** The store may be unreachable; everything else that a process or a host reports is a bug. */
 function checkErrors({ happened }: Evidence): string[] {
-  return happened.flatMap((each) => {
-    if (each.kind === "said" && each.saying.word === "error" && each.saying.code === null)
-      return [`${each.by}: ${each.saying.text}`];
-    if (each.kind !== "answered" || !("code" in each.answer)) return [];
-    const { code } = each.answer;
-    return code === "internal" || code.startsWith("http 5") ? [`wish ${each.number}: ${code}`] : [];
+  return happened.flatMap((entry) => {
+    if (entry.kind === "said" && entry.saying.word === "error" && entry.saying.code === null)
+      return [`${entry.by}: ${entry.saying.text}`];
+    if (entry.kind !== "answered" || !("code" in entry.answer)) return [];
+    const { code } = entry.answer;
+    return code === "internal" || code.startsWith("http 5")
+      ? [`wish ${entry.number}: ${code}`]
+      : [];
   });
 }

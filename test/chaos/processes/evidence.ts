@@ -19,11 +19,11 @@ export function acknowledged({
 }: Evidence): { wish: ClientRequest; door: string; told: Done }[] {
   const asked = new Map<number, { wish: ClientRequest; door: string }>();
   const granted: { wish: ClientRequest; door: string; told: Done }[] = [];
-  for (const each of happened) {
-    if (each.kind === "asked") asked.set(each.number, each);
-    if (each.kind !== "answered" || each.answer.kind !== "done") continue;
-    const before = asked.get(each.number);
-    if (before !== undefined) granted.push({ ...before, told: each.answer });
+  for (const entry of happened) {
+    if (entry.kind === "asked") asked.set(entry.number, entry);
+    if (entry.kind !== "answered" || entry.answer.kind !== "done") continue;
+    const before = asked.get(entry.number);
+    if (before !== undefined) granted.push({ ...before, told: entry.answer });
   }
   return granted;
 }

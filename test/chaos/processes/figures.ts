@@ -26,7 +26,7 @@ export function figuresOf(
       event.data.parts.some((part) => part.type === "tool_result" && part.outcome === "unknown"),
   );
   const said = history.of("said").map(({ saying }) => saying.word);
-  const seen = history.of("seen").reduce((sum, each) => sum + each.events.length, 0);
+  const seen = history.of("seen").reduce((sum, entry) => sum + entry.events.length, 0);
   const historyActs = new Set(["undo", "redo", "clear", "truncate", "retry", "branch"]);
   return {
     "kill -9": count("kill", "kill while starting"),
@@ -73,7 +73,7 @@ function longestGap(history: History, log: readonly Event[]): number {
     if (runId === undefined) continue;
     const since = lastSign.get(runId);
     if (isTakeOver(event) && since !== undefined) {
-      const kill = kills.find((each) => each.at >= since && each.at <= at);
+      const kill = kills.find((entry) => entry.at >= since && entry.at <= at);
       if (kill !== undefined) longest = Math.max(longest, at - kill.at);
     }
     if (event.type !== "run.cancel") lastSign.set(runId, at);

@@ -93,7 +93,7 @@ export class History {
 
   of<K extends HistoryEntry["kind"]>(kind: K): Extract<TimedEntry, { kind: K }>[] {
     return this.happened.filter(
-      (each): each is Extract<TimedEntry, { kind: K }> => each.kind === kind,
+      (entry): entry is Extract<TimedEntry, { kind: K }> => entry.kind === kind,
     );
   }
 
@@ -102,6 +102,6 @@ export class History {
   }
 }
 
-function placeAfter(each: Extract<HistoryEntry, { kind: "seen" | "placed" }>): number {
-  return each.kind === "placed" ? each.after : (each.events.at(-1)?.seq ?? 0);
+function placeAfter(entry: Extract<HistoryEntry, { kind: "seen" | "placed" }>): number {
+  return entry.kind === "placed" ? entry.after : (entry.events.at(-1)?.seq ?? 0);
 }

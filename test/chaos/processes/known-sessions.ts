@@ -63,5 +63,5 @@ export class KnownSessions {
 }
 
 export function isTerminal(state: unknown): boolean {
-  return [...terminalStates].some((each) => each === state);
+  return [...terminalStates].some((terminal) => terminal === state);
 }

@@ -202,7 +202,7 @@ const expected = [
 
 function unexpectedIn(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  return lines.filter((line) => !expected.some((each) => each.test(line))).join("\n");
+  return lines.filter((line) => !expected.some((pattern) => pattern.test(line))).join("\n");
 }
 
 /** The settings of the current environment don't apply. */

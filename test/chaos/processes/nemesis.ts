@@ -106,7 +106,7 @@ export class Nemesis {
   async #killAll(): Promise<void> {
     const { members, history } = this.#options;
     history.note({ kind: "fault", what: "kill all", whom: "everyone" });
-    await Promise.all(members.map((each) => this.#kill(each)));
+    await Promise.all(members.map((victim) => this.#kill(victim)));
   }
 
   /** Sometimes for longer than a lease: then another process takes over, and this one wakes up late. */

@@ -40,7 +40,7 @@ async function* perform(
   const script = [...(prompt?.role === "user" ? prompt.text : "").matchAll(directive)];
   let done = messages
     .slice(from + 1)
-    .flatMap((each) => (each.role === "assistant" ? each.parts : []))
+    .flatMap((message) => (message.role === "assistant" ? message.parts : []))
     .filter(({ kind }) => kind === "call").length;
   let rate = 100;
   for (const [, word, value = ""] of script) {

@@ -27,7 +27,9 @@ export class Ledger {
     problems.push(...unproven, ...(failure === undefined ? [] : [`fsck: ${failure}`]));
     for (const session of sessions) {
       const stored = await readAll(store, owner, session);
-      const told = this.acknowledged.filter((each) => each.session === session);
+      const told = this.acknowledged.filter(
+        (acknowledgement) => acknowledgement.session === session,
+      );
       problems.push(...compare(stored, told).map((problem) => `${session}: ${problem}`));
     }
     return { problems, events };

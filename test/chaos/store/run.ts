@@ -98,7 +98,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
       "of all processes at once": told.massacres,
       "SIGSTOP and SIGCONT": told.pauses,
       "commits acknowledged": ledger.acknowledged.length,
-      "of them found on a second sending": ledger.acknowledged.filter((each) => each.repeated)
+      "of them found on a second sending": ledger.acknowledged.filter((item) => item.repeated)
         .length,
       "refused to a late holder (fenced)": counts["refused fenced"] ?? 0,
       "runs taken over": counts["took over"] ?? 0,
@@ -145,8 +145,8 @@ async function wreak({ kills, chance, writers, say = () => {} }: Wreakage) {
       continue;
     }
     const victims = dice > 0.92 ? writers : [victim];
-    await Promise.all(victims.map((each) => each.kill()));
-    for (const each of victims) each.start(chance.between(1, 1e9));
+    await Promise.all(victims.map((item) => item.kill()));
+    for (const item of victims) item.start(chance.between(1, 1e9));
     if (victims.length > 1) told.massacres += 1;
     const before = told.kills;
     told.kills += victims.length;

@@ -37,8 +37,10 @@ export async function createChats({ client, follow }: Driver, telegram: FakeBotA
   await follow(chatUnknown, hasEnded);
   const owes = async (sessionId: SessionId, chunk: Partial<OutboxView>): Promise<boolean> =>
     valueOf(await client.readGateway()).outbox.some(
-      (each) =>
-        each.sessionId === sessionId && each.kind === chunk.kind && each.state === chunk.state,
+      (candidate) =>
+        candidate.sessionId === sessionId &&
+        candidate.kind === chunk.kind &&
+        candidate.state === chunk.state,
     );
   await until("an unsent answer", () => owes(chatAnswer, { kind: "answer", state: "pending" }));
   await until("an unsent question", () =>

@@ -33,6 +33,6 @@ export async function makeSpill(place: SpillPlace): Promise<SpillSnapshot> {
 /** Where the last record begins: the file itself is preallocated. */
 function spillLength(home: string): number {
   const folder = join(home, "spill");
-  const [name] = readdirSync(folder).filter((each) => each.endsWith(".spill"));
+  const [name] = readdirSync(folder).filter((file) => file.endsWith(".spill"));
   return name === undefined ? 0 : readFileSync(join(folder, name)).lastIndexOf("HFS1");
 }

@@ -144,7 +144,7 @@ test.each(["stands", "does not stand"])(
       },
       20,
     );
-    const codes = send().map((each) => "code" in each && each.code);
+    const codes = send().map((outcome) => "code" in outcome && outcome.code);
     expect(codes).toEqual(["store_unknown", "store_unknown", "store_unknown"]);
     [failing, locked] = [false, false];
     expect(reportedBy(send())).toEqual(reportedBy(recording.outcomes[three]!));
@@ -166,7 +166,7 @@ test.each([
       database.exec("ROLLBACK");
       throw sqliteErrors[error]();
     });
-    const codes = send().map((each) => "code" in each && each.code);
+    const codes = send().map((outcome) => "code" in outcome && outcome.code);
     expect(codes).toEqual([code, code, code]);
     // All together, in savepoints, and each alone.
     expect(opened).toBe(5);
@@ -207,7 +207,7 @@ describe.each(["goes on", "is over"])(
       expect(outcomes[victim]).toMatchObject({ code: "store_full" });
       failing = false;
       const again = send();
-      expect(again.map((each) => "repeated" in each)).toEqual(
+      expect(again.map((outcome) => "repeated" in outcome)).toEqual(
         [true, true, true].with(victim, false),
       );
       const pairs = [...endPicture().matchAll(/session_key\\":(\d+),\\"seq\\":(\d+),\\"id\\"/g)];

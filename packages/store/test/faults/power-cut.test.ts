@@ -28,7 +28,7 @@ interface Recording {
   readonly file: Buffer;
   readonly log: Buffer;
   /** The store's dump at each acknowledgement, and the number of log frames at that time. */
-  readonly acknowledged: readonly { readonly frames: number; readonly picture: string }[];
+  readonly acknowledged: readonly { readonly frames: number; readonly dump: string }[];
   /** The file after a full checkpoint. */
   readonly checkpointed: Buffer;
 }
@@ -49,10 +49,10 @@ beforeAll(async () => {
     for (const group of program) writer.run(group, () => groupTime(0));
   connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
 
-  const acknowledged = [{ frames: 0, picture: dumpDatabase(connection) }];
+  const acknowledged = [{ frames: 0, dump: dumpDatabase(connection) }];
   for (const [index, group] of representativeProgram().entries()) {
     if (!allSucceeded(writer.run(group, () => groupTime(index)))) throw new Error("not written");
-    acknowledged.push({ frames: framesIn(connection), picture: dumpDatabase(connection) });
+    acknowledged.push({ frames: framesIn(connection), dump: dumpDatabase(connection) });
   }
   const before = { file: readFileSync(file), log: readFileSync(`${file}-wal`) };
   connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
@@ -78,7 +78,8 @@ function recover(file: Buffer, log: Buffer): string {
 
 /** What must be there when this many frames have reached the disk: each acknowledged commit up to them, whole. */
 function expectedDump(frames: number): string {
-  return recording.acknowledged.findLast((each) => each.frames <= frames)!.picture;
+  return recording.acknowledged.findLast((acknowledgement) => acknowledgement.frames <= frames)!
+    .dump;
 }
 
 const insideFrame = [
@@ -90,10 +91,12 @@ const insideFrame = [
 ];
 
 test("the recording is useful: each acknowledgement has its own frames, and older ones follow the last", () => {
-  const frames = recording.acknowledged.map((each) => each.frames);
+  const frames = recording.acknowledged.map((acknowledgement) => acknowledgement.frames);
   expect(new Set(frames).size).toBe(frames.length);
   expect(recording.log.length).toBeGreaterThan(endOfFrame(frames.at(-1)!));
-  expect(new Set(recording.acknowledged.map((each) => each.picture)).size).toBe(frames.length);
+  expect(new Set(recording.acknowledged.map((acknowledgement) => acknowledgement.dump)).size).toBe(
+    frames.length,
+  );
 });
 
 test("[P1] a power cut at or inside any log frame keeps every commit acknowledged before it, and no part of another", () => {
@@ -139,7 +142,7 @@ test("[P1] a power cut during a checkpoint loses nothing: the log still holds wh
       const [from, to] = [page * pageSize, (page + 1) * pageSize];
       if (isWritten) checkpointed.copy(torn, from, from, to);
     }
-    expect(recover(torn, log), `round ${round}`).toBe(acknowledged.at(-1)!.picture);
+    expect(recover(torn, log), `round ${round}`).toBe(acknowledged.at(-1)!.dump);
   }
 });
 

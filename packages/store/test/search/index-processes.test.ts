@@ -38,7 +38,7 @@ test(
     for (const { child, steps } of others) {
       expect(child.exitCode).toBe(0);
       expect(steps()).toMatch(/current\n$/);
-      expect(steps()).not.toContain("mended");
+      expect(steps()).not.toContain("rebuilt");
     }
     const database = new DatabaseSync(index, { readOnly: true });
     // Including the session's title.

@@ -14,7 +14,7 @@ import { openTestSession, assertPresent, assertSameJson } from "../fixtures/open
 
 const minute = 60_000;
 const livenessWithDead = (...holders: readonly Holder[]): Liveness => ({
-  isDead: (holder) => (holders.some((each) => each.nonce === holder.nonce) ? "dead" : "unknown"),
+  isDead: (holder) => (holders.some((dead) => dead.nonce === holder.nonce) ? "dead" : "unknown"),
 });
 
 /** What two processes that want to compact one session can rely on, on every store. */

@@ -48,9 +48,9 @@ export async function openApprovalRig(rig: ContractRig, text: string, replies: R
   };
   const said = await rig.send(text);
   const { chat } = said;
-  const work = async (each = runner()): Promise<void> => {
-    each.notify(chat.owner, chat.session);
-    await each.idle();
+  const work = async (worker = runner()): Promise<void> => {
+    worker.notify(chat.owner, chat.session);
+    await worker.idle();
   };
   /** Works until the process dies. */
   const workUntilDeath = async (
@@ -59,8 +59,8 @@ export async function openApprovalRig(rig: ContractRig, text: string, replies: R
   ): Promise<void> => {
     const died = Promise.withResolvers<void>();
     const store = crashingStore(rig.store, crashPoint, died.resolve);
-    const each = runner(store, deps);
-    await each.sweep();
+    const worker = runner(store, deps);
+    await worker.sweep();
     await died.promise;
   };
   const open = async (): Promise<readonly ApprovalRow[]> => {

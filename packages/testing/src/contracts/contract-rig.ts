@@ -74,7 +74,7 @@ export async function openContractRig(
 }
 
 function sentMessage(store: Store, chat: TestSession, runId: RunId): SentMessage {
-  const isEnd = (state: unknown) => [...terminalStates].some((each) => each === state);
+  const isEnd = (state: unknown) => [...terminalStates].some((terminal) => terminal === state);
   return {
     chat,
     runId,

@@ -155,7 +155,7 @@ export async function untilSpilled(
 ): Promise<void> {
   await until(async () => {
     await pass();
-    const header = (await spillHeaders(home)).find((each) => each.session === session);
+    const header = (await spillHeaders(home)).find((candidate) => candidate.session === session);
     const answer = header && (await home.journals.read(header));
     return answer?.status === "output" && JSON.stringify(answer.events).includes(text);
   });

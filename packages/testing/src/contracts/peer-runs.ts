@@ -167,7 +167,7 @@ export function createPeerRuns(given: Store): PeerRuns {
       model = repliesByPrompt(
         hangUntil === undefined
           ? replies
-          : mapValues(replies, (each) => each.map((reply) => replaceHang(reply, hangUntil))),
+          : mapValues(replies, (steps) => steps.map((reply) => replaceHang(reply, hangUntil))),
         fallback,
       );
       runner = createRunner(store, log, {
@@ -214,7 +214,7 @@ function mapValues<T>(
 }
 
 function replaceHang(reply: ScriptedReply, file: string): ScriptedReply {
-  if (!("kind" in reply)) return reply.map((each) => replaceHang(each, file));
+  if (!("kind" in reply)) return reply.map((steps) => replaceHang(steps, file));
   return reply.kind === "hang" ? gate(untilFileExists(file)) : reply;
 }
 

@@ -58,10 +58,10 @@ function valuesOf(of: Shape, known: Known): fc.Arbitrary<unknown> {
   if (of.const !== undefined) return fc.constant(of.const);
   if (of.enum !== undefined) return fc.constantFrom(...of.enum);
   const choices = anyOf ?? oneOf;
-  if (choices !== undefined) return fc.oneof(...choices.map((each) => valuesOf(each, known)));
+  if (choices !== undefined) return fc.oneof(...choices.map((item) => valuesOf(item, known)));
   if (allOf !== undefined)
     return fc
-      .tuple(...allOf.map((each) => valuesOf(each, known)))
+      .tuple(...allOf.map((item) => valuesOf(item, known)))
       .map((all) => Object.assign({}, ...all) as unknown);
   switch (of.type) {
     case "object":
@@ -90,7 +90,7 @@ const anything = fc.jsonValue({ maxDepth: 3 });
 function objects({ properties, required = [] }: Shape, known: Known): fc.Arbitrary<unknown> {
   if (properties === undefined) return fc.dictionary(fc.string(), anything, { maxKeys: 3 });
   const fields = Object.entries(properties).map(
-    ([name, each]) => [name, valuesOf(each, known)] as const,
+    ([name, item]) => [name, valuesOf(item, known)] as const,
   );
   return fc.record(Object.fromEntries(fields), { requiredKeys: [...required] });
 }
@@ -104,10 +104,10 @@ function texts({ pattern, minLength = 0, maxLength }: Shape, known: Known): fc.A
     );
   }
   const matches = new RegExp(pattern);
-  const fits = known.filter((each) => matches.test(each));
+  const fits = known.filter((item) => matches.test(item));
   const byPattern = matching(pattern);
   // Small numbers name something too: a seq, an epoch, a limit.
-  const small = ["0", "1", "2", "3"].filter((each) => matches.test(each));
+  const small = ["0", "1", "2", "3"].filter((item) => matches.test(item));
   const named = [...fits, ...small];
   return named.length === 0
     ? byPattern
@@ -199,14 +199,14 @@ function corrupt(value: unknown, wrong: Wrong): unknown {
   const changed = isInside ? corrupt(inner, { ...wrong, at: Math.floor(at / 2) }) : other;
   return rebuildLike(
     value,
-    fields.flatMap(([each, before]): [string, unknown][] => {
-      if (each !== name) return [[each, before]];
-      return act === "remove" ? [] : [[each, changed]];
+    fields.flatMap(([item, before]): [string, unknown][] => {
+      if (item !== name) return [[item, before]];
+      return act === "remove" ? [] : [[item, changed]];
     }),
   );
 }
 
 /** Defines an own field even if it is called `__proto__`. */
 function rebuildLike(before: object, fields: readonly [string, unknown][]): unknown {
-  return Array.isArray(before) ? fields.map(([, each]) => each) : Object.fromEntries(fields);
+  return Array.isArray(before) ? fields.map(([, item]) => item) : Object.fromEntries(fields);
 }

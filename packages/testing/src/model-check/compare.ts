@@ -30,7 +30,7 @@ export async function compareSession(
   );
   assertSameJson(
     snapshot.inbox.map((input) => input.messageId),
-    session.waiting.map(({ act }) => act.messageId),
+    session.waiting.map(({ action }) => action.messageId),
   );
   assertSameJson(snapshot.run?.id ?? null, session.live?.runId ?? null);
 
@@ -51,7 +51,7 @@ export async function compareSession(
       kind,
     );
   }
-  const runs = new Map(session.all("run").map(({ act }) => [act.runId, act.state]));
+  const runs = new Map(session.all("run").map(({ action }) => [action.runId, action.state]));
   for (const [run, state] of [...runs].slice(-3)) {
     assertSameJson((await two.reads.run(owner, run))?.state, state);
   }
@@ -63,7 +63,7 @@ export async function compareSession(
 
 async function compareApprovals(store: Store, session: ModelSession): Promise<void> {
   const { owner, id } = session;
-  const asked = session.all("ask").map(({ act }) => act.approvalId);
+  const asked = session.all("ask").map(({ action }) => action.approvalId);
   if (asked.length === 0) return;
   const open = await store.reads.approvals(owner, { session: id, limit: 1_000 });
   assertSameJson(
@@ -81,11 +81,11 @@ async function compareMemory(store: Store, session: ModelSession): Promise<void>
   const read = await store.reads.unremembered(session.owner, session.id, 1_000);
   assertSameJson(
     read.marks.map((mark) => [mark.seq, mark.runId]),
-    marks.map(({ seq, act }) => [seq, act.runId]),
+    marks.map(({ seq, action }) => [seq, action.runId]),
   );
   assertSameJson(
     read.trying && [read.trying.upTo, read.trying.tries, read.trying.code !== null],
-    trying && [trying.act.upTo, trying.act.tries, trying.act.how === "failed"],
+    trying && [trying.action.upTo, trying.action.tries, trying.action.how === "failed"],
   );
 }
 
@@ -104,17 +104,19 @@ async function compareLedgers(
   model: ModelStore,
   { owner, id, ...rest }: ModelSession,
 ): Promise<void> {
-  const spent = rest.actions.flatMap(({ act }) => (act.do === "spend" ? [act.tokens] : []));
+  const spent = rest.actions.flatMap(({ action }) =>
+    action.do === "spend" ? [action.tokens] : [],
+  );
   const used = await store.reads.usage(owner, { session: id });
   assertSameJson(
     [used.calls, used.input],
     [spent.length, spent.reduce((sum, tokens) => sum + tokens, 0)],
   );
-  for (const { act } of rest.actions) {
-    if (act.do !== "bind") continue;
+  for (const { action } of rest.actions) {
+    if (action.do !== "bind") continue;
     assertSameJson(
-      await store.reads.lane(owner, act.lane),
-      model.lanes.get(`${owner} ${act.lane}`) ?? null,
+      await store.reads.lane(owner, action.lane),
+      model.lanes.get(`${owner} ${action.lane}`) ?? null,
     );
   }
 }

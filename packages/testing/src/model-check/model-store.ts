@@ -16,7 +16,7 @@ export interface CommitAttempt {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly firstEvent: EventId;
-  readonly acts: readonly Action[];
+  readonly actions: readonly Action[];
   readonly under?: { readonly kind: LeaseKind; readonly fence: number };
   readonly expect?: Pick<Expectation, "revision" | "head" | "idle" | "uncompacted">;
   readonly quiet: boolean;
@@ -46,7 +46,7 @@ export class ModelStore {
   }
 
   commit(attempt: CommitAttempt, at: number): Outcome {
-    const { owner, session: id, acts } = attempt;
+    const { owner, session: id, actions } = attempt;
     const known = this.sessions.get(id);
     const mine = known !== undefined && !known.purged && known.owner === owner ? known : undefined;
     const before = this.#committed.get(attempt.firstEvent);
@@ -54,7 +54,7 @@ export class ModelStore {
       const { version, revision } = mine;
       return { ...before.outcome, version, revision, repeated: true };
     }
-    if (acts[0]?.do === "create") {
+    if (actions[0]?.do === "create") {
       if (known !== undefined) return "session_exists";
       const made = new ModelSession(id, owner);
       this.sessions.set(id, made);
@@ -69,20 +69,20 @@ export class ModelStore {
   /** Checks in this order: existence, fence, repetition, expectations, order of events. */
   #refusal(
     session: ModelSession,
-    { acts, under, expect = {} }: CommitAttempt,
+    { actions, under, expect = {} }: CommitAttempt,
   ): RefusalCode | undefined {
-    const restores = acts[0]?.do === "restore";
+    const restores = actions[0]?.do === "restore";
     if (session.trashed && !restores) return "session_trashed";
     if (!session.trashed && restores) return "session_not_trashed";
     if (under !== undefined && session.leases.get(under.kind)?.fence !== under.fence)
       return "fenced";
-    const clashing = acts.some(
+    const clashing = actions.some(
       (action) =>
         action.do === "accept" && this.#earlier(session, action.clientId, action.text) === "other",
     );
     if (clashing) return "idempotency_conflict";
     if (
-      acts.some(
+      actions.some(
         (action) =>
           action.do === "accept" && this.#earlier(session, action.clientId, action.text) === "same",
       )
@@ -94,27 +94,27 @@ export class ModelStore {
     if (expect.idle && session.live !== null) return "run_live";
     const compacting = this.holder(session, "compaction") !== null;
     if ((expect.idle || expect.uncompacted) && compacting) return "compaction_live";
-    return this.#disorder(session, acts);
+    return this.#disorder(session, actions);
   }
 
   #earlier(session: ModelSession, clientId: string, text: string): "same" | "other" | undefined {
-    const found = session.all("accept").find(({ act: action }) => action.clientId === clientId);
+    const found = session.all("accept").find(({ action }) => action.clientId === clientId);
     if (found === undefined) return undefined;
-    return found.act.text === text ? "same" : "other";
+    return found.action.text === text ? "same" : "other";
   }
 
   /** Checks each action in the session that the ones before it leave. */
-  #disorder(session: ModelSession, acts: readonly Action[]): RefusalCode | undefined {
+  #disorder(session: ModelSession, actions: readonly Action[]): RefusalCode | undefined {
     let openAtFirst: number | undefined;
     let stoodFor = 0;
-    for (const [index, action] of acts.entries()) {
-      const trial = session.after(acts.slice(0, index));
+    for (const [index, action] of actions.entries()) {
+      const trial = session.after(actions.slice(0, index));
       if (action.do === "blunder") return "invalid_event";
       const astray =
         action.do === "run" ? runRefusal(trial, action.runId, action.state) : undefined;
       if (astray !== undefined) return astray;
       const unfit =
-        approvalRefusal(trial, action) ?? memoryRefusal(trial, action, acts.slice(0, index));
+        approvalRefusal(trial, action) ?? memoryRefusal(trial, action, actions.slice(0, index));
       if (unfit !== undefined) return unfit;
       if (action.do === "accept" && action.inbound && this.#isTaken(action.inbound.key))
         return "inbound_taken";
@@ -137,7 +137,7 @@ export class ModelStore {
   /** An inbound message is accepted once, wherever its lane pointed then. */
   #isTaken(key: string): boolean {
     return this.living().some((session) =>
-      session.all("accept").some(({ act: action }) => action.inbound?.key === key),
+      session.all("accept").some(({ action }) => action.inbound?.key === key),
     );
   }
 
@@ -147,31 +147,35 @@ export class ModelStore {
     return isNew && this.holder(session, "history") !== null;
   }
 
-  #again(session: ModelSession, { acts }: CommitAttempt): Outcome | undefined {
-    const accepts = acts.filter((action) => action.do === "accept");
+  #again(session: ModelSession, { actions }: CommitAttempt): Outcome | undefined {
+    const accepts = actions.filter((action) => action.do === "accept");
     const found = session
       .all("accept")
-      .find(({ act: action }) => accepts.some((each) => each.clientId === action.clientId));
+      .find(({ action }) => accepts.some((other) => other.clientId === action.clientId));
     if (found === undefined) return undefined;
-    const { seq, at, act: action } = found;
+    const { seq, at, action } = found;
     const { version, revision } = session;
     const input = { messageId: action.messageId, runId: action.runId, seq };
     return { first: seq, last: seq, at, version, revision, repeated: true, input } as Outcome;
   }
 
-  #write(session: ModelSession, { acts, quiet, firstEvent }: CommitAttempt, at: number): Outcome {
-    const begin = acts[0]?.do === "create" ? (acts[0].origin?.seq ?? 0) : session.head;
-    const recorded = acts.map((action, index): RecordedAction => ({
+  #write(
+    session: ModelSession,
+    { actions, quiet, firstEvent }: CommitAttempt,
+    at: number,
+  ): Outcome {
+    const begin = actions[0]?.do === "create" ? (actions[0].origin?.seq ?? 0) : session.head;
+    const recorded = actions.map((action, index): RecordedAction => ({
       seq: begin + 1 + index,
       at,
       quiet,
-      act: action,
+      action,
     }));
     session.actions.push(...recorded);
-    for (const { act: action } of recorded)
+    for (const { action } of recorded)
       if (action.do === "bind") this.lanes.set(`${session.owner} ${action.lane}`, session.id);
     if (session.trashed) session.leases.clear();
-    const accepted = recorded.find(({ act: action }) => action.do === "accept");
+    const accepted = recorded.find(({ action }) => action.do === "accept");
     const { version, revision, head } = session;
     const outcome = {
       first: begin + 1,
@@ -179,8 +183,12 @@ export class ModelStore {
       at,
       version,
       revision,
-      ...(accepted?.act.do === "accept" && {
-        input: { messageId: accepted.act.messageId, runId: accepted.act.runId, seq: accepted.seq },
+      ...(accepted?.action.do === "accept" && {
+        input: {
+          messageId: accepted.action.messageId,
+          runId: accepted.action.runId,
+          seq: accepted.seq,
+        },
       }),
     } as Exclude<Outcome, RefusalCode>;
     this.#committed.set(firstEvent, { session: session.id, outcome });
@@ -200,7 +208,7 @@ export class ModelStore {
   entries(session: ModelSession): RecordedAction[] {
     return session.ranges.flatMap(({ log = session.id, from, to }) =>
       (this.sessions.get(log)?.actions ?? []).filter(
-        ({ seq, act: action }) => isEntry(action) && seq >= from && seq <= (to ?? Infinity),
+        ({ seq, action }) => isEntry(action) && seq >= from && seq <= (to ?? Infinity),
       ),
     );
   }
@@ -290,15 +298,15 @@ function memoryRefusal(
 ): RefusalCode | undefined {
   if (action.do === "remember") return action.upTo > trial.head ? "invalid_event" : undefined;
   if (action.do !== "mark") return undefined;
-  const ofRun = sameCommit.filter((each) => "runId" in each && each.runId === action.runId);
-  const isCompleted = ofRun.some((each) => each.do === "run" && each.state === "completed");
-  const isMarked = ofRun.some((each) => each.do === "mark");
+  const ofRun = sameCommit.filter((other) => "runId" in other && other.runId === action.runId);
+  const isCompleted = ofRun.some((other) => other.do === "run" && other.state === "completed");
+  const isMarked = ofRun.some((other) => other.do === "mark");
   return isCompleted && !isMarked ? undefined : "invalid_event";
 }
 
 /** Only a queued message can be taken back. */
 function inputRefusal(trial: ModelSession, messageId: MessageId): RefusalCode | undefined {
-  if (trial.waiting.some(({ act: action }) => action.messageId === messageId)) return undefined;
-  const wasAccepted = trial.all("accept").some(({ act: action }) => action.messageId === messageId);
+  if (trial.waiting.some(({ action }) => action.messageId === messageId)) return undefined;
+  const wasAccepted = trial.all("accept").some(({ action }) => action.messageId === messageId);
   return wasAccepted ? "input_claimed" : "message_not_found";
 }

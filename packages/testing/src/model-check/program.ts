@@ -73,13 +73,13 @@ export class Program {
     const session = ids.make("session");
     const own = this.#model.living(owner);
     const origin = branch === null ? undefined : own[branch % Math.max(1, own.length)];
-    await this.#send({ owner, session, acts: [creationAction(origin, point)], quiet: false }, 0);
+    await this.#send({ owner, session, actions: [creationAction(origin, point)], quiet: false }, 0);
   }
 
   async #commit(step: Extract<Step, { step: "commit" }>): Promise<void> {
     const session = this.#pick(step.session);
     if (session === undefined) return;
-    const acts = fillIn(step.sketches, { session, mark: this.#prefix });
+    const actions = fillIn(step.sketches, { session, mark: this.#prefix });
     const { kind = "run", fence } = step.under ?? {};
     const last = session.fences.get(kind) ?? 0;
     const { revision, head, idle, uncompacted } = step.expect;
@@ -87,7 +87,7 @@ export class Program {
       {
         owner: step.by === "owner" ? session.owner : this.#otherOwnerOf(session),
         session: session.id,
-        acts,
+        actions,
         quiet: step.touch === "quiet",
         ...(fence && last > 0 && { under: { kind, fence: Math.max(1, last + offset[fence]) } }),
         expect: {
@@ -103,7 +103,7 @@ export class Program {
 
   async #send(given: Omit<CommitAttempt, "firstEvent">, handle: number): Promise<void> {
     const run = this.#model.sessions.get(given.session)?.live?.runId ?? aRunId();
-    const events = given.acts.map((action) => eventForAction(action, run));
+    const events = given.actions.map((action) => eventForAction(action, run));
     const attempt: CommitAttempt = { ...given, firstEvent: events[0]!.id };
     const { under, expect } = attempt;
     const commit: Commit = {
@@ -116,7 +116,7 @@ export class Program {
     };
     const status = await this.#deliver(attempt, commit, handle);
     // The seqs that a refused settlement names may belong to others by the time it is sent again.
-    const settles = attempt.acts.some(
+    const settles = attempt.actions.some(
       (action) => action.do === "answer" && action.settles !== undefined,
     );
     if (status === "committed" || !settles) this.#sent.push({ attempt, commit });
@@ -129,7 +129,7 @@ export class Program {
     const result = await store.commit(commit);
     const to = await store.now();
     const expected = this.#model.commit(attempt, result.status === "committed" ? result.at : 0);
-    assertSameJson(comparableResult(result), expected, JSON.stringify(attempt.acts));
+    assertSameJson(comparableResult(result), expected, JSON.stringify(attempt.actions));
     if (result.status === "committed" && result.repeated === undefined) {
       const inTime =
         Math.max(from, activityAt) <= result.at && result.at <= Math.max(to, activityAt);
@@ -146,7 +146,9 @@ export class Program {
 
   /** A settled delta may be deleted by now, and with it the memory of its commit. */
   async #resend({ which, handle }: Extract<Step, { step: "resend" }>): Promise<void> {
-    const recent = this.#sent.filter(({ attempt }) => attempt.acts[0]?.do !== "stream").slice(-8);
+    const recent = this.#sent
+      .filter(({ attempt }) => attempt.actions[0]?.do !== "stream")
+      .slice(-8);
     const chosen = recent[which % Math.max(1, recent.length)];
     if (chosen !== undefined) await this.#deliver(chosen.attempt, chosen.commit, handle);
   }
@@ -191,7 +193,7 @@ export class Program {
   }
 
   async #purge({ session: index, by }: Extract<Step, { step: "purge" }>): Promise<void> {
-    const trashed = this.#model.living().filter((each) => each.trashed);
+    const trashed = this.#model.living().filter((candidate) => candidate.trashed);
     const session = trashed[index % Math.max(1, trashed.length)] ?? this.#pick(index);
     if (session === undefined) return;
     const owner = by === "owner" ? session.owner : this.#otherOwnerOf(session);

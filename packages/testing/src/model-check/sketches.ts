@@ -29,17 +29,17 @@ export interface SketchContext {
 
 /** Turns sketches into actions that mostly make sense in the session as it is now. */
 export function fillIn(sketches: readonly Sketch[], around: SketchContext): Action[] {
-  const acts: Action[] = [];
+  const actions: Action[] = [];
   for (const sketch of sketches) {
-    if (sketch.do === "mark") acts.push(...completionActions(around.session.after(acts)));
-    const act = toAct(sketch, around, acts);
+    if (sketch.do === "mark") actions.push(...completionActions(around.session.after(actions)));
+    const action = toAct(sketch, around, actions);
     // With a second input it would depend on the order which one is the repeated one, and two settlements could
     // cancel out each other's mistakes.
-    if (act.do === "accept" && acts.some((each) => each.do === "accept")) continue;
-    if (isSettlement(act) && acts.some(isSettlement)) continue;
-    acts.push(act);
+    if (action.do === "accept" && actions.some((other) => other.do === "accept")) continue;
+    if (isSettlement(action) && actions.some(isSettlement)) continue;
+    actions.push(action);
   }
-  return acts;
+  return actions;
 }
 
 /** A mark makes sense after the completion of its run: the live one, or one that starts and ends here. */
@@ -49,8 +49,8 @@ function completionActions({ live }: ModelSession): Action[] {
   return [...begun, { do: "run", runId, state: "completed" }];
 }
 
-function isSettlement(act: Action): boolean {
-  return act.do === "answer" && act.settles !== undefined;
+function isSettlement(action: Action): boolean {
+  return action.do === "answer" && action.settles !== undefined;
 }
 
 function toAct(
@@ -65,7 +65,7 @@ function toAct(
       return { do: "say", text: `said ${n}` };
     case "take":
       return queued
-        ? { do: "say", text: queued.act.text, takes: queued.act.messageId }
+        ? { do: "say", text: queued.action.text, takes: queued.action.messageId }
         : { do: "say", text: `said ${m}` };
     case "answer":
       return { do: "answer", text: `answered ${n}` };
@@ -87,7 +87,7 @@ function toAct(
       };
     }
     case "remove":
-      return { do: "remove", messageId: queued?.act.messageId ?? ids.make("message") };
+      return { do: "remove", messageId: queued?.action.messageId ?? ids.make("message") };
     case "run":
       return nextRunAction(session.after(before), m);
     case "end": {
@@ -115,12 +115,14 @@ function toAct(
     }
     case "grant": {
       const asked = session.all("ask").slice(-3);
-      const approvalId = asked[n % Math.max(1, asked.length)]?.act.approvalId;
+      const approvalId = asked[n % Math.max(1, asked.length)]?.action.approvalId;
       const decision = decisions[m % decisions.length] ?? "once";
       return { do: "grant", approvalId: approvalId ?? ids.make("approval"), decision };
     }
     case "mark": {
-      const ended = before.findLast((act) => act.do === "run" && act.state === "completed");
+      const ended = before.findLast(
+        (action) => action.do === "run" && action.state === "completed",
+      );
       return { do: "mark", runId: ended?.do === "run" ? ended.runId : aRunId() };
     }
     case "remember": {

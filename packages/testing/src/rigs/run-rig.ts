@@ -65,7 +65,7 @@ export function createRunner(store: Store, log: Log, options: RunRigOptions): Ru
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     modelFor: async () => ({ name: "scripted", model }),
     system: async () => "You are being tested.",
-    liveness: { isDead: (each) => (dead(each) ? "dead" : "unknown") },
+    liveness: { isDead: (other) => (dead(other) ? "dead" : "unknown") },
     policy: "resume",
     sweepMs: 1_000,
     maxRuns: 100,

@@ -62,7 +62,7 @@ export async function runScriptedDay(
 ): Promise<DayFigures> {
   const day = await Day.begin(store, seededRandom(seed));
   const acts: Partial<Record<DayAction, number>> = {};
-  for (let each = 0; each < turns; each += 1) {
+  for (let count = 0; count < turns; count += 1) {
     const act = day.chance.weighted(weights);
     acts[act] = (acts[act] ?? 0) + 1;
     await day.perform(act);
@@ -90,7 +90,7 @@ class Day {
   static async begin(store: Store, chance: SeededRandom): Promise<Day> {
     const owner = anOwner();
     const chats: TestSession[] = [];
-    for (let each = 0; each < 3; each += 1) chats.push(await openTestSession(store, {}, owner));
+    for (let count = 0; count < 3; count += 1) chats.push(await openTestSession(store, {}, owner));
     return new Day(store, chance, chats);
   }
 

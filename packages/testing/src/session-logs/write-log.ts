@@ -16,11 +16,11 @@ import type { ScriptAction, EndScript, StepScript, ToolScript } from "./script.t
 export function writeLog(acts: readonly ScriptAction[]): StoredEvent[] {
   const writer = createWriter();
   writer.emit("session.created", { title: "new" });
-  for (const each of acts) {
+  for (const action of acts) {
     // An open turn is the last thing that happens to the history.
-    if (writer.openRun !== null && ["turn", "cut", "redo", "compact", "trash"].includes(each.do))
+    if (writer.openRun !== null && ["turn", "cut", "redo", "compact", "trash"].includes(action.do))
       continue;
-    perform(writer, each);
+    perform(writer, action);
   }
   return writer.log;
 }
@@ -205,7 +205,7 @@ function settle(
   calls: readonly { tool: ToolScript; callId: Id<"call">; resultId: Id<"message"> }[],
   deltas: (key: string) => [Seq, Seq][],
 ): void {
-  const text = script.deltas.map((each) => each.text).join("");
+  const text = script.deltas.map((action) => action.text).join("");
   const partial = script.crash ? { partial: "interrupted" as const } : {};
   writer.emit(
     "message.assistant",

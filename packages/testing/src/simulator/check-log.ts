@@ -33,7 +33,9 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
       yield { promise: "P3", text: `${session}: ${holder} and ${host} hold fence ${fence}.` };
   }
   let shelvedAt = -1;
-  for (const { step, host, fence, events } of commits.filter((each) => each.session === session)) {
+  for (const { step, host, fence, events } of commits.filter(
+    (commit) => commit.session === session,
+  )) {
     const what = events.map((event) => event.type).join(" ");
     if (isTrashOrRestore(events)) shelvedAt = step;
     if (fence === null) {

@@ -115,9 +115,13 @@ export class Scheduler {
 
 function earliestPending(all: readonly Pending[]): Pending | undefined {
   let first: Pending | undefined;
-  for (const each of all) {
-    if (first === undefined || each.at < first.at || (each.at === first.at && each.tie < first.tie))
-      first = each;
+  for (const candidate of all) {
+    if (
+      first === undefined ||
+      candidate.at < first.at ||
+      (candidate.at === first.at && candidate.tie < first.tie)
+    )
+      first = candidate;
   }
   return first;
 }

@@ -63,7 +63,7 @@ export function drawHistoryCommand(
   const target: HistoryTarget = { owner: world.owner, session, command: ids.make("event") };
   const branched = ids.make("session");
   const turns = chance.between(1, 2);
-  const known = world.record.acknowledged.filter((each) => each.session === session);
+  const known = world.record.acknowledged.filter((input) => input.session === session);
   const from = known.length === 0 ? undefined : chance.pick(known).seq;
   const isFull = world.sessions.length >= mostSessions;
 

@@ -36,7 +36,7 @@ export async function openSearchRig(): Promise<SearchRig> {
     chat,
     open,
     async [Symbol.asyncDispose]() {
-      for (const each of stores) await each.close();
+      for (const opened of stores) await opened.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -34,12 +34,12 @@ export class FaultQueue {
   after: Watch = () => {};
 
   add(method: string, fault: Fault, times = 1): void {
-    for (let each = 0; each < times; each += 1) this.#waiting.push({ method, fault });
+    for (let item = 0; item < times; item += 1) this.#waiting.push({ method, fault });
   }
 
   async next(method: string, payload: Readonly<Record<string, unknown>>): Promise<Fault | null> {
     await this.before(method, payload);
-    const index = this.#waiting.findIndex((each) => each.method === method);
+    const index = this.#waiting.findIndex((item) => item.method === method);
     return index === -1 ? null : (this.#waiting.splice(index, 1)[0]?.fault ?? null);
   }
 
@@ -130,7 +130,7 @@ export class FakeBotApi {
 
   /** What the bot shows in a chat, oldest first. */
   shownIn(chat: number): readonly ShownMessage[] {
-    return this.messages.filter((each) => each.chat === chat && each.from === "bot");
+    return this.messages.filter((item) => item.chat === chat && item.from === "bot");
   }
 
   /** A person says something; returns the message's number. */

@@ -50,7 +50,7 @@ class Reader {
     if (character === "`") return this.#codeUntil("`");
     if (character === "[") return this.#begin("[", 1);
     if (character === "]" && this.#open.at(-1) === "[") return this.#endLink();
-    const mark = paired.find((each) => this.#startsWith(each));
+    const mark = paired.find((candidate) => this.#startsWith(candidate));
     if (mark === undefined)
       throw new Unreadable(`Character '${character}' is reserved and must be escaped`);
     if (this.#open.at(-1) === mark) {

@@ -176,8 +176,8 @@ export const indexedSearchCases: readonly StoreCase[] = [
       const chat = await sessionWithUnrelatedTitle(store);
       const other = await sessionWithUnrelatedTitle(store, chat.owner);
       const timestamps: number[] = [];
-      for (const each of [chat, other, chat]) {
-        timestamps.push((await each.commit([aUserMessage("a squid")])).at);
+      for (const session of [chat, other, chat]) {
+        timestamps.push((await session.commit([aUserMessage("a squid")])).at);
         await advanceClock(60_000);
       }
       const [first = 0, second = 0, third = 0] = timestamps;

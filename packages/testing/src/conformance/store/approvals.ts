@@ -171,7 +171,7 @@ export const approvalCases: readonly StoreCase[] = [
       await advanceClock(weekMs);
       const expired = await store.work.expiredApprovals(1_000);
       assertSameJson(
-        expired.some((each) => each.approval === approval),
+        expired.some((expiredApproval) => expiredApproval.approval === approval),
         false,
       );
       await advanceClock(-weekMs);

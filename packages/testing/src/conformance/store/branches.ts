@@ -141,7 +141,8 @@ export const branchCases: readonly StoreCase[] = [
         await say(b, "b");
         const c = await branchOf(b, 4, [aRange(1, 2, a.session), aRange(3, 4, b.session)]);
         await say(c, "c");
-        for (const each of order === "oldest first" ? [a, b] : [b, a]) await trashAndPurge(each);
+        for (const origin of order === "oldest first" ? [a, b] : [b, a])
+          await trashAndPurge(origin);
         assertSameJson(textsOf(await c.entries()), ["a", "b", "c"], order);
       }
     },

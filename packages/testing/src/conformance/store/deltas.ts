@@ -134,14 +134,14 @@ export const deltaCases: readonly StoreCase[] = [
       await chat.commit([aDelta(runId, "Well "), aDelta(runId, "said.")], { under });
       await chat.commit([aSettledMessage(runId, "Well said.", [[5, 6]])], { under });
       const other = chat.through(await open());
-      for (const each of [chat, other]) {
-        assertSameJson(seqsOf(await each.events()), [1, 2, 3, 4, 7]);
+      for (const handle of [chat, other]) {
+        assertSameJson(seqsOf(await handle.events()), [1, 2, 3, 4, 7]);
         assertSameJson(
-          seqsOf(await each.events({ after: toSeq(5) })),
+          seqsOf(await handle.events({ after: toSeq(5) })),
           [7],
           "a cursor inside of the gap",
         );
-        assertSameJson(textsOf(await each.entries()), ["Hello", "Well said."]);
+        assertSameJson(textsOf(await handle.entries()), ["Hello", "Well said."]);
       }
       assertSameJson((await chat.snapshot()).journal, []);
       await store.prune(1_000);
@@ -216,7 +216,7 @@ export const deltaCases: readonly StoreCase[] = [
       );
       assertSameJson(seqsOf(await chat.events({ after: toSeq(4) })), [6, 8]);
       assertSameJson(
-        (await chat.snapshot()).inbox.map((each) => each.seq),
+        (await chat.snapshot()).inbox.map((queued) => queued.seq),
         [input?.seq],
       );
     },

@@ -25,10 +25,10 @@ type Settings = EventData<"session.created">;
 async function someSessions(
   { store, advanceClock }: StoreHarness,
   owner: OwnerId,
-  each: readonly Settings[],
+  settingsOfEach: readonly Settings[],
 ): Promise<TestSession[]> {
   const chats: TestSession[] = [];
-  for (const settings of each) {
+  for (const settings of settingsOfEach) {
     chats.push(await openTestSession(store, settings, owner));
     await advanceClock(1_000);
   }

@@ -40,7 +40,7 @@ async function chunksOf(
 /** Other cases leave work in the same store, so only these sessions count. */
 async function dueSessions(store: Store, ...chats: TestSession[]) {
   const found = await store.work.undelivered(100_000);
-  return chats.flatMap(({ session }) => found.filter((each) => each.session === session));
+  return chats.flatMap(({ session }) => found.filter((item) => item.session === session));
 }
 
 export const outboxCases: readonly StoreCase[] = [

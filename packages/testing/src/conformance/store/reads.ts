@@ -241,7 +241,7 @@ export const readCases: readonly StoreCase[] = [
       const [a, b, c] = [await accept("a"), await accept("b"), await accept("c")];
       await chat.commit([anEvent("input.changed", { messageId: a, text: "a, better" })]);
       await chat.commit([anEvent("input.removed", { messageId: b })]);
-      const texts = async () => (await chat.snapshot()).inbox.map((each) => each.content?.text);
+      const texts = async () => (await chat.snapshot()).inbox.map((input) => input.content?.text);
       assertSameJson(await texts(), ["a, better", "c"]);
       assertSameJson((await chat.snapshot()).inbox[0]?.mode, "steer");
       await chat.commit([aUserMessage("a, better", a)]);

@@ -118,7 +118,9 @@ export const refusalCases: readonly StoreCase[] = [
       const other = await open();
       const { revision } = await chat.row();
       const results = await Promise.all(
-        [chat, chat.through(other)].map((each) => each.send([changed()], { expect: { revision } })),
+        [chat, chat.through(other)].map((writer) =>
+          writer.send([changed()], { expect: { revision } }),
+        ),
       );
       assertSameJson(results.map((result) => result.status).toSorted(), ["committed", "refused"]);
       assertSameJson((await chat.row()).revision, revision + 1);
@@ -224,8 +226,8 @@ export const refusalCases: readonly StoreCase[] = [
     async run({ store, open }) {
       const chat = await openTestSession(store);
       const other = await open();
-      const both = [chat, chat.through(other)].map((each) =>
-        each.commit([anInput({ clientId: "c-1" })]),
+      const both = [chat, chat.through(other)].map((writer) =>
+        writer.commit([anInput({ clientId: "c-1" })]),
       );
       const [a, b] = await Promise.all(both);
       assertSameJson(a?.input, b?.input);

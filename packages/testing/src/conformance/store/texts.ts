@@ -53,7 +53,7 @@ export const textCases: readonly StoreCase[] = [
         assertSameJson(textsOf([assertPresent(message), assertPresent(delta)]), [text, text]);
         assertSameJson(kept?.data, foreign.data);
         const row = (await other.snapshot()).inbox.find(
-          (each) => each.messageId === accepted?.messageId,
+          (row) => row.messageId === accepted?.messageId,
         );
         assertSameJson(row?.content?.text, text);
       }
@@ -91,8 +91,8 @@ export const textCases: readonly StoreCase[] = [
           row.model ?? "",
           row.workspace ?? "",
         ];
-        for (const each of shown)
-          assertSameJson([each.isWellFormed(), each.includes("\0")], [true, false]);
+        for (const value of shown)
+          assertSameJson([value.isWellFormed(), value.includes("\0")], [true, false]);
         assertSameJson(/[\p{Cc}\u2028\u2029]/u.test(`${row.title} ${row.preview}`), false);
         assertSameJson((await readListPage(store, owner, { limit: 5, tag: "plain" })).sessions, [
           row,

@@ -25,7 +25,7 @@ export function anthropicFrames(
   return [
     event("message_start", { message: { ...message, stop_reason: null, usage } }),
     event("ping", {}),
-    ...said.flatMap((each, index) => anthropicBlock(each, index)),
+    ...said.flatMap((piece, index) => anthropicBlock(piece, index)),
     event("message_delta", { delta: { stop_reason: stop }, usage: { output_tokens: 7 } }),
     event("message_stop", {}),
   ];
@@ -67,7 +67,7 @@ export function openaiFrames(said: readonly Said[], { cacheRead = 0 } = {}): str
   };
   return [
     event("response.created", { response }),
-    ...said.flatMap((each, index) => openaiItem(each, index)),
+    ...said.flatMap((piece, index) => openaiItem(piece, index)),
     event("response.completed", { response: { ...response, status: "completed", usage } }),
   ];
 }
@@ -151,18 +151,19 @@ export function chatFrames(said: readonly Said[], { cacheRead = 0, stop = "" } =
       choices: [{ index: 0, finish_reason: null, ...choice }],
       ...rest,
     })}\n\n`;
-  const deltas = said.flatMap((each, index): Json[] => {
-    if ("text" in each) return halves(each.text).map((content) => ({ content }));
-    if ("thought" in each) return halves(each.thought).map((text) => ({ reasoning_content: text }));
-    if ("hidden" in each) return [];
-    const call = { index, id: each.id, type: "function" };
-    const [first = "", ...others] = halves(each.input);
+  const deltas = said.flatMap((piece, index): Json[] => {
+    if ("text" in piece) return halves(piece.text).map((content) => ({ content }));
+    if ("thought" in piece)
+      return halves(piece.thought).map((text) => ({ reasoning_content: text }));
+    if ("hidden" in piece) return [];
+    const call = { index, id: piece.id, type: "function" };
+    const [first = "", ...others] = halves(piece.input);
     return [
-      { tool_calls: [{ ...call, function: { name: each.call, arguments: first } }] },
+      { tool_calls: [{ ...call, function: { name: piece.call, arguments: first } }] },
       ...others.map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
     ];
   });
-  const finish = said.some((each) => "call" in each) ? "tool_calls" : "stop";
+  const finish = said.some((piece) => "call" in piece) ? "tool_calls" : "stop";
   const usage = {
     prompt_tokens: 10 + cacheRead,
     completion_tokens: 7,
@@ -188,13 +189,13 @@ export function googleFrames(
       modelVersion: "m",
       ...top,
     })}\n\n`;
-  const parts = said.flatMap((each): object[] => {
-    if ("text" in each) return halves(each.text).map((text) => ({ text }));
-    if ("hidden" in each) return [{ text: "", thoughtSignature: each.hidden }];
-    if ("call" in each)
-      return [{ functionCall: { name: each.call, args: json.parse(JSON.parse(each.input)) } }];
-    const [first = "", ...others] = halves(each.thought);
-    const signed = each.signature === undefined ? {} : { thoughtSignature: each.signature };
+  const parts = said.flatMap((piece): object[] => {
+    if ("text" in piece) return halves(piece.text).map((text) => ({ text }));
+    if ("hidden" in piece) return [{ text: "", thoughtSignature: piece.hidden }];
+    if ("call" in piece)
+      return [{ functionCall: { name: piece.call, args: json.parse(JSON.parse(piece.input)) } }];
+    const [first = "", ...others] = halves(piece.thought);
+    const signed = piece.signature === undefined ? {} : { thoughtSignature: piece.signature };
     return [first, ...others].map((text) => ({ text, thought: true, ...signed }));
   });
   const usageMetadata = {
