@@ -28,10 +28,10 @@ export async function benchHost(options: BenchOptions, report: Report): Promise<
     sizes,
     async prepare() {
       const key = `host-${corpus.key}-${sizes.sessions}`;
-      const { database: place } = await backend.prepareDatabase(key, async (store) => ({
+      const { database } = await backend.prepareDatabase(key, async (store) => ({
         sessions: await fillSessions(store, corpus, sizes.sessions, owner),
       }));
-      return place;
+      return database;
     },
   };
   await measureChosen(workloads, bench, { options, report, backend: "sqlite" });

@@ -53,11 +53,11 @@ function begin(): void {
   setTimeout(() => {
     delivery = new Samples();
     meter.start();
-    setTimeout(tell, task.ms);
+    setTimeout(report, task.ms);
   }, task.warmMs);
 }
 
-function tell(): void {
+function report(): void {
   const { ms, cpuPercent } = meter.stop();
   const framesPerSecond = (delivery.count / ms) * 1_000;
   const streams: Streams = { delivery: summaryOf(delivery), framesPerSecond, cpuPercent };

@@ -27,6 +27,6 @@ export async function openPage(browser: Browser, host: ServedHost, id: SessionId
 }
 
 export async function say(client: Client, id: SessionId, name: string, text: string) {
-  const said = await client.sendMessage({ params: { id }, body: { clientId: name, text } });
-  if (!said.ok) throw new Error(`A message: ${said.error.code}`);
+  const sent = await client.sendMessage({ params: { id }, body: { clientId: name, text } });
+  if (!sent.ok) throw new Error(`A message: ${sent.error.code}`);
 }

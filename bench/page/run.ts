@@ -46,6 +46,6 @@ export async function benchPage(options: BenchOptions, report: Report): Promise<
   await measureChosen(workloads, bench, { options, report, backend: "sqlite" });
 }
 
-function withSession({ database: place, known }: PreparedDatabase): PreparedSession {
-  return { place, session: sessionId.parse(known["sessions"]?.at(-1)) };
+function withSession({ database, known }: PreparedDatabase): PreparedSession {
+  return { place: database, session: sessionId.parse(known["sessions"]?.at(-1)) };
 }

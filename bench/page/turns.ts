@@ -51,8 +51,8 @@ export const holdTurns: WorkloadDefinition<Bench> = {
 
 /** The message is answered, and the answer is shown. */
 async function untilAnswered(page: Page, turn: number): Promise<void> {
-  const said = page.locator(".message.user", { hasText: `Turn ${turn} ` });
-  await said.waitFor({ timeout: 120_000 });
+  const sent = page.locator(".message.user", { hasText: `Turn ${turn} ` });
+  await sent.waitFor({ timeout: 120_000 });
   await page.locator(".strip .dot").waitFor({ state: "detached" });
 }
 

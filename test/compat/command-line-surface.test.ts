@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /** A host with one session, in which search finds "herons". */
-async function serveHerons(whenOver?: OnCleanup) {
-  const served = await serveWithClient({ HOLDFAST_MODEL: "rehearsal" }, whenOver);
+async function serveHerons(onCleanup?: OnCleanup) {
+  const served = await serveWithClient({ HOLDFAST_MODEL: "rehearsal" }, onCleanup);
   const { client } = served;
   const { session } = valueOf(await client.createSession({ body: { title: "Herons" } }));
   const body = { clientId: "one", text: "herons {words:2}" };

@@ -27,11 +27,11 @@ interface StorePlace {
   readonly dump: () => Promise<string | null>;
 }
 
-const stores: Record<Backend, (home: string, whenOver: OnCleanup) => Promise<StorePlace>> = {
-  async sqlite(home, whenOver) {
+const stores: Record<Backend, (home: string, onCleanup: OnCleanup) => Promise<StorePlace>> = {
+  async sqlite(home, onCleanup) {
     let blocker: DatabaseSync | undefined;
     // Closed only after the archive is made: closing the last connection would truncate the killed host's log.
-    whenOver(() => blocker?.close());
+    onCleanup(() => blocker?.close());
     return {
       settings: {},
       blockStore: () => {
@@ -41,12 +41,12 @@ const stores: Record<Backend, (home: string, whenOver: OnCleanup) => Promise<Sto
       dump: async () => null,
     };
   },
-  async postgres(_home, whenOver) {
+  async postgres(_home, onCleanup) {
     const server = await startPostgres();
-    whenOver(server.stop);
+    onCleanup(server.stop);
     const { url } = await createDatabase(server.url);
     const proxy = await startPostgresProxy(url);
-    whenOver(async () => {
+    onCleanup(async () => {
       await proxy[Symbol.asyncDispose]();
     });
     return {
@@ -57,13 +57,13 @@ const stores: Record<Backend, (home: string, whenOver: OnCleanup) => Promise<Sto
   },
 };
 
-async function make(kind: FixtureKind, backend: Backend, whenOver: OnCleanup): Promise<void> {
+async function make(kind: FixtureKind, backend: Backend, onCleanup: OnCleanup): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-compat-"));
-  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, "home");
   mkdirSync(home, { mode: 0o700 });
-  const { settings: store, blockStore, dump } = await stores[backend](home, whenOver);
-  const place = { home, store, whenOver, blockStore };
+  const { settings: store, blockStore, dump } = await stores[backend](home, onCleanup);
+  const place = { home, store, onCleanup, blockStore };
   const snapshot = kind === "home" ? await makeHome(place) : await makeSpill(place);
   pack(fixturePath(kind, backend), folder, snapshot, await dump());
 }

@@ -39,23 +39,23 @@ export interface OpenedHome extends RestoredHome<HomeSnapshot> {
 }
 
 export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<OpenedHome> {
-  const { whenOver } = options;
+  const { onCleanup } = options;
   const restored = await restoreHome<HomeSnapshot>({ kind: "home", ...options });
   const { snapshot } = restored;
   const telegram = new FakeBotApi();
   await telegram.start();
-  whenOver(() => telegram.stop());
+  onCleanup(() => telegram.stop());
   // Its update ids go on from where they were.
   while (telegram.nextUpdate < snapshot.telegram.nextUpdate) telegram.push({});
   const receiver = await openWebhookReceiver();
-  whenOver(() => receiver.close());
+  onCleanup(() => receiver.close());
   const ci = { secret: snapshot.webhooks.ciSecret, url: receiver.url, network: "private" };
   const settings = {
     ...restored.settings,
     HOLDFAST_TELEGRAM_API_ROOT: telegram.address,
     HOLDFAST_WEBHOOKS: JSON.stringify({ ci }),
   };
-  const { host, address, client } = await serveWithClient(settings, whenOver);
+  const { host, address, client } = await serveWithClient(settings, onCleanup);
   const idOf = (name: SessionName): SessionId => snapshot.sessions[name].session.id;
   const read = async (name: SessionName): Promise<SessionRead> =>
     valueOf(await client.readSession({ params: { id: idOf(name) } }));
@@ -76,7 +76,7 @@ export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<O
       return postSigned({ address, name: "home", secret, id, message, at: restored.now() });
     },
     command: async (...args) => {
-      const process = startHost(args, { env: settingsFor(settings), onCleanup: whenOver });
+      const process = startHost(args, { env: settingsFor(settings), onCleanup });
       const { code } = await process.exited;
       return { code, output: process.stdout() + process.stderr() };
     },

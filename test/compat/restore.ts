@@ -24,7 +24,7 @@ export interface RestoreOptions {
   readonly backend: Backend;
   /** What the clock shows when the home is opened, counted from the kill. */
   readonly laterMs: number;
-  readonly whenOver: OnCleanup;
+  readonly onCleanup: OnCleanup;
 }
 
 /**
@@ -35,14 +35,14 @@ export interface RestoreOptions {
 export async function restoreHome<Snapshot extends { readonly killedAt: number }>(
   options: RestoreOptions,
 ): Promise<RestoredHome<Snapshot>> {
-  const { kind, backend, laterMs, whenOver } = options;
-  const folder = makeFolder(whenOver);
+  const { kind, backend, laterMs, onCleanup } = options;
+  const folder = makeFolder(onCleanup);
   const { home, dump, snapshot } = unpack<Snapshot>(kind, backend, folder);
   const temporary = join(folder, "temporary");
   mkdirSync(temporary);
   const openedAt = snapshot.killedAt + laterMs;
   const store =
-    dump === null ? {} : { HOLDFAST_STORE: await restoreDatabase(dump, openedAt, whenOver) };
+    dump === null ? {} : { HOLDFAST_STORE: await restoreDatabase(dump, openedAt, onCleanup) };
   const behindMs = Date.now() - openedAt;
   return {
     snapshot,
@@ -65,10 +65,10 @@ export async function restoreHome<Snapshot extends { readonly killedAt: number }
 async function restoreDatabase(
   dump: string,
   openedAt: number,
-  whenOver: OnCleanup,
+  onCleanup: OnCleanup,
 ): Promise<string> {
   const database = await createDatabase();
-  whenOver(async () => {
+  onCleanup(async () => {
     await database[Symbol.asyncDispose]();
   });
   const client = new Client({ connectionString: database.url });

@@ -19,12 +19,12 @@ const sixtyDaysMs = 60 * 24 * 60 * minuteMs;
 /** Opens the fixtures of a backend with today's host. */
 export function testOldHomes(backend: Backend): void {
   const ends: Parameters<OnCleanup>[0][] = [];
-  const whenOver: OnCleanup = (end) => void ends.push(end);
+  const onCleanup: OnCleanup = (end) => void ends.push(end);
   const open = () =>
     Promise.all([
-      openHome({ backend, laterMs: tenMinutesMs, whenOver }),
-      openHome({ backend, laterMs: sixtyDaysMs, whenOver }),
-      openSpill(backend, whenOver),
+      openHome({ backend, laterMs: tenMinutesMs, onCleanup }),
+      openHome({ backend, laterMs: sixtyDaysMs, onCleanup }),
+      openSpill(backend, onCleanup),
     ]);
   let homes: Awaited<ReturnType<typeof open>>;
 
@@ -92,8 +92,8 @@ export function testOldHomes(backend: Backend): void {
   });
 }
 
-async function openSpill(backend: Backend, whenOver: OnCleanup) {
-  const options = { kind: "spill", backend, laterMs: tenMinutesMs, whenOver } as const;
+async function openSpill(backend: Backend, onCleanup: OnCleanup) {
+  const options = { kind: "spill", backend, laterMs: tenMinutesMs, onCleanup } as const;
   const restored = await restoreHome<SpillSnapshot>(options);
   const spills = (): readonly string[] =>
     readdirSync(join(restored.home, "spill")).filter((name) => name.endsWith(".spill"));
@@ -101,7 +101,7 @@ async function openSpill(backend: Backend, whenOver: OnCleanup) {
   // The run ends with what the file holds, instead of asking the model again.
   const { client } = await serveWithClient(
     { ...restored.settings, HOLDFAST_RESUME: "off" },
-    whenOver,
+    onCleanup,
   );
   return { ...restored, client, spills };
 }

@@ -15,16 +15,16 @@ import { openReceiver } from "./receiver.ts";
 
 const secret = "a-secret-that-only-tests-know";
 export const persona = "You answer in rhymes about herons.";
-const patience = { timeout: 40_000, interval: 50 };
+const slow = { timeout: 40_000, interval: 50 };
 
 /** Starts a fully configured host, uses most features once, stops it and returns what was observed. */
-export async function observeHost(whenOver: OnCleanup) {
+export async function observeHost(onCleanup: OnCleanup) {
   const receiver = await openReceiver();
-  whenOver(() => receiver.close());
+  onCleanup(() => receiver.close());
   const platform = new FakeBotApi();
   await platform.start();
-  whenOver(() => platform.stop());
-  const folder = makeFolder(whenOver);
+  onCleanup(() => platform.stop());
+  const folder = makeFolder(onCleanup);
   const home = join(folder, "home");
   const variables = join(folder, "variables");
   mkdirSync(home, { mode: 0o700 });
@@ -46,7 +46,7 @@ export async function observeHost(whenOver: OnCleanup) {
       NODE_OPTIONS: `--import=${new URL("./note-environment.mjs", import.meta.url).href}`,
       SURFACE_VARIABLES: variables,
     },
-    whenOver,
+    onCleanup,
   );
 
   const session = await talk(client, home);
@@ -130,12 +130,12 @@ async function talk(client: Client, home: string): Promise<SessionId> {
       valueOf(await client.listProcesses({ params })).processes.every(
         ({ state }) => state === "ended",
       ),
-    patience,
+    slow,
   );
   // The search index is written in the background.
   await vi.waitUntil(
     async () => valueOf(await client.search({ query: { q: "Ada" } })).hits.length > 0,
-    patience,
+    slow,
   );
   valueOf(await client.backup());
   return session.id;

@@ -21,12 +21,12 @@ beforeEach(requirePage);
 
 /** One host for the tests that only talk to it. */
 let shared: Awaited<ReturnType<typeof serveWithClient>>;
-const whenOver: (() => void | Promise<void>)[] = [];
+const onCleanup: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
-  shared = await serveWithClient({}, (end) => void whenOver.push(end));
+  shared = await serveWithClient({}, (end) => void onCleanup.push(end));
 });
 afterAll(async () => {
-  for (const end of whenOver) await end();
+  for (const end of onCleanup) await end();
 });
 
 async function outcomeOf(args: string[], settings: Record<string, string>, typed = "") {

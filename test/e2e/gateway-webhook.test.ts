@@ -68,8 +68,8 @@ test("[P11] a host killed between a webhook's message and its answer makes one t
   expect([two?.body, isSigned(two!, webhookTestSecret)]).toEqual([one?.body, true]);
   expect(await entriesOf(second, "user")).toEqual(["Hello {words:5}"]);
   expect(await entriesOf(second, "assistant")).toHaveLength(1);
-  const owed = async () => valueOf(await second.client.readGateway()).outbox;
-  await expect.poll(owed).toEqual([]);
+  const pendingCount = async () => valueOf(await second.client.readGateway()).outbox;
+  await expect.poll(pendingCount).toEqual([]);
   expect(receiver.taken).toHaveLength(2);
   expect((await say(second, "msg-1", "Something else")).status).toBe(409);
 });

@@ -89,7 +89,7 @@ const spillsIn = (home: string): string[] => {
     .map((name) => join(folder, name));
 };
 
-const patience = { interval: 50 };
+const slow = { interval: 50 };
 
 test.each(["sqlite", "postgres"] as const)(
   "[S4.7] %s: output that a host spilled before it was killed is added when its file turns up",
@@ -118,16 +118,16 @@ test.each(["sqlite", "postgres"] as const)(
           shown.push(text);
       }
     })();
-    await expect.poll(() => shown.join("").length, patience).toBeGreaterThan(20);
+    await expect.poll(() => shown.join("").length, slow).toBeGreaterThan(20);
 
     store.takeAway();
-    await expect.poll(() => spillsIn(first), patience).toHaveLength(1);
-    await expect.poll(() => codes, patience).toContain("storing_locally");
+    await expect.poll(() => spillsIn(first), slow).toHaveLength(1);
+    await expect.poll(() => codes, slow).toContain("storing_locally");
     const [spill = ""] = spillsIn(first);
     expect(statSync(spill).mode & 0o777).toBe(0o600);
     const ends = () => readFileSync(spill).lastIndexOf("HFS1");
     const begun = ends();
-    await expect.poll(ends, patience).toBeGreaterThan(begun + 200);
+    await expect.poll(ends, slow).toBeGreaterThan(begun + 200);
     await killed.host.kill();
     watching.abort();
     await watched;
@@ -135,18 +135,14 @@ test.each(["sqlite", "postgres"] as const)(
 
     // Another home, as on another machine: the first one's file isn't there.
     const { client } = await serve(second, store);
-    await expect
-      .poll(async () => noticesIn(await read(client, id)), patience)
-      .toEqual(["recovering"]);
+    await expect.poll(async () => noticesIn(await read(client, id)), slow).toEqual(["recovering"]);
     const before = wordsOf(await read(client, id)).join("");
     // P5: what was on a screen is stored, and nothing else was shown.
     expect(before.startsWith(shown.join(""))).toBe(true);
 
     mkdirSync(join(second, "spill"), { recursive: true });
     copyFileSync(spill, join(second, "spill", spill.slice(spill.lastIndexOf("/") + 1)));
-    await expect
-      .poll(async () => noticesIn(await read(client, id)), patience)
-      .toEqual(["recovered"]);
+    await expect.poll(async () => noticesIn(await read(client, id)), slow).toEqual(["recovered"]);
     const entries = await read(client, id);
     const [kept = "", found = ""] = wordsOf(entries);
     expect(kept).toBe(before);

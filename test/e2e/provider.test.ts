@@ -27,9 +27,10 @@ const key = "key-that-stays-in-the-environment";
 /** A provider that calls the terminal once, and then repeats its output. */
 async function openProvider(frames: (said: readonly Said[]) => string[]): Promise<ProviderServer> {
   const server = await openProviderServer(({ body }) => {
-    const heard = JSON.stringify(body);
-    if (heard.includes("Name the conversation")) return { frames: frames([{ text: "Herons" }]) };
-    if (heard.includes("heron-4711")) return { frames: frames([{ text: "I saw a heron." }]) };
+    const toolOutput = JSON.stringify(body);
+    if (toolOutput.includes("Name the conversation"))
+      return { frames: frames([{ text: "Herons" }]) };
+    if (toolOutput.includes("heron-4711")) return { frames: frames([{ text: "I saw a heron." }]) };
     const input = JSON.stringify({ command: ["echo", "heron-4711"] });
     return {
       frames: frames([{ text: "Let me look." }, { call: "terminal", id: "call_1", input }]),

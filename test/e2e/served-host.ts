@@ -6,10 +6,10 @@ import { startHost, type OnCleanup } from "@holdfast/testing/process/start-proce
 import { type Client, createClient, type SessionState } from "@holdfast/client";
 import { type MessageEntry, type Seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-/** A folder that is deleted when the test ends, or by `whenOver`. */
-export function makeFolder(whenOver: OnCleanup = onTestFinished): string {
+/** A folder that is deleted when the test ends, or by `onCleanup`. */
+export function makeFolder(onCleanup: OnCleanup = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-whole-"));
-  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -22,22 +22,25 @@ export function settingsFor(settings: Record<string, string>): Record<string, st
   return { ...cleared, HOLDFAST_PORT: "0", ...settings };
 }
 
-/** Serves from a fresh home on a free port until the test ends, or until `whenOver`. */
+/** Serves from a fresh home on a free port until the test ends, or until `onCleanup`. */
 export async function serveFreshHome(
   settings: Record<string, string> = {},
-  whenOver: OnCleanup = onTestFinished,
+  onCleanup: OnCleanup = onTestFinished,
 ) {
-  const home = join(makeFolder(whenOver), "home");
+  const home = join(makeFolder(onCleanup), "home");
   const env = settingsFor({ HOLDFAST_HOME: home, ...settings });
-  const host = startHost(["serve"], { env, onCleanup: whenOver });
+  const host = startHost(["serve"], { env, onCleanup });
   const line = await host.line((text) => text.startsWith("Holdfast is at "));
   const link = /^Holdfast is at (\S+)/.exec(line)?.[1] ?? "";
   return { host, home, link, address: link.slice(0, link.indexOf("#")) };
 }
 
 /** A host process, and a client that talks to it over HTTP. */
-export async function serveWithClient(settings: Record<string, string> = {}, whenOver?: OnCleanup) {
-  const served = await serveFreshHome(settings, whenOver);
+export async function serveWithClient(
+  settings: Record<string, string> = {},
+  onCleanup?: OnCleanup,
+) {
+  const served = await serveFreshHome(settings, onCleanup);
   const home = settings["HOLDFAST_HOME"] ?? served.home;
   const token = readFileSync(join(home, "token"), "utf8").trim();
   const connect = (): Client => createClient({ baseUrl: served.address, token });

@@ -19,9 +19,9 @@ export class LongestFirst extends BaseSequencer {
     const weighed = await Promise.all(
       files.map(async (file) => ({ file, weight: await weightOf(file.moduleId) })),
     );
-    const place = ({ file }: { file: TestSpecification }) => projects.indexOf(file.project.name);
+    const position = ({ file }: { file: TestSpecification }) => projects.indexOf(file.project.name);
     return weighed
-      .toSorted((a, b) => place(a) - place(b) || b.weight - a.weight)
+      .toSorted((a, b) => position(a) - position(b) || b.weight - a.weight)
       .map(({ file }) => file);
   }
 }

@@ -20,7 +20,7 @@ export interface GatewayChaosOptions {
   readonly seed: number;
   /** All of them by default. */
   readonly at?: readonly CrashPoint[];
-  readonly say?: (line: string) => void;
+  readonly print?: (line: string) => void;
 }
 
 const chats = [1, 2, 3];
@@ -37,7 +37,7 @@ export async function runGatewayChaos({
   kills,
   seed,
   at = crashPoints,
-  say = () => {},
+  print = () => {},
 }: GatewayChaosOptions): Promise<ChaosResult> {
   ensureBuilt();
   const chance = seededRandom(seed);
@@ -71,7 +71,7 @@ export async function runGatewayChaos({
         break;
       }
       hits.set(crashPointName(point), (hits.get(crashPointName(point)) ?? 0) + 1);
-      say(`${kill + 1} of ${kills}: killed at ${crashPointName(point)}`);
+      print(`${kill + 1} of ${kills}: killed at ${crashPointName(point)}`);
       host = await startGatewayHost(home, platform);
       // A run that is killed again and again is given up, but most should finish.
       const isLast = kill === kills - 1;

@@ -19,7 +19,7 @@ export const gatewaySubject: Subject = {
     const result = await runGatewayChaos({
       kills: wholeNumber("kills", values.kills),
       seed: wholeNumber("seed", values.seed),
-      say: (line) => console.log(line),
+      print: (line) => console.log(line),
     });
     for (const [name, figure] of Object.entries(result.figures))
       console.log(`${name.padEnd(54)}${figure}`);

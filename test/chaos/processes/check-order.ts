@@ -25,14 +25,14 @@ export function checkFences({ happened }: Evidence): string[] {
   const given = new Map<string, { fence: number; head: number; by: string }[]>();
   for (const entry of happened) {
     if (entry.kind !== "said") continue;
-    const { by, saying } = entry;
-    if (saying.word !== "leased" && saying.word !== "committed") continue;
-    const { session, fence } = saying;
+    const { by, message } = entry;
+    if (message.word !== "leased" && message.word !== "committed") continue;
+    const { session, fence } = message;
     const owner = owners.get(`${session} ${fence}`) ?? by;
     owners.set(`${session} ${fence}`, owner);
     if (owner !== by) problems.push(`[P3] fence ${fence} of ${session} was ${owner}'s and ${by}'s`);
-    if (saying.word === "leased") append(given, session, { fence, head: saying.head, by });
-    else append(commits, session, { fence, first: saying.first, by });
+    if (message.word === "leased") append(given, session, { fence, head: message.head, by });
+    else append(commits, session, { fence, first: message.first, by });
   }
   for (const [session, written] of commits) {
     let newest = 0;
@@ -68,8 +68,8 @@ const marks: Readonly<Record<string, string>> = {
 export function checkHistories(evidence: Evidence): string[] {
   const problems: string[] = [];
   const expected = new Map<string, number>();
-  for (const { wish, told } of acknowledged(evidence)) {
-    const { act } = wish;
+  for (const { request, told } of acknowledged(evidence)) {
+    const { act } = request;
     if (act === "create" || act === "branch") {
       const id = told.session;
       if (id !== undefined && !evidence.logs.has(id)) problems.push(`[P8] ${id} is not there`);
@@ -77,7 +77,7 @@ export function checkHistories(evidence: Evidence): string[] {
     }
     const mark = marks[act];
     if (mark === undefined) continue;
-    const key = `${wish.session} ${mark}`;
+    const key = `${request.session} ${mark}`;
     expected.set(key, (expected.get(key) ?? 0) + 1);
   }
   for (const [key, count] of expected) {

@@ -8,16 +8,16 @@ type Accepted = Extract<KnownEvent, { type: "input.accepted" }>;
 /** P1: an acknowledged input is stored unchanged, once, and entered the conversation or was taken back. */
 export function checkInputs(evidence: Evidence): string[] {
   const problems: string[] = [];
-  for (const { wish, told } of acknowledged(evidence)) {
-    if (wish.act !== "send" && wish.act !== "retry") continue;
-    const { session, clientId } = wish;
+  for (const { request, told } of acknowledged(evidence)) {
+    if (request.act !== "send" && request.act !== "retry") continue;
+    const { session, clientId } = request;
     const stored = bySeq(evidence.logs.get(session) ?? []).get(told.seq ?? 0);
     const { messageId, runId } = told;
     if (
       stored?.type !== "input.accepted" ||
       stored.data["messageId"] !== messageId ||
       stored.data["runId"] !== runId ||
-      (wish.act === "send" && stored.data["clientId"] !== clientId)
+      (request.act === "send" && stored.data["clientId"] !== clientId)
     )
       problems.push(
         `[P1] ${clientId} of ${session} was acknowledged as ${messageId} at ${told.seq}, where ${stored?.type ?? "nothing"} ${stored?.id ?? ""} is`,
@@ -99,11 +99,11 @@ export function checkCancels(evidence: Evidence): string[] {
         problems.push(`[P6] ${runId} ended as cancelled, and nobody had asked for it`);
     }
   }
-  for (const { wish } of acknowledged(evidence)) {
-    if (wish.act !== "cancel") continue;
-    const run = runs.get(wish.runId);
+  for (const { request } of acknowledged(evidence)) {
+    if (request.act !== "cancel") continue;
+    const run = runs.get(request.runId);
     if (run === undefined || (run.cancels.length === 0 && run.end === null))
-      problems.push(`[P6] the cancel of ${wish.runId} was acknowledged and is not there`);
+      problems.push(`[P6] the cancel of ${request.runId} was acknowledged and is not there`);
   }
   return problems;
 }

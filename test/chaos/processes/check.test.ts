@@ -33,7 +33,7 @@ async function soundEvidence() {
   const effects: Effect[] = [
     { callId: started?.data.callId ?? "", by: "runner1.1", replay: "never" },
   ];
-  const wish = {
+  const request = {
     act: "send",
     session,
     clientId: "message-1",
@@ -41,7 +41,7 @@ async function soundEvidence() {
     mode: "queue",
   } as const;
   const told: TimedEntry[] = [
-    { at: 1, kind: "asked", number: 1, by: "client1", door: "runner1", wish },
+    { at: 1, kind: "asked", number: 1, by: "client1", door: "runner1", request },
     { at: 1, kind: "answered", number: 1, answer: { kind: "done", messageId, runId, seq } },
     { at: 1, kind: "placed", by: "page", session, after: 0 },
     { at: 1, kind: "seen", by: "page", session, events: live },
@@ -49,13 +49,13 @@ async function soundEvidence() {
       at: 1,
       kind: "said",
       by: "runner1.1",
-      saying: { word: "leased", session, fence: 1, head: 2 },
+      message: { word: "leased", session, fence: 1, head: 2 },
     },
     {
       at: 1,
       kind: "said",
       by: "runner1.1",
-      saying: { word: "committed", session, fence: 1, first: 3, last: 4 },
+      message: { word: "committed", session, fence: 1, first: 3, last: 4 },
     },
   ];
   return { session, runId, log, live, effects, told };
@@ -90,7 +90,7 @@ test("each broken promise is detected", async () => {
     at: 2,
     kind: "said",
     by,
-    saying: { word: "committed", session, fence, first, last: first },
+    message: { word: "committed", session, fence, first, last: first },
   });
 
   expect(broken(problemsWith(sound, { log: without("input.accepted") }))).toBe("P1");
@@ -103,7 +103,7 @@ test("each broken promise is detected", async () => {
     at: 2,
     kind: "said",
     by: "runner2.1",
-    saying: { word: "leased", session, fence: 2, head: 2 },
+    message: { word: "leased", session, fence: 2, head: 2 },
   };
   expect(broken(problemsWith(sound, { told: [...told, given] }))).toBe("P3");
   const twice = [
@@ -121,7 +121,7 @@ test("each broken promise is detected", async () => {
       number: 2,
       by: "c",
       door: "d",
-      wish: { act: "cancel", session, runId },
+      request: { act: "cancel", session, runId },
     },
     { at: 2, kind: "answered", number: 2, answer: { kind: "done" } },
   ];
@@ -130,7 +130,7 @@ test("each broken promise is detected", async () => {
   expect(broken(problemsWith(sound, { effects: [...effects, ...effects] }))).toBe("P7");
   expect(broken(problemsWith(sound, { effects: [] }))).toBe("P7");
   const undone: TimedEntry[] = [
-    { at: 2, kind: "asked", number: 2, by: "c", door: "d", wish: { act: "undo", session } },
+    { at: 2, kind: "asked", number: 2, by: "c", door: "d", request: { act: "undo", session } },
     { at: 2, kind: "answered", number: 2, answer: { kind: "done" } },
   ];
   expect(broken(problemsWith(sound, { told: [...told, ...undone] }))).toBe("P8");

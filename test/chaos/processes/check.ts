@@ -99,12 +99,12 @@ function checkReads(settled: FinalReads): string[] {
 /** The store may be unreachable; everything else that a process or a host reports is a bug. */
 function checkErrors({ happened }: Evidence): string[] {
   return happened.flatMap((entry) => {
-    if (entry.kind === "said" && entry.saying.word === "error" && entry.saying.code === null)
-      return [`${entry.by}: ${entry.saying.text}`];
+    if (entry.kind === "said" && entry.message.word === "error" && entry.message.code === null)
+      return [`${entry.by}: ${entry.message.text}`];
     if (entry.kind !== "answered" || !("code" in entry.answer)) return [];
     const { code } = entry.answer;
     return code === "internal" || code.startsWith("http 5")
-      ? [`wish ${entry.number}: ${code}`]
+      ? [`request ${entry.number}: ${code}`]
       : [];
   });
 }

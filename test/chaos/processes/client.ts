@@ -77,11 +77,11 @@ export class ChaosClient {
     const clientId = `${name}-${(this.#sent += 1)}`;
     const mode = chance.pick(["queue", "queue", "queue", "steer", "interrupt"] as const);
     const text = `${clientId} ${writeScript(chance)}`;
-    const wish: ClientRequest = { act: "send", session: session.id, clientId, text, mode };
-    const answer = await this.#askUntilAnswered(wish);
+    const request: ClientRequest = { act: "send", session: session.id, clientId, text, mode };
+    const answer = await this.#askUntilAnswered(request);
     if (answer.kind === "done" && answer.runId !== undefined) session.open.add(answer.runId);
     // A client that isn't sure whether it has sent a message sends it again.
-    if (answer.kind === "done" && chance.next() < 0.15) await this.#askOnce(wish);
+    if (answer.kind === "done" && chance.next() < 0.15) await this.#askOnce(request);
     session.sent += 1;
     if (session.sent >= maxSent) knownSessions.retire(session);
   }
@@ -89,9 +89,9 @@ export class ChaosClient {
   async #cancel(session: KnownSession): Promise<void> {
     const [runId] = session.open;
     if (runId === undefined) return;
-    const wish: ClientRequest = { act: "cancel", session: session.id, runId };
-    await this.#askOnce(wish);
-    if (this.#options.chance.next() < 0.3) await this.#askOnce(wish);
+    const request: ClientRequest = { act: "cancel", session: session.id, runId };
+    await this.#askOnce(request);
+    if (this.#options.chance.next() < 0.3) await this.#askOnce(request);
   }
 
   async #answer(session: KnownSession): Promise<void> {
@@ -99,8 +99,8 @@ export class ChaosClient {
     const [approvalId] = session.approvals;
     if (approvalId === undefined) return;
     const decision = chance.pick(["once", "once", "session", "deny"] as const);
-    const wish: ClientRequest = { act: "answer", session: session.id, approvalId, decision };
-    const answer = await this.#askOnce(wish);
+    const request: ClientRequest = { act: "answer", session: session.id, approvalId, decision };
+    const answer = await this.#askOnce(request);
     if (answer.kind === "refused") session.approvals.delete(approvalId);
   }
 
@@ -124,15 +124,15 @@ export class ChaosClient {
   }
 
   /** P1: an unanswered request is sent again under its id, here or elsewhere, until it is answered. */
-  async #askUntilAnswered(wish: ClientRequest): Promise<ClientResponse> {
+  async #askUntilAnswered(request: ClientRequest): Promise<ClientResponse> {
     for (;;) {
-      const answer = await this.#askOnce(wish);
+      const answer = await this.#askOnce(request);
       if (answer.kind === "done" || answer.kind === "refused") return answer;
       await rest(this.#options.chance.between(20, 200));
     }
   }
 
-  async #askOnce(wish: ClientRequest): Promise<ClientResponse> {
+  async #askOnce(request: ClientRequest): Promise<ClientResponse> {
     const { chance, endpoints, history, name } = this.#options;
     const up = endpoints.filter((endpoint) => endpoint.isUp);
     if (up.length === 0) {
@@ -141,7 +141,7 @@ export class ChaosClient {
     }
     const endpoint = chance.pick(up);
     const number = history.nextNumber();
-    history.note({ kind: "asked", number, by: name, door: endpoint.name, wish });
-    return endpoint.ask(number, wish);
+    history.note({ kind: "asked", number, by: name, door: endpoint.name, request });
+    return endpoint.ask(number, request);
   }
 }

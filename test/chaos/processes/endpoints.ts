@@ -18,7 +18,7 @@ import {
 const answerTimeoutMs = 5_000;
 
 export interface EndpointDeps extends Pick<ManagedProcessDeps, "history" | "isTroubled"> {
-  readonly orders: Omit<RunnerOptions, "name" | "spill" | "seed">;
+  readonly startupMessage: Omit<RunnerOptions, "name" | "spill" | "seed">;
   readonly folder: string;
   readonly nextSeed: () => number;
 }
@@ -38,8 +38,8 @@ export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoi
     launch: (instance) => ({
       args: [runnerScript],
       env: envOf(world),
-      orders: {
-        ...world.orders,
+      startupMessage: {
+        ...world.startupMessage,
         name: instance,
         spill: join(world.folder, name, "spill"),
         seed: world.nextSeed(),
@@ -47,9 +47,9 @@ export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoi
     }),
     isReady: (line) => (JSON.parse(line) as RunnerMessage).word === "ready",
     hear(by, line) {
-      const saying = JSON.parse(line) as RunnerMessage;
-      if (saying.word !== "answer") return history.note({ kind: "said", by, saying });
-      const { number, answer } = saying;
+      const message = JSON.parse(line) as RunnerMessage;
+      if (message.word !== "answer") return history.note({ kind: "said", by, message });
+      const { number, answer } = message;
       history.note({ kind: "answered", number, answer });
       waiting.get(number)?.(answer);
     },
@@ -60,7 +60,7 @@ export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoi
     get isUp() {
       return member.isUp;
     },
-    ask: (number, wish) =>
+    ask: (number, request) =>
       new Promise((resolve) => {
         const finish = (answer: ClientResponse): void => {
           clearTimeout(late);
@@ -69,7 +69,7 @@ export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoi
         };
         const late = setTimeout(() => finish({ kind: "lost", why: "no answer" }), answerTimeoutMs);
         waiting.set(number, finish);
-        member.write({ number, wish });
+        member.write({ number, request });
       }),
   };
 }
@@ -81,7 +81,7 @@ export interface HostEndpoint extends ProcessEndpoint {
 /** A real `holdfast serve`; clients talk to it over HTTP. */
 export function hostEndpoint(name: string, port: number, world: EndpointDeps): HostEndpoint {
   const token = "0123456789abcdef";
-  const { history, orders } = world;
+  const { history, startupMessage } = world;
   const member = new ManagedProcess({
     ...world,
     name,
@@ -90,7 +90,7 @@ export function hostEndpoint(name: string, port: number, world: EndpointDeps): H
       env: {
         ...envOf(world),
         HOLDFAST_HOME: join(world.folder, name),
-        HOLDFAST_STORE: orders.target,
+        HOLDFAST_STORE: startupMessage.target,
         HOLDFAST_PORT: String(port),
         HOLDFAST_TOKEN: token,
         HOLDFAST_LEASE_MS: String(leaseMs),
@@ -107,8 +107,8 @@ export function hostEndpoint(name: string, port: number, world: EndpointDeps): H
     get isUp() {
       return member.isUp;
     },
-    async ask(number, wish) {
-      const answer = await askOverHttp(client, wish, AbortSignal.timeout(answerTimeoutMs));
+    async ask(number, request) {
+      const answer = await askOverHttp(client, request, AbortSignal.timeout(answerTimeoutMs));
       history.note({ kind: "answered", number, answer });
       return answer;
     },
@@ -117,39 +117,42 @@ export function hostEndpoint(name: string, port: number, world: EndpointDeps): H
 
 async function askOverHttp(
   client: Client,
-  wish: ClientRequest,
+  request: ClientRequest,
   signal: AbortSignal,
 ): Promise<ClientResponse> {
   const options = { signal };
-  if (wish.act === "create")
+  if (request.act === "create")
     return answerOf(await client.createSession({ body: {} }, options), ({ session }) => ({
       session: session.id,
     }));
-  const params = { id: wish.session };
-  switch (wish.act) {
+  const params = { id: request.session };
+  switch (request.act) {
     case "send": {
-      const { clientId, text, mode } = wish;
+      const { clientId, text, mode } = request;
       const sent = await client.sendMessage({ params, body: { clientId, text, mode } }, options);
       return answerOf(sent, ({ messageId, runId, seq }) => ({ messageId, runId, seq }));
     }
     case "cancel":
-      return answerOf(await client.cancelRun({ params: { id: wish.runId } }, options));
+      return answerOf(await client.cancelRun({ params: { id: request.runId } }, options));
     case "answer": {
-      const { approvalId, decision } = wish;
+      const { approvalId, decision } = request;
       const input = { params: { id: approvalId }, body: { decision } };
       return answerOf(await client.answerApproval(input, options));
     }
     case "retry": {
-      const headers = { "idempotency-key": wish.clientId };
+      const headers = { "idempotency-key": request.clientId };
       const sent = await client.retry({ params, headers, body: {} }, options);
       return answerOf(sent, ({ messageId, runId, seq }) => ({ messageId, runId, seq }));
     }
     case "truncate":
-      return answerOf(await client.truncate({ params, body: { from: wish.from } }, options), seqOf);
+      return answerOf(
+        await client.truncate({ params, body: { from: request.from } }, options),
+        seqOf,
+      );
     case "undo":
     case "redo":
     case "clear":
-      return answerOf(await client[wish.act]({ params, body: {} }, options), seqOf);
+      return answerOf(await client[request.act]({ params, body: {} }, options), seqOf);
     case "branch":
       return answerOf(await client.branch({ params, body: {} }, options), ({ session }) => ({
         session: session.id,

@@ -16,9 +16,9 @@ export type Done = Extract<ClientResponse, { kind: "done" }>;
 /** Acknowledged requests with their answers, late ones included. */
 export function acknowledged({
   happened,
-}: Evidence): { wish: ClientRequest; door: string; told: Done }[] {
-  const asked = new Map<number, { wish: ClientRequest; door: string }>();
-  const granted: { wish: ClientRequest; door: string; told: Done }[] = [];
+}: Evidence): { request: ClientRequest; door: string; told: Done }[] {
+  const asked = new Map<number, { request: ClientRequest; door: string }>();
+  const granted: { request: ClientRequest; door: string; told: Done }[] = [];
   for (const entry of happened) {
     if (entry.kind === "asked") asked.set(entry.number, entry);
     if (entry.kind !== "answered" || entry.answer.kind !== "done") continue;

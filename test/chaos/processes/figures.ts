@@ -14,7 +14,7 @@ export function figuresOf(
   const count = (...names: FaultName[]): number =>
     names.reduce((sum, name) => sum + (faults.get(name) ?? 0), 0);
   const told = acknowledged(evidence);
-  const inputs = told.filter(({ wish }) => wish.act === "send" || wish.act === "retry");
+  const inputs = told.filter(({ request }) => request.act === "send" || request.act === "retry");
   const names = new Set(inputs.map(({ told: { messageId } }) => messageId));
   const log = [...evidence.logs.values()].flatMap(known);
   const states = log.flatMap((event) =>
@@ -25,7 +25,7 @@ export function figuresOf(
       event.type === "message.tool" &&
       event.data.parts.some((part) => part.type === "tool_result" && part.outcome === "unknown"),
   );
-  const said = history.of("said").map(({ saying }) => saying.word);
+  const said = history.of("said").map(({ message }) => message.word);
   const seen = history.of("seen").reduce((sum, entry) => sum + entry.events.length, 0);
   const historyActs = new Set(["undo", "redo", "clear", "truncate", "retry", "branch"]);
   return {
@@ -39,8 +39,9 @@ export function figuresOf(
     "disk full": count("disk full"),
     "inputs acknowledged": names.size,
     "of them acknowledged more than once": inputs.length - names.size,
-    "cancels acknowledged": told.filter(({ wish }) => wish.act === "cancel").length,
-    "changes of history acknowledged": told.filter(({ wish }) => historyActs.has(wish.act)).length,
+    "cancels acknowledged": told.filter(({ request }) => request.act === "cancel").length,
+    "changes of history acknowledged": told.filter(({ request }) => historyActs.has(request.act))
+      .length,
     ...Object.fromEntries(
       [...countBy(states, (state) => `runs ${state}`)].toSorted(([a], [b]) => a.localeCompare(b)),
     ),

@@ -14,10 +14,10 @@ export type HistoryEntry =
       readonly number: number;
       readonly by: string;
       readonly door: string;
-      readonly wish: ClientRequest;
+      readonly request: ClientRequest;
     }
   | { readonly kind: "answered"; readonly number: number; readonly answer: ClientResponse }
-  | { readonly kind: "said"; readonly by: string; readonly saying: RunnerMessage }
+  | { readonly kind: "said"; readonly by: string; readonly message: RunnerMessage }
   | {
       readonly kind: "seen";
       readonly by: string;
@@ -84,7 +84,7 @@ export class History {
     const happened: TimedEntry = { at: Date.now(), ...happening };
     this.happened.push(happened);
     if (happening.kind === "answered" && happening.answer.kind === "done") this.#acknowledged += 1;
-    if (happening.kind === "said" && happening.saying.word === "committed")
+    if (happening.kind === "said" && happening.message.word === "committed")
       this.busiest = happening.by;
     if (happening.kind === "seen" || happening.kind === "placed")
       this.shown.set(`${happening.by} ${happening.session}`, placeAfter(happening));

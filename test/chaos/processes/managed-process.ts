@@ -13,14 +13,14 @@ export interface Endpoint {
   readonly name: string;
   readonly isUp: boolean;
   /** Never rejects; an answer that doesn't come in time is `lost`. */
-  ask(number: number, wish: ClientRequest): Promise<ClientResponse>;
+  ask(number: number, request: ClientRequest): Promise<ClientResponse>;
 }
 
 export interface LaunchSpec {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** The first line of its standard input. */
-  readonly orders?: unknown;
+  readonly startupMessage?: unknown;
 }
 
 export interface ManagedProcessDeps {
@@ -76,7 +76,7 @@ export class ManagedProcess {
   start(): void {
     if (this.#life !== undefined || this.#isOver) return;
     const instance = `${this.name}.${(this.#lives += 1)}`;
-    const { args, env, orders } = this.#options.launch(instance);
+    const { args, env, startupMessage } = this.#options.launch(instance);
     const child = spawn(process.execPath, [...args], {
       cwd: repository,
       env: { ...withoutSettings(), ...env },
@@ -99,7 +99,7 @@ export class ManagedProcess {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (life.stderr += text));
     // It may be killed before it has read them.
     child.stdin.on("error", () => {});
-    if (orders !== undefined) child.stdin.write(`${JSON.stringify(orders)}\n`);
+    if (startupMessage !== undefined) child.stdin.write(`${JSON.stringify(startupMessage)}\n`);
     void life.ended.then(() => this.#exited(life));
   }
 

@@ -13,7 +13,7 @@ export interface NemesisOptions {
   readonly members: readonly ProcessEndpoint[];
   readonly place: StoreUnderTest;
   readonly history: History;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 const maxWaitMs = 10_000;
@@ -37,8 +37,8 @@ export class Nemesis {
     return this.#troubles > 0;
   }
 
-  async wreak(): Promise<void> {
-    const { kills, members, say } = this.#options;
+  async inject(): Promise<void> {
+    const { kills, members, print } = this.#options;
     // Each kind of fault happens early on, so that even a short run has them all.
     const first = [
       () => this.#stop(longStopMs),
@@ -50,7 +50,7 @@ export class Nemesis {
       const due = this.#kills > 0 ? first.shift() : undefined;
       await (due === undefined ? this.#harm() : due());
       if (Math.floor(before / 20) !== Math.floor(this.#kills / 20))
-        say(`${this.#kills} of ${kills} kills`);
+        print(`${this.#kills} of ${kills} kills`);
     }
     for (const harm of first) {
       await this.#waitForWork();
@@ -69,12 +69,12 @@ export class Nemesis {
   }
 
   async #harm(): Promise<void> {
-    const { chance, members, place } = this.#options;
+    const { chance, members, place: slot } = this.#options;
     const dice = chance.next();
     if (dice < 0.16) return this.#stop(chance.pick([300, longStopMs, longStopMs]));
     if (dice < 0.19) return this.#leave();
-    if (dice < 0.28 && place.faults.length > 0)
-      return this.#harmStore(chance.between(0, place.faults.length - 1));
+    if (dice < 0.28 && slot.faults.length > 0)
+      return this.#harmStore(chance.between(0, slot.faults.length - 1));
     if (dice < 0.32) return this.#killAll();
     const victim = chance.pick(members);
     // Sometimes a process dies while it is still starting.
@@ -127,13 +127,13 @@ export class Nemesis {
   }
 
   async #harmStore(index: number): Promise<void> {
-    const { place, members, history, chance } = this.#options;
-    const fault = place.faults[index];
+    const { place: slot, members, history, chance } = this.#options;
+    const fault = slot.faults[index];
     if (fault === undefined) return;
     this.#troubles += 1;
     for (const { member } of members) member.trouble();
     history.note({ kind: "fault", what: fault.name, whom: "the store" });
-    await fault.wreak(chance.between(100, 2_000));
+    await fault.inject(chance.between(100, 2_000));
     history.note({ kind: "fault", what: "healed", whom: fault.name });
     // A process that was starting meanwhile may notice only now.
     setTimeout(() => (this.#troubles -= 1), 1_000);

@@ -48,7 +48,7 @@ export type ClientRequest =
 
 export interface RunnerRequest {
   readonly number: number;
-  readonly wish: ClientRequest;
+  readonly request: ClientRequest;
 }
 
 /**

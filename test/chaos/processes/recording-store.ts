@@ -7,7 +7,7 @@ import type { RunnerMessage } from "./protocol.ts";
 export function recordingStore(
   store: Store,
   owner: OwnerId,
-  say: (saying: RunnerMessage) => void,
+  report: (message: RunnerMessage) => void,
 ): Store {
   const leases = withMembers(store.leases, {
     async acquire(request) {
@@ -16,7 +16,7 @@ export function recordingStore(
       const { session, fence } = result.lease;
       // Read after the lease: the holder of an older fence writes nothing above this seq.
       const row = await store.reads.session(owner, session).catch(() => null);
-      if (row !== null) say({ word: "leased", session, fence, head: row.head });
+      if (row !== null) report({ word: "leased", session, fence, head: row.head });
       return result;
     },
   });
@@ -28,9 +28,9 @@ export function recordingStore(
       if (under === undefined) return result;
       const { fence } = under;
       if (result.status === "committed")
-        say({ word: "committed", session, fence, first: result.first, last: result.last });
+        report({ word: "committed", session, fence, first: result.first, last: result.last });
       else if (result.status === "refused" && result.code === "fenced")
-        say({ word: "fenced", session, fence });
+        report({ word: "fenced", session, fence });
       return result;
     },
   });

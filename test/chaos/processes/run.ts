@@ -35,7 +35,7 @@ export interface ProcessChaosOptions {
   readonly runners?: number;
   readonly clients?: number;
   readonly sessions?: number;
-  readonly say?: (line: string) => void;
+  readonly print?: (line: string) => void;
   /** When something is wrong it is kept in any case. */
   readonly keepHistory?: true;
 }
@@ -60,8 +60,8 @@ export async function runProcessChaos(options: ProcessChaosOptions): Promise<Cha
   const store = await openStore(backend, place.target);
   try {
     const log = createLog(store);
-    const cast = { ...options, place, history, log, effects };
-    const settled = await play(cast);
+    const deps = { ...options, place, history, log, effects };
+    const settled = await play(deps);
     for (const pid of processesWith(place.folder))
       history.note({ kind: "wrong", what: `process ${pid} was left behind` });
     const done = readEffects(effects);
@@ -71,7 +71,7 @@ export async function runProcessChaos(options: ProcessChaosOptions): Promise<Cha
     const figures = { ...figuresOf(history, checked, done), seconds };
     if (problems.length === 0 && options.keepHistory !== true)
       rmSync(records, { recursive: true, force: true });
-    else options.say?.(`history: ${history.file}`);
+    else options.print?.(`history: ${history.file}`);
     const command = `npm run chaos -- processes --backend ${backend} --kills ${kills} --seed ${seed}`;
     return { command, figures, problems };
   } finally {
@@ -80,7 +80,7 @@ export async function runProcessChaos(options: ProcessChaosOptions): Promise<Cha
   }
 }
 
-interface Cast extends ProcessChaosOptions {
+interface PlayDeps extends ProcessChaosOptions {
   readonly place: StoreUnderTest;
   readonly history: History;
   readonly log: Log;
@@ -88,22 +88,22 @@ interface Cast extends ProcessChaosOptions {
 }
 
 /** From the first process to the last. Returns what everybody read in the end. */
-async function play(cast: Cast) {
-  const { backend, kills, seed, place, history, log, say = () => {} } = cast;
+async function play(deps: PlayDeps) {
+  const { backend, kills, seed, place, history, log, print = () => {} } = deps;
   const chance = seededRandom(seed);
   const world: EndpointDeps = {
     history,
     isTroubled: () => nemesis.isTroubled,
-    orders: { backend, target: place.target, owner, effects: cast.effects },
+    startupMessage: { backend, target: place.target, owner, effects: deps.effects },
     folder: place.folder,
     nextSeed: () => chance.between(1, 1e9),
   };
   const host = hostEndpoint("host", await findFreePort(), world);
-  const runners = Array.from({ length: cast.runners ?? 2 }, (_, n) =>
+  const runners = Array.from({ length: deps.runners ?? 2 }, (_, n) =>
     runnerEndpoint(`runner${n + 1}`, world),
   );
   const members: ProcessEndpoint[] = [...runners, host];
-  const nemesis = new Nemesis({ kills, chance, members, place, history, say });
+  const nemesis = new Nemesis({ kills, chance, members, place, history, print });
 
   const knownSessions = new KnownSessions();
   const quiet = new AbortController();
@@ -116,20 +116,20 @@ async function play(cast: Cast) {
   try {
     for (const { member } of members) member.start();
     await Promise.all(members.map(({ member }) => member.ready));
-    const talking = Array.from({ length: cast.clients ?? 3 }, (_, n) =>
+    const talking = Array.from({ length: deps.clients ?? 3 }, (_, n) =>
       new ChaosClient({
         name: `client${n + 1}`,
         knownSessions,
         endpoints: members,
         history,
         chance: seededRandom(chance.between(1, 1e9)),
-        sessions: cast.sessions ?? 4,
+        sessions: deps.sessions ?? 4,
       }).talk(quiet.signal),
     );
-    await nemesis.wreak();
+    await nemesis.inject();
     quiet.abort();
     await Promise.all(talking);
-    say("peace");
+    print("peace");
     return await settle({ members, knownSessions, history, log, owner });
   } finally {
     over.abort();

@@ -15,20 +15,20 @@ import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import { writeLine } from "../write-line.ts";
 import { openStore } from "../store/protocol.ts";
 
-const say = (saying: RunnerMessage): void => writeLine(saying);
+const report = (message: RunnerMessage): void => writeLine(message);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const first = await lines.next();
-const orders = JSON.parse(first.value ?? "") as RunnerOptions;
-const { backend, target, owner, name, effects, spill, seed } = orders;
+const startupMessage = JSON.parse(first.value ?? "") as RunnerOptions;
+const { backend, target, owner, name, effects, spill, seed } = startupMessage;
 
 function tellError(error: unknown): void {
   const code = error instanceof StoreFailure ? error.code : null;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  say({ word: "error", code, text });
+  report({ word: "error", code, text });
 }
 
 const opened = await openStore(backend, target);
-const store = recordingStore(opened, owner, say);
+const store = recordingStore(opened, owner, report);
 const log = createLog(store);
 const journals = await openSpillFolder(spill);
 await journals.reserve();
@@ -57,11 +57,11 @@ runner.start();
 process.once("SIGTERM", () => void leave().catch(tellError));
 // A killed process doesn't write its compile cache, so do that now.
 flushCompileCache();
-say({ word: "ready" });
+report({ word: "ready" });
 
-async function runErrand({ number, wish }: RunnerRequest): Promise<void> {
-  const answer = await serveRequest({ log, ids, runner, holder }, owner, wish);
-  say({ word: "answer", number, answer });
+async function runErrand({ number, request }: RunnerRequest): Promise<void> {
+  const answer = await serveRequest({ log, ids, runner, holder }, owner, request);
+  report({ word: "answer", number, answer });
 }
 
 async function leave(): Promise<void> {

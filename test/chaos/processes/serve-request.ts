@@ -35,10 +35,10 @@ interface ServeRequestDeps extends HistoryDeps {
 export async function serveRequest(
   deps: ServeRequestDeps,
   owner: OwnerId,
-  wish: ClientRequest,
+  request: ClientRequest,
 ): Promise<ClientResponse> {
   try {
-    return await grant(deps, owner, wish);
+    return await grant(deps, owner, request);
   } catch (error) {
     // The only way in which reads fail when the store is unreachable.
     if (error instanceof StoreFailure) return { kind: "failed", code: error.code };
@@ -49,29 +49,29 @@ export async function serveRequest(
 async function grant(
   deps: ServeRequestDeps,
   owner: OwnerId,
-  wish: ClientRequest,
+  request: ClientRequest,
 ): Promise<ClientResponse> {
   const { log, ids, runner } = deps;
-  if (wish.act === "create") {
+  if (request.act === "create") {
     const { session, result } = await log.createSession({ owner, settings: {} });
     return result.status === "committed" ? { kind: "done", session } : notDone(result);
   }
-  const { session } = wish;
+  const { session } = request;
   const target = { owner, session };
-  switch (wish.act) {
+  switch (request.act) {
     case "send": {
-      const { clientId, text, mode } = wish;
+      const { clientId, text, mode } = request;
       const admission = await admitMessage(log, ids, { ...target, clientId, text, mode });
       runner.notify(owner, session);
       return admitted(admission);
     }
     case "retry": {
-      const admission = await retry(deps, target, { clientId: wish.clientId });
+      const admission = await retry(deps, target, { clientId: request.clientId });
       runner.notify(owner, session);
       return admission.status === "accepted" ? admitted(admission) : notDone(admission);
     }
     case "cancel": {
-      const result = await requestCancel(log, ids, owner, wish.runId);
+      const result = await requestCancel(log, ids, owner, request.runId);
       switch (result.status) {
         case "requested":
         case "ended":
@@ -83,7 +83,7 @@ async function grant(
       }
     }
     case "answer": {
-      const { approvalId, decision } = wish;
+      const { approvalId, decision } = request;
       const result = await answerApproval(log, ids, owner, approvalId, decision);
       runner.notify(owner, session);
       if (result.status === "answered") return { kind: "done" };
@@ -97,7 +97,7 @@ async function grant(
     case "clear":
       return changed(await clear(deps, target));
     case "truncate":
-      return changed(await truncate(deps, target, wish.from));
+      return changed(await truncate(deps, target, request.from));
     case "branch": {
       const result = await branch(deps, target);
       if (result.status !== "branched") return notDone(result);

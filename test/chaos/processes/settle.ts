@@ -90,18 +90,18 @@ async function followersBehind({
   log,
   owner,
 }: SettleOptions): Promise<string[]> {
-  let behind: string[] = [];
+  let lagging: string[] = [];
   await within(timeoutMs, async () => {
-    behind = [];
+    lagging = [];
     for (const { id } of knownSessions.active) {
       const head = (await log.store.reads.session(owner, id))?.head ?? 0;
       for (const by of ["page", "tail"])
         if ((history.shown.get(`${by} ${id}`) ?? 0) < head)
-          behind.push(`${by} ${id} up to ${head}`);
+          lagging.push(`${by} ${id} up to ${head}`);
     }
-    return behind.length === 0;
+    return lagging.length === 0;
   });
-  return behind;
+  return lagging;
 }
 
 async function readEverywhere({

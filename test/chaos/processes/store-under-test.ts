@@ -25,7 +25,7 @@ export interface StoreFault {
     | "connection cut at a commit"
     | "disk full";
   /** Resolves when it is over. */
-  wreak(ms: number): Promise<void>;
+  inject(ms: number): Promise<void>;
 }
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -46,7 +46,7 @@ async function makeDisk(folder: string): Promise<StoreUnderTest> {
   const filler = join(disk, "filler");
   const fill: StoreFault = {
     name: "disk full",
-    async wreak(ms) {
+    async inject(ms) {
       fillWith(filler);
       await rest(ms);
       rmSync(filler);
@@ -102,7 +102,7 @@ async function makeDatabase(folder: string): Promise<StoreUnderTest> {
   const proxy = await startPostgresProxy(server.url);
   const cut: StoreFault = {
     name: "connections cut",
-    async wreak(ms) {
+    async inject(ms) {
       proxy.set("refuse");
       await rest(ms);
       proxy.set("pass");
@@ -110,7 +110,7 @@ async function makeDatabase(folder: string): Promise<StoreUnderTest> {
   };
   const cutAtCommit = (mode: "cut before commit" | "cut after commit"): StoreFault => ({
     name: "connection cut at a commit",
-    async wreak(ms) {
+    async inject(ms) {
       proxy.set(mode);
       for (let left = ms; left > 0 && proxy.mode !== "pass"; left -= 20) await rest(20);
       proxy.set("pass");
@@ -118,9 +118,9 @@ async function makeDatabase(folder: string): Promise<StoreUnderTest> {
   });
   const restart = (mode: "fast" | "immediate"): StoreFault => ({
     name: "database restart",
-    wreak: () => server.restart(mode),
+    inject: () => server.restart(mode),
   });
-  const crash: StoreFault = { name: "database crash", wreak: () => killBackend(server.url) };
+  const crash: StoreFault = { name: "database crash", inject: () => killBackend(server.url) };
   return {
     folder,
     target: proxy.url,

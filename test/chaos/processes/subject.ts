@@ -26,7 +26,7 @@ export const processesSubject: Subject = {
       backend,
       kills: wholeNumber("kills", values.kills),
       seed: wholeNumber("seed", values.seed),
-      say: (line) => console.log(line),
+      print: (line) => console.log(line),
       ...(values["keep-history"] === true && { keepHistory: true }),
     });
     for (const [name, figure] of Object.entries(result.figures))

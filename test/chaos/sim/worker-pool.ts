@@ -63,17 +63,17 @@ function runWorker(
 ): Promise<void> {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: { mode } });
   return new Promise((resolve, reject) => {
-    const goOn = (): void => {
+    const continueWorker = (): void => {
       const chunk = takeChunk();
       if (chunk !== null) worker.postMessage(chunk, []);
       else void worker.terminate().then(() => resolve());
     };
     worker.on("message", (report: SimReport) => {
       take(report);
-      goOn();
+      continueWorker();
     });
     worker.on("error", reject);
-    goOn();
+    continueWorker();
   });
 }
 

@@ -11,10 +11,10 @@ export class Ledger {
   readonly acknowledged: Acknowledgement[] = [];
   readonly counts: Record<string, number> = {};
 
-  note(saying: WriterMessage): void {
-    const name = "code" in saying ? `${saying.word} ${saying.code}` : saying.word;
+  note(message: WriterMessage): void {
+    const name = "code" in message ? `${message.word} ${message.code}` : message.word;
     this.counts[name] = (this.counts[name] ?? 0) + 1;
-    if (saying.word === "acknowledged") this.acknowledged.push(saying);
+    if (message.word === "acknowledged") this.acknowledged.push(message);
   }
 
   /** Reads the whole store and reports what differs from what was acknowledged. */
@@ -27,10 +27,12 @@ export class Ledger {
     problems.push(...unproven, ...(failure === undefined ? [] : [`fsck: ${failure}`]));
     for (const session of sessions) {
       const stored = await readAll(store, owner, session);
-      const told = this.acknowledged.filter(
+      const acknowledgements = this.acknowledged.filter(
         (acknowledgement) => acknowledgement.session === session,
       );
-      problems.push(...compare(stored, told).map((problem) => `${session}: ${problem}`));
+      problems.push(
+        ...compare(stored, acknowledgements).map((problem) => `${session}: ${problem}`),
+      );
     }
     return { problems, events };
   }
@@ -65,7 +67,10 @@ function settledNumbers(events: readonly StoredEvent[]): Set<number> {
   return settled;
 }
 
-function compare(events: readonly StoredEvent[], told: readonly Acknowledgement[]): string[] {
+function compare(
+  events: readonly StoredEvent[],
+  acknowledgements: readonly Acknowledgement[],
+): string[] {
   const problems: string[] = [];
   const bySeq = new Map<number, StoredEvent>();
   const seen = new Set<string>();
@@ -77,7 +82,7 @@ function compare(events: readonly StoredEvent[], told: readonly Acknowledgement[
   const settled = settledNumbers(events);
   for (let seq = 1; seq <= (events.at(-1)?.seq ?? 0); seq += 1)
     if (!bySeq.has(seq) && !settled.has(seq)) problems.push(`number ${seq} is missing`);
-  for (const { ids, first } of told) {
+  for (const { ids, first } of acknowledgements) {
     for (const [index, id] of ids.entries()) {
       const stored = bySeq.get(first + index);
       const isPruned = stored === undefined && settled.has(first + index);
@@ -87,14 +92,14 @@ function compare(events: readonly StoredEvent[], told: readonly Acknowledgement[
         );
     }
   }
-  return [...problems, ...fencesOutOfOrder(told)];
+  return [...problems, ...fencesOutOfOrder(acknowledgements)];
 }
 
 /** P3: no commit under an older fence follows one under a newer fence. */
-function fencesOutOfOrder(told: readonly Acknowledgement[]): string[] {
+function fencesOutOfOrder(acknowledgements: readonly Acknowledgement[]): string[] {
   const problems: string[] = [];
   let newest = 0;
-  for (const { first, fence } of told.toSorted((a, b) => a.first - b.first)) {
+  for (const { first, fence } of acknowledgements.toSorted((a, b) => a.first - b.first)) {
     if (fence === undefined) continue;
     if (fence < newest)
       problems.push(`number ${first} was written under fence ${fence} behind ${newest}`);

@@ -19,7 +19,7 @@ export interface StoreChaosOptions {
   readonly kills: number;
   readonly seed: number;
   readonly writers?: number;
-  readonly say?: (line: string) => void;
+  readonly print?: (line: string) => void;
 }
 
 interface Place extends AsyncDisposable {
@@ -27,7 +27,7 @@ interface Place extends AsyncDisposable {
   readonly target: string;
 }
 
-async function makePlace(backend: Backend): Promise<Place> {
+async function createTarget(backend: Backend): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
   const server = backend === "postgres" ? await startPostgres() : undefined;
   return {
@@ -60,30 +60,30 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
   const startedAt = performance.now();
   const chance = seededRandom(seed);
   const ledger = new Ledger();
-  await using place = await makePlace(backend);
-  const first = await openStore(backend, place.target);
+  await using target = await createTarget(backend);
+  const first = await openStore(backend, target.target);
   const sessions = await makeSessions(first);
   await first.close();
 
-  const orders = { backend, target: place.target, ...sessions };
+  const task = { backend, target: target.target, ...sessions };
   const writers = Array.from(
     { length: count },
     () =>
       new WriterProcess({
-        orders,
+        task,
         ledger,
-        compiled: compileCacheEnv(join(place.folder, "compiled")),
+        compiled: compileCacheEnv(join(target.folder, "compiled")),
       }),
   );
-  let told;
+  let acknowledgements;
   try {
     await writers[0]?.warmUp();
-    told = await wreak({ ...options, chance, writers });
+    acknowledgements = await injectFaults({ ...options, chance, writers });
   } finally {
     await Promise.all(writers.map((writer) => writer.kill()));
   }
 
-  const store = await openStore(backend, place.target);
+  const store = await openStore(backend, target.target);
   try {
     // Unanswered commits are sent once more: each is stored once, whether it was before or not.
     for (const writer of writers) await writer.resendUnanswered(store);
@@ -94,9 +94,9 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
     const { counts } = ledger;
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
     const figures = {
-      "kill -9": told.kills,
-      "of all processes at once": told.massacres,
-      "SIGSTOP and SIGCONT": told.pauses,
+      "kill -9": acknowledgements.kills,
+      "of all processes at once": acknowledgements.massacres,
+      "SIGSTOP and SIGCONT": acknowledgements.pauses,
       "commits acknowledged": ledger.acknowledged.length,
       "of them found on a second sending": ledger.acknowledged.filter((item) => item.repeated)
         .length,
@@ -121,16 +121,16 @@ function sumOf(counts: Readonly<Record<string, number>>, prefix: string): number
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Wreakage extends Pick<StoreChaosOptions, "kills" | "say"> {
+interface FaultInjection extends Pick<StoreChaosOptions, "kills" | "print"> {
   readonly chance: SeededRandom;
   readonly writers: readonly WriterProcess[];
 }
 
-async function wreak({ kills, chance, writers, say = () => {} }: Wreakage) {
-  const told = { kills: 0, massacres: 0, pauses: 0 };
+async function injectFaults({ kills, chance, writers, print = () => {} }: FaultInjection) {
+  const acknowledgements = { kills: 0, massacres: 0, pauses: 0 };
   for (const writer of writers) writer.start(chance.between(1, 1e9));
   await Promise.all(writers.map((writer) => writer.ready));
-  while (told.kills < kills) {
+  while (acknowledgements.kills < kills) {
     const dice = chance.next();
     const victim = chance.pick(writers);
     // Sometimes a process dies while it is still starting.
@@ -141,17 +141,17 @@ async function wreak({ kills, chance, writers, say = () => {} }: Wreakage) {
       victim.signal("SIGSTOP");
       await pause(chance.pick([50, 300, 2_000]));
       victim.signal("SIGCONT");
-      told.pauses += 1;
+      acknowledgements.pauses += 1;
       continue;
     }
     const victims = dice > 0.92 ? writers : [victim];
     await Promise.all(victims.map((item) => item.kill()));
     for (const item of victims) item.start(chance.between(1, 1e9));
-    if (victims.length > 1) told.massacres += 1;
-    const before = told.kills;
-    told.kills += victims.length;
-    if (Math.floor(before / 20) !== Math.floor(told.kills / 20))
-      say(`${told.kills} of ${kills} kills`);
+    if (victims.length > 1) acknowledgements.massacres += 1;
+    const before = acknowledgements.kills;
+    acknowledgements.kills += victims.length;
+    if (Math.floor(before / 20) !== Math.floor(acknowledgements.kills / 20))
+      print(`${acknowledgements.kills} of ${kills} kills`);
   }
-  return told;
+  return acknowledgements;
 }

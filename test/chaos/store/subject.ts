@@ -24,7 +24,7 @@ export const storeSubject: Subject = {
       backend,
       kills: wholeNumber("kills", values.kills),
       seed: wholeNumber("seed", values.seed),
-      say: (line) => console.log(line),
+      print: (line) => console.log(line),
     });
     for (const [name, figure] of Object.entries(result.figures))
       console.log(`${name.padEnd(36)}${figure}`);

@@ -10,7 +10,7 @@ import type { WriterTask, WriterMessage } from "./protocol.ts";
 const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
 
 export interface WriterProcessDeps {
-  readonly orders: Omit<WriterTask, "task" | "seed" | "unanswered">;
+  readonly task: Omit<WriterTask, "task" | "seed" | "unanswered">;
   readonly ledger: Ledger;
   /** The compile cache, so that a successor starts fast. */
   readonly compiled: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ export class WriterProcess {
   }
 
   #spawn(given: Pick<WriterTask, "task" | "seed" | "unanswered">): void {
-    const { orders, compiled } = this.#options;
+    const { task, compiled } = this.#options;
     const env = { ...process.env, ...compiled };
     const child = spawn(process.execPath, [script], { env, stdio: ["pipe", "pipe", "inherit"] });
     this.#child = child;
@@ -58,7 +58,7 @@ export class WriterProcess {
       for (const line of lines) this.#onLine(line);
     });
     this.#ended = once(child, "close").finally(resolve);
-    const told: WriterTask = { ...orders, ...given };
+    const told: WriterTask = { ...task, ...given };
     // A writer may be killed before it has read them.
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(told));
@@ -94,14 +94,14 @@ export class WriterProcess {
   }
 
   #onLine(line: string): void {
-    const saying = JSON.parse(line) as WriterMessage;
-    if (saying.word === "ready") return this.#ready.resolve();
-    if (saying.word === "sending") {
-      const { commit } = saying;
+    const message = JSON.parse(line) as WriterMessage;
+    if (message.word === "ready") return this.#ready.resolve();
+    if (message.word === "sending") {
+      const { commit } = message;
       this.#unanswered.set(commit.events[0]!.id, commit);
       return;
     }
-    if ("ids" in saying) this.#unanswered.delete(saying.ids[0]!);
-    this.#options.ledger.note(saying);
+    if ("ids" in message) this.#unanswered.delete(message.ids[0]!);
+    this.#options.ledger.note(message);
   }
 }

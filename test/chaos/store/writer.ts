@@ -21,30 +21,30 @@ import { openStore, type WriterTask, type WriterMessage } from "./protocol.ts";
 
 const leaseMs = 1_500;
 
-const orders = JSON.parse(readFileSync(0, "utf8")) as WriterTask;
-const chance = seededRandom(orders.seed);
-const store: Store = await openStore(orders.backend, orders.target);
+const task = JSON.parse(readFileSync(0, "utf8")) as WriterTask;
+const chance = seededRandom(task.seed);
+const store: Store = await openStore(task.backend, task.target);
 const holder = aHolder({ pid: process.pid, thread: threadId });
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const say = (saying: WriterMessage): void => writeLine(saying);
+const print = (message: WriterMessage): void => writeLine(message);
 
 /** Sends until the store has answered; a failed commit is repeated with the same ids. */
 async function send(commit: Commit): Promise<CommitResult> {
   const ids = commit.events.map(({ id }) => id);
-  say({ word: "sending", commit });
+  print({ word: "sending", commit });
   for (;;) {
     const result = await store.commit(commit);
     if (result.status === "failed") {
-      say({ word: "failed", code: result.code });
+      print({ word: "failed", code: result.code });
       continue;
     }
-    if (result.status === "refused") say({ word: "refused", code: result.code, ids });
+    if (result.status === "refused") print({ word: "refused", code: result.code, ids });
     else {
       const { session, under } = commit;
       const { first, repeated = false } = result;
-      say({
+      print({
         word: "acknowledged",
         session,
         ids,
@@ -59,11 +59,11 @@ async function send(commit: Commit): Promise<CommitResult> {
 
 async function appendForever(): Promise<never> {
   for (;;) {
-    const session = chance.pick(orders.shared);
+    const session = chance.pick(task.shared);
     const events = Array.from({ length: chance.between(1, 3) }, () =>
       aNotice("x".repeat(chance.between(1, 1_000))),
     );
-    await send(aCommit({ owner: orders.owner, session }, events));
+    await send(aCommit({ owner: task.owner, session }, events));
     if (chance.next() < 0.05) await store.prune(20);
     await rest(chance.between(0, 10));
   }
@@ -74,14 +74,14 @@ async function settleOpenDeltas(
   session: Commit["session"],
   under: Commit["under"],
 ): Promise<boolean> {
-  const snapshot = await store.reads.snapshot(orders.owner, session, { limit: 1 });
+  const snapshot = await store.reads.snapshot(task.owner, session, { limit: 1 });
   if (snapshot?.run === null || snapshot === null) return true;
   const { id } = snapshot.run;
   const deltas = snapshot.journal.filter(({ type }) => type === "message.delta");
   const ranges = deltas.map(({ seq }) => [seq, seq] as const);
   const settled = ranges.length === 0 ? [] : [aSettledMessage(id, "what there was", ranges)];
   const result = await commitUnder(session, under, [...settled, aRunState(id, "interrupted")]);
-  if (result) say({ word: "took over" });
+  if (result) print({ word: "took over" });
   return result;
 }
 
@@ -92,7 +92,7 @@ async function commitUnder(
   pace: Commit["pace"] = "now",
 ): Promise<boolean> {
   const result = await send({
-    owner: orders.owner,
+    owner: task.owner,
     session,
     events,
     pace,
@@ -121,7 +121,7 @@ async function runTurn(session: Commit["session"]): Promise<void> {
     if (!(await commitUnder(session, under, [aDelta(runId)], "tick"))) return;
     await store.leases.renew([{ kind: "run", session, fence }], leaseMs);
   }
-  const snapshot = await store.reads.snapshot(orders.owner, session, { limit: 1 });
+  const snapshot = await store.reads.snapshot(task.owner, session, { limit: 1 });
   const ranges = (snapshot?.journal ?? [])
     .filter(({ type }) => type === "message.delta")
     .map(({ seq }) => [seq, seq] as const);
@@ -131,12 +131,12 @@ async function runTurn(session: Commit["session"]): Promise<void> {
 }
 
 async function runForever(): Promise<never> {
-  for (;;) await runTurn(chance.pick(orders.contested));
+  for (;;) await runTurn(chance.pick(task.contested));
 }
 
-if (orders.task === "warm up") await store.close();
+if (task.task === "warm up") await store.close();
 else {
-  for (const commit of orders.unanswered) await send(commit);
-  say({ word: "ready" });
+  for (const commit of task.unanswered) await send(commit);
+  print({ word: "ready" });
   await Promise.all([appendForever(), appendForever(), appendForever(), runForever()]);
 }

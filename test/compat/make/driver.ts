@@ -53,9 +53,12 @@ async function timeOut(what: string): Promise<never> {
   throw new Error(`Timed out waiting for ${what}.`);
 }
 
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await isSo())) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`Timed out waiting for ${what}.`);
     await sleep(50);
   }

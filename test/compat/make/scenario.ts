@@ -26,18 +26,18 @@ export interface ScenarioPlace {
   readonly home: string;
   /** Settings of a store that is not in the home. */
   readonly store: Record<string, string>;
-  readonly whenOver: OnCleanup;
+  readonly onCleanup: OnCleanup;
 }
 
 const ciSecret = "a-secret-that-both-sides-know";
 
 /** Serves a fresh home until everything in it is under way, and kills the host. */
-export async function makeHome({ home, store, whenOver }: ScenarioPlace): Promise<HomeSnapshot> {
+export async function makeHome({ home, store, onCleanup }: ScenarioPlace): Promise<HomeSnapshot> {
   const telegram = new FakeBotApi();
   await telegram.start();
-  whenOver(() => telegram.stop());
+  onCleanup(() => telegram.stop());
   const receiver = await openWebhookReceiver(["hold"]);
-  whenOver(() => receiver.close());
+  onCleanup(() => receiver.close());
   await configure(home, {
     model: "rehearsal",
     review: "off",
@@ -54,7 +54,7 @@ export async function makeHome({ home, store, whenOver }: ScenarioPlace): Promis
     ...store,
     ...preload("make/set-hostname.ts"),
   };
-  const { host, address, client, token } = await serveWithClient(settings, whenOver);
+  const { host, address, client, token } = await serveWithClient(settings, onCleanup);
   const driver = createDriver(client);
   const access = { token, ...(await signIn(client, address)) };
   const scheduled = await createSchedules(driver);

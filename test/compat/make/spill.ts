@@ -14,9 +14,9 @@ export interface SpillPlace extends ScenarioPlace {
 
 /** A host loses its store in the middle of an answer, goes on in a spill file, and is killed. */
 export async function makeSpill(place: SpillPlace): Promise<SpillSnapshot> {
-  const { home, store, whenOver, blockStore } = place;
+  const { home, store, onCleanup, blockStore } = place;
   const settings = { HOLDFAST_HOME: home, ...store, ...preload("make/set-hostname.ts") };
-  const { host, client } = await serveWithClient(settings, whenOver);
+  const { host, client } = await serveWithClient(settings, onCleanup);
   const { createSession, send, follow, read } = createDriver(client);
   const id = await createSession();
   await send(id, "Tell me of the storm {rate:30}{words:2000}");

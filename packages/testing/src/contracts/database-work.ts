@@ -78,12 +78,12 @@ export interface WorkCounter {
 }
 
 export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter> {
-  const { address: place } = database;
-  if (place.kind !== "sqlite") throw new Error("another counter is active there");
-  const recorder = recordStatements(`${place.file}.statements`);
+  const { address } = database;
+  if (address.kind !== "sqlite") throw new Error("another counter is active there");
+  const recorder = recordStatements(`${address.file}.statements`);
   const { probeModule } = recorder;
-  const store = await openStoreAt(place, { probeModule, checkpointPages: 10_000_000 });
-  const other = await openStoreAt(place, { checkpointPages: 10_000_000 });
+  const store = await openStoreAt(address, { probeModule, checkpointPages: 10_000_000 });
+  const other = await openStoreAt(address, { checkpointPages: 10_000_000 });
   const reads = countReads();
   const pages = async () => {
     const [row] = await database.query("PRAGMA wal_checkpoint(NOOP)");
@@ -141,9 +141,9 @@ interface RowCounts {
  * and no other may be open meanwhile.
  */
 export function countOnPostgres(database: TestDatabase): WorkCounter {
-  const { address: place } = database;
-  if (place.kind !== "postgres") throw new Error("another counter is active there");
-  const url = new URL(place.url);
+  const { address } = database;
+  if (address.kind !== "postgres") throw new Error("another counter is active there");
+  const url = new URL(address.url);
   url.searchParams.set("application_name", "counted");
   const waitUntilDisconnected = async () => {
     const open = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'counted'";

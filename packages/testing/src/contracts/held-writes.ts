@@ -14,18 +14,18 @@ export interface HeldWrite {
 }
 
 /** The options for the store whose writes are to be blocked. */
-export function holdOptions(place: StoreAddress): { readonly probeModule?: string } {
-  if (place.kind === "postgres") return {};
+export function holdOptions(address: StoreAddress): { readonly probeModule?: string } {
+  if (address.kind === "postgres") return {};
   const probe = new URL("./held-writes-probe.ts", import.meta.url);
-  probe.searchParams.set("gate", gateOf(place));
+  probe.searchParams.set("gate", gateOf(address));
   return { probeModule: probe.href };
 }
 
 const gateOf = ({ file }: { readonly file: string }) => `${file}.gate`;
 
 /** On SQLite blocks before the transaction, on PostgreSQL inside it, behind a lock of ours. */
-export function holdWrites(place: StoreAddress, session: SessionId): Promise<HeldWrite> {
-  return place.kind === "sqlite" ? holdByFile(gateOf(place)) : holdByLock(place.url, session);
+export function holdWrites(address: StoreAddress, session: SessionId): Promise<HeldWrite> {
+  return address.kind === "sqlite" ? holdByFile(gateOf(address)) : holdByLock(address.url, session);
 }
 
 async function holdByFile(gate: string): Promise<HeldWrite> {

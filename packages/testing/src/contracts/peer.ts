@@ -30,7 +30,7 @@ export interface Peer {
   readonly pid: number | undefined;
   readonly store: RemoteStore;
   readonly runs: PeerRuns;
-  open(place: StoreAddress, options?: { readonly probeModule?: string }): Promise<void>;
+  open(address: StoreAddress, options?: { readonly probeModule?: string }): Promise<void>;
   /** The identity that takes leases there. */
   holder(agent: string): Promise<Holder>;
   /** Delays all later calls to that moment of the system clock. */
@@ -130,8 +130,8 @@ export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
     pid: link.pid,
     store: remoteStore(call),
     runs: remoteMember<PeerRuns>("runs", call),
-    async open(place, options = {}) {
-      await ask({ op: "open", place, ...options });
+    async open(address, options = {}) {
+      await ask({ op: "open", place: address, ...options });
     },
     holder: (agent) => ask({ op: "holder", agent }) as Promise<Holder>,
     startAt: (at) => void ask({ op: "meet", at }),

@@ -26,12 +26,12 @@ export interface OpenOptions {
   readonly onDamage?: (damage: { readonly seq: number }) => void;
 }
 
-export function openStoreAt(place: StoreAddress, options: OpenOptions = {}): Promise<Store> {
+export function openStoreAt(address: StoreAddress, options: OpenOptions = {}): Promise<Store> {
   const { clockOffset, indexAfterMs } = options;
-  if (place.kind === "sqlite")
-    return openSqliteStore({ file: place.file, reader: "when asked", ...options });
+  if (address.kind === "sqlite")
+    return openSqliteStore({ file: address.file, reader: "when asked", ...options });
   return openPostgresStore({
-    url: place.url,
+    url: address.url,
     ...(clockOffset && { clockOffset }),
     ...(indexAfterMs !== undefined && { indexAfterMs }),
   });

@@ -155,9 +155,9 @@ export function createGate(): { readonly promise: Promise<void>; readonly open: 
 /** Polls with growing intervals. Fails before the test's own timeout. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = performance.now() + 40_000;
-  for (let looks = 0; !(await condition()); looks += 1) {
+  for (let attempts = 0; !(await condition()); attempts += 1) {
     if (performance.now() > deadline) throw new Error("The condition was never met.");
-    await (looks < 100 ? nextTurn() : new Promise((resolve) => setTimeout(resolve, 5)));
+    await (attempts < 100 ? nextTurn() : new Promise((resolve) => setTimeout(resolve, 5)));
   }
 }
 

@@ -16,9 +16,9 @@ export class SimClient {
     this.actor = createActor(name);
   }
 
-  async pause(most: number): Promise<void> {
+  async pause(maxAnswerMs: number): Promise<void> {
     const { scheduler } = this.world;
-    await scheduler.sleep(scheduler.chance.between(0, most), this.actor, "goes on");
+    await scheduler.sleep(scheduler.chance.between(0, maxAnswerMs), this.actor, "goes on");
   }
 
   /** Asks any host. Sometimes the client gives up before the answer, and the host works on. */
@@ -31,9 +31,9 @@ export class SimClient {
     const patience = scheduler.chance.happens(0.15) ? scheduler.chance.between(0, 500) : 60_000;
     const { promise, resolve } = Promise.withResolvers<typeof noAnswer>();
     const over = scheduler.after(patience, this.actor, "gives up waiting", () => resolve(noAnswer));
-    const heard = await Promise.race([asked, promise]);
+    const answer = await Promise.race([asked, promise]);
     scheduler.cancel(over);
-    return heard === hostGone ? noAnswer : heard;
+    return answer === hostGone ? noAnswer : answer;
   }
 }
 

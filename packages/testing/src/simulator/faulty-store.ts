@@ -32,11 +32,11 @@ export function faultyStore(inner: Store, host: SimHost, world: SimWorld): Store
           return answer(`${what}: ${failure}`, () => resolve(failed(failure)));
         if (failure === "store_unknown" && scheduler.chance.happens(0.5))
           return answer(`${what}: unknown`, () => resolve(failed("store_unknown")));
-        const tell = (result: T | Failed): void =>
+        const notify = (result: T | Failed): void =>
           failure === null
             ? answer(`${what}: ${shortResult(result)}`, () => resolve(result))
             : answer(`${what}: ${shortResult(result)}, not told`, () => resolve(failed(failure)));
-        void act().then(tell);
+        void act().then(notify);
       });
     });
   }

@@ -128,7 +128,7 @@ function createSimTool(name: (typeof toolNames)[number], world: SimWorld, host: 
     input: {},
     replay: name === "act" ? "never" : "safe",
     timeLimitMs,
-    run: (call, hands) => runSimTool(world, host, tool, call, hands),
+    run: (call, context) => runSimTool(world, host, tool, call, context),
   };
   return tool;
 }

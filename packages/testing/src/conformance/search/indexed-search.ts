@@ -143,9 +143,9 @@ export const indexedSearchCases: readonly StoreCase[] = [
     async run({ store }) {
       const mine = await openTestSession(store, { title: "Secret barnacle" });
       await addMessages(mine, "a barnacle");
-      const theirs = await sessionWithUnrelatedTitle(store);
+      const otherOwners = await sessionWithUnrelatedTitle(store);
       for (const query of [{}, { session: mine.session }, { role: "title" as const }]) {
-        assertSameJson(await searchAll(theirs, { text: "barnacle", ...query }), []);
+        assertSameJson(await searchAll(otherOwners, { text: "barnacle", ...query }), []);
       }
       assertSameJson((await searchAll(mine, { text: "barnacle" })).length, 2);
     },

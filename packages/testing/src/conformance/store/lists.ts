@@ -87,14 +87,14 @@ export const listCases: readonly StoreCase[] = [
       const owner = anOwner();
       await Promise.all(Array.from({ length: 12 }, () => openTestSession(store, {}, owner)));
       const whole = await readListPage(store, owner, { limit: 100 });
-      const places = whole.sessions.map(({ sortAt, id }) => ({ sortAt, id }));
+      const positions = whole.sessions.map(({ sortAt, id }) => ({ sortAt, id }));
       assertSameJson(
-        places,
-        places.toSorted((a, b) => b.sortAt - a.sortAt || (a.id < b.id ? 1 : -1)),
+        positions,
+        positions.toSorted((a, b) => b.sortAt - a.sortAt || (a.id < b.id ? 1 : -1)),
       );
       assertSameJson(
         await walk(store, owner, { limit: 5 }),
-        places.map(({ id }) => id),
+        positions.map(({ id }) => id),
       );
     },
   },

@@ -53,7 +53,7 @@ export const textCases: readonly StoreCase[] = [
         assertSameJson(textsOf([assertPresent(message), assertPresent(delta)]), [text, text]);
         assertSameJson(kept?.data, foreign.data);
         const row = (await other.snapshot()).inbox.find(
-          (row) => row.messageId === accepted?.messageId,
+          (queued) => queued.messageId === accepted?.messageId,
         );
         assertSameJson(row?.content?.text, text);
       }
