@@ -8,7 +8,7 @@ import { Report } from "./harness/report.ts";
 
 type Subject = (options: BenchOptions, report: Report) => Promise<void>;
 
-/** Each is loaded when it is asked for. */
+/** Each is loaded on demand. */
 const subjects = new Map<string, () => Promise<Subject>>([
   ["store", async () => (await import("./store/run.ts")).benchStore],
   ["runs", async () => (await import("./runs/run.ts")).benchRuns],

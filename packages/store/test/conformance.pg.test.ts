@@ -14,13 +14,13 @@ describe("the postgres store", () => {
   });
   afterAll(() => harness.close());
 
-  test.each(storeCases)("keeps the port's rules: $title", async ({ run }) => {
+  test.each(storeCases)("obeys the port's rule: $title", async ({ run }) => {
     await expect(run(harness)).resolves.toBeUndefined();
   });
   test.each(searchCases)("finds what was written: $title", async ({ run }) => {
     await expect(run(harness)).resolves.toBeUndefined();
   });
-  test("does what the model says, in random programs", { timeout: 240_000 }, async () => {
+  test("behaves like the model in random programs", { timeout: 240_000 }, async () => {
     const checked = checkStorePrograms(harness, { runs: 6, steps: 100 });
     await expect(checked).resolves.toBeUndefined();
   });

@@ -20,7 +20,7 @@ import {
   sqliteHarness,
 } from "@holdfast/testing/stores/harnesses";
 
-/** What a caller with a bug may pass where a value of this type belongs. */
+/** Passes a value of another type, like a caller with a bug. */
 const as = <T>(value: unknown): T => value as T;
 
 function circular(): object {
@@ -29,8 +29,8 @@ function circular(): object {
   return loop;
 }
 
-/** Commits that are wrong by themselves, whatever the store holds. */
-function junkFor(chat: TestSession): Record<string, Commit> {
+/** Commits that are invalid by themselves, whatever the store holds. */
+function invalidCommits(chat: TestSession): Record<string, Commit> {
   const withData = (data: unknown): Commit =>
     aCommit(chat, [{ ...aNotice(), data: as<ReturnType<typeof aNotice>["data"]>(data) }]);
   return {
@@ -61,11 +61,11 @@ describe.each([referenceHarness, sqliteHarness, postgresHarness(createDatabase)]
     });
     afterAll(() => harness.close());
 
-    test("what is malformed is refused at the log's door, with a reason, and nothing is written", async () => {
+    test("malformed input is refused by the log with a reason, and nothing is written", async () => {
       const chat = await openTestSession(store);
       const log = createLog(store);
-      for (const [what, junk] of Object.entries(junkFor(chat))) {
-        const result = await log.commit(junk);
+      for (const [what, invalid] of Object.entries(invalidCommits(chat))) {
+        const result = await log.commit(invalid);
         expect(result, `with ${what}`).toMatchObject({ status: "refused", code: "invalid_event" });
       }
       const large = aCommit(chat, [aNotice("x".repeat(2_000_000))]);
@@ -73,7 +73,7 @@ describe.each([referenceHarness, sqliteHarness, postgresHarness(createDatabase)]
       expect((await chat.row()).head).toBe(1);
     });
 
-    test("ids that name nothing are answered as such, everywhere", async () => {
+    test("unknown ids are answered as such, everywhere", async () => {
       const [owner, session, holder] = [anOwner(), ids.make("session"), aHolder()];
       const { reads, leases } = store;
       expect(await store.commit(aCommit({ owner, session }, [aNotice()]))).toMatchObject({
@@ -87,11 +87,11 @@ describe.each([referenceHarness, sqliteHarness, postgresHarness(createDatabase)]
       expect(await reads.run(owner, ids.make("run"))).toBeNull();
       const blob: BlobId = as(`blob_${"0".repeat(64)}`);
       expect(await reads.blob(owner, blob)).toBeNull();
-      const strange: SessionId = as("'; DROP TABLE sessions; --");
-      expect(await reads.session(owner, strange)).toBeNull();
+      const hostileText: SessionId = as("'; DROP TABLE sessions; --");
+      expect(await reads.session(owner, hostileText)).toBeNull();
     });
 
-    test("[safety] what a filter, a key or a name holds is data, whatever it looks like", async () => {
+    test("[safety] filters, keys and names are treated as data, whatever they contain", async () => {
       const chat = await openTestSession(store);
       const { owner } = chat;
       const { reads, register } = store;
@@ -119,7 +119,7 @@ describe.each([referenceHarness, sqliteHarness, postgresHarness(createDatabase)]
       }
     });
 
-    test("ten megabytes of a tool's output go to a blob, come back byte by byte, and cost the event nothing", async () => {
+    test("ten megabytes of tool output go to a blob, round-trip byte by byte, and add nothing to the event", async () => {
       const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const output = Buffer.from("line of output äöü\u0000\n".repeat(500_000)).subarray(
@@ -137,14 +137,14 @@ describe.each([referenceHarness, sqliteHarness, postgresHarness(createDatabase)]
       expect(Buffer.compare(found?.bytes ?? Buffer.alloc(0), output)).toBe(0);
     });
 
-    test("and the store is sound after all of it", async () => {
+    test("the store is sound after all of it", async () => {
       const { found, failure } = await runFsck(store.audit, { now: await store.now() });
       expect([...found, failure]).toEqual([undefined]);
     });
   },
 );
 
-describe("a caller of the sqlite store who has not asked the log", () => {
+describe("a caller that bypasses the log on the sqlite store", () => {
   let harness: StoreHarness;
   let store: Store;
   beforeAll(async () => {
@@ -153,13 +153,13 @@ describe("a caller of the sqlite store who has not asked the log", () => {
   });
   afterAll(() => harness.close());
 
-  test("gets an answer to anything, and its neighbours are written as if it had not been there", async () => {
+  test("gets an answer to anything, and its neighbours are written as usual", async () => {
     const chat = await openTestSession(store);
-    for (const [what, junk] of Object.entries(junkFor(chat))) {
+    for (const [what, invalid] of Object.entries(invalidCommits(chat))) {
       const before = (await chat.row()).head;
       const [first, bad, second] = await Promise.all([
         chat.send([aNotice()]),
-        store.commit(junk).catch((error: unknown) => ({ status: "threw", error })),
+        store.commit(invalid).catch((error: unknown) => ({ status: "threw", error })),
         chat.send([aNotice()]),
       ]);
       expect([first, second], `beside ${what}`).toMatchObject([

@@ -30,8 +30,8 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
   async function restore(fixture: string): Promise<TestDatabase> {
     const database = await create();
     onTestFinished(() => database.drop());
-    const { address: place } = database;
-    if (place.kind === "sqlite") copyFileSync(`${folder}${fixture}`, place.file);
+    const { address } = database;
+    if (address.kind === "sqlite") copyFileSync(`${folder}${fixture}`, address.file);
     else await database.query(readFileSync(`${folder}${fixture}`, "utf8"));
     return database;
   }
@@ -58,7 +58,7 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
     onTestFinished(() => store.close());
     const after = await allRows(database);
     expect(after.has("leases")).toBe(true);
-    // Later columns may have come to a row; none is lost, and no value changed.
+    // A row may have new columns, but none is lost and no value has changed.
     for (const [table, rows] of before) {
       expect([table, after.get(table)]).toMatchObject([table, rows]);
       expect(after.get(table)).toHaveLength(rows.length);
@@ -100,7 +100,7 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
 
 function fixturesOf(kind: "sqlite" | "postgres"): readonly string[] {
   return readdirSync(folder)
-    .filter((file) => file.startsWith(`${kind}-`))
+    .filter((file) => /^(\w+)-\d{4}\./.exec(file)?.[1] === kind)
     .toSorted();
 }
 
