@@ -46,7 +46,7 @@ export interface ApiRig {
   /** Has to remember what is completed, unless nobody has to. */
   readonly memory: RecordingMemory;
   readonly storing: StorageStatus;
-  readonly doorkeeper: Authenticator;
+  readonly authenticator: Authenticator;
   readonly bugs: Error[];
   readonly bearer: Readonly<Record<string, string>>;
   /** Asks without the client, for what the client would not send. */
@@ -75,8 +75,8 @@ export interface ApiRigOptions {
   readonly remembers?: "everything" | "nothing";
   /** Where a password is kept; without it there can be none. */
   readonly home?: string;
-  readonly strangers?: AnonymousConnections;
-  readonly waitingRoom?: BodyBudget;
+  readonly anonymousConnections?: AnonymousConnections;
+  readonly bodyBudget?: BodyBudget;
   /** With it only models that can be reached are taken; else any. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: Secrets;
@@ -88,7 +88,7 @@ export interface ApiRigOptions {
 
 export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRig {
   const { clock = systemClock, tools = [], remembers = "nothing" } = options;
-  const { home, strangers, waitingRoom, environment } = options;
+  const { home, anonymousConnections, bodyBudget, environment } = options;
   const rules = { keepsAnswers: true, begins: true };
   const { storeClock } = options;
   const store = withStoreRules(createReferenceStore(storeClock && { clock: storeClock }), rules);
@@ -135,7 +135,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const storing = createStorageStatus();
   const stopping = new AbortController();
   const closing = new AbortController();
-  const doorkeeper = createAuthenticator(token);
+  const authenticator = createAuthenticator(token);
   const passwords = home === undefined ? {} : { passwords: openPasswordFile(home) };
   const api = apiRoutes({
     log,
@@ -168,7 +168,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
       workspaces: hands.workspaces,
       notes: async () => "",
     }),
-    authenticator: doorkeeper,
+    authenticator,
     ...passwords,
     redact: createRedactor(() => [token]),
     metrics: createMetrics(),
@@ -182,10 +182,10 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const app = createHttpApp({
     version: "1.2.3",
     page: [],
-    authenticator: doorkeeper,
+    authenticator,
     ...passwords,
-    ...(strangers && { anonymousConnections: strangers }),
-    ...(waitingRoom && { bodyBudget: waitingRoom }),
+    ...(anonymousConnections && { anonymousConnections }),
+    ...(bodyBudget && { bodyBudget }),
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",
@@ -211,7 +211,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     model,
     memory,
     storing,
-    doorkeeper,
+    authenticator,
     bugs,
     bearer,
     async ask(method, path, body, headers = {}) {

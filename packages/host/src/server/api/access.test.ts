@@ -55,26 +55,26 @@ async function askAs(
 
 const codeOf = async (answer: Response): Promise<string> => problem.parse(await answer.json()).code;
 
-test("[safety] a sign-in that is revoked closes its streams at once, and no other's", async () => {
+test("[safety] revoking a sign-in closes its streams at once, and no others", async () => {
   const rig = open();
   const id = await newSession(rig);
-  const [lost, kept] = [
-    await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() }),
-    await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() }),
+  const [revoked, other] = [
+    await cookieOf(rig, { code: rig.authenticator.issueSignInCode() }),
+    await cookieOf(rig, { code: rig.authenticator.issueSignInCode() }),
   ];
-  const streams = [lost, lost, kept].map((as, index) =>
+  const streams = [revoked, revoked, other].map((as, index) =>
     askAs(rig, as, "GET", index === 1 ? "/api/events" : `/api/sessions/${id}/events`),
   );
   const readers = (await Promise.all(streams)).map((answer) => answer.body?.getReader());
-  // What a stream begins with.
+  // Read each stream's first chunk.
   for (const reader of readers) await reader?.read();
 
-  const { signIns } = (await (await askAs(rig, lost, "GET", "/api/sign-ins")).json()) as {
+  const { signIns } = (await (await askAs(rig, revoked, "GET", "/api/sign-ins")).json()) as {
     signIns: { id: string; current: boolean }[];
   };
   expect(signIns.map(({ current }) => current)).toEqual([false, true]);
   const own = signIns.find(({ current }) => current)?.id ?? "";
-  expect((await askAs(rig, kept, "DELETE", `/api/sign-ins/${own}`)).status).toBe(204);
+  expect((await askAs(rig, other, "DELETE", `/api/sign-ins/${own}`)).status).toBe(204);
 
   for (const reader of [readers[0], readers[1]]) {
     const ended = vi.fn<() => void>();
@@ -83,19 +83,19 @@ test("[safety] a sign-in that is revoked closes its streams at once, and no othe
     })();
     await expect.poll(() => ended).toHaveBeenCalled();
   }
-  expect((await askAs(rig, lost, "GET", "/api/sign-ins")).status).toBe(401);
-  expect((await askAs(rig, kept, "GET", "/api/sign-ins")).status).toBe(200);
+  expect((await askAs(rig, revoked, "GET", "/api/sign-ins")).status).toBe(401);
+  expect((await askAs(rig, other, "GET", "/api/sign-ins")).status).toBe(200);
   await readers[2]?.cancel();
-  const again = await askAs(rig, kept, "DELETE", `/api/sign-ins/${own}`);
-  expect([again.status, await codeOf(again)]).toEqual([404, "sign_in_not_found"]);
+  const repeated = await askAs(rig, other, "DELETE", `/api/sign-ins/${own}`);
+  expect([repeated.status, await codeOf(repeated)]).toEqual([404, "sign_in_not_found"]);
 });
 
-test("[safety] a sign-in that runs out closes its streams with the next heartbeat", async () => {
+test("[safety] an expired sign-in loses its streams at the next heartbeat", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const clock = manualClock();
   const rig = open({ clock });
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
+  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
   const opened = ["/api/events", `/api/sessions/${await newSession(rig)}/events`].map((path) =>
     askAs(rig, as, "GET", path),
   );
@@ -119,20 +119,20 @@ test("[safety] a sign-in that runs out closes its streams with the next heartbea
 
 test("[safety] logging out ends the streams of that sign-in", async () => {
   const rig = open();
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
+  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
   const reader = (await askAs(rig, as, "GET", "/api/events")).body?.getReader();
   await reader?.read();
   expect((await askAs(rig, as, "POST", "/api/logout")).status).toBe(204);
   expect(await reader?.read()).toEqual({ done: true, value: undefined });
 });
 
-test("[safety] a stranger cannot set the first password, and neither can who signed in long ago", async () => {
+test("[safety] neither an anonymous client nor an old sign-in can set the first password", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const rig = open();
   const body = { password: "correct horse" };
   expect((await askAs(rig, { host }, "PUT", "/api/password", body)).status).toBe(401);
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
+  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
   vi.setSystemTime(Date.now() + 11 * 60_000);
   const late = await askAs(rig, as, "PUT", "/api/password", body);
   expect([late.status, await codeOf(late)]).toEqual([403, "forbidden"]);
@@ -140,17 +140,17 @@ test("[safety] a stranger cannot set the first password, and neither can who sig
   expect((await login(rig, body)).status).toBe(401);
 });
 
-test("the console's link sets a password, which signs in from then on and ends all other sign-ins", async () => {
+test("the console link sets a password that works from then on and ends all other sign-ins", async () => {
   const rig = open();
-  const before = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
+  const before = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
+  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
   const short = await askAs(rig, as, "PUT", "/api/password", { password: "short" });
   expect([short.status, await codeOf(short)]).toEqual([400, "invalid_request"]);
   const password = "correct horse";
   expect((await askAs(rig, as, "PUT", "/api/password", { password })).status).toBe(204);
   expect((await askAs(rig, before, "GET", "/api/principal")).status).toBe(401);
-  const shown = await askAs(rig, as, "GET", "/api/principal");
-  expect(await shown.json()).toEqual({
+  const principal = await askAs(rig, as, "GET", "/api/principal");
+  expect(await principal.json()).toEqual({
     principal: { ownerId: "owner", by: "sign-in" },
     password: true,
   });
@@ -159,8 +159,8 @@ test("the console's link sets a password, which signs in from then on and ends a
   expect((await login(rig, { password: "wrong horse" })).status).toBe(401);
 });
 
-test("[safety] guessing is slowed down, whatever a header says about where it comes from", async () => {
-  // Judging a password takes its time, and must not use up what a guesser has to wait.
+test("[safety] password guessing is throttled, whatever the forwarding headers say", async () => {
+  // Hashing a password takes real time, which must not count toward the guesser's delay.
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const rig = open();
@@ -178,6 +178,6 @@ test("[safety] guessing is slowed down, whatever a header says about where it co
   for (let tries = 0; tries < 7; tries += 1) answers.push(await guess(`192.0.2.${tries}`));
   expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
   expect(Number(answers[6]?.headers.get("retry-after"))).toBeGreaterThan(0);
-  // The one who has the token is not kept out by those who have not.
+  // The token still works while password guesses are throttled.
   expect((await rig.ask("GET", "/api/sign-ins")).status).toBe(200);
 });

@@ -4,28 +4,27 @@ import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem } from "./reply.ts";
 
-/** Who is signed in, and how to end that. */
-export function accessRoutes(parts: ApiDeps): Route[] {
-  const { authenticator: doorkeeper, passwords } = parts;
+export function accessRoutes(deps: ApiDeps): Route[] {
+  const { authenticator, passwords } = deps;
 
   async function readPrincipal({ principal: { ownerId, by } }: Call<"readPrincipal">) {
     return answer({ principal: { ownerId, by }, password: passwords?.isSet() ?? false });
   }
 
   async function listSignIns({ principal }: Call<"listSignIns">) {
-    const signIns = doorkeeper
+    const signIns = authenticator
       .signIns()
-      .map((each) => ({ ...each, current: each.id === principal.signInId }));
+      .map((signIn) => ({ ...signIn, current: signIn.id === principal.signInId }));
     return answer({ signIns });
   }
 
   async function revokeSignIn({ params }: Call<"revokeSignIn">) {
-    return doorkeeper.revoke(params.id) === "revoked"
+    return authenticator.revoke(params.id) === "revoked"
       ? answer(undefined)
       : problem("sign_in_not_found");
   }
 
-  /** The first password is set by who has the token or has just signed in, never by whoever comes first. */
+  /** Only the token or a fresh sign-in may set the first password, never whoever comes first. */
   async function mayChange(
     principal: Call<"setPassword">["principal"],
     current: string | undefined,
@@ -36,12 +35,12 @@ export function accessRoutes(parts: ApiDeps): Route[] {
 
   async function setPassword({ principal, body }: Call<"setPassword">) {
     if (passwords === undefined) return problem("not_found");
-    const may = await mayChange(principal, body.current);
-    if (may === "busy") return problem("too_many_requests");
-    if (may === "no") return problem("forbidden", { detail: signInAgainDetail });
+    const permission = await mayChange(principal, body.current);
+    if (permission === "busy") return problem("too_many_requests");
+    if (permission === "no") return problem("forbidden", { detail: signInAgainDetail });
     await passwords.set(body.password);
-    // Whoever had come in by the old one, or by other means, shows the new one.
-    doorkeeper.revokeOthers(principal.signInId);
+    // Every other sign-in has to present the new password.
+    authenticator.revokeOthers(principal.signInId);
     return answer(undefined);
   }
 
@@ -54,11 +53,11 @@ export function accessRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(parts, "readPrincipal", readPrincipal),
-    mountCall(parts, "listSignIns", listSignIns),
-    mountCall(parts, "revokeSignIn", revokeSignIn),
-    mountCall(parts, "setPassword", setPassword),
-    mountCall(parts, "removePassword", removePassword),
+    mountCall(deps, "readPrincipal", readPrincipal),
+    mountCall(deps, "listSignIns", listSignIns),
+    mountCall(deps, "revokeSignIn", revokeSignIn),
+    mountCall(deps, "setPassword", setPassword),
+    mountCall(deps, "removePassword", removePassword),
   ];
 }
 

@@ -34,7 +34,7 @@ interface Operation {
   responses: Record<string, unknown>;
 }
 
-test("the document holds every route of the table, with its parameters, body, answer and problems", async () => {
+test("the OpenAPI document lists every route with its parameters, body, answer and problems", async () => {
   const rig = open();
   const document = (await (await rig.ask("GET", "/api/openapi.json")).json()) as {
     openapi: string;
@@ -50,8 +50,8 @@ test("the document holds every route of the table, with its parameters, body, an
     const operation = document.paths[path]?.[route.method.toLowerCase()];
     expect(operation?.operationId).toBe(name);
     const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, each]) => each);
-    const told = operation?.parameters?.filter((each) => each.in === "path") ?? [];
-    expect(new Set(told.map((each) => each.name))).toEqual(new Set(inPath));
+    const pathParameters = operation?.parameters?.filter((each) => each.in === "path") ?? [];
+    expect(new Set(pathParameters.map((each) => each.name))).toEqual(new Set(inPath));
     expect(operation?.requestBody === undefined).toBe(route.body === undefined);
     const ways = { open: 0, principal: 2, signed: 1 };
     expect(operation?.security).toHaveLength(ways[route.access]);
@@ -60,7 +60,7 @@ test("the document holds every route of the table, with its parameters, body, an
 });
 
 test.each(all.filter(([, { body }]) => body !== undefined && body !== "bytes"))(
-  "%s takes an empty body, or has an example that fits",
+  "%s takes an empty body or has a valid example",
   (_, route) => {
     if (route.body === undefined || route.body === "bytes") return;
     const fits = route.body.safeParse(route.example ?? {});
@@ -70,7 +70,7 @@ test.each(all.filter(([, { body }]) => body !== undefined && body !== "bytes"))(
 
 const streams: ReadonlySet<string> = new Set(["events"]);
 
-test("every example is answered, as the document says that it may be", async () => {
+test("every example gets an answer that the document lists", async () => {
   const rig = open();
   const id = await newSession(rig);
   await sendAndWait(rig, id, "Hello");
@@ -96,7 +96,7 @@ test("every example is answered, as the document says that it may be", async () 
   expect(answered.length).toBeGreaterThan(30);
 });
 
-test("the page tells of every route, runs nothing and fetches nothing", async () => {
+test("the docs page shows every route, runs no script and fetches nothing", async () => {
   const rig = open();
   const answer = await rig.ask("GET", "/api/docs");
   expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");

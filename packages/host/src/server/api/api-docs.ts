@@ -26,7 +26,7 @@ const openapiMethods = {
   DELETE: "delete",
 } as const;
 
-/** The contract as OpenAPI 3.1, made from the table and the schemas that the host itself answers by. */
+/** The contract as OpenAPI 3.1, generated from the route table and the schemas the host answers with. */
 function describeApi(version: string, basePath: string): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const [name, route] of Object.entries<ContractRoute>(routes)) {
@@ -79,7 +79,7 @@ const securityOf = {
 
 function toSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const { $schema: _, ...written } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
-  // A JSON Schema is plain data; the library's type only says so of its parts.
+  // A JSON Schema is plain data, but the library's type does not say so for nested values.
   return JSON.parse(JSON.stringify(written)) as JsonObject;
 }
 
@@ -88,14 +88,17 @@ const objectSchema = z.looseObject({
   required: z.array(z.string()).optional(),
 });
 
-function parametersOf(schema: z.ZodType | undefined, place: "path" | "query" | "header"): Json[] {
+function parametersOf(
+  schema: z.ZodType | undefined,
+  location: "path" | "query" | "header",
+): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = objectSchema.parse(toSchema(schema, "input"));
-  return Object.entries(properties).map(([name, each]) => ({
+  return Object.entries(properties).map(([name, property]) => ({
     name,
-    in: place,
-    required: place === "path" || required.includes(name),
-    schema: each as JsonObject,
+    in: location,
+    required: location === "path" || required.includes(name),
+    schema: property as JsonObject,
   }));
 }
 
@@ -166,7 +169,7 @@ nav a { margin-right: 1rem; }
 `;
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Nothing is fetched and nothing runs: the page is the contract, written down. */
+/** The page is static: it fetches nothing and runs no script. */
 const docsContentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 function renderDocsPage(version: string): string {
@@ -240,22 +243,22 @@ function schemaText(schema: z.ZodType): string {
 }
 
 function detailsElement(summary: string, texts: readonly string[]): string {
-  const shown = texts.filter((text) => text !== "");
-  if (shown.length === 0) return "";
-  const body = shown.map((text) => `<pre>${escapeHtml(text)}</pre>`).join("\n");
+  const nonEmpty = texts.filter((text) => text !== "");
+  if (nonEmpty.length === 0) return "";
+  const body = nonEmpty.map((text) => `<pre>${escapeHtml(text)}</pre>`).join("\n");
   return `<details><summary>${escapeHtml(summary)}</summary>${body}</details>`;
 }
 
-/** The contract itself, for machines and for people. Written when first asked for. */
-export function apiDocsRoutes(parts: ApiDeps): Route[] {
+/** The contract for machines and for people, rendered on first request. */
+export function apiDocsRoutes(deps: ApiDeps): Route[] {
   let described: ReturnType<typeof describeApi> | undefined;
   let page: string | undefined;
   return [
-    mountCall(parts, "openapi", async () => {
-      described ??= describeApi(hostVersion, parts.basePath ?? "");
+    mountCall(deps, "openapi", async () => {
+      described ??= describeApi(hostVersion, deps.basePath ?? "");
       return reply(described);
     }),
-    mountStream(parts, "apiDocs", async (_, c) => {
+    mountStream(deps, "apiDocs", async (_, c) => {
       page ??= renderDocsPage(hostVersion);
       return c.body(page, 200, {
         "content-type": "text/html; charset=utf-8",

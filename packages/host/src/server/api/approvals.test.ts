@@ -30,7 +30,7 @@ async function openWaiting() {
   return { rig, client, session, params, runId, paid, open };
 }
 
-test("[P7] what waits for a person is listed, answered over HTTP, and then done", async () => {
+test("[P7] a pending approval is listed, answered over HTTP, and its call then runs", async () => {
   const { rig, client, session, params, runId, paid, open } = await openWaiting();
   const [first, second] = await open();
   expect(first).toMatchObject({
@@ -50,9 +50,9 @@ test("[P7] what waits for a person is listed, answered over HTTP, and then done"
       params: { id: which?.approvalId ?? ids.make("approval") },
       body: { decision },
     });
-  const said = { decision: "once", by: "owner (token)" };
-  expect(valueOf(await answer(first, "once")).approval).toMatchObject(said);
-  expect(valueOf(await answer(first, "once")).approval).toMatchObject(said);
+  const expectedAnswer = { decision: "once", by: "owner (token)" };
+  expect(valueOf(await answer(first, "once")).approval).toMatchObject(expectedAnswer);
+  expect(valueOf(await answer(first, "once")).approval).toMatchObject(expectedAnswer);
   expect(await answer(first, "deny")).toMatchObject({ error: { code: "approval_answered" } });
   expect(paid).toEqual([]);
   valueOf(await answer(second, "deny"));
@@ -70,7 +70,7 @@ test("[P7] what waits for a person is listed, answered over HTTP, and then done"
   expect(await answer(undefined, "once")).toMatchObject({ error: { code: "approval_not_found" } });
 });
 
-test("open approvals come in pages, of one session or of all, and a made-up cursor is refused", async () => {
+test("open approvals are paged, for one session or all, and a made-up cursor is refused", async () => {
   const { client, rig, session, open } = await openWaiting();
   const query = { limit: 1, sessionId: session };
   const page = valueOf(await client.listApprovals({ query }));
@@ -86,7 +86,7 @@ test("open approvals come in pages, of one session or of all, and a made-up curs
   expect((await rig.ask("GET", "/api/approvals?cursor=made-up")).status).toBe(400);
 });
 
-test("[S3.16] a run that waits and is cancelled over HTTP has ended, with what it asked, before the answer comes", async () => {
+test("[S3.16] cancelling a waiting run over HTTP ends it and its approval before the response", async () => {
   const { client, params, runId, open, paid } = await openWaiting();
   const { run } = valueOf(await client.cancelRun({ params: { id: runId } }));
   expect(run.state).toBe("cancelled");

@@ -25,8 +25,8 @@ import { answer, problem, problemFrom } from "./reply.ts";
 
 const defaultApprovalLimit = 100;
 
-export function approvalRoutes(parts: ApiDeps): Route[] {
-  const { log, ids, runner, toolset: hands, report } = parts;
+export function approvalRoutes(deps: ApiDeps): Route[] {
+  const { log, ids, runner, toolset, report } = deps;
 
   async function listApprovals({ owner, query }: Call<"listApprovals">) {
     const { sessionId, limit = defaultApprovalLimit, cursor } = query;
@@ -43,19 +43,19 @@ export function approvalRoutes(parts: ApiDeps): Route[] {
     });
   }
 
-  /** The word is durable when this answers; the run goes on here at once, or elsewhere with the next sweep. */
+  /** The answer is durable before we respond; the run resumes here at once, or elsewhere at the next sweep. */
   async function answerOne({ owner, principal, params, body }: Call<"answerApproval">) {
-    const { decision, answer: words, rule } = body;
+    const { decision, answer: answerText, rule } = body;
     const row = await log.store.reads.approval(owner, params.id);
     if (row === null) return problem("approval_not_found");
-    const wrong = await validateAnswer(hands.policy, row, body);
-    if (wrong !== null) return problem("invalid_request", { errors: [wrong] });
-    const said = {
+    const invalid = await validateAnswer(toolset.policy, row, body);
+    if (invalid !== null) return problem("invalid_request", { errors: [invalid] });
+    const answerDetails = {
       by: principalName(principal),
-      ...(words && { answer: words }),
+      ...(answerText && { answer: answerText }),
       ...(rule && { rule }),
     };
-    const result = await answerApproval(log, ids, owner, params.id, decision, said);
+    const result = await answerApproval(log, ids, owner, params.id, decision, answerDetails);
     switch (result.status) {
       case "answered":
         await rememberRule(result.approval);
@@ -68,18 +68,20 @@ export function approvalRoutes(parts: ApiDeps): Route[] {
     }
   }
 
-  /** The runner does the same before the call runs; done here too, it is there for whoever looks at the rules next. */
+  /**
+   * The runner stores the rule before the call runs; storing it here too makes it visible in the list of rules at once.
+   */
   async function rememberRule(row: ApprovalRow): Promise<void> {
     const { id, owner, tool, session, decision, details } = row;
     if (decision !== "always") return;
     const { rule = null, by = null } = details;
-    const kept = { owner, tool, approvalId: id, session, rule, by };
-    await hands.policy.remember(kept).catch((error: unknown) => report(asError(error)));
+    const grant = { owner, tool, approvalId: id, session, rule, by };
+    await toolset.policy.remember(grant).catch((error: unknown) => report(asError(error)));
   }
 
   return [
-    mountCall(parts, "listApprovals", listApprovals),
-    mountCall(parts, "answerApproval", answerOne),
+    mountCall(deps, "listApprovals", listApprovals),
+    mountCall(deps, "answerApproval", answerOne),
   ];
 }
 
@@ -90,27 +92,28 @@ function viewApproval(row: ApprovalRow): ApprovalView {
 
 type ApprovalAnswer = Call<"answerApproval">["body"];
 
-/** A word must fit what was asked. A rule must cover the very call that it is given for: nobody allows by mistake what they did not see. */
+/** A rule must cover the very call it is given for, so that nobody allows by mistake what they did not see. */
 async function validateAnswer(
   policy: HostPolicy,
   row: ApprovalRow,
-  { decision, answer: words, rule }: ApprovalAnswer,
+  { decision, answer: answerText, rule }: ApprovalAnswer,
 ): Promise<{ readonly path: string; readonly message: string } | null> {
   const isQuestion = row.details.kind === "question";
-  const object = (path: string, message: string) => ({ path, message });
-  if (!isQuestion && words !== undefined) return object("answer", "this is not a question");
+  const invalidField = (path: string, message: string) => ({ path, message });
+  if (!isQuestion && answerText !== undefined)
+    return invalidField("answer", "this is not a question");
   if (isQuestion && decision !== "once" && decision !== "deny")
-    return object("decision", "expected once or deny: this is a question");
-  if (isQuestion && (decision === "once") !== (words !== undefined))
-    return object("answer", "expected an answer, or a denial without one");
+    return invalidField("decision", "expected once or deny: this is a question");
+  if (isQuestion && (decision === "once") !== (answerText !== undefined))
+    return invalidField("answer", "expected an answer, or a denial without one");
   if (rule === undefined) return null;
   if (decision !== "session" && decision !== "always")
-    return object("rule", "a rule goes with session or always");
+    return invalidField("rule", "a rule goes with session or always");
   const { owner, session, runId, callId, input, tool: name, details } = row;
-  const place = details.place === undefined ? {} : { place: details.place };
-  const question = { owner, session, runId, callId, input, name, asks: "ask", ...place } as const;
+  const cursor = details.place === undefined ? {} : { place: details.place };
+  const question = { owner, session, runId, callId, input, name, asks: "ask", ...cursor } as const;
   const isCovering = await policy.covers(rule, question);
-  return isCovering ? null : object("rule", "expected a rule that covers this call");
+  return isCovering ? null : invalidField("rule", "expected a rule that covers this call");
 }
 
 function asError(error: unknown): Error {
@@ -140,15 +143,15 @@ function decodeApprovalCursor(text: string): ApprovalCursor | null {
 
 const defaultAuditLimit = 100;
 const pageSize = 500;
-/** A request looks through so much of a log; the next one goes on from there. */
+/** Bounds the log pages one request scans; the next request continues from the cursor. */
 const maxPages = 20;
 
-export function ruleRoutes(parts: ApiDeps): Route[] {
-  const { toolset: hands, log } = parts;
+export function ruleRoutes(deps: ApiDeps): Route[] {
+  const { toolset, log } = deps;
   const { reads } = log.store;
 
   async function removeRule({ owner, params }: Call<"removeRule">) {
-    const result = await hands.rules.remove(owner, params.id);
+    const result = await toolset.rules.remove(owner, params.id);
     if (result === "not_found") return problem("rule_not_found");
     return result === "removed" ? answer(undefined) : problemFrom(result);
   }
@@ -166,7 +169,7 @@ export function ruleRoutes(parts: ApiDeps): Route[] {
     return answer({ entries: page.approvals.flatMap(auditEntriesOf), nextCursor });
   }
 
-  /** From the log itself, in its order: what was answered, and what ran because a rule said so. */
+  /** Reads the log in order: what was answered, and what a rule allowed to run. */
   async function auditSession(owner: OwnerId, id: SessionId, limit: number, cursor?: string) {
     let after: Seq | null = cursor === undefined ? seq.parse(0) : decodeAuditCursor(cursor, seq);
     if (after === null) return badAuditCursor;
@@ -202,7 +205,7 @@ export function ruleRoutes(parts: ApiDeps): Route[] {
     const { callId, name: tool, allowedBy } = event.data;
     const by = approvalId.safeParse(allowedBy);
     const row = by.success ? await reads.approval(owner, by.data) : null;
-    // What was allowed by its own approval is told with that.
+    // A call allowed by its own approval is reported with that approval.
     if (allowedBy === undefined || row?.callId === callId) return [];
     const { at, runId } = event;
     const rule = row?.details.rule ?? allowedBy;
@@ -210,11 +213,11 @@ export function ruleRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(parts, "listRules", async ({ owner }) =>
-      answer({ rules: [...(await hands.rules.list(owner))] }),
+    mountCall(deps, "listRules", async ({ owner }) =>
+      answer({ rules: [...(await toolset.rules.list(owner))] }),
     ),
-    mountCall(parts, "removeRule", removeRule),
-    mountCall(parts, "listAudit", listAudit),
+    mountCall(deps, "removeRule", removeRule),
+    mountCall(deps, "listAudit", listAudit),
   ];
 }
 
@@ -222,8 +225,8 @@ function auditEntriesOf(row: ApprovalRow): readonly AuditEntry[] {
   const { answeredAt, decision, session: sessionId, runId, callId, tool, details } = row;
   if (answeredAt === null || decision === null) return [];
   const { shown, rule, by } = details;
-  const more = { ...(shown && { shown }), ...(rule && { rule }), ...(by && { by }) };
-  return [{ at: answeredAt, sessionId, runId, callId, tool, what: decision, ...more }];
+  const optional = { ...(shown && { shown }), ...(rule && { rule }), ...(by && { by }) };
+  return [{ at: answeredAt, sessionId, runId, callId, tool, what: decision, ...optional }];
 }
 
 const answeredCursor = z.tuple([z.int().nonnegative(), approvalId]);
@@ -232,8 +235,8 @@ const badAuditCursor = problem("invalid_request", {
   errors: [{ path: "cursor", message: "expected a cursor that the list has given" }],
 });
 
-function encodeAuditCursor(place: readonly [number, AnsweredCursor["id"]] | Seq): string {
-  return Buffer.from(JSON.stringify(place)).toString("base64url");
+function encodeAuditCursor(cursor: readonly [number, AnsweredCursor["id"]] | Seq): string {
+  return Buffer.from(JSON.stringify(cursor)).toString("base64url");
 }
 
 function decodeAuditCursor<S extends z.ZodType>(text: string, schema: S): z.infer<S> | null {

@@ -51,15 +51,15 @@ async function refsOf({ store, owner }: ApiRig, id: BlobId): Promise<number | un
   return undefined;
 }
 
-/** What the person's messages consist of. */
-async function asked({ client }: ApiRig, id: SessionId): Promise<Part[][]> {
+/** The parts of the user's messages. */
+async function userMessages({ client }: ApiRig, id: SessionId): Promise<Part[][]> {
   const { entries } = valueOf(await client.readSession({ params: { id } }));
   return entries.flatMap((entry) =>
     entry.type === "message" && entry.role === "user" ? [entry.parts] : [],
   );
 }
 
-test("what is attached stands in the message, is counted, and is named to the model", async () => {
+test("attachments are stored in the message, counted, and named to the model", async () => {
   const rig = open();
   const id = await newSession(rig);
   const [notes, picture] = [await put(rig, "notes"), await put(rig, "picture")];
@@ -67,8 +67,8 @@ test("what is attached stands in the message, is counted, and is named to the mo
   const body = { clientId: "one", text: "Look", attachments };
   valueOf(await rig.client.sendMessage({ params: { id }, body }));
   await untilEnded(rig, id);
-  expect(await asked(rig, id)).toEqual([[{ type: "text", text: "Look" }, ...attachments]]);
-  // The acceptance and the entry each keep it.
+  expect(await userMessages(rig, id)).toEqual([[{ type: "text", text: "Look" }, ...attachments]]);
+  // The acceptance and the entry each hold a reference.
   expect([await refsOf(rig, notes), await refsOf(rig, picture)]).toEqual([2, 2]);
   const [request] = rig.model.requests;
   expect(request?.messages.at(-1)).toMatchObject({
@@ -77,7 +77,7 @@ test("what is attached stands in the message, is counted, and is named to the mo
   });
 });
 
-test("a message may consist of what is attached alone", async () => {
+test("a message may consist of attachments alone", async () => {
   const rig = open();
   const id = await newSession(rig);
   const attachments = [fileOf(await put(rig, "notes"))];
@@ -86,14 +86,14 @@ test("a message may consist of what is attached alone", async () => {
     await rig.client.sendMessage({ params, body: { clientId: "one", text: "", attachments } }),
   );
   await untilEnded(rig, id);
-  expect(await asked(rig, id)).toEqual([attachments]);
+  expect(await userMessages(rig, id)).toEqual([attachments]);
   const empty = { clientId: "two", text: " ", attachments: [] };
   expect(await rig.client.sendMessage({ params, body: empty })).toMatchObject({
     error: { code: "invalid_request" },
   });
 });
 
-test("what is not there, or is another's, cannot be attached, and nothing is accepted", async () => {
+test("a missing or foreign blob cannot be attached, and the message is not accepted", async () => {
   const rig = open();
   const id = await newSession(rig);
   const own = await put(rig, "own");
@@ -112,7 +112,7 @@ test("what is not there, or is another's, cannot be attached, and nothing is acc
   expect(await refsOf(rig, own)).toBe(0);
 });
 
-test("the same message with something else attached is another message", async () => {
+test("the same message with other attachments is a different message", async () => {
   const rig = open();
   const id = await newSession(rig);
   const [one, two] = [await put(rig, "one"), await put(rig, "two")];
@@ -127,7 +127,7 @@ test("the same message with something else attached is another message", async (
   await untilEnded(rig, id);
 });
 
-test("an edit of a waiting message changes what is attached, and it runs as it was edited last", async () => {
+test("editing a queued message changes its attachments, and the last edit runs", async () => {
   const go = Promise.withResolvers<void>();
   const rig = open((_request, before) =>
     before === 0 ? [says("Half"), gate(go.promise)] : says("Seen."),
@@ -152,18 +152,18 @@ test("an edit of a waiting message changes what is attached, and it runs as it w
 
   go.resolve();
   await untilEnded(rig, id);
-  expect((await asked(rig, id))[1]).toEqual([
+  expect((await userMessages(rig, id))[1]).toEqual([
     { type: "text", text: "Look at this" },
     imageOf(second),
   ]);
   expect(await client.changeInput({ params, body: last })).toMatchObject({
     error: { code: "input_claimed" },
   });
-  // The log says what was accepted first, so its bytes are kept too.
+  // The log records what was accepted first, so its bytes are kept too.
   expect([await refsOf(rig, first), await refsOf(rig, second)]).toEqual([1, 2]);
 });
 
-test("asked again, a message keeps what was attached, unless something else is", async () => {
+test("a retried message keeps its attachments unless others are given", async () => {
   const rig = open();
   const { client } = rig;
   const id = await newSession(rig);
@@ -173,20 +173,24 @@ test("asked again, a message keeps what was attached, unless something else is",
   await untilEnded(rig, id);
   valueOf(await client.retry({ params: { id }, body: { text: "Look again" } }));
   await untilEnded(rig, id);
-  expect(await asked(rig, id)).toEqual([[{ type: "text", text: "Look again" }, fileOf(first)]]);
+  expect(await userMessages(rig, id)).toEqual([
+    [{ type: "text", text: "Look again" }, fileOf(first)],
+  ]);
   const lost = { attachments: [fileOf(missing)] };
   expect(await client.retry({ params: { id }, body: lost })).toMatchObject(notThere);
   valueOf(await client.retry({ params: { id }, body: { attachments: [fileOf(second)] } }));
   await untilEnded(rig, id);
-  expect(await asked(rig, id)).toEqual([[{ type: "text", text: "Look again" }, fileOf(second)]]);
+  expect(await userMessages(rig, id)).toEqual([
+    [{ type: "text", text: "Look again" }, fileOf(second)],
+  ]);
 });
 
-test("bytes that came under no media type at all are served, as bytes", async () => {
+test("bytes uploaded without a media type are served as plain bytes", async () => {
   const rig = open();
   for (const mediaType of ["text/html\r\nset-cookie: a=b", "bild/ü", ""]) {
-    const kept = await rig.store.putBlob(rig.owner, Buffer.from(`of ${mediaType}`), mediaType);
-    if (kept.status !== "stored") throw new Error(kept.status);
-    const answer = await rig.ask("GET", `/api/blobs/${kept.id}`);
+    const stored = await rig.store.putBlob(rig.owner, Buffer.from(`of ${mediaType}`), mediaType);
+    if (stored.status !== "stored") throw new Error(stored.status);
+    const answer = await rig.ask("GET", `/api/blobs/${stored.id}`);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([
       200,
       "application/octet-stream",

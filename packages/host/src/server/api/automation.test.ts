@@ -17,7 +17,7 @@ const body = {
   timeZone: "Europe/Berlin",
 };
 
-test("a schedule is made once under its key, changed, listed with when it is due, and removed", async () => {
+test("a schedule is created once per key, changed, listed with its due time, and removed", async () => {
   const { client } = openRig();
   const { session } = valueOf(await client.createSession({ body: {} }));
   const asked = {
@@ -58,7 +58,7 @@ test.each([
   expect(await answer.json()).toMatchObject({ code });
 });
 
-test("a schedule is run now once under its key, in its session, and its times stay as they are", async () => {
+test("a schedule runs now once per key, in its session, and keeps its due times", async () => {
   const { client } = openRig();
   const { session } = valueOf(await client.createSession({ body: {} }));
   const target = { sessionId: session.id };
@@ -73,18 +73,18 @@ test("a schedule is run now once under its key, in its session, and its times st
       recent: [{ occurrence: "now", outcome: "accepted", sessionId: session.id }],
     },
   });
-  const said = async () => {
+  const messages = async () => {
     const { entries } = valueOf(await client.readSession({ params: { id: session.id } }));
     return entries.flatMap((entry) =>
       entry.type === "message" ? [[entry.role, entry.parts]] : [],
     );
   };
   const text = `[a scheduled prompt, asked for now]\n\n${body.prompt}`;
-  await expect.poll(said).toContainEqual(["user", [{ type: "text", text }]]);
-  expect((await said()).filter(([role]) => role === "user")).toHaveLength(1);
+  await expect.poll(messages).toContainEqual(["user", [{ type: "text", text }]]);
+  expect((await messages()).filter(([role]) => role === "user")).toHaveLength(1);
 });
 
-test("a schedule whose session lies in the trash is not run, and nothing is noted", async () => {
+test("a schedule whose session is in the trash does not run, and records nothing", async () => {
   const { client } = openRig();
   const { session } = valueOf(await client.createSession({ body: {} }));
   const target = { sessionId: session.id };
@@ -96,7 +96,7 @@ test("a schedule whose session lies in the trash is not run, and nothing is note
   expect(valueOf(await client.listSchedules()).schedules).toMatchObject([{ recent: [] }]);
 });
 
-test("a schedule for a chat that has spoken is taken, and none can be moved to a time that has passed", async () => {
+test("a schedule for a known chat is accepted, and none can be moved to a past time", async () => {
   const { client, log, owner } = openRig();
   const lane = laneKey.parse("telegram:1:p7:0");
   await log.createSession({ owner, lane });

@@ -16,11 +16,11 @@ import { answer, problem, problemFrom } from "./reply.ts";
 import { describeEnd } from "../../automation/processes/end-report.ts";
 import { type ProcessRecord } from "../../automation/processes/process-store.ts";
 
-export function scheduleRoutes(parts: ApiDeps): Route[] {
-  const { store } = parts.log;
-  const kept = new ScheduleStore(store.register, () => store.now());
+export function scheduleRoutes(deps: ApiDeps): Route[] {
+  const { store } = deps.log;
+  const scheduleStore = new ScheduleStore(store.register, () => store.now());
 
-  async function objectionTo(owner: OwnerId, { timeZone, target }: ScheduleChange) {
+  async function validateSchedule(owner: OwnerId, { timeZone, target }: ScheduleChange) {
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
       return invalidField("timeZone", "expected a time zone like Europe/Berlin");
     }
@@ -35,8 +35,8 @@ export function scheduleRoutes(parts: ApiDeps): Route[] {
     return session === null ? problem("session_not_found") : null;
   }
 
-  /** What is due once, and was due before anybody asked, would never be said. */
-  async function objectionToPast(body: ScheduleChange, known?: Schedule) {
+  /** A one-off schedule that was due before the request would never fire. */
+  async function validateDueTime(body: ScheduleChange, known?: Schedule) {
     if (body.times === undefined && body.timeZone === undefined) return null;
     const { times = known?.times, timeZone = known?.timeZone } = body;
     if (times === undefined || timeZone === undefined) return null;
@@ -45,55 +45,59 @@ export function scheduleRoutes(parts: ApiDeps): Route[] {
   }
 
   async function create({ owner, body, ids }: Call<"createSchedule">) {
-    const objection = (await objectionTo(owner, body)) ?? (await objectionToPast(body));
-    return objection ?? scheduleReply(await kept.create(owner, ids.make("schedule"), body));
+    const invalid = (await validateSchedule(owner, body)) ?? (await validateDueTime(body));
+    return invalid ?? scheduleReply(await scheduleStore.create(owner, ids.make("schedule"), body));
   }
 
   async function change({ owner, params, body }: Call<"changeSchedule">) {
-    const known = (await kept.find(owner, params.id)) ?? undefined;
-    const objection = (await objectionTo(owner, body)) ?? (await objectionToPast(body, known));
-    return objection ?? scheduleReply(await kept.change(owner, params.id, body));
+    const known = (await scheduleStore.find(owner, params.id)) ?? undefined;
+    const invalid = (await validateSchedule(owner, body)) ?? (await validateDueTime(body, known));
+    return invalid ?? scheduleReply(await scheduleStore.change(owner, params.id, body));
   }
 
   async function runNow({ owner, params, ids }: Call<"runSchedule">) {
-    const found = (await kept.list(owner)).find(({ schedule }) => schedule.id === params.id);
+    const found = (await scheduleStore.list(owner)).find(
+      ({ schedule }) => schedule.id === params.id,
+    );
     if (found === undefined) return problem("schedule_not_found");
-    const { log, runner } = parts;
-    const saying = {
+    const { log, runner } = deps;
+    const prompt = {
       key: `schedule:${params.id}:now:${ids.make("message")}`,
       heading: "a scheduled prompt, asked for now",
     };
-    const within = {
+    const submitDeps = {
       log,
       ids,
       runner,
-      sessionFor: (of: OwnerId, lane: LaneKey, key: string) =>
-        sessionForLane({ log, owner: of }, lane, key),
+      sessionFor: (laneOwner: OwnerId, lane: LaneKey, key: string) =>
+        sessionForLane({ log, owner: laneOwner }, lane, key),
     };
-    const { session, admission } = await submitPrompt(within, owner, found.schedule, saying);
+    const { session, admission } = await submitPrompt(submitDeps, owner, found.schedule, prompt);
     if (admission.status !== "accepted") return problemFrom(admission);
     const at = await store.now();
-    const happened = { occurrence: "now", at, outcome: "accepted", sessionId: session };
-    const noted = await kept.addOutcome(owner, params.id, happened);
-    // It was said, whether that could be noted or not.
-    const { schedule } = noted.status === "kept" ? noted : found;
+    const outcome = { occurrence: "now", at, outcome: "accepted", sessionId: session };
+    const recorded = await scheduleStore.addOutcome(owner, params.id, outcome);
+    // The message was delivered whether or not the run could be recorded.
+    const { schedule } = recorded.status === "kept" ? recorded : found;
     return answer({ schedule: viewSchedule(schedule), sessionId: session });
   }
 
   async function remove({ owner, params }: Call<"removeSchedule">) {
-    const removed = await kept.remove(owner, params.id);
+    const removed = await scheduleStore.remove(owner, params.id);
     return removed.status === "kept" ? answer(undefined) : scheduleProblem(removed);
   }
 
   return [
-    mountCall(parts, "listSchedules", async ({ owner }) => {
-      const schedules = (await kept.list(owner)).map(({ schedule }) => viewSchedule(schedule));
+    mountCall(deps, "listSchedules", async ({ owner }) => {
+      const schedules = (await scheduleStore.list(owner)).map(({ schedule }) =>
+        viewSchedule(schedule),
+      );
       return answer({ schedules });
     }),
-    mountCall(parts, "createSchedule", create),
-    mountCall(parts, "changeSchedule", change),
-    mountCall(parts, "runSchedule", runNow),
-    mountCall(parts, "removeSchedule", remove),
+    mountCall(deps, "createSchedule", create),
+    mountCall(deps, "changeSchedule", change),
+    mountCall(deps, "runSchedule", runNow),
+    mountCall(deps, "removeSchedule", remove),
   ];
 }
 
@@ -117,24 +121,24 @@ function scheduleProblem(result: Exclude<ScheduleWriteResult, { status: "kept" }
   }
 }
 
-export function processRoutes(parts: ApiDeps): Route[] {
-  const { processes: desk, log } = parts;
+export function processRoutes(deps: ApiDeps): Route[] {
+  const { processes: processManager, log } = deps;
 
   async function list({ owner, params }: Call<"listProcesses">) {
     const session = await log.store.reads.session(owner, params.id);
     if (session === null) return problem("session_not_found");
-    const all = (await desk?.store.list(owner)) ?? [];
-    const own = all.filter(({ process }) => process.session === session.id);
-    return answer({ processes: own.map(({ process }) => viewProcess(process)) });
+    const all = (await processManager?.store.list(owner)) ?? [];
+    const ofSession = all.filter(({ process }) => process.session === session.id);
+    return answer({ processes: ofSession.map(({ process }) => viewProcess(process)) });
   }
 
   async function stop({ owner, params }: Call<"stopProcess">) {
-    const stopped = await desk?.stop(owner, null, params.id);
+    const stopped = await processManager?.stop(owner, null, params.id);
     if (stopped == null) return problem("process_not_found");
     return answer({ process: viewProcess(stopped.process) });
   }
 
-  return [mountCall(parts, "listProcesses", list), mountCall(parts, "stopProcess", stop)];
+  return [mountCall(deps, "listProcesses", list), mountCall(deps, "stopProcess", stop)];
 }
 
 function viewProcess({ id, session, shown, stop, end, ...rest }: ProcessRecord): ProcessView {

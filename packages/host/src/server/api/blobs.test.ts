@@ -17,7 +17,7 @@ function open(script: Script = says("Seen.")): ApiRig {
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const missing = blobId.parse(`blob_${"f".repeat(64)}`);
 
-async function told(answer: Response) {
+async function summarizeReply(answer: Response) {
   expect(answer.headers.get("content-type")).toBe("application/problem+json");
   return { status: answer.status, code: problem.parse(await answer.json()).code };
 }
@@ -38,20 +38,20 @@ async function storedBlobs({ store }: ApiRig): Promise<number> {
   return count;
 }
 
-/** As a client sends what it does not know the length of; `end` is how the sending ends. */
-function inPieces(pieces: readonly Uint8Array[], end: "whole" | "broken"): ReadableStream {
+/** Sends a body of unknown length; `end` says how the upload ends. */
+function chunked(chunks: readonly Uint8Array[], end: "whole" | "broken"): ReadableStream {
   let next = 0;
   return new ReadableStream({
     pull(controller) {
-      const piece = pieces[next++];
-      if (piece !== undefined) controller.enqueue(piece);
+      const chunk = chunks[next++];
+      if (chunk !== undefined) controller.enqueue(chunk);
       else if (end === "whole") controller.close();
       else controller.error(new Error("The client has left."));
     },
   });
 }
 
-test("bytes come back as they were sent, named by their content", async () => {
+test("a blob round-trips, named by its content", async () => {
   const rig = open();
   const body = Uint8Array.from({ length: 256 }, (_, index) => index);
   const first = valueOf(await rig.client.putBlob({ body, mediaType: "image/png" }));
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test("what was fetched is kept for good by who fetched it, and is not sent again", async () => {
+test("a fetched blob is cached for good and not sent again", async () => {
   const rig = open();
   const path = `/api/blobs/${await put(rig, "once", "text/plain")}`;
   const first = await rig.ask("GET", path);
@@ -100,7 +100,7 @@ test("what was fetched is kept for good by who fetched it, and is not sent again
   expect([other.status, await other.text()]).toEqual([200, "once"]);
 });
 
-test("[safety] another's blob is like one that is not there, whatever is known of it", async () => {
+test("[safety] a foreign blob looks like a missing one, whatever the client knows of it", async () => {
   const rig = open();
   const stored = await rig.store.putBlob(
     ownerId.parse("somebody-else"),
@@ -111,12 +111,16 @@ test("[safety] another's blob is like one that is not there, whatever is known o
   for (const id of [stored.id, missing]) {
     const tag = { "if-none-match": `"${id}"` };
     for (const headers of [{}, tag])
-      expect(await told(await rig.ask("GET", `/api/blobs/${id}`, undefined, headers))).toEqual({
+      expect(
+        await summarizeReply(await rig.ask("GET", `/api/blobs/${id}`, undefined, headers)),
+      ).toEqual({
         status: 404,
         code: "blob_not_found",
       });
   }
-  expect(await told(await rig.ask("GET", "/api/blobs/passwd"))).toMatchObject({ status: 400 });
+  expect(await summarizeReply(await rig.ask("GET", "/api/blobs/passwd"))).toMatchObject({
+    status: 400,
+  });
 });
 
 test.each([
@@ -128,64 +132,68 @@ test.each([
   [`text/${"x".repeat(300)}`],
 ])("%s is refused as a media type, and nothing is kept", async (mediaType) => {
   const rig = open();
-  expect(await told(await post(rig, "some bytes", mediaType))).toEqual({
+  expect(await summarizeReply(await post(rig, "some bytes", mediaType))).toEqual({
     status: 415,
     code: "unsupported_media_type",
   });
   expect(await storedBlobs(rig)).toBe(0);
 });
 
-test("bytes without a media type are bytes", async () => {
+test("bytes without a media type are stored as plain bytes", async () => {
   const rig = open();
   const answer = await post(rig, new Blob([bytesOf("raw")]));
   expect(answer.status).toBe(201);
   expect(await answer.json()).toMatchObject({ size: 3, mediaType: "application/octet-stream" });
 });
 
-describe("the bound of an upload", () => {
+describe("the upload limit", () => {
   const most = routes.putBlob.largestBody;
-  const piece = new Uint8Array(1024 * 1024).fill(7);
-  const full = Array.from({ length: most / piece.byteLength }, () => piece);
+  const chunk = new Uint8Array(1024 * 1024).fill(7);
+  const full = Array.from({ length: most / chunk.byteLength }, () => chunk);
 
-  test("is far above that of a command, and exact, in pieces too", async () => {
+  test("is far above that of a command and exact, for chunked bodies too", async () => {
     const rig = open();
-    const whole = await post(rig, inPieces(full, "whole"), "application/zip");
+    const whole = await post(rig, chunked(full, "whole"), "application/zip");
     expect(await whole.json()).toMatchObject({ size: most });
     const over = [...full, new Uint8Array(1)];
-    expect(await told(await post(rig, inPieces(over, "whole"), "application/zip"))).toEqual({
+    expect(
+      await summarizeReply(await post(rig, chunked(over, "whole"), "application/zip")),
+    ).toEqual({
       status: 413,
       code: "payload_too_large",
     });
     expect(await storedBlobs(rig)).toBe(1);
   });
 
-  test("is kept to before a byte is read, where the length is told", async () => {
+  test("applies before a byte is read when the length is declared", async () => {
     const rig = open();
     let asked = 0;
     const body = new ReadableStream({ pull: () => void (asked += 1) }, { highWaterMark: 0 });
     const headers = { ...rig.bearer, "content-length": String(most + 1) };
     const init = { method: "POST", body, headers, duplex: "half" };
-    expect(await told(await rig.app.request("/api/blobs", init, {}))).toMatchObject({
+    expect(await summarizeReply(await rig.app.request("/api/blobs", init, {}))).toMatchObject({
       status: 413,
     });
     expect(asked).toBe(0);
   });
 
-  test("is not that of the other routes", async () => {
+  test("does not apply to the other routes", async () => {
     const rig = open();
     const text = "x".repeat(1024 * 1024);
-    expect(await told(await rig.ask("POST", "/api/sessions", { title: text }))).toMatchObject({
+    expect(
+      await summarizeReply(await rig.ask("POST", "/api/sessions", { title: text })),
+    ).toMatchObject({
       status: 413,
     });
   });
 });
 
-test("an upload that is broken off leaves nothing behind, and is no bug", async () => {
+test("an aborted upload leaves nothing behind and reports no bug", async () => {
   const rig = open();
-  const half = () => inPieces([bytesOf("half of i")], "broken");
+  const half = () => chunked([bytesOf("half of i")], "broken");
   const headers = { ...rig.bearer, "content-length": "18", "content-type": "text/plain" };
-  const told18 = { method: "POST", body: half(), headers, duplex: "half" };
-  expect((await rig.app.request("/api/blobs", told18, {})).status).toBe(400);
+  const bounds = { method: "POST", body: half(), headers, duplex: "half" };
+  expect((await rig.app.request("/api/blobs", bounds, {})).status).toBe(400);
   expect((await post(rig, half(), "text/plain")).status).toBe(400);
   expect(await storedBlobs(rig)).toBe(0);
 });

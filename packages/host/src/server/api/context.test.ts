@@ -18,10 +18,10 @@ function open(script: Script): ApiRig {
   return rig;
 }
 
-/** So long that five of them are too many. */
+/** Long enough that five of them overflow the window. */
 const long = (text: string) => `${text} ${"word ".repeat(10_000)}`.trim();
 
-/** Answers whoever talks, and writes what it is asked to when it is asked for a summary. */
+/** Answers a conversation, and returns a summary when asked for one. */
 const script: Script = ({ messages }) => {
   const first = messages[0];
   const isSummary = first?.role === "system" && first.text.includes("summary");
@@ -35,7 +35,7 @@ async function talked() {
   return { rig, id, client: rig.client, params: { id } };
 }
 
-test("[S0.12] a person compacts over HTTP: the model gets the summary, the page keeps every message", async () => {
+test("[S0.12] compacting over HTTP gives the model the summary, and the page keeps every message", async () => {
   const { rig, id, client, params } = await talked();
   const before = await shownTexts(rig, id);
   const answer = valueOf(await client.compact({ params, body: { focus: "numbers" } }));
@@ -68,7 +68,7 @@ test.each(["/compact", "/compress the numbers"])(
 );
 
 test.each(["idle", "hygiene"] as const)(
-  "[S0.12] a host that compacts by itself (%s) takes the same lock",
+  "[S0.12] automatic compaction (%s) takes the same lock",
   async (reason) => {
     const { rig, id: session } = await talked();
     const { owner } = rig;
@@ -92,7 +92,7 @@ test.each(["idle", "hygiene"] as const)(
   },
 );
 
-test("the whole conversation, and the summary again, are one request away", async () => {
+test("one request restores the whole conversation, and one the summary", async () => {
   const { rig, id, client, params } = await talked();
   valueOf(await client.compact({ params, body: {} }));
   const restored = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
@@ -109,7 +109,7 @@ test("the whole conversation, and the summary again, are one request away", asyn
   });
 });
 
-test("a conversation that is short is told to be so, and stays as it is", async () => {
+test("compacting a short conversation is refused and changes nothing", async () => {
   const rig = open(script);
   const id = await newSession(rig);
   await sendAndWait(rig, id, "Hello");
@@ -119,8 +119,8 @@ test("a conversation that is short is told to be so, and stays as it is", async 
   expect(await shownTexts(rig, id)).toEqual(["Hello", "Yes."]);
 });
 
-describe("what a page shows of the context", () => {
-  test("tokens by kind, the epochs, and the turns with what explains a change of the prefix", async () => {
+describe("the context report", () => {
+  test("lists tokens by kind, the epochs, and the turns with what explains a prefix change", async () => {
     const { rig, id, client, params } = await talked();
     const before = valueOf(await client.readContext({ params }));
     expect(before).toMatchObject({ sessionId: id, model: "scripted", epoch: 0, epochs: [] });
@@ -146,7 +146,7 @@ describe("what a page shows of the context", () => {
     expect(Object.values(kinds).reduce<number>((sum, each) => sum + Number(each), 0)).toBe(total);
   });
 
-  test("how much the provider had kept, for each turn and for all of them", async () => {
+  test("shows how much the provider had cached, per turn and in total", async () => {
     const usages = [
       { input: 100, output: 10, cacheRead: 0, cacheWrite: 100, costMicros: 400 },
       { input: 120, output: 10, cacheRead: 90, cacheWrite: 20, costMicros: 100 },
@@ -160,7 +160,7 @@ describe("what a page shows of the context", () => {
     expect(shownNow.totals.hitShare).toBeCloseTo(90 / 220);
   });
 
-  test("a cut explains itself with its reason", async () => {
+  test("explains a cut by its reason", async () => {
     const { rig, id, client, params } = await talked();
     valueOf(await client.undo({ params, body: {} }));
     await sendAndWait(rig, id, "Again");
@@ -170,7 +170,7 @@ describe("what a page shows of the context", () => {
     ]);
   });
 
-  test("of a session that is not there is not there", async () => {
+  test("of a missing session is not found", async () => {
     const rig = open([]);
     const answer = await rig.client.readContext({ params: { id: ids.make("session") } });
     expect(answer).toMatchObject({ error: { code: "session_not_found" } });

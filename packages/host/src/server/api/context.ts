@@ -11,14 +11,13 @@ import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom, problemFromFailure, type Reply } from "./reply.ts";
 
-/** A summary takes a model's time: whoever asks is answered within this, and sees it in the log when it is there. */
+/** A summary takes a model's time: the request is answered within this, and the summary shows up in the log later. */
 const maxWaitMs = 1_000;
 const defaultWindow = 100_000;
 const defaultTurns = 50;
 
-/** What the model gets, and commands on it. */
-export function contextRoutes(parts: ApiDeps): Route[] {
-  const { log, compactor, clock, report: tell } = parts;
+export function contextRoutes(deps: ApiDeps): Route[] {
+  const { log, compactor, clock, report } = deps;
   const { reads } = log.store;
 
   async function compact({ owner, params, body }: Call<"compact">) {
@@ -29,11 +28,11 @@ export function contextRoutes(parts: ApiDeps): Route[] {
     const { focus } = body;
     const target = { owner, session, ...(focus !== undefined && { focus }) };
     const work = compactor.compactNow(target, "asked", window);
-    const waited = new AbortController();
-    const early = await Promise.race([work, clock.sleep(maxWaitMs, waited.signal)]);
-    waited.abort();
-    if (early === undefined) work.catch(tell);
-    return compactionReply(early, session);
+    const timeout = new AbortController();
+    const compaction = await Promise.race([work, clock.sleep(maxWaitMs, timeout.signal)]);
+    timeout.abort();
+    if (compaction === undefined) work.catch(report);
+    return compactionReply(compaction, session);
   }
 
   async function restore({ owner, params, body, ids }: Call<"restoreEpoch">) {
@@ -51,16 +50,16 @@ export function contextRoutes(parts: ApiDeps): Route[] {
   async function read({ owner, params, query }: Call<"readContext">) {
     const session = params.id;
     const options = { count: compactor.count, turns: query.turns ?? defaultTurns };
-    const report = await describeContext(reads, owner, session, options);
-    if (report === null) return problem("session_not_found");
-    const window = report.model === null ? null : compactor.windowOf(report.model);
-    return answer(viewContext(report, session, window));
+    const contextReport = await describeContext(reads, owner, session, options);
+    if (contextReport === null) return problem("session_not_found");
+    const window = contextReport.model === null ? null : compactor.windowOf(contextReport.model);
+    return answer(viewContext(contextReport, session, window));
   }
 
   return [
-    mountCall(parts, "readContext", read),
-    mountCall(parts, "compact", compact),
-    mountCall(parts, "restoreEpoch", restore),
+    mountCall(deps, "readContext", read),
+    mountCall(deps, "compact", compact),
+    mountCall(deps, "restoreEpoch", restore),
   ];
 }
 
@@ -75,7 +74,7 @@ function compactionReply(
     case "deferred":
       return answer({ outcome: "deferred", sessionId });
     case "refused":
-      // A person is never told to wait.
+      // A backoff applies to automatic compaction only: a person is never told to wait.
       return problem(compaction.code === "backed_off" ? "nothing_to_gain" : compaction.code);
     case "failed":
       return problemFromFailure(compaction.code);
@@ -87,7 +86,7 @@ function viewContext(
   sessionId: Call<"readContext">["params"]["id"],
   windowTokens: number | null,
 ): AnswerOf<"readContext"> {
-  const total = Object.values(tokens).reduce((sum, each) => sum + each, 0);
+  const total = Object.values(tokens).reduce((sum, count) => sum + count, 0);
   return {
     ...rest,
     sessionId,

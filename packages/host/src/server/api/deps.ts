@@ -23,7 +23,6 @@ import type { StorageStatus } from "../../ops/health/store-health.ts";
 import type { MountDeps } from "./endpoint.ts";
 import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
 
-/** What the handlers work with. */
 export interface ApiDeps extends MountDeps {
   readonly log: Log;
   readonly toolset: Pick<Toolset, "workspaces" | "policy" | "rules">;
@@ -36,27 +35,27 @@ export interface ApiDeps extends MountDeps {
   readonly secrets: Pick<Secrets, "read" | "put" | "remove">;
   readonly authenticator: Authenticator;
   readonly passwords?: PasswordFile;
-  /** For what leaves the host as a document. */
+  /** Removes secrets from exported documents. */
   readonly redact: Redact;
   readonly metrics: Metrics;
-  /** Under which path the API stands. */
+  /** The path prefix of the API. */
   readonly basePath?: string;
-  /** Where backups lie; without it there are none. */
+  /** The home folder that backups are written to; without it there are none. */
   readonly home?: string;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
-  /** Where runs of this home spill, for those who want to know what lies there. */
+  /** Where runs of this home spill, for storage reports. */
   readonly journals?: Pick<SpillStore, "left">;
-  /** Without it there are no servers. */
+  /** Absent without configured MCP servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
-  /** Without it nothing runs in the background. */
+  /** Absent where background processes are disabled. */
   readonly processes?: Pick<ProcessManager, "store" | "stop">;
-  /** Absent where there can be no bot. */
+  /** Absent where the host cannot run a bot. */
   readonly bot?: BotAdmin;
-  /** Absent where there can be none. */
+  /** Absent where the host cannot receive webhooks. */
   readonly webhooks?: WebhookAdmin;
   readonly clock: Clock;
-  /** Who we are where a lease is taken. */
+  /** This process, as the holder of a lease. */
   readonly holder: () => Holder;
-  /** Aborted when the runner has stopped: there is nothing more to follow. */
+  /** Aborted once the runner has stopped and no more events can follow. */
   readonly closing: AbortSignal;
 }

@@ -18,13 +18,13 @@ function open(): ApiRig {
 
 const token = "a-token-for-this-test";
 
-/** A client whose first streams end after so many bytes, as a cut cable ends them: anywhere. */
-function cutting(rig: ApiRig, lengths: readonly number[]) {
+/** A client whose first streams are cut after the given number of bytes, which may fall inside a frame. */
+function clientCutAt(rig: ApiRig, lengths: readonly number[]) {
   const left = [...lengths];
   let connections = 0;
   return createClient({
     token,
-    // No wait before the next try, but a turn of the loop; silence is as long as ever.
+    // Retries wait for one turn of the event loop only; the silence timeout stays as it is.
     sleep: (ms, signal) => systemClock.sleep(ms < 20_000 ? 0 : ms, signal),
     async fetch(url, init) {
       connections += 1;
@@ -50,7 +50,7 @@ function cutAfter(length: number): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** Every place where a frame ends, and three inside of each. */
+/** The end of every frame, and three positions inside each. */
 async function cutsOf(rig: ApiRig, path: string, events: number): Promise<number[]> {
   const answer = await rig.ask("GET", path);
   const reader = answer.body?.getReader();
@@ -72,7 +72,7 @@ async function conversation(rig: ApiRig): Promise<{ id: SessionId; head: number 
   return { id, head: row?.head ?? 0 };
 }
 
-test("[P5] a stream that is cut at any frame, and inside of any, goes on exactly where it was", async () => {
+test("[P5] a stream cut at or inside any frame resumes exactly where it was", async () => {
   const rig = open();
   const { id, head } = await conversation(rig);
   const log: number[] = [];
@@ -84,8 +84,8 @@ test("[P5] a stream that is cut at any frame, and inside of any, goes on exactly
   expect(cuts.length).toBeGreaterThan(4 * log.length);
   for (const cut of cuts) {
     const seen: number[] = [];
-    // Twice at the same place: what comes after a cut is cut too.
-    for await (const item of cutting(rig, [cut, cut]).follow(id, 0 as Seq)) {
+    // Cut twice at the same offset, so that the resumed stream is cut too.
+    for await (const item of clientCutAt(rig, [cut, cut]).follow(id, 0 as Seq)) {
       if (item.kind === "event") seen.push(item.event.seq);
       else throw new Error(JSON.stringify(item));
       if (seen.at(-1) === head) break;
@@ -94,7 +94,7 @@ test("[P5] a stream that is cut at any frame, and inside of any, goes on exactly
   }
 });
 
-test("[P5] a tab's stream of several sessions, cut anywhere, gives each of them once and in order", async () => {
+test("[P5] a stream of several sessions, cut anywhere, delivers each event once and in order", async () => {
   const rig = open();
   const one = await conversation(rig);
   const other = await newSession(rig);
@@ -121,17 +121,17 @@ test("[P5] a tab's stream of several sessions, cut anywhere, gives each of them 
   const count = (whole[0]?.length ?? 0) + 3;
   const cuts = await cutsOf(rig, `/api/events?watch=${one.id}:0,${other}:0`, count);
   for (const cut of cuts)
-    expect([cut, await watch(cutting(rig, [cut, cut]))]).toEqual([cut, whole]);
+    expect([cut, await watch(clientCutAt(rig, [cut, cut]))]).toEqual([cut, whole]);
 });
 
-test("[P5] what is being said arrives whole, however often the stream breaks meanwhile", async () => {
+test("[P5] streamed output arrives whole, however often the stream breaks", async () => {
   const rig = open();
   const id = await newSession(rig);
   const cuts = Array.from({ length: 30 }, (_, index) => 300 + 37 * index);
   const seen: number[] = [];
   const stop = new AbortController();
   const following = (async () => {
-    for await (const item of cutting(rig, cuts).follow(id, 0 as Seq, { signal: stop.signal }))
+    for await (const item of clientCutAt(rig, cuts).follow(id, 0 as Seq, { signal: stop.signal }))
       if (item.kind === "event") seen.push(item.event.seq);
   })();
   await sendAndWait(rig, id, "Hello");
@@ -145,6 +145,6 @@ test("[P5] what is being said arrives whole, however often the stream breaks mea
     if (item.kind === "event") whole.push(item.event.seq);
     if (whole.at(-1) === head) break;
   }
-  // Deltas that were seen as they came may have been settled since; everything that stands was seen.
+  // Deltas seen live may have been settled since; every event in the log must have been seen.
   expect(whole.filter((seq) => !seen.includes(seq))).toEqual([]);
 });

@@ -32,10 +32,10 @@ const parameterPattern = `\\s*;\\s*${tokenPattern}=(?:${tokenPattern}|"[\\x20-\\
 const wellFormed = new RegExp(`^${tokenPattern}/${tokenPattern}(?:${parameterPattern})*$`);
 const maxMediaTypeLength = 200;
 
-/** What a form sends is wrapped or escaped: kept as it came, it would not be what was meant. */
+/** A form body is wrapped or escaped: stored as is, it would not be what the person meant. */
 const formEncoded = /^(?:multipart\/.*|application\/x-www-form-urlencoded)$/;
 
-/** The media type under which a body is kept. One that is missing says nothing about the bytes. */
+/** The media type to store for a body; a missing one means unknown bytes. */
 export function readMediaType(header: string | undefined): Reply<string> {
   if (header === undefined || header === "") return answer("application/octet-stream");
   if (header.length > maxMediaTypeLength || !wellFormed.test(header))
@@ -47,7 +47,6 @@ export function readMediaType(header: string | undefined): Reply<string> {
   return answer(header);
 }
 
-/** The type without its parameters. */
 export function mediaTypeEssence(mediaType: string): string {
   return mediaType.replace(/;.*/, "").trim().toLowerCase();
 }
@@ -59,13 +58,13 @@ export interface DecodedRequest {
   readonly body: unknown;
 }
 
-/** A body that is kept as it came. */
+/** A body stored as it arrived. */
 export interface BinaryBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly mediaType: string;
 }
 
-/** What a request says, as far as its route has a schema for it. Nothing passes that a schema has not let through. */
+/** Decodes the parts of a request that its route has a schema for; nothing else gets through. */
 async function decodeRequest(
   request: HonoRequest,
   route: ContractRoute,
@@ -76,7 +75,7 @@ async function decodeRequest(
   return body.kind === "problem" ? body : answer({ ...head.value, body: body.value });
 }
 
-/** All of a request but its body: what is there when it arrives. Only what has a schema is looked at. */
+/** Decodes everything but the body, which may not have arrived yet. */
 function decodeHead(request: HonoRequest, route: ContractRoute): Reply<DecodedRequest> {
   const params = decodeField(route.params, () => request.param());
   if (params.kind === "problem") return params;
@@ -84,11 +83,15 @@ function decodeHead(request: HonoRequest, route: ContractRoute): Reply<DecodedRe
   if (query.kind === "problem") return query;
   const headers = decodeField(route.headers, () => request.header());
   if (headers.kind === "problem") return headers;
-  const [given, asked, told] = [params.value, query.value, headers.value];
-  return answer({ params: given, query: asked, headers: told, body: undefined });
+  return answer({
+    params: params.value,
+    query: query.value,
+    headers: headers.value,
+    body: undefined,
+  });
 }
 
-/** A name that is given twice is a list, which no schema of the contract takes. */
+/** A name given twice becomes a list, which no schema of the contract accepts. */
 function readQuery(request: HonoRequest): Record<string, string | string[] | undefined> {
   const given = Object.entries(request.queries());
   return Object.fromEntries(
@@ -129,7 +132,7 @@ function decodeJson(
   type: string | undefined,
   bytes: ArrayBuffer,
 ): Reply<unknown> {
-  // Where everything may be left out, the body may be too.
+  // If every field is optional, so is the body.
   if (type === undefined && bytes.byteLength === 0) return decodeValue(schema, {});
   if (!/^application\/json\s*(;|$)/i.test(type ?? "")) return problem("unsupported_media_type");
   const json = parseJson(bytes);
@@ -153,11 +156,11 @@ type Decoded<R, K extends string> =
 
 type BodyOf<R> = R extends { readonly body: "bytes" } ? BinaryBody : Decoded<R, "body">;
 
-/** A request as its handler sees it: who asks, and what, as the route's schemas have let it through. */
+/** A request as its handler sees it, decoded by the route's schemas. */
 export interface Call<N extends RouteName> {
   readonly owner: OwnerId;
   readonly principal: Principal;
-  /** For what the call makes. Under an idempotency key they follow from the request. */
+  /** For records the call creates. Under an idempotency key, ids are derived from the request. */
   readonly ids: IdSource;
   readonly params: Decoded<Routes[N], "params">;
   readonly query: Decoded<Routes[N], "query">;
@@ -177,12 +180,12 @@ export type AnswerOf<N extends CallName> = RouteOutput<Routes[N]>;
 
 export type Handler<N extends CallName> = (call: Call<N>) => Promise<Reply<AnswerOf<N>>>;
 
-/** One that only reads may hand on what the store has written. */
+/** A read handler may return JSON that the store has already serialized. */
 export type ReadHandler<N extends CallName> = (
   call: Call<N>,
 ) => Promise<Reply<AnswerOf<N>> | SerializedReply>;
 
-/** A stream, like bytes, takes the response into its own hands. */
+/** A stream handler writes the response itself. */
 export type StreamHandler<N extends StreamName> = (
   call: Call<N>,
   c: Context<HostEnv>,
@@ -191,28 +194,24 @@ export type StreamHandler<N extends StreamName> = (
 export interface MountDeps {
   readonly ids: IdSource;
   readonly runIdempotent: RunIdempotent;
-  /** Aborted when the host stops: then nothing new is begun. */
+  /** Aborted when the host starts to stop: no new requests are accepted. */
   readonly stopping: AbortSignal;
   readonly report: (bug: Error) => void;
 }
 
 const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };
 
-/** One route of the contract, with what it says about itself: where it stands, who may call it, what it takes. */
-export function mountCall<N extends CallName>(
-  parts: MountDeps,
-  name: N,
-  handle: Handler<N>,
-): Route {
+/** Mounts one route of the contract with its path, access and schemas. */
+export function mountCall<N extends CallName>(deps: MountDeps, name: N, handle: Handler<N>): Route {
   const route: ContractRoute = routes[name];
   const { answer: declared } = route;
   const decode = decodeStoredReply(declared.media === "json" ? declared.schema : undefined);
 
-  return mount(parts, name, async (call: Call<N>, c, request) => {
+  return mount(deps, name, async (call: Call<N>, c, request) => {
     const reply: Reply<unknown> =
       request === undefined
         ? await handle(call)
-        : await parts.runIdempotent({ request, act: () => handle(call), decode });
+        : await deps.runIdempotent({ request, act: () => handle(call), decode });
     if (reply.kind === "problem") return reply;
     if (declared.media === "none") return c.body(null, declared.status);
     return sendBody(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
@@ -220,11 +219,11 @@ export function mountCall<N extends CallName>(
 }
 
 export function mountRead<N extends CallName>(
-  parts: MountDeps,
+  deps: MountDeps,
   name: N,
   handle: ReadHandler<N>,
 ): Route {
-  return mount(parts, name, async (call: Call<N>, c) => {
+  return mount(deps, name, async (call: Call<N>, c) => {
     const reply = await handle(call);
     if (reply.kind === "problem") return reply;
     const body = reply.kind === "written" ? reply.json : JSON.stringify(reply.value);
@@ -233,11 +232,11 @@ export function mountRead<N extends CallName>(
 }
 
 export function mountStream<N extends StreamName>(
-  parts: MountDeps,
+  deps: MountDeps,
   name: N,
   handle: StreamHandler<N>,
 ): Route {
-  return mount(parts, name, handle);
+  return mount(deps, name, handle);
 }
 
 function mount<N extends RouteName>(
@@ -251,9 +250,11 @@ function mount<N extends RouteName>(
 ): Route {
   const route: ContractRoute = routes[name];
 
-  function keyed(owner: OwnerId, request: DecodedRequest): KeyedRequest | undefined {
+  function keyedRequest(owner: OwnerId, request: DecodedRequest): KeyedRequest | undefined {
     const key = route.repeat === "key" ? idempotencyKey(request) : undefined;
-    return key === undefined ? undefined : { owner, key, asked: JSON.stringify([name, request]) };
+    return key === undefined
+      ? undefined
+      : { owner, key, requestText: JSON.stringify([name, request]) };
   }
 
   async function reply(c: Context<HostEnv>): Promise<Response | ProblemReply> {
@@ -261,12 +262,12 @@ function mount<N extends RouteName>(
     const decoded =
       route.body === undefined ? decodeHead(c.req, route) : await decodeRequest(c.req, route);
     if (decoded.kind === "problem") return decoded;
-    // The schemas that let it through are those that the types of the call are inferred from.
+    // The call's types are inferred from the same schemas that decoded it.
     const principal = c.get("principal");
     const { ownerId: owner } = principal;
-    const request = keyed(owner, decoded.value);
-    const own = request === undefined ? ids : deterministicIds(JSON.stringify(request));
-    const call = { owner, principal, ids: own, ...decoded.value } as Call<N>;
+    const request = keyedRequest(owner, decoded.value);
+    const callIds = request === undefined ? ids : deterministicIds(JSON.stringify(request));
+    const call = { owner, principal, ids: callIds, ...decoded.value } as Call<N>;
     return handle(call, c, request).catch(storeFailureReply);
   }
 
@@ -276,10 +277,10 @@ function mount<N extends RouteName>(
     policy: route.access,
     ...(route.largestBody !== undefined && { largestBody: route.largestBody }),
     async handle(c) {
-      const replied = await reply(c);
-      if (replied instanceof Response) return replied;
-      if (replied.bug !== undefined) report(new Error(`${name}: ${replied.bug}`));
-      return sendProblem(c, replied.code, replied.details);
+      const result = await reply(c);
+      if (result instanceof Response) return result;
+      if (result.bug !== undefined) report(new Error(`${name}: ${result.bug}`));
+      return sendProblem(c, result.code, result.details);
     },
   };
 }
@@ -290,7 +291,7 @@ function idempotencyKey({ headers }: DecodedRequest): string | undefined {
   return withKey.parse(headers)?.["idempotency-key"];
 }
 
-/** Reads reject with this and nothing else; anything else is a bug. */
+/** Reads reject with a store failure only; anything else is a bug. */
 function storeFailureReply(error: unknown): ProblemReply {
   if (error instanceof StoreFailure) return problemFromFailure(error.code);
   throw error;

@@ -38,8 +38,8 @@ async function append({ log, owner }: ApiRig, session: SessionId, events: readon
   return result;
 }
 
-/** Reads a stream piece by piece, as far as a test wants. */
-function reading(answer: Response) {
+/** Reads a stream chunk by chunk, as far as a test needs. */
+function readFrames(answer: Response) {
   const decoder = createSseDecoder();
   const reader = (answer.body ?? new ReadableStream<Uint8Array>()).getReader();
   const waiting: SseItem[] = [];
@@ -71,12 +71,12 @@ function reading(answer: Response) {
   return { next, nextFrame, seqs, leave: () => reader.cancel() };
 }
 
-test("a reader gets what follows its cursor and then what comes, and its leaving lets everything go", async () => {
+test("a reader gets the events after its cursor and then new ones, and disconnecting releases everything", async () => {
   const { rig, id } = await open();
   await append(rig, id, [aNotice(), aNotice()]);
   const answer = await rig.ask("GET", `/api/sessions/${id}/events?after=1`);
   expect(answer.headers.get("content-type")).toBe("text/event-stream");
-  const stream = reading(answer);
+  const stream = readFrames(answer);
   expect(await stream.next()).toMatchObject({ kind: "retry" });
   expect(await stream.seqs(2)).toEqual([2, 3]);
   await append(rig, id, [aNotice()]);
@@ -85,12 +85,12 @@ test("a reader gets what follows its cursor and then what comes, and its leaving
   await expect.poll(() => rig.log.watchedSessions).toBe(0);
 });
 
-test("[P5] where a browser says how far it has come, its address does not count", async () => {
+test("[P5] Last-Event-ID takes precedence over the cursor in the URL", async () => {
   const { rig, id } = await open();
   await append(rig, id, [aNotice(), aNotice()]);
   const headers = { "last-event-id": "2" };
   const path = `/api/sessions/${id}/events?after=0`;
-  const stream = reading(await rig.ask("GET", path, undefined, headers));
+  const stream = readFrames(await rig.ask("GET", path, undefined, headers));
   expect(await stream.seqs(1)).toEqual([3]);
   await stream.leave();
   const wrong = await rig.ask("GET", path, undefined, { "last-event-id": "three" });
@@ -108,7 +108,7 @@ test.each([
       id,
       Array.from({ length: 400 }, () => aNotice()),
     );
-  const stream = reading(await rig.ask("GET", `/api/sessions/${id}/events?after=${after}`));
+  const stream = readFrames(await rig.ask("GET", `/api/sessions/${id}/events?after=${after}`));
   const row = await rig.store.reads.session(rig.owner, id);
   expect(await stream.nextFrame()).toMatchObject({
     item: { kind: "resync", resync: { reason, seq: row?.head } },
@@ -119,10 +119,10 @@ test.each([
   await stream.leave();
 });
 
-test("a quiet stream beats every fifteen seconds", async () => {
+test("an idle stream sends a heartbeat every fifteen seconds", async () => {
   const clock = manualClock();
   const { rig, id } = await open(clock);
-  const stream = reading(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
+  const stream = readFrames(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
   expect(await stream.next()).toMatchObject({ kind: "retry" });
   for (const _ of [1, 2]) {
     const beat = stream.next();
@@ -133,12 +133,12 @@ test("a quiet stream beats every fifteen seconds", async () => {
   await stream.leave();
 });
 
-test("a client that does not read for thirty seconds is dropped, and one that reads late is not", async () => {
+test("a client that stalls for thirty seconds is dropped, and a slow one is not", async () => {
   const clock = manualClock();
   const { rig, id } = await open(clock);
   const events = `/api/sessions/${id}/events?after=1`;
-  const slow = reading(await rig.ask("GET", events));
-  const absent = reading(await rig.ask("GET", events));
+  const slow = readFrames(await rig.ask("GET", events));
+  const absent = readFrames(await rig.ask("GET", events));
   await expect.poll(() => rig.log.watchedSessions).toBe(1);
   await append(rig, id, [aNotice()]);
   await nextTurn();
@@ -148,15 +148,15 @@ test("a client that does not read for thirty seconds is dropped, and one that re
   await append(rig, id, [aNotice()]);
   expect(await slow.seqs(1)).toEqual([3]);
   await slow.leave();
-  // What was written before is all that it ever gets.
+  // It only gets what was written before it was dropped.
   expect(await absent.nextFrame()).toBe("end");
   await expect.poll(() => rig.log.watchedSessions).toBe(0);
 });
 
-test("a reader that the session has left behind is sent away with its cursor, and comes back by it", async () => {
+test("a reader that falls behind is disconnected with its cursor and resumes from it", async () => {
   const { rig, id } = await open();
   const path = (after: number) => `/api/sessions/${id}/events?after=${after}`;
-  const slow = reading(await rig.ask("GET", path(1)));
+  const slow = readFrames(await rig.ask("GET", path(1)));
   await expect.poll(() => rig.log.watchedSessions).toBe(1);
   const count = 4_000;
   for (let at = 0; at < count; at += 200)
@@ -170,7 +170,7 @@ test("a reader that the session has left behind is sent away with its cursor, an
   let stream = slow;
   while (seen.length < count) {
     const frame = await stream.nextFrame();
-    if (frame === "end") stream = reading(await rig.ask("GET", path(seen.at(-1) ?? 1)));
+    if (frame === "end") stream = readFrames(await rig.ask("GET", path(seen.at(-1) ?? 1)));
     else if (frame.item?.kind === "event") seen.push(frame.item.event.seq);
   }
   await stream.leave();
@@ -178,12 +178,12 @@ test("a reader that the session has left behind is sent away with its cursor, an
   expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 2));
 });
 
-test("one stream watches several sessions, and its id says where each of them stands", async () => {
+test("one stream follows several sessions, and its event id holds a cursor for each", async () => {
   const { rig, id } = await open();
   const other = await newSession(rig);
   await append(rig, other, [aNotice()]);
   const watch = `/api/events?watch=${id}:1,${other}:1`;
-  const stream = reading(await rig.ask("GET", watch));
+  const stream = readFrames(await rig.ask("GET", watch));
   const first = await stream.nextFrame();
   expect(first).toMatchObject({ item: { kind: "event", sessionId: other, event: { seq: 2 } } });
   await append(rig, id, [aNotice()]);
@@ -199,25 +199,25 @@ test("one stream watches several sessions, and its id says where each of them st
   await stream.leave();
 
   await append(rig, other, [aNotice()]);
-  const again = reading(await rig.ask("GET", watch, undefined, { "last-event-id": cursor }));
+  const again = readFrames(await rig.ask("GET", watch, undefined, { "last-event-id": cursor }));
   expect(await again.nextFrame()).toMatchObject({ item: { sessionId: other, event: { seq: 3 } } });
   await again.leave();
   expect((await rig.ask("GET", "/api/events?watch=nonsense")).status).toBe(400);
 });
 
-test("when the host stops its streams end", async () => {
+test("stopping the host ends its streams", async () => {
   const { rig, id } = await open();
   const streams = [
-    reading(await rig.ask("GET", `/api/sessions/${id}/events?after=1`)),
-    reading(await rig.ask("GET", "/api/events")),
+    readFrames(await rig.ask("GET", `/api/sessions/${id}/events?after=1`)),
+    readFrames(await rig.ask("GET", "/api/events")),
   ];
   rig.closeStreams();
   for (const stream of streams) expect(await stream.nextFrame()).toBe("end");
 });
 
-test("while the host stops its streams say so, and nothing new is taken", async () => {
+test("a stopping host announces it on its streams and accepts nothing new", async () => {
   const { rig, id } = await open();
-  const stream = reading(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
+  const stream = readFrames(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
   rig.stopAdmitting();
   expect(await stream.nextFrame()).toMatchObject({
     item: { kind: "status", status: { code: "host_stopping" } },
@@ -228,7 +228,7 @@ test("while the host stops its streams say so, and nothing new is taken", async 
   await stream.leave();
 });
 
-test("who only asks for the head of a stream holds nothing", async () => {
+test("a HEAD request for a stream holds no resources", async () => {
   const { rig, id } = await open();
   const answer = await rig.ask("HEAD", `/api/sessions/${id}/events`);
   expect([answer.status, answer.body]).toEqual([200, null]);
@@ -236,9 +236,9 @@ test("who only asks for the head of a stream holds nothing", async () => {
   expect(rig.log.watchedSessions).toBe(0);
 });
 
-test("a delta is sent with the number that it has in the log", async () => {
+test("a delta is sent with its sequence number in the log", async () => {
   const { rig, id } = await open();
-  const stream = reading(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
+  const stream = readFrames(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
   const { first } = await append(rig, id, [aDelta(ids.make("run"), "word")]);
   expect(await stream.nextFrame()).toMatchObject({
     id: String(first),
@@ -247,14 +247,14 @@ test("a delta is sent with the number that it has in the log", async () => {
   await stream.leave();
 });
 
-test("over a real connection too, who stops reading is cut off", async () => {
-  // A hundred times as fast: the patience of thirty seconds is over in 300 ms.
+test("a client that stops reading over a real connection is cut off", async () => {
+  // Runs a hundred times as fast: the thirty-second deadline passes in 300 ms.
   const clock: Clock = {
     ...systemClock,
     sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
   };
   const { rig, id } = await open(clock);
-  // More than the buffers of a connection hold.
+  // More than a connection's buffers hold.
   for (let sent = 0; sent < 28; sent += 1) await append(rig, id, [aNotice("x".repeat(1_000_000))]);
   const listener = await listen(rig.app, { host: "127.0.0.1", port: 0 });
   if (!listener.ok) throw new Error(listener.failure.message);
@@ -271,6 +271,6 @@ test("over a real connection too, who stops reading is cut off", async () => {
   let end = "";
   socket.on("data", (piece) => (end = (end + piece.toString()).slice(-10)));
   await once(socket, "close");
-  // Cut off, and not ended in good order: that would have to wait for the reader.
+  // Cut off rather than ended cleanly, which would have to wait for the reader.
   expect(end).not.toContain("0\r\n\r\n");
 });

@@ -20,34 +20,34 @@ import { createListHints } from "./session-list.ts";
 import type { ApiDeps } from "./deps.ts";
 import { problem, type ProblemReply } from "./reply.ts";
 
-/** So much is gathered before it is written: many small events travel together, and few large ones do not pile up. */
+/** Batches many small events into one write without letting large ones pile up. */
 const flushLength = 64 * 1024;
-const beginning = 0 as Seq;
+const firstCursor = 0 as Seq;
 
-/** How a stream speaks of one session: alone, or as one of those that a tab watches. */
+/** How a stream encodes one session: alone, or as one of several in a tab. */
 interface SessionFrames {
   readonly session: SessionId;
   cursor(): Seq;
-  /** The event as a frame; from here on the cursor is its number. */
+  /** Encodes the event and moves the cursor to its sequence number. */
   event(event: StoredEvent): string;
   resync(head: Seq): string;
   gone(): string;
 }
 
-export function eventRoutes(parts: ApiDeps): Route[] {
-  const { log, storageStatus: storing } = parts;
-  const hints = createListHints(log.store.reads, parts.clock, parts.closing);
+export function eventRoutes(deps: ApiDeps): Route[] {
+  const { log, storageStatus } = deps;
+  const hints = createListHints(log.store.reads, deps.clock, deps.closing);
 
-  /** P6: a reader that comes or goes touches nothing but its own tail. */
+  /** P6: a reader that connects or leaves affects nothing but its own tail. */
   async function followSession(
     { owner, params: { id }, query, headers }: Call<"followSession">,
     c: Context<HostEnv>,
   ): Promise<Response | ProblemReply> {
     if ((await log.store.reads.session(owner, id)) === null) return problem("session_not_found");
-    // A browser that reconnects by itself repeats the address it began with and says here how far it has come.
-    const after = headers["last-event-id"] ?? query.after ?? beginning;
-    return openEventStream(c, parts, (stream) =>
-      speak(stream, owner, singleSessionFrames(id, after)),
+    // A reconnecting browser repeats the original URL and sends its real position in this header.
+    const after = headers["last-event-id"] ?? query.after ?? firstCursor;
+    return openEventStream(c, deps, (stream) =>
+      writeSession(stream, owner, singleSessionFrames(id, after)),
     );
   }
 
@@ -62,65 +62,73 @@ export function eventRoutes(parts: ApiDeps): Route[] {
       if ((await log.store.reads.session(owner, id)) === null)
         return problem("session_not_found", { detail: `There is no session ${id}.` });
     }
-    return openEventStream(c, parts, async (stream) => {
+    return openEventStream(c, deps, async (stream) => {
       const unwatch = hints.watch(owner, (frames) => void stream.write(frames));
       stream.signal.addEventListener("abort", unwatch, { once: true });
-      const voices = [...cursors.keys()].map((id) => watchedSessionFrames(id, cursors));
-      await Promise.all(voices.map((voice) => speak(stream, owner, voice)));
+      const sessionFrames = [...cursors.keys()].map((id) => watchedSessionFrames(id, cursors));
+      await Promise.all(sessionFrames.map((frames) => writeSession(stream, owner, frames)));
       await untilAborted(stream.signal);
     });
   }
 
-  /** P5: sends what the tail gives, which is durable, in order and without a hole. */
-  async function speak(stream: EventStream, owner: OwnerId, voice: SessionFrames): Promise<void> {
+  /** P5: sends what the tail yields, which is durable, in order and without gaps. */
+  async function writeSession(
+    stream: EventStream,
+    owner: OwnerId,
+    frames: SessionFrames,
+  ): Promise<void> {
     const { signal } = stream;
-    const unwatch = storing.subscribe(voice.session, (status) => {
+    const unwatch = storageStatus.subscribe(frames.session, (status) => {
       void stream.write(encodeStatusSseFrame(status));
     });
     signal.addEventListener("abort", unwatch, { once: true });
-    for await (const item of log.tail(owner, voice.session, voice.cursor(), { signal })) {
-      await writeItem(stream, voice, item);
+    for await (const item of log.tail(owner, frames.session, frames.cursor(), { signal })) {
+      await writeItem(stream, frames, item);
     }
   }
 
   return [
-    mountStream(parts, "followSession", followSession),
-    mountStream(parts, "watchSessions", watchSessions),
+    mountStream(deps, "followSession", followSession),
+    mountStream(deps, "watchSessions", watchSessions),
   ];
 }
 
-async function writeItem(stream: EventStream, voice: SessionFrames, item: TailItem): Promise<void> {
+async function writeItem(
+  stream: EventStream,
+  frames: SessionFrames,
+  item: TailItem,
+): Promise<void> {
   switch (item.kind) {
     case "events":
-      return writeEvents(stream, voice, item.events);
+      return writeEvents(stream, frames, item.events);
     case "resync":
-      return stream.write(voice.resync(item.head));
+      return stream.write(frames.resync(item.head));
     case "status": {
       const code = item.reading === "failing" ? item.code : "store_restored";
-      return stream.write(encodeStatusSseFrame({ code, sessionId: voice.session }));
+      return stream.write(encodeStatusSseFrame({ code, sessionId: frames.session }));
     }
     case "cut":
-      // The client comes back by its cursor, and reads at its own pace from there.
+      // The client reconnects with its cursor and reads at its own pace.
       return stream.end();
     case "gone":
-      return stream.write(voice.gone());
+      return stream.write(frames.gone());
   }
 }
 
 async function writeEvents(
   stream: EventStream,
-  voice: SessionFrames,
+  frames: SessionFrames,
   events: readonly StoredEvent[],
 ): Promise<void> {
-  let piece = "";
+  let chunk = "";
   for (const event of events) {
-    piece += voice.event(event);
-    if (piece.length < flushLength) continue;
-    await stream.write(piece);
+    chunk += frames.event(event);
+    if (chunk.length < flushLength) continue;
+    await stream.write(chunk);
     if (stream.signal.aborted) return;
-    piece = "";
+    chunk = "";
   }
-  if (piece !== "") await stream.write(piece);
+  if (chunk !== "") await stream.write(chunk);
 }
 
 function singleSessionFrames(session: SessionId, after: Seq): SessionFrames {
@@ -141,9 +149,9 @@ function singleSessionFrames(session: SessionId, after: Seq): SessionFrames {
   };
 }
 
-/** Frames are made in the order in which they are written, so the map in one never runs ahead of what was sent. */
+/** Frames are encoded in the order they are written, so a frame's cursors never run ahead of what was sent. */
 function watchedSessionFrames(session: SessionId, cursors: Map<SessionId, Seq>): SessionFrames {
-  const cursor = (): Seq => cursors.get(session) ?? beginning;
+  const cursor = (): Seq => cursors.get(session) ?? firstCursor;
   return {
     session,
     cursor,

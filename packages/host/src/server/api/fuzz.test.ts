@@ -23,7 +23,7 @@ import { invalidValues, validValues } from "@holdfast/testing/host/from-schema";
 import { newSession, valueOf } from "../../../test/support/api-helpers.ts";
 import { openServer, statusIn } from "../../../test/support/raw-server.ts";
 
-/** Fewer where there is nothing to vary, and where each costs a hash that is slow on purpose. */
+/** Fewer runs for routes with nothing to vary, and for those that cost a deliberately slow hash. */
 function runsOf({ path, params, query, body }: ContractRoute): number {
   if (path === "/api/password") return 4;
   return params === undefined && query === undefined && body === undefined ? 2 : 16;
@@ -34,15 +34,15 @@ const secret = "somebody-elses-secret";
 
 /** A request as it goes over the wire. */
 interface Sent {
-  readonly how: Spoilt;
+  readonly how: Corruption;
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | undefined;
 }
 
-/** How a request is spoilt: not at all, one thing in one of its four parts, or the text of its body. */
-const spoilt = ["nothing", "params", "query", "headers", "body", "text"] as const;
-type Spoilt = (typeof spoilt)[number];
+/** What is corrupted in a request: nothing, one value in one of its four parts, or the text of its body. */
+const corruptions = ["nothing", "params", "query", "headers", "body", "text"] as const;
+type Corruption = (typeof corruptions)[number];
 
 function requestsTo(
   route: ContractRoute,
@@ -55,7 +55,7 @@ function requestsTo(
     headers: partOf(route.headers, known),
     body: bodiesOf(route, known, document),
   };
-  const sent = spoilt
+  const sent = corruptions
     .filter((how) => how !== "text" || route.body !== undefined)
     .map((how) =>
       fc
@@ -85,7 +85,7 @@ function bodiesOf({ body, path }: ContractRoute, known: readonly string[], docum
   if (body === undefined) return { fits: none, broken: none, torn: none };
   const bytes = fc.string({ maxLength: 200 });
   if (body === "bytes") return { fits: bytes, broken: bytes, torn: bytes };
-  // Of a document that is taken in the contract says little: an export says how it looks.
+  // The contract says little about an imported document: start from a real export.
   const values =
     path === "/api/import" ? fc.constant({ format: "json", document }) : validValues(body, known);
   const asJson = (value: unknown): string => JSON.stringify(value) ?? "";
@@ -118,7 +118,7 @@ function queryOf(query: unknown): string {
 
 const short = ([name, value]: [string, string]): [string, string] => [name, value.slice(0, 2_000)];
 
-/** What a header can carry; the rest no client could send. */
+/** Keeps what a header can carry; no client could send the rest. */
 function headersOf(headers: unknown): Record<string, string> {
   const fields = fieldsOf(headers).map(([name, value]): [string, string] => [
     name,
@@ -130,8 +130,8 @@ function headersOf(headers: unknown): Record<string, string> {
   return Object.fromEntries(fields.filter(([name]) => /^[a-z-]+$/.test(name)));
 }
 
-/** A host with a conversation in which something of everything has happened, and another owner's beside it. */
-async function openLived(): Promise<{ rig: ApiRig; known: string[]; document: unknown }> {
+/** A host with a conversation in which a bit of everything has happened, and another owner's session beside it. */
+async function openUsedHost(): Promise<{ rig: ApiRig; known: string[]; document: unknown }> {
   const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
   const home = mkdtempSync(join(tmpdir(), "holdfast-fuzz-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -164,7 +164,7 @@ async function openLived(): Promise<{ rig: ApiRig; known: string[]; document: un
   return { rig, known, document };
 }
 
-/** What belongs to the other owner, as it stands. */
+/** The other owner's rows, to compare before and after. */
 async function readForeign({ store }: ApiRig): Promise<unknown> {
   const stranger = ownerId.parse("somebody-else");
   const { sessions } = await store.reads.sessions(stranger, { limit: 10 });
@@ -172,46 +172,46 @@ async function readForeign({ store }: ApiRig): Promise<unknown> {
   return [sessions, await Promise.all(events)];
 }
 
-/** With something else in its path, or with dots that every client takes out, it may be a request to nothing at all. */
-function mayMiss(how: Spoilt, path: string): boolean {
+/** With other text in its path, or with dots that every client normalizes, a request may match no route at all. */
+function mayMiss(how: Corruption, path: string): boolean {
   return how === "params" || new URL(path, "http://host").pathname !== path.split("?")[0];
 }
 
-/** How it ended, and what is wrong with that: every answer is one that the contract names. */
-async function judge(
+/** Returns the status and what is wrong with it: every answer must be one the contract names. */
+async function checkAnswer(
   route: ContractRoute,
   { how, path }: Sent,
   answer: Response,
-): Promise<{ readonly end: string; readonly objection: string | null }> {
+): Promise<{ readonly end: string; readonly error: string | null }> {
   if (route.answer.media === "events" && answer.ok) {
     await answer.body?.cancel();
-    return { end: "streamed", objection: null };
+    return { end: "streamed", error: null };
   }
-  const said = await answer.text();
-  if (said.includes(secret)) return { end: "told", objection: "tells what is another's" };
+  const text = await answer.text();
+  if (text.includes(secret)) return { end: "told", error: "tells what is another's" };
   if (answer.ok) {
     if (answer.status !== route.answer.status)
-      return { end: "done", objection: `status ${answer.status}` };
-    const fits = route.answer.media !== "json" || route.answer.schema.safeParse(JSON.parse(said));
+      return { end: "done", error: `status ${answer.status}` };
+    const fits = route.answer.media !== "json" || route.answer.schema.safeParse(JSON.parse(text));
     const isFit = fits === true || fits.success;
-    return { end: "done", objection: isFit ? null : `not the answer's schema: ${said}` };
+    return { end: "done", error: isFit ? null : `not the answer's schema: ${text}` };
   }
-  const { code, status } = problem.parse(JSON.parse(said));
+  const { code, status } = problem.parse(JSON.parse(text));
   const isNamed = problemsOf(route).some((each) => each === code);
   const isMeant = isNamed || (code === "not_found" && mayMiss(how, path));
-  return { end: code, objection: isMeant && status < 500 ? null : `${status} ${code}` };
+  return { end: code, error: isMeant && status < 500 ? null : `${status} ${code}` };
 }
 
-/** With these nothing behind the schemas was reached. */
-const unread: ReadonlySet<string> = new Set([
+/** These problems are raised before a handler runs. */
+const rejectedEarly: ReadonlySet<string> = new Set([
   "invalid_request",
   "malformed_json",
   "unsupported_media_type",
   "not_found",
 ]);
 
-test("[safety] whatever is sent to whichever route is answered as the contract says, tells nothing of another's, and leaves the store clean", async () => {
-  const { rig, known, document } = await openLived();
+test("[safety] fuzzed requests are answered per the contract, leak nothing foreign, and leave the store clean", async () => {
+  const { rig, known, document } = await openUsedHost();
   onTestFinished(() => rig.close());
   const before = await readForeign(rig);
   const taken = new Set<string>();
@@ -221,14 +221,14 @@ test("[safety] whatever is sent to whichever route is answered as the contract s
         const { path, headers, body } = sent;
         const type = route.body === "bytes" ? { "content-type": "text/plain" } : {};
         const answer = await rig.ask(route.method, path, body, { ...type, ...headers });
-        const { end, objection } = await judge(route, sent, answer);
-        if (!unread.has(end)) taken.add(name);
+        const { end, error: objection } = await checkAnswer(route, sent, answer);
+        if (!rejectedEarly.has(end)) taken.add(name);
         expect([name, objection]).toEqual([name, null]);
       }),
       { numRuns: runsOf(route), seed },
     );
   }
-  // What is made to fit does fit: else nothing behind the schemas would have been reached.
+  // Every route must have accepted at least one valid request, or the handlers were never reached.
   expect(Object.keys(routes).filter((name) => !taken.has(name))).toEqual([]);
   expect(await readForeign(rig)).toEqual(before);
   const { exitCode } = await runFsck(rig.store.audit, { now: await rig.store.now() });

@@ -16,10 +16,10 @@ import { sendProblem } from "../http/problem.ts";
 import type { WebhookChange, WebhookChangeResult } from "../../gateway/webhook-registry.ts";
 import type { SignedRequest } from "../../util/webhook-signature.ts";
 
-/** What the API asks of a gateway, where there is one. */
+/** What the API needs from a gateway. */
 export interface GatewayAdmin {
   readonly platform: string;
-  /** Lanes of the bot begin so. */
+  /** The prefix of this bot's lanes. */
   readonly lanePrefix: () => string;
   readonly status: () => Pick<GatewayView, "state" | "bot" | "trouble">;
   readonly people: () => Promise<Pick<GatewayView, "requests" | "people" | "chats">>;
@@ -31,7 +31,7 @@ export interface GatewayAdmin {
     person: string,
     decision: "allow" | "deny",
   ) => Promise<PairedPerson | null>;
-  /** `null` when there is no such chunk, or nothing about it is unknown. */
+  /** `null` if there is no such chunk, or its delivery is already known. */
   readonly settleChunk: (
     owner: OwnerId,
     chunk: Pick<OutboxRow, "delivery" | "chunk">,
@@ -39,13 +39,13 @@ export interface GatewayAdmin {
   ) => Promise<OutboxRow | null>;
 }
 
-/** How it went with a token that somebody gave on the page. */
+/** The outcome of connecting a token entered on the page. */
 export type ConnectResult =
   | { readonly status: "connected"; readonly bot: NonNullable<GatewayView["bot"]> }
   | { readonly status: "refused" | "unreachable"; readonly message: string }
   | { readonly status: "configured" | "elsewhere" };
 
-/** The place of a bot, whether there is one or not. */
+/** Present whether or not a bot is connected. */
 export interface BotAdmin {
   readonly gateway: () => GatewayAdmin | undefined;
   readonly connectedBy: () => "configuration" | "page" | null;
@@ -59,8 +59,8 @@ const shownLanes = 100;
 const shownChunks = 200;
 const shownStates = ["pending", "sending", "unknown", "failed"] as const;
 
-export function gatewayRoutes(parts: ApiDeps): Route[] {
-  const { log, bot, webhooks } = parts;
+export function gatewayRoutes(deps: ApiDeps): Route[] {
+  const { log, bot, webhooks } = deps;
   const { reads } = log.store;
 
   async function read({ owner }: Call<"readGateway">) {
@@ -70,8 +70,8 @@ export function gatewayRoutes(parts: ApiDeps): Route[] {
     const shown = { outbox: outbox.map(viewChunk), webhooks: hooks };
     const gateway = bot?.gateway();
     if (gateway === undefined) {
-      const alone = hooks.length === 0 ? {} : await hooksAlone();
-      return answer({ ...noGateway, ...alone, ...shown, lanes: hookLanes });
+      const status = hooks.length === 0 ? {} : await webhookOnlyStatus();
+      return answer({ ...noGateway, ...status, ...shown, lanes: hookLanes });
     }
     return answer({
       ...gateway.status(),
@@ -88,8 +88,8 @@ export function gatewayRoutes(parts: ApiDeps): Route[] {
     return lanes.map(({ lane, session, at }) => ({ lane, sessionId: session, at }));
   }
 
-  /** Without a bot, the gateway is what the programs speak to. */
-  async function hooksAlone() {
+  /** Without a bot, the gateway serves webhooks only. */
+  async function webhookOnlyStatus() {
     const status = await webhooks?.status();
     return status === undefined || status.state === "off" ? {} : { ...status, platform: "webhook" };
   }
@@ -110,14 +110,14 @@ export function gatewayRoutes(parts: ApiDeps): Route[] {
   }
 
   async function connect({ body: { token } }: Call<"connectBot">) {
-    const connected = (await bot?.connect(token)) ?? { status: "elsewhere" };
-    switch (connected.status) {
+    const result = (await bot?.connect(token)) ?? { status: "elsewhere" };
+    switch (result.status) {
       case "connected":
-        return answer({ bot: connected.bot });
+        return answer({ bot: result.bot });
       case "refused":
-        return problem("bot_refused", { detail: connected.message });
+        return problem("bot_refused", { detail: result.message });
       case "unreachable":
-        return problem("bot_unreachable", { detail: connected.message });
+        return problem("bot_unreachable", { detail: result.message });
       case "configured":
         return problem("bot_configured");
       case "elsewhere":
@@ -126,18 +126,18 @@ export function gatewayRoutes(parts: ApiDeps): Route[] {
   }
 
   async function disconnect() {
-    const ended = (await bot?.disconnect()) ?? "none";
-    if (ended === "configured") return problem("bot_configured");
-    return ended === "none" ? problem("bot_not_found") : answer(undefined);
+    const result = (await bot?.disconnect()) ?? "none";
+    if (result === "configured") return problem("bot_configured");
+    return result === "none" ? problem("bot_not_found") : answer(undefined);
   }
 
   return [
-    mountCall(parts, "connectBot", connect),
-    mountCall(parts, "disconnectBot", disconnect),
-    mountCall(parts, "readGateway", read),
-    mountCall(parts, "decidePairing", decide),
-    mountCall(parts, "changePerson", change),
-    mountCall(parts, "settleChunk", settle),
+    mountCall(deps, "connectBot", connect),
+    mountCall(deps, "disconnectBot", disconnect),
+    mountCall(deps, "readGateway", read),
+    mountCall(deps, "decidePairing", decide),
+    mountCall(deps, "changePerson", change),
+    mountCall(deps, "settleChunk", settle),
   ];
 }
 
@@ -160,55 +160,55 @@ function viewChunk(row: OutboxRow): OutboxView {
   return { sessionId, delivery, chunk, kind, lane, state, attempts, retryAt, code, message, at };
 }
 
-/** The webhooks of a host, whether there are any or not. */
+/** Present whether or not any webhook exists. */
 export interface WebhookAdmin {
-  /** Whether this process takes what they say. */
+  /** Whether this process receives their requests. */
   readonly isHere: boolean;
   readonly list: () => readonly WebhookView[];
   readonly status: () => Promise<Pick<GatewayView, "state" | "bot" | "trouble">>;
   readonly put: (name: string, change: WebhookChange) => Promise<WebhookChangeResult>;
   readonly rotate: (name: string, old: "keep" | "drop") => Promise<WebhookChangeResult>;
   readonly remove: (name: string) => Promise<"removed" | "configured" | "not_found">;
-  readonly take: (name: string, posted: SignedRequest) => Promise<PostResult>;
+  readonly take: (name: string, request: SignedRequest) => Promise<PostResult>;
 }
 
-export function webhookRoutes(parts: ApiDeps): Route[] {
-  const desk = parts.webhooks?.isHere === true ? parts.webhooks : undefined;
+export function webhookRoutes(deps: ApiDeps): Route[] {
+  const webhooks = deps.webhooks?.isHere === true ? deps.webhooks : undefined;
 
   async function put({ params, body }: Call<"putWebhook">) {
-    return desk === undefined
+    return webhooks === undefined
       ? problem("bot_elsewhere")
-      : webhookReply(await desk.put(params.name, body));
+      : webhookReply(await webhooks.put(params.name, body));
   }
 
   async function rotate({ params, body }: Call<"rotateWebhook">) {
-    return desk === undefined
+    return webhooks === undefined
       ? problem("bot_elsewhere")
-      : webhookReply(await desk.rotate(params.name, body.old ?? "keep"));
+      : webhookReply(await webhooks.rotate(params.name, body.old ?? "keep"));
   }
 
   async function remove({ params }: Call<"removeWebhook">) {
-    if (desk === undefined) return problem("bot_elsewhere");
-    const removed = await desk.remove(params.name);
+    if (webhooks === undefined) return problem("bot_elsewhere");
+    const removed = await webhooks.remove(params.name);
     return removed === "removed" ? answer(undefined) : problem(`webhook_${removed}`);
   }
 
   return [
-    receiveRoute(parts),
-    mountCall(parts, "putWebhook", put),
-    mountCall(parts, "rotateWebhook", rotate),
-    mountCall(parts, "removeWebhook", remove),
+    receiveRoute(deps),
+    mountCall(deps, "putWebhook", put),
+    mountCall(deps, "rotateWebhook", rotate),
+    mountCall(deps, "removeWebhook", remove),
   ];
 }
 
-function webhookReply(kept: WebhookChangeResult) {
-  if (kept.status !== "kept") return problem(`webhook_${kept.status}`);
-  return answer({ webhook: kept.webhook, secret: kept.secret });
+function webhookReply(result: WebhookChangeResult) {
+  if (result.status !== "kept") return problem(`webhook_${result.status}`);
+  return answer({ webhook: result.webhook, secret: result.secret });
 }
 
 const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };
 
-/** Nobody is signed in here: the bytes are verified as they came, before anything of them is read. */
+/** Anonymous: the signature is verified over the raw bytes before any of them is parsed. */
 function receiveRoute({ webhooks, stopping }: ApiDeps): Route {
   const { method, path, access, largestBody } = routes.sayByWebhook;
   return {
@@ -222,11 +222,11 @@ function receiveRoute({ webhooks, stopping }: ApiDeps): Route {
       const [id, timestamp, signature] = ["id", "timestamp", "signature"].map((name) =>
         c.req.header(`webhook-${name}`),
       );
-      const posted = { id, timestamp, signature, body };
-      const taken = await webhooks?.take(c.req.param("name") ?? "", posted);
-      if (taken === undefined) return sendProblem(c, "webhook_unsigned");
-      if (taken.status === "refused") return sendProblem(c, taken.code, taken.details);
-      const { sessionId, runId } = taken;
+      const request = { id, timestamp, signature, body };
+      const result = await webhooks?.take(c.req.param("name") ?? "", request);
+      if (result === undefined) return sendProblem(c, "webhook_unsigned");
+      if (result.status === "refused") return sendProblem(c, result.code, result.details);
+      const { sessionId, runId } = result;
       return sendBody(c, JSON.stringify({ sessionId, runId }), 202, jsonHeaders);
     },
   };

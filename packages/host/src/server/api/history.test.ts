@@ -23,20 +23,20 @@ function open(script: Script): ApiRig {
 
 const answers: Script = (_request, before) => says(`Answer ${before + 1}`);
 
-async function talked(...texts: readonly string[]) {
+async function talk(...texts: readonly string[]) {
   const rig = open(answers);
   const id = await newSession(rig);
   await sendAndWait(rig, id, ...texts);
   return { rig, id, client: rig.client };
 }
 
-async function seqOf({ client }: ApiRig, id: SessionId, place: number) {
+async function seqOf({ client }: ApiRig, id: SessionId, index: number) {
   const { entries } = valueOf(await client.readSession({ params: { id } }));
-  return entries[place]!.seq;
+  return entries[index]!.seq;
 }
 
-test("[P8] undo, redo, truncate and clear only cut the view, and each can be brought back", async () => {
-  const { rig, id, client } = await talked("one", "two");
+test("[P8] undo, redo, truncate and clear only cut the view, and each can be reverted", async () => {
+  const { rig, id, client } = await talk("one", "two");
   const everything = ["one", "Answer 1", "two", "Answer 2"];
   const params = { id };
   const before = valueOf(await client.readSession({ params }));
@@ -62,8 +62,8 @@ test("[P8] undo, redo, truncate and clear only cut the view, and each can be bro
   });
 });
 
-test("any message can be asked again, in its own or in other words", async () => {
-  const { rig, id, client } = await talked("one", "two");
+test("any message can be retried, as it was or reworded", async () => {
+  const { rig, id, client } = await talk("one", "two");
   const params = { id };
   valueOf(await client.retry({ params, body: {} }));
   await untilEnded(rig, id);
@@ -77,8 +77,8 @@ test("any message can be asked again, in its own or in other words", async () =>
   });
 });
 
-test("a branch goes on from an entry, a duplicate from the end under a title of its own", async () => {
-  const { rig, id, client } = await talked("one", "two");
+test("a branch continues from an entry, a duplicate from the end under its own title", async () => {
+  const { rig, id, client } = await talk("one", "two");
   const at = await seqOf(rig, id, 1);
   const branched = valueOf(await client.branch({ params: { id }, body: { at } })).session;
   expect(await shownTexts(rig, branched.id)).toEqual(["one", "Answer 1"]);
@@ -94,8 +94,8 @@ test("a branch goes on from an entry, a duplicate from the end under a title of 
   });
 });
 
-/** A first turn that is over, and a second one whose model has begun to speak and goes on when it is told to. */
-async function speaking() {
+/** A finished first turn and a second one whose model has started to answer and continues when released. */
+async function openMidAnswer() {
   const go = Promise.withResolvers<void>();
   const script: Script = (_request, before) =>
     before === 1 ? [says("Half"), gate(go.promise), says(" more")] : says(`Answer ${before + 1}`);
@@ -109,8 +109,8 @@ async function speaking() {
 }
 
 describe("while a run is live", () => {
-  test("[S3.21] a cut is refused, and one that interrupts ends the run first", async () => {
-    const { rig, client, params, id, run } = await speaking();
+  test("[S3.21] a cut is refused, and with interrupt it ends the run first", async () => {
+    const { rig, client, params, id, run } = await openMidAnswer();
     const commands = [
       () => client.undo({ params, body: {} }),
       () => client.clear({ params, body: {} }),
@@ -125,8 +125,8 @@ describe("while a run is live", () => {
     expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Half"]);
   });
 
-  test("[S3.21] what waits runs after the cut, and not into it", async () => {
-    const { rig, client, params, id } = await speaking();
+  test("[S3.21] a queued message runs after the cut, not into it", async () => {
+    const { rig, client, params, id } = await openMidAnswer();
     const body = { clientId: "later", text: "later" };
     valueOf(await client.sendMessage({ params, body }));
     valueOf(await client.undo({ params, body: { interrupt: true } }));
@@ -134,8 +134,8 @@ describe("while a run is live", () => {
     expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "later", "Answer 3"]);
   });
 
-  test("a command that cannot be done interrupts nothing", async () => {
-    const { rig, client, params, id, run, go } = await speaking();
+  test("an impossible command interrupts nothing", async () => {
+    const { rig, client, params, id, run, go } = await openMidAnswer();
     const from = await seqOf(rig, id, 0);
     const wrong = { from: (from + 1_000) as typeof from, interrupt: true };
     expect(await client.truncate({ params, body: wrong })).toMatchObject({
@@ -152,17 +152,17 @@ describe("while a run is live", () => {
     expect(state.run).toMatchObject({ id: run, state: "completed" });
   });
 
-  test("an answer in other words takes the place of the one that is being written", async () => {
-    const { rig, client, params, id } = await speaking();
+  test("a reworded retry replaces the answer being written", async () => {
+    const { rig, client, params, id } = await openMidAnswer();
     valueOf(await client.retry({ params, body: { text: "zwei", interrupt: true } }));
     await untilEnded(rig, id);
     expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "zwei", "Answer 3"]);
   });
 });
 
-describe("a session that is deleted", () => {
-  test("takes its run along, and comes back settled with nothing that starts by itself", async () => {
-    const { rig, client, params, id, run, go } = await speaking();
+describe("a trashed session", () => {
+  test("ends its run, and is restored settled with nothing restarting by itself", async () => {
+    const { rig, client, params, id, run, go } = await openMidAnswer();
     valueOf(await client.sendMessage({ params, body: { clientId: "later", text: "later" } }));
     const trashed = valueOf(await client.trashSession({ params })).session;
     expect(trashed).toMatchObject({ liveRun: null, lastState: "cancelled" });
@@ -182,9 +182,9 @@ describe("a session that is deleted", () => {
   });
 });
 
-describe("a run that has ended", () => {
-  test("is continued by a run that names it, once for each key", async () => {
-    const { rig, client, id, run } = await speaking();
+describe("a finished run", () => {
+  test("is continued by a run that names it, once per key", async () => {
+    const { rig, client, id, run } = await openMidAnswer();
     valueOf(await client.cancelRun({ params: { id: run } }));
     await untilEnded(rig, id);
     const again = { params: { id: run }, headers: { "idempotency-key": "go-on" } };
@@ -205,8 +205,8 @@ describe("a run that has ended", () => {
     });
   });
 
-  test("is not continued while another is live", async () => {
-    const { client, run } = await speaking();
+  test("is not continued while another run is live", async () => {
+    const { client, run } = await openMidAnswer();
     expect(await client.resumeRun({ params: { id: run } })).toMatchObject({
       error: { code: "run_live" },
     });

@@ -23,20 +23,20 @@ type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
   readonly body: Pick<Call<"undo">["body"], "expectedHead" | "interrupt">;
 };
 
-/** Commands on the history. Each is named by its request, so that it is carried out once however often it is sent. */
-export function historyRoutes(parts: ApiDeps): Route[] {
-  const { log, runner, memory } = parts;
+/** Each command takes its ids from its request, so it is carried out once however often it is sent. */
+export function historyRoutes(deps: ApiDeps): Route[] {
+  const { log, runner, memory } = deps;
   const { reads } = log.store;
-  const deps = ({ ids }: Command) => ({ log, ids });
+  const commandDeps = ({ ids }: Command) => ({ log, ids });
 
-  /** The command, with the run in its way ended first if the person says so. */
+  /** Runs the command, first ending a live run if the request says so. */
   async function carryOut<R extends { readonly status: string }>(
     { owner, params, body, ids }: Command,
     act: (target: HistoryTarget) => Promise<R>,
   ) {
     const { expectedHead, interrupt } = body;
     const target = { owner, session: params.id, expectedHead, command: ids.make("event") };
-    return interrupt === true ? interruptThen(parts, target, act) : act(target);
+    return interrupt === true ? interruptThen(deps, target, act) : act(target);
   }
 
   async function cut(
@@ -50,10 +50,10 @@ export function historyRoutes(parts: ApiDeps): Route[] {
     return answer({ session: viewSession(row), seq: result.last });
   }
 
-  async function askAgain(call: Call<"retry">) {
+  async function retryMessage(call: Call<"retry">) {
     const { from, text, attachments } = call.body;
-    const words = { from, text, attachments, clientId: call.ids.make("message") };
-    const result = await carryOut(call, (target) => retry(deps(call), target, words));
+    const content = { from, text, attachments, clientId: call.ids.make("message") };
+    const result = await carryOut(call, (target) => retry(commandDeps(call), target, content));
     if (result.status !== "accepted") return problemFrom(result);
     runner.notify(call.owner, call.params.id);
     const { messageId, runId, seq } = result;
@@ -72,26 +72,28 @@ export function historyRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(parts, "undo", (call) =>
-      cut(call, (target) => undo(deps(call), target, call.body.turns)),
+    mountCall(deps, "undo", (call) =>
+      cut(call, (target) => undo(commandDeps(call), target, call.body.turns)),
     ),
-    mountCall(parts, "redo", (call) => cut(call, (target) => redo(deps(call), target))),
-    mountCall(parts, "truncate", (call) =>
-      cut(call, (target) => truncate(deps(call), target, call.body.from)),
+    mountCall(deps, "redo", (call) => cut(call, (target) => redo(commandDeps(call), target))),
+    mountCall(deps, "truncate", (call) =>
+      cut(call, (target) => truncate(commandDeps(call), target, call.body.from)),
     ),
-    mountCall(parts, "clear", async (call) => {
-      const reply = await cut(call, (target) => clear(deps(call), target));
-      // Behind the cut, when the session is free again: nobody waits for a provider.
+    mountCall(deps, "clear", async (call) => {
+      const reply = await cut(call, (target) => clear(commandDeps(call), target));
+      // Not awaited, and after the cut, when the session is unlocked: nobody waits for a memory provider.
       void memory.boundary(call.owner, call.params.id, "clear");
       return reply;
     }),
-    mountCall(parts, "retry", askAgain),
-    mountCall(parts, "branch", (call) =>
-      branchOff(call, (target, session) => branch(deps(call), target, { ...call.body, session })),
-    ),
-    mountCall(parts, "duplicate", (call) =>
+    mountCall(deps, "retry", retryMessage),
+    mountCall(deps, "branch", (call) =>
       branchOff(call, (target, session) =>
-        duplicate(deps(call), target, { ...call.body, session }),
+        branch(commandDeps(call), target, { ...call.body, session }),
+      ),
+    ),
+    mountCall(deps, "duplicate", (call) =>
+      branchOff(call, (target, session) =>
+        duplicate(commandDeps(call), target, { ...call.body, session }),
       ),
     ),
   ];

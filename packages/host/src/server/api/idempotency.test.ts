@@ -21,7 +21,7 @@ function open(script: Script = (_request, before) => says(`Answer ${before + 1}`
 
 const under = (key: string) => ({ "idempotency-key": key });
 
-test("under one key a session is begun once, and another request is a conflict", async () => {
+test("one key creates one session, and a different request under it is a conflict", async () => {
   const { client } = open();
   const headers = under("begin");
   const first = valueOf(await client.createSession({ headers, body: { title: "One" } }));
@@ -33,7 +33,7 @@ test("under one key a session is begun once, and another request is a conflict",
   expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
 });
 
-test("a request that comes while the first is under way gets the first answer", async () => {
+test("a request that arrives while the first is in progress gets the first answer", async () => {
   const { client } = open();
   const call = () => client.createSession({ headers: under("both"), body: {} });
   const [one, two] = await Promise.all([call(), call()]);
@@ -41,7 +41,7 @@ test("a request that comes while the first is under way gets the first answer", 
   expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
 });
 
-test("a refused request may come again under its key, and is then done", async () => {
+test("a refused request may be repeated under its key, and then succeeds", async () => {
   const rig = open();
   const id = await newSession(rig);
   const undo = () => rig.client.undo({ params: { id }, headers: under("back"), body: {} });
@@ -51,13 +51,13 @@ test("a refused request may come again under its key, and is then done", async (
   expect(await shownTexts(rig, id)).toEqual([]);
 });
 
-test("what was done is not done again when the host died before it kept its answer", async () => {
+test("a command is not repeated when the host died before it stored the answer", async () => {
   const rig = open();
   const id = await newSession(rig);
   await sendAndWait(rig, id, "one", "two");
   const { seq } = valueOf(await rig.client.readSession({ params: { id } }));
   const { entries } = valueOf(await rig.client.readSession({ params: { id } }));
-  // The store that keeps no answer is the host that dies each time before it can.
+  // Forgetting the answers simulates a host that dies before it stores them.
   rig.forgetAnswers();
   const params = { id };
   const twice = async <T>(
@@ -95,7 +95,7 @@ test("what was done is not done again when the host died before it kept its answ
   expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
 });
 
-test("an answer that is being redone cannot be brought back under it, unless it is taken back", async () => {
+test("an undo being replayed cannot be redone under the same key unless it was undone again", async () => {
   const go = Promise.withResolvers<void>();
   const script: Script = (_request, before) =>
     before === 1 ? [says("Half"), gate(go.promise)] : says(`Answer ${before + 1}`);

@@ -6,62 +6,65 @@ import { z } from "zod";
 
 import { answer, problem, type Reply } from "./reply.ts";
 
-/** A request that names itself: sent again, it is answered as the first time. */
+/** A request with an idempotency key: sent again, it gets the first answer. */
 export interface KeyedRequest {
   readonly owner: OwnerId;
   readonly key: string;
-  /** All that it asks for, as text. */
-  readonly asked: string;
+  /** The whole request as text, to detect another request under the same key. */
+  readonly requestText: string;
 }
 
 export interface IdempotentCall<T> {
   readonly request: KeyedRequest;
   readonly act: () => Promise<Reply<T>>;
-  /** `undefined`: what was kept is not an answer that this version gives. Then it is done again, which repeats nothing. */
-  readonly decode: (kept: unknown) => Reply<T> | undefined;
+  /** `undefined` if this version cannot read the stored answer. The command then runs again, which repeats nothing. */
+  readonly decode: (stored: unknown) => Reply<T> | undefined;
 }
 
 export type RunIdempotent = <T>(options: IdempotentCall<T>) => Promise<Reply<T>>;
 
 /**
- * Keeps what requests were answered. While the first is under way here, the same again waits for it; afterwards it gets
- * what is kept. Only what was done is kept: a request that was refused may be sent again under its key. Two hosts that get it
- * at the same moment both act, and the ids that follow from the request let the store see that it is one.
+ * Stores the answers of requests. A repeated request waits for one in progress here, or gets the stored answer. Only
+ * successes are stored, so a refused request may be retried under its key. If two hosts get the same request at once,
+ * both act, and the ids derived from the request let the store deduplicate.
  */
 export function createIdempotency({ requests }: Pick<Store, "requests">): RunIdempotent {
-  const underWay = new Map<string, { readonly asked: string; readonly reply: Promise<unknown> }>();
+  const inProgress = new Map<
+    string,
+    { readonly requestText: string; readonly reply: Promise<unknown> }
+  >();
 
-  async function answerFirst<T>({ request, act, decode }: IdempotentCall<T>): Promise<Reply<T>> {
-    const { owner, key, asked } = request;
+  async function runFirst<T>({ request, act, decode }: IdempotentCall<T>): Promise<Reply<T>> {
+    const { owner, key, requestText: asked } = request;
     const hash = createHash("sha256").update(asked).digest("hex");
-    const kept = await requests.find(owner, key);
-    if (kept !== null && kept.hash !== hash) return conflict;
-    const again = kept === null ? undefined : decode(JSON.parse(kept.answer));
-    if (again !== undefined) return again;
+    const stored = await requests.find(owner, key);
+    if (stored !== null && stored.hash !== hash) return conflict;
+    const storedReply = stored === null ? undefined : decode(JSON.parse(stored.answer));
+    if (storedReply !== undefined) return storedReply;
     const reply = await act();
     if (reply.kind === "problem") return reply;
     const session = sessionOfReply(reply.value);
     const text = JSON.stringify(reply.value ?? null);
     const result = await requests.keep({ owner, key, hash, session, answer: text });
-    // An answer that could not be kept is no reason to deny what was done.
+    // Failing to store the answer is no reason to deny what was done.
     return result.status === "kept" && result.row.hash !== hash ? conflict : reply;
   }
 
-  return async function answerOnce<T>(options: IdempotentCall<T>): Promise<Reply<T>> {
-    const { owner, key, asked } = options.request;
-    const slot = `${owner} ${key}`;
-    const first = underWay.get(slot);
-    if (first !== undefined) {
-      if (first.asked !== asked) return conflict;
-      // The same request to the same route: its reply has the same type.
-      return first.reply as Promise<Reply<T>>;
+  return async function runIdempotent<T>(options: IdempotentCall<T>): Promise<Reply<T>> {
+    const { owner, key, requestText: asked } = options.request;
+    const requestKey = `${owner} ${key}`;
+    const running = inProgress.get(requestKey);
+    if (running !== undefined) {
+      if (running.requestText !== asked) return conflict;
+      // The same request to the same route has the same reply type.
+      return running.reply as Promise<Reply<T>>;
     }
-    const reply = answerFirst(options);
-    underWay.set(slot, { asked, reply });
+    const reply = runFirst(options);
+    inProgress.set(requestKey, { requestText: asked, reply });
     try {
       return await reply;
     } finally {
-      underWay.delete(slot);
+      inProgress.delete(requestKey);
     }
   };
 }
@@ -80,13 +83,13 @@ function sessionOfReply(value: unknown) {
   return parsed.success ? parsed.data : null;
 }
 
-/** Reads what was kept as the route's own answer. */
+/** Decodes a stored answer with the route's own schema. */
 export function decodeStoredReply(
   schema: z.ZodType | undefined,
-): (kept: unknown) => Reply<unknown> | undefined {
-  return (kept) => {
+): (stored: unknown) => Reply<unknown> | undefined {
+  return (stored) => {
     if (schema === undefined) return answer(undefined);
-    const parsed = schema.safeParse(kept);
+    const parsed = schema.safeParse(stored);
     return parsed.success ? answer(parsed.data) : undefined;
   };
 }

@@ -22,7 +22,7 @@ function open(...answers: readonly string[]): ApiRig {
   return rig;
 }
 
-let typings = 0;
+let typedCount = 0;
 
 async function type(
   { client }: ApiRig,
@@ -32,11 +32,11 @@ async function type(
 ): Promise<CommandAnswer> {
   const typed = parseInput(text);
   if (typed.kind !== "command") throw new Error(`${text} is ${typed.kind}`);
-  const place = { client, sessionId, key: `typed-${(typings += 1)}`, now: Date.now, ...given };
-  return executeCommand(place, typed.invocation);
+  const context = { client, sessionId, key: `typed-${(typedCount += 1)}`, now: Date.now, ...given };
+  return executeCommand(context, typed.invocation);
 }
 
-test("/undo, /redo, /retry and /edit change what is seen, and say what they did", async () => {
+test("/undo, /redo, /retry and /edit change the view and report what they did", async () => {
   const rig = open("one", "two", "three");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "first", "second");
@@ -49,7 +49,7 @@ test("/undo, /redo, /retry and /edit change what is seen, and say what they did"
   expect(await shownTexts(rig, id)).toEqual(["first", "one", "other words", "three"]);
 });
 
-test("a command that is delivered twice under its key is done once", async () => {
+test("a command delivered twice under its key runs once", async () => {
   const rig = open("one", "two");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "first", "second");
@@ -59,7 +59,7 @@ test("a command that is delivered twice under its key is done once", async () =>
   expect(await shownTexts(rig, id)).toEqual(["first", "one"]);
 });
 
-test("/new leaves a session and begins another on the same lane; /sessions shows both", async () => {
+test("/new starts another session on the same lane, and /sessions lists both", async () => {
   const rig = open("one");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "garden plans");
@@ -70,7 +70,7 @@ test("/new leaves a session and begins another on the same lane; /sessions shows
   expect(new Set(titles)).toEqual(new Set(["Kitchen", "garden plans"]));
 });
 
-test("/resume finds a session by its id, the end of it or words, and asks which of several", async () => {
+test("/resume finds a session by id, id suffix or words, and asks when several match", async () => {
   const rig = open();
   const ids = new Map<string, SessionId>();
   for (const title of ["Garden in spring", "Garden in autumn", "Kitchen"]) {
@@ -86,7 +86,7 @@ test("/resume finds a session by its id, the end of it or words, and asks which 
     });
   const several = await type(rig, null, "/resume garden");
   expect(several).toMatchObject({ kind: "sessions", why: "which" });
-  // Both were begun in one millisecond, perhaps, and then either may stand first.
+  // Both may have been created in the same millisecond, in which case their order is undefined.
   const found = several.kind === "sessions" ? several.sessions.map(({ title }) => title) : [];
   expect(new Set(found)).toEqual(new Set(["Garden in autumn", "Garden in spring"]));
   expect(await type(rig, null, "/resume cellar")).toMatchObject({
@@ -95,7 +95,7 @@ test("/resume finds a session by its id, the end of it or words, and asks which 
   });
 });
 
-test("/resume alone goes on with an answer that was broken off, and otherwise lists", async () => {
+test("/resume alone continues an interrupted answer, and otherwise lists sessions", async () => {
   const rig = openApi([fails("fatal"), says("whole")]);
   onTestFinished(() => rig.close());
   const id = await newSession(rig);
@@ -107,7 +107,7 @@ test("/resume alone goes on with an answer that was broken off, and otherwise li
   expect(await type(rig, id, "/resume")).toMatchObject({ kind: "sessions", why: "listed" });
 });
 
-test("/title, /model, /branch and /status speak of the session one is in", async () => {
+test("/title, /model, /branch and /status act on the current session", async () => {
   const rig = open("one");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "first");
@@ -124,7 +124,7 @@ test("/title, /model, /branch and /status speak of the session one is in", async
   });
 });
 
-test("/queue, /steer and /stop act on what is being written", async () => {
+test("/queue, /steer and /stop act on the answer being written", async () => {
   const rig = open();
   rig.pauseRunner();
   const id = await newSession(rig);
@@ -135,7 +135,7 @@ test("/queue, /steer and /stop act on what is being written", async () => {
   expect(waiting).toMatchObject({ inbox: [{ text: "later" }, { text: "now" }] });
 });
 
-test("/usage and /memory count what was used and what waits to be remembered", async () => {
+test("/usage and /memory report usage and pending memory commits", async () => {
   const rig = openApi([[says("one"), uses({ input: 3, output: 5 })]], {
     remembers: "everything",
   });
@@ -156,7 +156,7 @@ test("/usage and /memory count what was used and what waits to be remembered", a
   expect(await type(rig, null, "/memory")).toMatchObject({ turns: 1, sessions: 1, failing: null });
 });
 
-test("/search finds words, /compact says when nothing is to be gained, /help explains", async () => {
+test("/search finds words, /compact reports when there is nothing to gain, /help explains", async () => {
   const rig = open("tomatoes are red");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "what colour");
@@ -174,7 +174,7 @@ test("/search finds words, /compact says when nothing is to be gained, /help exp
   });
 });
 
-test("a command about a session is refused in words where there is none, and so is a foreign one", async () => {
+test("a session command without a session, or for a foreign one, is refused with a message", async () => {
   const rig = open();
   expect(await type(rig, null, "/undo")).toMatchObject({ kind: "refused", code: "no_session" });
   const gone = await newSession(open());

@@ -40,7 +40,7 @@ async function openBed() {
   return { rig, mcp, secrets, wiki, elsewhere, put };
 }
 
-test("a key stored for a server reaches the server's own address and no other, and is never read back", async () => {
+test("a key stored for a server reaches that server's address only, and is never read back", async () => {
   const { rig, mcp, wiki, elsewhere, put } = await openBed();
   const stateOf = (name: string) => mcp.states().find((state) => state.name === name);
   mcp.start();
@@ -48,7 +48,7 @@ test("a key stored for a server reaches the server's own address and no other, a
   expect((await put("wiki", { key })).status).toBe(204);
   await expect.poll(() => stateOf("wiki")?.state).toBe("ready");
   expect(wiki.heard.every(({ authorization }) => authorization === `Bearer ${key}`)).toBe(true);
-  // Its settings name the same key, which was not stored for its address.
+  // Its settings name the same key, which was stored for another address.
   await expect.poll(() => stateOf("twin")?.lastError).toContain("for another address");
   expect(elsewhere.heard.some(({ authorization }) => authorization !== undefined)).toBe(false);
   expect(await (await rig.ask("GET", "/api/mcp")).text()).not.toContain(key);
@@ -57,7 +57,7 @@ test("a key stored for a server reaches the server's own address and no other, a
   await expect.poll(() => stateOf("wiki")?.lastError).toContain("no stored key");
 });
 
-test("a key is refused where its name belongs to another address, or the settings do not name it", async () => {
+test("a key is refused if its name belongs to another address or the settings do not name it", async () => {
   const { rig, secrets, put } = await openBed();
   const kept = { key: "the-provider's", baseUrl: "https://api.anthropic.com/v1" };
   await secrets.put("anthropic", kept);

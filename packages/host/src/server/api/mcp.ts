@@ -6,11 +6,10 @@ import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, type ProblemReply } from "./reply.ts";
 
-/** The operator's MCP servers: how they are, and a new beginning for one that hangs. */
-export function mcpRoutes(parts: ApiDeps): Route[] {
-  const { mcp, secrets } = parts;
+export function mcpRoutes(deps: ApiDeps): Route[] {
+  const { mcp, secrets } = deps;
 
-  /** The key goes to the address that the operator has written down for the server, and to no other. */
+  /** The key is stored for the address the operator configured for the server, and for no other. */
   async function putKey({ params: { name }, body }: Call<"putMcpSecret">) {
     const keys = mcp?.keysOf(name) ?? null;
     if (keys === null) return problem("mcp_server_not_found");
@@ -32,43 +31,43 @@ export function mcpRoutes(parts: ApiDeps): Route[] {
   async function deleteKeys({ params: { name } }: Call<"deleteMcpSecret">) {
     const keys = mcp?.keysOf(name) ?? null;
     if (keys === null) return problem("mcp_server_not_found");
-    for (const each of keys.secrets) {
-      const stored = isProvider(each) ? null : secrets.read(each);
+    for (const secret of keys.secrets) {
+      const stored = isProvider(secret) ? null : secrets.read(secret);
       if (stored !== null && isSameOrigin(stored.baseUrl, keys.url ?? ""))
-        await secrets.remove(each);
+        await secrets.remove(secret);
     }
     mcp?.restart(name);
     return answer(undefined);
   }
 
   return [
-    mountCall(parts, "listMcpServers", async () =>
+    mountCall(deps, "listMcpServers", async () =>
       answer({ servers: mcp?.states().map(viewServer) ?? [] }),
     ),
-    mountCall(parts, "restartMcpServer", async ({ params: { name } }) => {
+    mountCall(deps, "restartMcpServer", async ({ params: { name } }) => {
       const state = mcp?.restart(name) ?? null;
       return state === null
         ? problem("mcp_server_not_found")
         : answer({ server: viewServer(state) });
     }),
-    mountCall(parts, "putMcpSecret", putKey),
-    mountCall(parts, "deleteMcpSecret", deleteKeys),
+    mountCall(deps, "putMcpSecret", putKey),
+    mountCall(deps, "deleteMcpSecret", deleteKeys),
   ];
 }
 
-/** Where there is one there is nothing to choose. */
-function chooseSecret(named: readonly string[], wanted: string | undefined): string | null {
-  if (wanted === undefined) return named.length === 1 ? (named[0] ?? null) : null;
-  return named.includes(wanted) ? wanted : null;
+/** With a single key there is nothing to choose. */
+function chooseSecret(named: readonly string[], requested: string | undefined): string | null {
+  if (requested === undefined) return named.length === 1 ? (named[0] ?? null) : null;
+  return named.includes(requested) ? requested : null;
 }
 
-/** Their keys are stored under these names, for their own addresses. */
+/** Provider keys are stored under these names, for the providers' own addresses. */
 function isProvider(name: string): boolean {
   return routes.putSecret.params.safeParse({ provider: name }).success;
 }
 
-function isSameOrigin(one: string, other: string): boolean {
-  return URL.parse(one)?.origin === URL.parse(other)?.origin;
+function isSameOrigin(a: string, b: string): boolean {
+  return URL.parse(a)?.origin === URL.parse(b)?.origin;
 }
 
 function invalidSecret(message: string): ProblemReply {

@@ -5,10 +5,10 @@ import type { ApiDeps } from "./deps.ts";
 import { answer, problemFrom, problem, type Reply, viewRun } from "./reply.ts";
 import type { OwnerId, RunId } from "@holdfast/protocol";
 
-export function messageRoutes(parts: ApiDeps): Route[] {
-  const { log, runner } = parts;
+export function messageRoutes(deps: ApiDeps): Route[] {
+  const { log, runner } = deps;
 
-  /** P1: answered once it is durable. Whether a runner here takes it up at once or another later is the same to it. */
+  /** P1: answered once durable, whether a runner here takes it up now or another one later. */
   async function sendMessage({ owner, params, body, ids }: Call<"sendMessage">) {
     const { clientId, text, attachments, mode, lane } = body;
     const admission = await admitMessage(log, ids, {
@@ -41,33 +41,35 @@ export function messageRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(parts, "sendMessage", sendMessage),
-    mountCall(parts, "changeInput", change),
-    mountCall(parts, "removeInput", remove),
+    mountCall(deps, "sendMessage", sendMessage),
+    mountCall(deps, "changeInput", change),
+    mountCall(deps, "removeInput", remove),
   ];
 }
 
-export function runRoutes(parts: ApiDeps): Route[] {
-  const { log, runner } = parts;
+export function runRoutes(deps: ApiDeps): Route[] {
+  const { log, runner } = deps;
 
   async function showRun(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
     const row = await log.store.reads.run(owner, id);
     return row === null ? problem("run_not_found") : answer({ run: viewRun(row) });
   }
 
-  async function showAsked(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
-    const shown = await showRun(owner, id);
-    if (shown.kind === "answer") runner.notify(owner, shown.value.run.sessionId);
-    return shown;
+  async function showAndNotify(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
+    const reply = await showRun(owner, id);
+    if (reply.kind === "answer") runner.notify(owner, reply.value.run.sessionId);
+    return reply;
   }
 
-  /** P6: a durable wish. One that comes again, or after the end, is no error: the answer says how the run stands. */
+  /**
+   * P6: a durable request. Repeating it, or sending it after the end, is no error: the answer shows the run's state.
+   */
   async function cancelRun({ owner, params: { id }, ids }: Call<"cancelRun">) {
     const result = await requestCancel(log, ids, owner, id);
     switch (result.status) {
       case "requested":
       case "ended":
-        return showAsked(owner, id);
+        return showAndNotify(owner, id);
       case "not_found":
         return problem("run_not_found");
       default:
@@ -75,7 +77,7 @@ export function runRoutes(parts: ApiDeps): Route[] {
     }
   }
 
-  /** A run that was paused goes on; one that has ended is continued by a new one, and that is what is shown. */
+  /** A paused run resumes; a finished one is continued by a new run, and the answer shows that one. */
   async function resume({ owner, params, ids }: Call<"resumeRun">) {
     const target = { owner, runId: params.id, command: ids.make("event") };
     const result = await resumeRun(log, ids, target);
@@ -86,8 +88,8 @@ export function runRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(parts, "readRun", ({ owner, params }) => showRun(owner, params.id)),
-    mountCall(parts, "cancelRun", cancelRun),
-    mountCall(parts, "resumeRun", resume),
+    mountCall(deps, "readRun", ({ owner, params }) => showRun(owner, params.id)),
+    mountCall(deps, "cancelRun", cancelRun),
+    mountCall(deps, "resumeRun", resume),
   ];
 }

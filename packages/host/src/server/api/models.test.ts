@@ -5,7 +5,7 @@ import { openApi } from "../../../test/support/api-rig.ts";
 
 const key = "a-key-that-nobody-sees";
 
-test("a key that is stored makes its provider's models usable, and is never read back", async () => {
+test("storing a key makes its provider's models usable, and the key is never read back", async () => {
   const rig = openApi([], { environment: {} });
   const before = await rig.client.listModels();
   expect(before).toMatchObject({ ok: true, value: { usual: "rehearsal" } });
@@ -43,13 +43,13 @@ test.each([
   await rig.close();
 });
 
-test("a session takes a model that can be asked, and says at once what keeps another from it", async () => {
+test("a session accepts a usable model, and names at once what another one lacks", async () => {
   const rig = openApi([], { environment: { ANTHROPIC_API_KEY: key } });
   const made = await rig.ask("POST", "/api/sessions", { model: "anthropic/claude-opus-5-5" });
   expect(made.status).toBe(201);
   const { session } = (await made.json()) as { session: { id: string } };
   const path = `/api/sessions/${session.id}`;
-  for (const [model, status, code, words] of [
+  for (const [model, status, code, message] of [
     ["openai/gpt-6-sol", 409, "model_unusable", "OPENAI_API_KEY"],
     ["gpt-6-sol", 400, "model_unknown", "openai/…"],
   ] as const) {
@@ -60,7 +60,7 @@ test("a session takes a model that can be asked, and says at once what keeps ano
       expect(refused.status).toBe(status);
       const text = await refused.text();
       expect(JSON.parse(text)).toMatchObject({ code });
-      expect(text).toContain(words);
+      expect(text).toContain(message);
     }
   }
   const changed = await rig.ask("PATCH", path, { model: "rehearsal" });

@@ -9,8 +9,8 @@ import { type Call, mountCall } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { answer, problem, type ProblemReply } from "./reply.ts";
 
-export function modelRoutes(parts: ApiDeps): Route[] {
-  const { models, secrets } = parts;
+export function modelRoutes(deps: ApiDeps): Route[] {
+  const { models, secrets } = deps;
   const serverModels = createServerModels();
 
   async function list() {
@@ -35,13 +35,13 @@ export function modelRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(parts, "listModels", list),
-    mountCall(parts, "putSecret", putSecret),
-    mountCall(parts, "deleteSecret", deleteSecret),
+    mountCall(deps, "listModels", list),
+    mountCall(deps, "putSecret", putSecret),
+    mountCall(deps, "deleteSecret", deleteSecret),
   ];
 }
 
-/** A session gets no model that could not answer it: whoever chooses one is told at once, and what to do. */
+/** Refuses a model that could not answer, and says what to do about it. */
 export function modelProblem(
   models: ModelRegistry,
   name: string | null | undefined,
@@ -65,6 +65,6 @@ function viewModels({ models, providers }: ModelList): {
       images: takes?.includes("images") ?? false,
       usable,
     })),
-    providers: providers.map((each) => ({ ...each, key: { ...each.key } })),
+    providers: providers.map((provider) => ({ ...provider, key: { ...provider.key } })),
   };
 }

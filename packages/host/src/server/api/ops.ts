@@ -12,19 +12,19 @@ import { mountCall, mountStream, type AnswerOf, type Call } from "./endpoint.ts"
 import type { ApiDeps } from "./deps.ts";
 import { answer } from "./reply.ts";
 
-/** What was used, what has still to be remembered, and what can be set. */
-export function usageRoutes(parts: ApiDeps): Route[] {
-  const { reads } = parts.log.store;
+/** Usage, pending memory commits, and settings. */
+export function usageRoutes(deps: ApiDeps): Route[] {
+  const { reads } = deps.log.store;
   return [
-    mountCall(parts, "readUsage", async ({ owner, query: { sessionId, since } }) => {
+    mountCall(deps, "readUsage", async ({ owner, query: { sessionId, since } }) => {
       const usage = await reads.usage(owner, {
         ...(sessionId !== undefined && { session: sessionId }),
         ...(since !== undefined && { since }),
       });
       return answer({ usage: { ...usage } });
     }),
-    mountCall(parts, "readConfigSchema", async () => answer(jsonObject.parse(configSchema()))),
-    mountCall(parts, "readMemory", async ({ owner }) => {
+    mountCall(deps, "readConfigSchema", async () => answer(jsonObject.parse(configSchema()))),
+    mountCall(deps, "readMemory", async ({ owner }) => {
       const { failing, ...backlog } = await reads.memory(owner);
       return answer({ backlog: { ...backlog, failing: failing && viewFailingMemory(failing) } });
     }),
@@ -35,11 +35,11 @@ function viewFailingMemory({ session, tries, retryAt, code, message }: MemoryTry
   return { sessionId: session, tries, retryAt, code: code ?? "unknown", message: message ?? "" };
 }
 
-/** For whoever watches over the host, behind the same door as everything else. */
-export function metricsRoutes(parts: ApiDeps): Route[] {
+/** For monitoring, behind the same authentication as everything else. */
+export function metricsRoutes(deps: ApiDeps): Route[] {
   return [
-    mountStream(parts, "metrics", async (_, c) => {
-      const text = await parts.metrics.render(parts.log.store);
+    mountStream(deps, "metrics", async (_, c) => {
+      const text = await deps.metrics.render(deps.log.store);
       return c.body(text, 200, {
         "content-type": "text/plain; version=0.0.4; charset=utf-8",
         "cache-control": "no-store",
@@ -52,7 +52,7 @@ type FsckView = AnswerOf<"readFsck">;
 
 const maxShownFindings = 200;
 
-/** One check at a time, as a job: whoever asks sees how far it is. */
+/** One check runs at a time as a job, and any caller can see its progress. */
 interface FsckJob {
   readonly mode: FsckMode;
   state: "running" | "done" | "failed";
@@ -63,7 +63,7 @@ interface FsckJob {
   summary: FsckSummary | null;
 }
 
-export function fsckRoutes(parts: ApiDeps): Route[] {
+export function fsckRoutes(deps: ApiDeps): Route[] {
   let job: FsckJob | undefined;
 
   async function startFsck({ body }: Call<"startFsck">) {
@@ -77,14 +77,14 @@ export function fsckRoutes(parts: ApiDeps): Route[] {
         findings: 0,
         summary: null,
       };
-      void runJob(job, parts);
+      void runJob(job, deps);
     }
     return answer(viewJob(job));
   }
 
   return [
-    mountCall(parts, "startFsck", startFsck),
-    mountCall(parts, "readFsck", async () => answer(viewJob(job))),
+    mountCall(deps, "startFsck", startFsck),
+    mountCall(deps, "readFsck", async () => answer(viewJob(job))),
   ];
 }
 

@@ -14,14 +14,14 @@ export interface ProblemReply {
   readonly kind: "problem";
   readonly code: ProblemCode;
   readonly details?: ProblemDetails;
-  /** For our own eyes: what must not have happened. */
+  /** Details for the host's own log: this should not have happened. */
   readonly bug?: string;
 }
 
-/** What a handler answers with: the route's own answer, or a problem as a value. */
+/** What a handler returns: the route's own answer, or a problem as a value. */
 export type Reply<T> = { readonly kind: "answer"; readonly value: T } | ProblemReply;
 
-/** The route's own answer, as the store has written it. */
+/** The route's own answer, already serialized by the store. */
 export interface SerializedReply {
   readonly kind: "written";
   readonly json: Uint8Array<ArrayBuffer>;
@@ -38,8 +38,8 @@ export function problem(code: ProblemCode, details?: ProblemDetails): ProblemRep
 type Refusal = Refused | HistoryRefusal | StillRunning;
 
 /**
- * What the engine's words are on the wire. Those that only a runner can hear, since only it writes under a fence, are
- * `internal` here: a handler that hears one is wrong.
+ * Maps engine codes to the wire. Codes only a runner can get, since only it writes under a fence, map to `internal`: a
+ * handler that gets one has a bug.
  */
 const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   session_not_found: "session_not_found",
@@ -66,7 +66,7 @@ const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   approval_answered: "approval_answered",
   payload_too_large: "payload_too_large",
   invalid_event: "invalid_request",
-  // The gateway alone names what came in.
+  // Only the gateway names inbound updates.
   inbound_taken: "internal",
   fenced: "internal",
   cancel_requested: "internal",
@@ -79,7 +79,9 @@ const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   store_closed: "shutting_down",
 };
 
-/** A refusal speaks of the caller's own session and is told in full; a failure may name files and servers, and is not. */
+/**
+ * A refusal concerns the caller's own session and is sent in full; a failure may name files and servers, and is not.
+ */
 export function problemFrom(result: Refusal | Failed): ProblemReply {
   const code = problemCodes[result.code];
   if (code === "internal")
@@ -87,12 +89,11 @@ export function problemFrom(result: Refusal | Failed): ProblemReply {
   return result.status === "refused" ? problem(code, { detail: result.message }) : problem(code);
 }
 
-/** A read that the store could not do. */
 export function problemFromFailure(code: FailureCode): ProblemReply {
   return problem(problemCodes[code]);
 }
 
-/** Rows as a client sees them: what is for the engine alone stays behind. */
+/** Rows as a client sees them, without engine-only fields. */
 export function viewRun(row: RunRow): RunView {
   const { id, session, state, cause, attempt, step, cancelRequested, continues } = row;
   const { startedAt, endedAt } = row;

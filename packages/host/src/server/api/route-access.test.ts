@@ -16,8 +16,8 @@ function open() {
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"];
 
-/** The ways in which one path can be written, or nearly. */
-function waysTo(path: string): string[] {
+/** Different spellings of a path, valid and almost valid. */
+function spellingsOf(path: string): string[] {
   const last = path.lastIndexOf("/") + 1;
   return [
     path,
@@ -43,18 +43,20 @@ function waysTo(path: string): string[] {
   ];
 }
 
-test("[safety] by no method and no way of writing a path does a stranger get past the door", async () => {
+test("[safety] an anonymous client is refused for every method and every spelling of a path", async () => {
   const rig = open();
   await newSession(rig);
   const server = await openServer(rig.app);
   onTestFinished(() => server.close());
-  const kept = Object.values<ContractRoute>(routes).filter(({ access }) => access !== "open");
-  const [first] = kept;
+  const guarded = Object.values<ContractRoute>(routes).filter(({ access }) => access !== "open");
+  const [first] = guarded;
   const asked = [
     // One route by every method, and every route by its own.
     ...methods.map((method) => ({ method, path: first === undefined ? "" : fillPath(first) })),
-    ...kept.map((route) => ({ method: route.method, path: fillPath(route) })),
-  ].flatMap(({ method, path }) => waysTo(path).map((way) => ({ method, path: way })));
+    ...guarded.map((route) => ({ method: route.method, path: fillPath(route) })),
+  ].flatMap(({ method, path }) =>
+    spellingsOf(path).map((spelling) => ({ method, path: spelling })),
+  );
   const passed: string[] = [];
   for (let from = 0; from < asked.length; from += 40) {
     const answers = asked.slice(from, from + 40).map(async ({ method, path }) => {
@@ -102,7 +104,7 @@ test("[safety] only health, login and the page answer without a principal, under
   }
 });
 
-test("[safety] what the contract calls open or not is what the host serves", () => {
+test("[safety] the host serves exactly the routes that the contract calls open without a principal", () => {
   const rig = open();
   for (const route of rig.routes) {
     const declared = Object.values<ContractRoute>(routes).find(

@@ -14,12 +14,12 @@ function open(script: Script = []): ApiRig {
   return rig;
 }
 
-async function told(answer: Response) {
+async function summarizeReply(answer: Response) {
   const { code, errors } = problem.parse(await answer.json());
   return { status: answer.status, code, fields: errors?.map(({ path }) => path) };
 }
 
-test("every route that is served asks for a principal", async () => {
+test("every served route requires a principal", async () => {
   const { app, ask } = open();
   const walked = app.routes.filter(
     ({ method, path }) => method !== "ALL" && path.startsWith("/api/"),
@@ -33,7 +33,7 @@ test("every route that is served asks for a principal", async () => {
   expect((await ask("GET", "/api/nothing")).status).toBe(404);
 });
 
-test("a session is created on its lane, listed, changed, trashed and brought back", async () => {
+test("a session is created on its lane, listed, changed, trashed and restored", async () => {
   const rig = open();
   const { client, store, owner } = rig;
   const lane = laneKey.parse("web:a-tab");
@@ -61,7 +61,7 @@ test("a session is created on its lane, listed, changed, trashed and brought bac
   });
 });
 
-test("the list comes in pages that leave nothing out, and a made-up cursor is refused", async () => {
+test("the list is paged without gaps, and a made-up cursor is refused", async () => {
   const rig = open();
   const made = await Promise.all(Array.from({ length: 5 }, () => newSession(rig)));
   const seen: string[] = [];
@@ -73,14 +73,14 @@ test("the list comes in pages that leave nothing out, and a made-up cursor is re
     cursor = page.nextCursor;
   }
   expect(seen.toSorted()).toEqual(made.toSorted());
-  expect(await told(await rig.ask("GET", "/api/sessions?cursor=made-up"))).toEqual({
+  expect(await summarizeReply(await rig.ask("GET", "/api/sessions?cursor=made-up"))).toEqual({
     status: 400,
     code: "invalid_request",
     fields: ["cursor"],
   });
 });
 
-test("a message is answered, and what is read equals what was followed", async () => {
+test("a message is answered, and reading the session equals following it", async () => {
   const rig = open([says("Good ", "day.")]);
   const id = await newSession(rig);
   const following = untilEnded(rig, id);
@@ -100,7 +100,7 @@ test("a message is answered, and what is read equals what was followed", async (
   );
 });
 
-test("the same message again gets the first answer; other words under its name are a conflict", async () => {
+test("a repeated message gets the first answer, and other text under its id is a conflict", async () => {
   const rig = open([says("Yes.")]);
   const id = await newSession(rig);
   const send = (text: string) =>
@@ -112,7 +112,7 @@ test("the same message again gets the first answer; other words under its name a
   expect(valueOf(await send("Hello"))).toEqual(first);
 });
 
-test("what waits can be rewritten and taken back, and what is not waiting says so", async () => {
+test("a queued message can be edited and withdrawn, and one that is not queued is refused", async () => {
   const release = Promise.withResolvers<void>();
   const rig = open([[says("One"), gate(release.promise)], says("Two")]);
   const { client } = rig;
@@ -143,7 +143,7 @@ test("what waits can be rewritten and taken back, and what is not waiting says s
   expect(rig.model.requests[1]?.messages.at(-1)).toMatchObject({ text: "rewritten" });
 });
 
-test("a cancel is asked for once or twice, and ends the run", async () => {
+test("cancelling a run once or twice ends it", async () => {
   const rig = open([[says("Half"), gate(new Promise(() => undefined))]]);
   const id = await newSession(rig);
   const body = { clientId: "c", text: "Go" };
@@ -155,7 +155,7 @@ test("a cancel is asked for once or twice, and ends the run", async () => {
   expect(valueOf(await rig.client.cancelRun({ params })).run.state).toBe("cancelled");
 });
 
-test("words are found, as hits and as a list of sessions", async () => {
+test("search returns hits and a list of sessions", async () => {
   const rig = open([says("The heron stands in the reeds.")]);
   const id = await newSession(rig);
   const body = { clientId: "c", text: "Tell me about birds" };
@@ -172,7 +172,7 @@ test("words are found, as hits and as a list of sessions", async () => {
   expect(valueOf(archived).sessions).toEqual([]);
 });
 
-test("[safety] another's session is like one that is not there", async () => {
+test("[safety] a foreign session looks like a missing one", async () => {
   const rig = open();
   const { session } = await rig.log.createSession({ owner: ownerId.parse("somebody-else") });
   const missing = ids.make("session");
@@ -190,9 +190,12 @@ test("[safety] another's session is like one that is not there", async () => {
       rig.ask("POST", "/api/sessions", { previousSessionId: id }),
     ]);
     for (const answer of answers)
-      expect(await told(answer)).toMatchObject({ status: 404, code: "session_not_found" });
+      expect(await summarizeReply(answer)).toMatchObject({
+        status: 404,
+        code: "session_not_found",
+      });
   }
-  expect(await told(await rig.ask("GET", `/api/runs/${ids.make("run")}`))).toMatchObject({
+  expect(await summarizeReply(await rig.ask("GET", `/api/runs/${ids.make("run")}`))).toMatchObject({
     status: 404,
     code: "run_not_found",
   });
@@ -206,32 +209,38 @@ test.each([
   ["a bad key", {}, { "idempotency-key": "a b" }, 400, "invalid_request"],
 ])("%s is refused", async (_, body, headers: Record<string, string>, status, code) => {
   const rig = open();
-  expect(await told(await rig.ask("POST", "/api/sessions", body, headers))).toMatchObject({
-    status,
-    code,
-  });
+  expect(await summarizeReply(await rig.ask("POST", "/api/sessions", body, headers))).toMatchObject(
+    {
+      status,
+      code,
+    },
+  );
   expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
 });
 
-test("bytes that are no UTF-8 are malformed, and a body that may be left out can be", async () => {
+test("invalid UTF-8 is malformed, and an optional body can be left out", async () => {
   const { app, bearer, ask } = open();
   const headers = { ...bearer, "content-type": "application/json" };
   const body = new Uint8Array([...Buffer.from('{"title": "'), 0xff, ...Buffer.from('"}')]);
   const answer = await app.request("/api/sessions", { method: "POST", headers, body });
-  expect(await told(answer)).toMatchObject({ code: "malformed_json" });
+  expect(await summarizeReply(answer)).toMatchObject({ code: "malformed_json" });
   expect((await ask("POST", "/api/sessions")).status).toBe(201);
 });
 
-test("a bad id, an unknown parameter and a parameter given twice are refused by name", async () => {
+test("a bad id, an unknown parameter and a repeated parameter are refused by name", async () => {
   const { ask } = open();
-  expect(await told(await ask("GET", "/api/sessions/nonsense"))).toMatchObject({ fields: ["id"] });
-  expect(await told(await ask("GET", "/api/sessions?colour=red"))).toMatchObject({ status: 400 });
-  expect(await told(await ask("GET", "/api/sessions?limit=1&limit=2"))).toMatchObject({
+  expect(await summarizeReply(await ask("GET", "/api/sessions/nonsense"))).toMatchObject({
+    fields: ["id"],
+  });
+  expect(await summarizeReply(await ask("GET", "/api/sessions?colour=red"))).toMatchObject({
+    status: 400,
+  });
+  expect(await summarizeReply(await ask("GET", "/api/sessions?limit=1&limit=2"))).toMatchObject({
     fields: ["limit"],
   });
 });
 
-test("a host that stops takes nothing new, and a store that is closed is told the same way", async () => {
+test("a stopping host and a closed store refuse requests in the same way", async () => {
   const stopping = open();
   stopping.stopAdmitting();
   const closed = open();
@@ -242,11 +251,11 @@ test("a host that stops takes nothing new, and a store that is closed is told th
       await rig.ask("POST", "/api/sessions", {}),
     ];
     for (const answer of answers)
-      expect(await told(answer)).toMatchObject({ status: 503, code: "shutting_down" });
+      expect(await summarizeReply(answer)).toMatchObject({ status: 503, code: "shutting_down" });
   }
 });
 
-test("answers keep to the contract's own schemas", async () => {
+test("answers match the contract's own schemas", async () => {
   const rig = open();
   const id = await newSession(rig);
   const answer: unknown = await (await rig.ask("GET", `/api/sessions/${id}`)).json();

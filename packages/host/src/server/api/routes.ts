@@ -19,32 +19,32 @@ import { sessionRoutes, workspaceRoutes } from "./sessions.ts";
 
 export type ApiRouteDeps = Omit<ApiDeps, "runIdempotent">;
 
-/** The part of the contract that this version serves. What is not here is, from outside, not there. */
+/** The part of the contract that this version serves. */
 export function apiRoutes(options: ApiRouteDeps): Route[] {
-  const parts: ApiDeps = { ...options, runIdempotent: createIdempotency(options.log.store) };
+  const deps: ApiDeps = { ...options, runIdempotent: createIdempotency(options.log.store) };
   return [
-    ...sessionRoutes(parts),
-    ...messageRoutes(parts),
-    ...historyRoutes(parts),
-    ...contextRoutes(parts),
-    ...workspaceRoutes(parts),
-    ...runRoutes(parts),
-    ...approvalRoutes(parts),
-    ...ruleRoutes(parts),
-    ...blobRoutes(parts),
-    ...searchRoutes(parts),
-    ...usageRoutes(parts),
-    ...eventRoutes(parts),
-    ...accessRoutes(parts),
-    ...transferRoutes(parts),
-    ...fsckRoutes(parts),
-    ...mcpRoutes(parts),
-    ...apiDocsRoutes(parts),
-    ...metricsRoutes(parts),
-    ...modelRoutes(parts),
-    ...gatewayRoutes(parts),
-    ...webhookRoutes(parts),
-    ...scheduleRoutes(parts),
-    ...processRoutes(parts),
+    ...sessionRoutes(deps),
+    ...messageRoutes(deps),
+    ...historyRoutes(deps),
+    ...contextRoutes(deps),
+    ...workspaceRoutes(deps),
+    ...runRoutes(deps),
+    ...approvalRoutes(deps),
+    ...ruleRoutes(deps),
+    ...blobRoutes(deps),
+    ...searchRoutes(deps),
+    ...usageRoutes(deps),
+    ...eventRoutes(deps),
+    ...accessRoutes(deps),
+    ...transferRoutes(deps),
+    ...fsckRoutes(deps),
+    ...mcpRoutes(deps),
+    ...apiDocsRoutes(deps),
+    ...metricsRoutes(deps),
+    ...modelRoutes(deps),
+    ...gatewayRoutes(deps),
+    ...webhookRoutes(deps),
+    ...scheduleRoutes(deps),
+    ...processRoutes(deps),
   ];
 }

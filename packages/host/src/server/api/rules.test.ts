@@ -11,8 +11,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { newSession, untilEnded, valueOf } from "../../../test/support/api-helpers.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
 
-/** The names are those that rules know; what they do is noted here. */
-function noting(ran: Json[]): readonly Tool[] {
+/** Tools with names that rules know, which record their calls. */
+function recordingTools(ran: Json[]): readonly Tool[] {
   const terminal = createTool("terminal", async ({ input }) => okResult(`ran ${ran.push(input)}`), {
     approval: () => "ask",
   });
@@ -28,7 +28,7 @@ function noting(ran: Json[]): readonly Tool[] {
 
 function open(script: Parameters<typeof openApi>[0], options: Parameters<typeof openApi>[1] = {}) {
   const ran: Json[] = [];
-  const rig = openApi(script, { tools: noting(ran), ...options });
+  const rig = openApi(script, { tools: recordingTools(ran), ...options });
   onTestFinished(async () => {
     await rig.close();
     expect(rig.bugs).toEqual([]);
@@ -53,7 +53,7 @@ function open(script: Parameters<typeof openApi>[0], options: Parameters<typeof 
 
 const git = (...args: string[]) => calls("terminal", { command: ["git", ...args] });
 
-test("an answer for good is a rule that every session goes by, that is audited, and that can be taken back", async () => {
+test("an always-allow answer becomes a rule that every session follows, that is audited and can be removed", async () => {
   const { rig, client, ran, say, asked } = open([
     git("status"),
     says("One."),
@@ -100,7 +100,7 @@ test("an answer for good is a rule that every session goes by, that is audited, 
   expect(ran).toHaveLength(2);
 });
 
-test("a yes for the session covers what its rule says there, and nothing else", async () => {
+test("an allow-for-session answer covers what its rule says in that session, and nothing else", async () => {
   const { rig, client, ran, say, asked } = open([
     git("status"),
     git("status"),
@@ -134,7 +134,7 @@ test("a yes for the session covers what its rule says there, and nothing else", 
   expect(await client.listAudit(nobodys)).toMatchObject({ error: { code: "session_not_found" } });
 });
 
-test("a yes for the session to a call that no rule has words for is one for that call alone", async () => {
+test("an allow-for-session answer to a call that no rule can express covers that call alone", async () => {
   const long = calls("terminal", { command: `echo ${"a".repeat(3_000)}` });
   const { rig, client, ran, say, asked } = open([long, long, git("push"), says("Done.")]);
   const session = await newSession(rig);
@@ -151,7 +151,7 @@ test("a yes for the session to a call that no rule has words for is one for that
   expect(ran).toHaveLength(2);
 });
 
-test("a question waits, takes an answer in words and nothing else, and the run goes on with it", async () => {
+test("a question waits, accepts only a text answer, and the run continues with it", async () => {
   const question = calls("ask_user", { question: "Which colour?", choices: ["red", "blue"] });
   const { rig, client, say, asked } = open([question, says("Thank you.")]);
   const session = await newSession(rig);
@@ -182,7 +182,7 @@ test("a question waits, takes an answer in words and nothing else, and the run g
   expect(JSON.stringify(entries)).toContain("They said blue");
 });
 
-test("an answer to what is no question is refused", async () => {
+test("a text answer to an approval that is no question is refused", async () => {
   const { client, rig, say, asked } = open([git("status"), says("Done.")]);
   const session = await newSession(rig);
   await say(session, "Go");
@@ -193,7 +193,7 @@ test("an answer to what is no question is refused", async () => {
   });
 });
 
-test("[CVE-2026-22677] a session works where the operator lets it, and is told at once where not", async () => {
+test("[CVE-2026-22677] a session accepts an allowed workspace and refuses others at once", async () => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspaces-")));
   onTestFinished(() => rmSync(home, { recursive: true }));
   mkdirSync(join(home, "project"));

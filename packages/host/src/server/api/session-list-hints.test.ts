@@ -41,7 +41,7 @@ async function open() {
   return { rig, id, hints };
 }
 
-test("a tab hears of rows that are new, changed and gone, and not of output that streams", async () => {
+test("a tab is notified of new, changed and removed rows, and not of streamed output", async () => {
   const { rig, id, hints } = await open();
   expect(await hints()).toEqual([]);
   valueOf(await rig.client.changeSession({ params: { id }, body: { title: "Named" } }));
@@ -53,7 +53,7 @@ test("a tab hears of rows that are new, changed and gone, and not of output that
   expect(await hints()).toEqual([[id, ["Named", true]]]);
 });
 
-test("nobody hears of another's sessions", async () => {
+test("nobody is notified of foreign sessions", async () => {
   const { rig, hints } = await open();
   const owner = ownerId.parse("somebody-else");
   const { session } = await rig.log.createSession({ owner });

@@ -33,7 +33,7 @@ type SessionPage = AnswerOf<"listSessions">;
 
 const defaultPageSize = 50;
 
-/** A page of the list; with `q`, of the sessions in which the words were found, newest match first. */
+/** A page of the list; with `q`, of the sessions that match, newest match first. */
 export function listSessions(
   store: Store,
   owner: OwnerId,
@@ -101,9 +101,9 @@ function parseFilter({
 }
 
 function matchesFilter(row: SessionRow, { shelf, pinned, project, tag }: SessionFilter): boolean {
-  const own: Shelf = row.trashedAt !== null ? "trash" : row.archived ? "archived" : "active";
+  const rowShelf: Shelf = row.trashedAt !== null ? "trash" : row.archived ? "archived" : "active";
   return (
-    own === shelf &&
+    rowShelf === shelf &&
     (pinned === undefined || row.pinned) &&
     (project === undefined || row.project === project) &&
     (tag === undefined || row.tags.includes(tag))
@@ -116,7 +116,7 @@ const badCursor = problem("invalid_request", {
   errors: [{ path: "cursor", message: "expected a cursor that the list has given" }],
 });
 
-/** Opaque, so that nobody depends on what it is made of. */
+/** Opaque, so that clients do not depend on its content. */
 function encodeCursor({ sortAt, id }: ListCursor): string {
   return Buffer.from(JSON.stringify([sortAt, id])).toString("base64url");
 }
@@ -132,10 +132,10 @@ function decodeCursor(text: string): ListCursor | null {
 
 const defaultHitLimit = 20;
 
-export function searchRoutes(parts: ApiDeps): Route[] {
-  const { search } = parts.log.store;
+export function searchRoutes(deps: ApiDeps): Route[] {
+  const { search } = deps.log.store;
   return [
-    mountCall(parts, "search", async ({ owner, query: { q, limit = defaultHitLimit, cursor } }) => {
+    mountCall(deps, "search", async ({ owner, query: { q, limit = defaultHitLimit, cursor } }) => {
       const found = await search.search(owner, { text: q, limit, ...(cursor && { cursor }) });
       if (found.status === "unavailable")
         return problem("store_unavailable", { detail: found.message });
@@ -149,30 +149,30 @@ export function searchRoutes(parts: ApiDeps): Route[] {
 }
 
 export interface ListHints {
-  /** Hands over frames that tell of rows of the owner's list that are new, changed or gone, until it is let go. */
+  /** Sends frames about new, changed or removed rows of the owner's list until the returned function is called. */
   watch(owner: OwnerId, listener: (frames: string) => void): () => void;
 }
 
-/** So many of the newest are looked at: what changes is at the top of the list, where it is seen. */
+/** Changes show up at the top of the list, so only the newest rows are polled. */
 const watchedRows = 50;
 const pollMs = 1_000;
 
 /**
- * Looks at the top of an owner's list while somebody watches, once for all of them. The store is the truth, whichever process
- * wrote to it; a hint that is missed costs nothing, since who needs the list reads it.
+ * Polls the top of an owner's list while somebody watches, once for all watchers. Polling the store sees the writes of
+ * every process; a missed hint is harmless, because clients read the list itself.
  */
 export function createListHints(reads: Reads, clock: Clock, closing: AbortSignal): ListHints {
-  const looks = new Map<OwnerId, SessionListPoller>();
+  const pollers = new Map<OwnerId, SessionListPoller>();
   return {
     watch(owner, listener) {
-      const look = looks.get(owner) ?? new SessionListPoller(reads, clock, owner, closing);
-      looks.set(owner, look);
-      look.listeners.add(listener);
+      const poller = pollers.get(owner) ?? new SessionListPoller(reads, clock, owner, closing);
+      pollers.set(owner, poller);
+      poller.listeners.add(listener);
       return () => {
-        look.listeners.delete(listener);
-        if (look.listeners.size > 0) return;
-        look.stop();
-        looks.delete(owner);
+        poller.listeners.delete(listener);
+        if (poller.listeners.size > 0) return;
+        poller.stop();
+        pollers.delete(owner);
       };
     },
   };
@@ -180,30 +180,30 @@ export function createListHints(reads: Reads, clock: Clock, closing: AbortSignal
 
 class SessionListPoller {
   readonly listeners = new Set<(frames: string) => void>();
-  readonly #over = new AbortController();
+  readonly #stopped = new AbortController();
   readonly #reads: Reads;
   readonly #owner: OwnerId;
 
   constructor(reads: Reads, clock: Clock, owner: OwnerId, closing: AbortSignal) {
     this.#reads = reads;
     this.#owner = owner;
-    void this.#go(clock, AbortSignal.any([closing, this.#over.signal]));
+    void this.#poll(clock, AbortSignal.any([closing, this.#stopped.signal]));
   }
 
   stop(): void {
-    this.#over.abort();
+    this.#stopped.abort();
   }
 
-  async #go(clock: Clock, over: AbortSignal): Promise<void> {
+  async #poll(clock: Clock, stopped: AbortSignal): Promise<void> {
     let seen: ReadonlyMap<SessionId, string> | undefined;
-    while (!over.aborted) {
-      // A store that cannot be read has nothing to hint at; those who follow sessions are told of it.
+    while (!stopped.aborted) {
+      // An unreadable store yields no hints; the session streams report the outage.
       const rows = await this.#read().catch(() => undefined);
       if (rows !== undefined) {
-        if (seen !== undefined) this.#say(await this.#changes(seen, rows));
+        if (seen !== undefined) this.#publish(await this.#changes(seen, rows));
         seen = new Map(rows.map((row) => [row.id, rowFingerprint(row)]));
       }
-      await clock.sleep(pollMs, over);
+      await clock.sleep(pollMs, stopped);
     }
   }
 
@@ -215,15 +215,15 @@ class SessionListPoller {
     seen: ReadonlyMap<SessionId, string>,
     rows: readonly SessionRow[],
   ): Promise<ListHint[]> {
-    const here = new Set(rows.map(({ id }) => id));
+    const currentIds = new Set(rows.map(({ id }) => id));
     const hints: ListHint[] = rows
       .filter((row) => seen.get(row.id) !== rowFingerprint(row))
       .map((row) => ({ sessionId: row.id, session: viewSession(row) }));
     const isFull = rows.length === watchedRows;
     for (const id of seen.keys()) {
-      if (here.has(id)) continue;
+      if (currentIds.has(id)) continue;
       const row = await this.#reads.session(this.#owner, id).catch(() => undefined);
-      // One that others have pushed further down has not changed.
+      // A row pushed further down by others has not changed.
       const isPushed = isFull && row != null && rowFingerprint(row) === seen.get(id);
       if (row !== undefined && !isPushed)
         hints.push({ sessionId: id, session: row && viewSession(row) });
@@ -231,15 +231,15 @@ class SessionListPoller {
     return hints;
   }
 
-  /** Written once, however many listen. */
-  #say(hints: readonly ListHint[]): void {
+  /** Encoded once for all listeners. */
+  #publish(hints: readonly ListHint[]): void {
     if (hints.length === 0) return;
     const frames = hints.map(encodeListSseFrame).join("");
     for (const listener of this.listeners) listener(frames);
   }
 }
 
-/** What the list shows of a session. Output that streams changes none of it. */
+/** What the list shows of a session; streamed output changes none of it. */
 function rowFingerprint(row: SessionRow): string {
   const { head: _, activityAt: __, openDeltas: ___, ranges: ____, ...shown } = row;
   return JSON.stringify(shown);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { openApi } from "../../../test/support/api-rig.ts";
 
-test("a new session names the one that it leaves, whose work is committed then and not before", async () => {
+test("a new session names its predecessor, whose memory is committed then and not before", async () => {
   const api = openApi(() => says("Noted."), { remembers: "everything" });
   const made = await api.ask("POST", "/api/sessions", {});
   const { session } = (await made.json()) as { session: { id: string } };

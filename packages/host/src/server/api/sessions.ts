@@ -33,7 +33,7 @@ export interface PageQuery {
 
 const defaultEntryLimit = 100;
 
-/** Everything a page shows of a session, from one snapshot, by the reducer's own functions (P5). */
+/** Everything a page shows of a session, from one snapshot, built by the reducer's own functions (P5). */
 async function readSessionPage(
   { log, runner }: Pick<ApiDeps, "log" | "runner">,
   owner: OwnerId,
@@ -48,7 +48,7 @@ async function readSessionPage(
   let visible = snapshot.entries.entries;
   if (pendingNotices(visible).length > 0) {
     visible = await withAmendments(reads, snapshot.session, visible, page);
-    // What a notice still waits for may have turned up: then this read has brought it in, and shows it.
+    // A journal that a notice waits for may have turned up: this read then recovers it and shows it.
     if ((await runner.recoverLateJournals(owner, id, visible)) === "changed") {
       snapshot = (await reads.snapshot(owner, id, query)) ?? snapshot;
       visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
@@ -70,8 +70,8 @@ async function readSessionPage(
 }
 
 /**
- * How the last run ended. The snapshot holds only one that is live, but in it the newest entry of a run names a run that
- * has ended, and an ended run never changes: reading it afterwards is as good as reading it in the snapshot.
+ * How the last run ended. The snapshot only holds a live run, but the newest entry of a run names an ended one. Ended
+ * runs never change, so reading it after the snapshot is as good as reading it within.
  */
 async function lastRun(
   reads: Reads,
@@ -86,8 +86,8 @@ async function lastRun(
 
 type SessionAnswer = AnswerOf<"createSession">;
 
-export function sessionRoutes(parts: ApiDeps): Route[] {
-  const { log, toolset: hands, memory } = parts;
+export function sessionRoutes(deps: ApiDeps): Route[] {
+  const { log, toolset, memory } = deps;
   const { reads } = log.store;
 
   async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<SessionAnswer>> {
@@ -103,22 +103,22 @@ export function sessionRoutes(parts: ApiDeps): Route[] {
     return result.status === "committed" ? showSession(owner, id) : problemFrom(result);
   }
 
-  /** Where tools may work is told at once rather than when the first of them does. */
-  async function refuseWorkspace(owner: OwnerId, named: string | null | undefined) {
-    const words = named == null ? null : await hands.workspaces.refusal(owner, named);
-    if (words === null) return null;
-    return problem("invalid_request", { errors: [{ path: "workspace", message: words }] });
+  /** Refuses a bad workspace now rather than at the first tool call. */
+  async function refuseWorkspace(owner: OwnerId, workspace: string | null | undefined) {
+    const refusal = workspace == null ? null : await toolset.workspaces.refusal(owner, workspace);
+    if (refusal === null) return null;
+    return problem("invalid_request", { errors: [{ path: "workspace", message: refusal }] });
   }
 
   async function createSession({ owner, body, ids }: Call<"createSession">) {
     const { lane, previousSessionId, ...settings } = body;
-    const objection = modelProblem(parts.models, body.model);
-    if (objection !== null) return objection;
+    const invalidModel = modelProblem(deps.models, body.model);
+    if (invalidModel !== null) return invalidModel;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
-    const unfit = await refuseWorkspace(owner, settings.workspace);
-    if (unfit !== null) return unfit;
-    const left = lane === undefined ? null : await reads.lane(owner, lane);
+    const invalidWorkspace = await refuseWorkspace(owner, settings.workspace);
+    if (invalidWorkspace !== null) return invalidWorkspace;
+    const previousInLane = lane === undefined ? null : await reads.lane(owner, lane);
     const { session, result } = await log.createSession({
       owner,
       settings,
@@ -128,7 +128,8 @@ export function sessionRoutes(parts: ApiDeps): Route[] {
     if (result.status === "committed") {
       if (previousSessionId !== undefined)
         void memory.boundary(owner, previousSessionId, "new_session");
-      if (left !== null && left !== session) void memory.boundary(owner, left, "lane_switch");
+      if (previousInLane !== null && previousInLane !== session)
+        void memory.boundary(owner, previousInLane, "lane_switch");
     }
     return showCommitted(result, owner, session);
   }
@@ -136,44 +137,44 @@ export function sessionRoutes(parts: ApiDeps): Route[] {
   async function changeSession({ owner, params, headers, body }: Call<"changeSession">) {
     const { id } = params;
     if (Object.keys(body).length === 0) return showSession(owner, id);
-    const objection = modelProblem(parts.models, body.model);
-    if (objection !== null) return objection;
-    const unfit = await refuseWorkspace(owner, body.workspace);
-    if (unfit !== null) return unfit;
+    const invalidModel = modelProblem(deps.models, body.model);
+    if (invalidModel !== null) return invalidModel;
+    const invalidWorkspace = await refuseWorkspace(owner, body.workspace);
+    if (invalidWorkspace !== null) return invalidWorkspace;
     const revision = headers["if-match"] ?? null;
     const result = await log.changeSession(owner, id, body, revision);
     return showCommitted(result, owner, id);
   }
 
-  /** Trashing what is in the trash is done already. */
+  /** Trashing a trashed session succeeds. */
   async function trashSession({ owner, params: { id } }: Call<"trashSession">) {
-    parts.reviews.cancel(id);
-    const result = await trash(parts, { owner, session: id });
+    deps.reviews.cancel(id);
+    const result = await trash(deps, { owner, session: id });
     const isDone = result.status === "refused" && result.code === "session_trashed";
     return isDone ? showSession(owner, id) : showCommitted(result, owner, id);
   }
 
   async function restoreSession({ owner, params: { id }, ids }: Call<"restoreSession">) {
-    const result = await restore({ ...parts, ids }, { owner, session: id });
+    const result = await restore({ ...deps, ids }, { owner, session: id });
     return showCommitted(result, owner, id);
   }
 
   return [
-    mountCall(parts, "createSession", createSession),
-    mountRead(parts, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
-    mountCall(parts, "readSession", async ({ owner, params, query }) => {
-      const read = await readSessionPage(parts, owner, params.id, query);
+    mountCall(deps, "createSession", createSession),
+    mountRead(deps, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
+    mountCall(deps, "readSession", async ({ owner, params, query }) => {
+      const read = await readSessionPage(deps, owner, params.id, query);
       return read === null ? problem("session_not_found") : answer(read);
     }),
-    mountCall(parts, "changeSession", changeSession),
-    mountCall(parts, "trashSession", trashSession),
-    mountCall(parts, "restoreSession", restoreSession),
+    mountCall(deps, "changeSession", changeSession),
+    mountCall(deps, "trashSession", trashSession),
+    mountCall(deps, "restoreSession", restoreSession),
   ];
 }
 
-/** What a session's workspace says to agents, and whether a person lets it. */
-export function workspaceRoutes(parts: ApiDeps): Route[] {
-  const { prompt } = parts;
+/** The instructions in a session's workspace, and whether a person trusts them. */
+export function workspaceRoutes(deps: ApiDeps): Route[] {
+  const { prompt } = deps;
 
   async function show({
     owner,
@@ -186,8 +187,8 @@ export function workspaceRoutes(parts: ApiDeps): Route[] {
   }
 
   async function decide({ owner, params, body }: Call<"trustWorkspace">) {
-    const done = await prompt.decide({ owner, session: params.id }, body);
-    switch (done) {
+    const result = await prompt.decide({ owner, session: params.id }, body);
+    switch (result) {
       case "kept":
         return show({ owner, params });
       case "changed":
@@ -199,5 +200,5 @@ export function workspaceRoutes(parts: ApiDeps): Route[] {
     }
   }
 
-  return [mountCall(parts, "readWorkspace", show), mountCall(parts, "trustWorkspace", decide)];
+  return [mountCall(deps, "readWorkspace", show), mountCall(deps, "trustWorkspace", decide)];
 }

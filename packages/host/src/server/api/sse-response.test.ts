@@ -26,40 +26,40 @@ async function connected(): Promise<{ outgoing: ServerResponse; incoming: Incomi
   return { outgoing, incoming };
 }
 
-/** More than both ends of a connection keep for each other. */
-const much = "x".repeat(7 * 1024 * 1024);
+/** More than both ends of a connection buffer. */
+const payload = "x".repeat(7 * 1024 * 1024);
 
-test("what was written before the end arrives, and the connection ends with it", async () => {
+test("everything written before the end arrives, and then the connection closes", async () => {
   const { outgoing, incoming } = await connected();
-  const over = new AbortController();
-  const pipe = writeToConnection(outgoing, manualClock(), over);
-  void pipe.write(much);
-  over.abort();
+  const ended = new AbortController();
+  const writer = writeToConnection(outgoing, manualClock(), ended);
+  void writer.write(payload);
+  ended.abort();
   let length = 0;
   for await (const piece of incoming) length += (piece as Buffer).byteLength;
-  expect(length).toBe(much.length);
+  expect(length).toBe(payload.length);
 });
 
-test("[safety] who reads nothing does not keep a connection that was ended", async () => {
+test("[safety] a client that reads nothing cannot hold an ended connection open", async () => {
   const { outgoing } = await connected();
   const clock = manualClock();
-  const over = new AbortController();
-  const pipe = writeToConnection(outgoing, clock, over);
-  const written = pipe.write(much);
-  over.abort();
+  const ended = new AbortController();
+  const writer = writeToConnection(outgoing, clock, ended);
+  const written = writer.write(payload);
+  ended.abort();
   await written;
   expect(outgoing.destroyed).toBe(false);
   await clock.advance(5_000);
   expect(outgoing.destroyed).toBe(true);
 });
 
-test("nothing is waited for when the client has left", async () => {
+test("ending does not wait for a client that has disconnected", async () => {
   const { outgoing, incoming } = await connected();
   const clock = manualClock();
-  const over = new AbortController();
-  writeToConnection(outgoing, clock, over);
+  const ended = new AbortController();
+  writeToConnection(outgoing, clock, ended);
   incoming.destroy();
   await once(outgoing, "close");
-  over.abort();
+  ended.abort();
   expect(clock.sleepers).toBe(0);
 });

@@ -8,63 +8,70 @@ import { type HostEnv } from "../http/routing.ts";
 const sharedListeners = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when the signal is aborted, at once if it has been. Thousands may hang on one signal: its own listeners are searched
- * through with each that comes and goes, so it gets only one for all of them.
+ * Calls back when the signal is aborted, at once if it already is. A signal scans all its listeners on each add and
+ * remove, so thousands of streams share a single one.
  */
-function shareAbortListener(signal: AbortSignal, then: () => void): () => void {
+function shareAbortListener(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
-    then();
+    callback();
     return () => {};
   }
-  const all = sharedListeners.get(signal) ?? new Set();
+  const listeners = sharedListeners.get(signal) ?? new Set();
   if (!sharedListeners.has(signal)) {
-    sharedListeners.set(signal, all);
-    signal.addEventListener("abort", () => all.forEach((each) => each()), { once: true });
+    sharedListeners.set(signal, listeners);
+    signal.addEventListener("abort", () => listeners.forEach((listener) => listener()), {
+      once: true,
+    });
   }
-  all.add(then);
-  return () => void all.delete(then);
+  listeners.add(callback);
+  return () => void listeners.delete(callback);
 }
 
-/** Where the texts of a stream go. */
 export interface StreamWriter {
-  /** One text after the other. Resolves when the client has room for more, or the stream is over. */
+  /** Writes in order. Resolves when the client has room for more or the stream is over. */
   readonly write: (text: string) => Promise<void>;
 }
 
-/** A client that has not made room for what waits in so long is not reading any more. */
+/** A client that has not drained its buffer for this long has stopped reading. */
 const writeDeadlineMs = 30_000;
-/** What was written before the end gets so long to be taken: who reads nothing would keep it, and the connection, for good. */
+/**
+ * How long an ended stream waits for the client to read the rest: otherwise a client could hold the connection for
+ * good.
+ */
 const lingerMs = 5_000;
-/** So many characters may wait for a client: more, and it is cut off, to come back by its cursor. */
+/** A client with more than this pending is cut off, and resumes from its cursor. */
 const maxBufferedLength = 8 * 1024 * 1024;
 
-/** Straight into the connection, which says by itself when it is full: nothing is held but what the client has not taken. */
+/**
+ * Writes straight to the connection, which signals when it is full: nothing is buffered but what the client has not
+ * read.
+ */
 export function writeToConnection(
   outgoing: ServerResponse,
   clock: Clock,
-  over: AbortController,
+  ended: AbortController,
 ): StreamWriter {
   let room: Promise<void> | undefined;
 
   function cut(): void {
-    over.abort();
+    ended.abort();
     outgoing.destroy();
   }
 
   async function waitForRoom(): Promise<void> {
-    const taken = new AbortController();
-    const take = (): void => taken.abort();
-    outgoing.once("drain", take);
-    over.signal.addEventListener("abort", take, { once: true });
-    await clock.sleep(writeDeadlineMs, taken.signal);
-    outgoing.removeListener("drain", take);
-    over.signal.removeEventListener("abort", take);
+    const drained = new AbortController();
+    const onDrain = (): void => drained.abort();
+    outgoing.once("drain", onDrain);
+    ended.signal.addEventListener("abort", onDrain, { once: true });
+    await clock.sleep(writeDeadlineMs, drained.signal);
+    outgoing.removeListener("drain", onDrain);
+    ended.signal.removeEventListener("abort", onDrain);
     room = undefined;
-    if (!taken.signal.aborted) cut();
+    if (!drained.signal.aborted) cut();
   }
 
   async function finish(): Promise<void> {
-    // Who has left has taken all that they will.
+    // A disconnected client reads nothing more.
     if (outgoing.destroyed || outgoing.closed) return;
     const closed = new AbortController();
     outgoing.once("close", () => closed.abort());
@@ -73,10 +80,10 @@ export function writeToConnection(
     outgoing.destroy();
   }
 
-  over.signal.addEventListener("abort", () => void finish(), { once: true });
+  ended.signal.addEventListener("abort", () => void finish(), { once: true });
   return {
     write(text) {
-      if (over.signal.aborted) return written;
+      if (ended.signal.aborted) return written;
       if (outgoing.write(text)) return written;
       if (outgoing.writableLength > maxBufferedLength) cut();
       return (room ??= waitForRoom());
@@ -86,38 +93,38 @@ export function writeToConnection(
 
 const written = Promise.resolve();
 
-/** The same for who asks without a connection. It holds one piece at most: who writes waits until the one before is taken. */
+/** The same for requests without a connection. Buffers one chunk: a writer waits until the previous one is read. */
 function writeToReadable(
   clock: Clock,
-  over: AbortController,
+  ended: AbortController,
 ): StreamWriter & { readonly readable: ReadableStream<Uint8Array> } {
   const encoder = new TextEncoder();
   let queue: Promise<void> = Promise.resolve();
-  let waiting = 0;
+  let pendingLength = 0;
   let makeRoom: (() => void) | undefined;
   const { promise: started, resolve: start } =
     Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
   const readable = new ReadableStream<Uint8Array>(
-    { start, pull: () => makeRoom?.(), cancel: () => over.abort() },
+    { start, pull: () => makeRoom?.(), cancel: () => ended.abort() },
     { highWaterMark: 1 },
   );
-  over.signal.addEventListener("abort", () => {
+  ended.signal.addEventListener("abort", () => {
     makeRoom?.();
     void started.then(closeQuietly);
   });
 
   async function waitForRoom(): Promise<void> {
-    const taken = new AbortController();
-    makeRoom = () => taken.abort();
-    await clock.sleep(writeDeadlineMs, taken.signal);
+    const drained = new AbortController();
+    makeRoom = () => drained.abort();
+    await clock.sleep(writeDeadlineMs, drained.signal);
     makeRoom = undefined;
-    if (!taken.signal.aborted) over.abort();
+    if (!drained.signal.aborted) ended.abort();
   }
 
   async function push(text: string): Promise<void> {
     const controller = await started;
-    waiting -= text.length;
-    if (over.signal.aborted) return;
+    pendingLength -= text.length;
+    if (ended.signal.aborted) return;
     controller.enqueue(encoder.encode(text));
     if ((controller.desiredSize ?? 0) <= 0) await waitForRoom();
   }
@@ -125,20 +132,20 @@ function writeToReadable(
   return {
     readable,
     write(text) {
-      waiting += text.length;
-      if (waiting > maxBufferedLength) over.abort();
+      pendingLength += text.length;
+      if (pendingLength > maxBufferedLength) ended.abort();
       queue = queue.then(() => push(text));
       return queue;
     },
   };
 }
 
-/** One that its reader has cancelled is closed already. */
+/** A stream cancelled by its reader is already closed. */
 function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
   try {
     controller.close();
   } catch {
-    // Nothing is left to close.
+    // Already closed.
   }
 }
 
@@ -153,20 +160,20 @@ const stoppingStatus = {
 const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  // A proxy that gathers what it forwards would hold back what was said.
+  // Stops buffering proxies from holding back output.
   "x-accel-buffering": "no",
 };
 
-/** The writing end of a response that goes on until one side has had enough. */
+/** The writing end of a response that lasts until one side ends it. */
 export interface EventStream extends StreamWriter {
-  /** Aborted when the client has left, was dropped, or the stream was ended. */
+  /** Aborted when the client disconnects or is dropped, or the stream ends. */
   readonly signal: AbortSignal;
   readonly end: () => void;
 }
 
 export interface EventStreamDeps {
   readonly clock: Clock;
-  /** Aborted when the host begins to stop; `closing` follows when there is nothing more to see. */
+  /** Aborted when the host starts to stop; `closing` follows once there is nothing more to send. */
   readonly stopping: AbortSignal;
   readonly closing: AbortSignal;
   readonly report: (bug: Error) => void;
@@ -175,58 +182,64 @@ export interface EventStreamDeps {
 type Produce = (stream: EventStream) => Promise<void>;
 
 /**
- * Answers with what `produce` writes, and with a heartbeat in between. The stream is over when `produce` is done, when the
- * client leaves or does not read, and when the host stops; then everything that hung on its signal is let go.
+ * Responds with what `produce` writes, and with heartbeats in between. The stream is over when `produce` returns, the
+ * client disconnects or stalls, or the host stops; its signal then releases everything attached to it.
  */
 export function openEventStream(
   c: Context<HostEnv>,
-  parts: EventStreamDeps,
+  deps: EventStreamDeps,
   produce: Produce,
 ): Response {
   if (c.req.method === "HEAD") return c.body(null, 200, streamHeaders);
-  const over = new AbortController();
-  const { revoked, isStillValid: isStillGood } = c.get("principal");
-  const ends = [parts.closing, revoked];
-  const begun = startStreaming(c, streamHeaders);
-  if (begun === undefined) {
-    const pipe = writeToReadable(parts.clock, over);
-    void runStream(parts, { over, pipe, isStillGood, ends: [...ends, c.req.raw.signal] }, produce);
-    return c.body(pipe.readable, 200, streamHeaders);
+  const ended = new AbortController();
+  const { revoked, isStillValid } = c.get("principal");
+  const endSignals = [deps.closing, revoked];
+  const streaming = startStreaming(c, streamHeaders);
+  if (streaming === undefined) {
+    const writer = writeToReadable(deps.clock, ended);
+    void runStream(
+      deps,
+      { ended, writer, isStillValid, endSignals: [...endSignals, c.req.raw.signal] },
+      produce,
+    );
+    return c.body(writer.readable, 200, streamHeaders);
   }
-  begun.outgoing.once("close", () => over.abort());
-  const pipe = writeToConnection(begun.outgoing, parts.clock, over);
-  void runStream(parts, { over, pipe, isStillGood, ends }, produce);
-  return begun.response;
+  streaming.outgoing.once("close", () => ended.abort());
+  const writer = writeToConnection(streaming.outgoing, deps.clock, ended);
+  void runStream(deps, { ended, writer, isStillValid, endSignals }, produce);
+  return streaming.response;
 }
 
 interface OpenedStream {
-  readonly over: AbortController;
-  readonly pipe: StreamWriter;
-  readonly ends: readonly AbortSignal[];
-  /** Whether who opened it may still read on. */
-  readonly isStillGood: () => boolean;
+  readonly ended: AbortController;
+  readonly writer: StreamWriter;
+  readonly endSignals: readonly AbortSignal[];
+  /** Whether the sign-in that opened the stream is still valid. */
+  readonly isStillValid: () => boolean;
 }
 
 async function runStream(
   { clock, stopping, report }: EventStreamDeps,
-  { over, pipe, ends, isStillGood }: OpenedStream,
+  { ended, writer, endSignals, isStillValid }: OpenedStream,
   produce: Produce,
 ): Promise<void> {
-  const end = (): void => over.abort();
-  const { write } = pipe;
+  const end = (): void => ended.abort();
+  const { write } = writer;
   void write(encodeSseRetry(reconnectMs));
-  const hung = ends.map((signal) => shareAbortListener(signal, end));
-  hung.push(shareAbortListener(stopping, () => void write(encodeStatusSseFrame(stoppingStatus))));
-  void sendHeartbeats(clock, over.signal, async () =>
-    isStillGood() ? write(heartbeatFrame) : end(),
+  const removeListeners = endSignals.map((signal) => shareAbortListener(signal, end));
+  removeListeners.push(
+    shareAbortListener(stopping, () => void write(encodeStatusSseFrame(stoppingStatus))),
+  );
+  void sendHeartbeats(clock, ended.signal, async () =>
+    isStillValid() ? write(heartbeatFrame) : end(),
   );
   try {
-    await produce({ signal: over.signal, write, end });
+    await produce({ signal: ended.signal, write, end });
   } catch (error) {
     report(error instanceof Error ? error : new Error(String(error)));
   } finally {
     end();
-    for (const letGo of hung) letGo();
+    for (const removeListener of removeListeners) removeListener();
   }
 }
 
@@ -235,10 +248,10 @@ const heartbeatFrame = encodeSseComment("still here");
 async function sendHeartbeats(
   clock: Clock,
   signal: AbortSignal,
-  each: () => Promise<void>,
+  beat: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(heartbeatMs, signal);
-    await each();
+    await beat();
   }
 }

@@ -65,12 +65,12 @@ test.each<[string, SessionSettings, number]>([
     expect(second.session).toEqual(first.session);
     expect(third.session).toEqual(first.session);
     expect([second.entries, third.entries]).toEqual([first.entries, first.entries]);
-    // Where somebody works is nobody else's business: a document carries no paths.
+    // Paths are private: a document carries none.
     expect(JSON.stringify(third)).not.toContain("/srv");
   },
 );
 
-test("a document that was written before titles had a source is taken in with a chosen one", async () => {
+test("a document from before titles had a source is imported with a chosen title", async () => {
   const rig = open();
   const session = { title: "Old", project: null, tags: [], createdAt: 5 };
   const document = {
@@ -85,7 +85,7 @@ test("a document that was written before titles had a source is taken in with a 
   expect(taken.session).toMatchObject({ ...session, titleSource: "chosen" });
 });
 
-test("a time that no calendar has is refused, and one that came in before does not keep a session from leaving", async () => {
+test("an impossible date is refused, and one imported earlier does not prevent an export", async () => {
   const rig = open();
   const beyond = Number.MAX_SAFE_INTEGER;
   const { owner, log } = rig;
@@ -106,7 +106,7 @@ test("a time that no calendar has is refused, and one that came in before does n
   expect((await rig.ask("POST", "/api/import", body)).status).toBe(422);
 });
 
-test("the summary that a model goes on from travels as what it was, with every word below it", async () => {
+test("a compaction summary round-trips as a summary, with every message below it", async () => {
   const words = "word ".repeat(10_000).trim();
   const rig = open(({ messages }) => {
     const first = messages[0];

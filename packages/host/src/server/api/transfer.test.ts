@@ -52,7 +52,7 @@ async function taken(rig: ApiRig, document: unknown): Promise<SessionId> {
   return sessions[0]?.id ?? ("" as SessionId);
 }
 
-/** Everything of a document but its names and when it was written. */
+/** A document without its ids and timestamps. */
 function contentOf({ session, entries, blobs }: Document) {
   const withoutNames = JSON.stringify(entries).replaceAll(/call_[0-9a-z]{26}/g, "call");
   return { title: session.title, entries: JSON.parse(withoutNames) as unknown, blobs };
@@ -89,7 +89,7 @@ async function withEverything(rig: ApiRig): Promise<SessionId> {
   return id;
 }
 
-test("what is exported and imported shows the same transcript, with new ids", async () => {
+test("an imported session shows the exported transcript under new ids", async () => {
   const rig = open();
   const id = await withEverything(rig);
   const first = await exported(rig, id);
@@ -104,7 +104,7 @@ test("what is exported and imported shows the same transcript, with new ids", as
   expect([row?.workspace, row?.model, row?.liveRun]).toEqual([null, null, null]);
 });
 
-test("the same document again is the same session, and nothing is written", async () => {
+test("importing a document twice yields the same session and writes nothing", async () => {
   const rig = open();
   const document = await exported(rig, await withEverything(rig));
   const one = await taken(rig, document);
@@ -122,7 +122,7 @@ test("the same document again is the same session, and nothing is written", asyn
   expect(await taken(rig, document)).not.toBe(one);
 });
 
-test("a long one comes in whole and in order, and stays out of the list until it has", async () => {
+test("a long document is imported whole and in order, and is not listed until it is complete", async () => {
   const rig = open();
   const id = await newSession(rig);
   for (let at = 0; at < 1_400; at += 200)
@@ -151,7 +151,7 @@ test("a long one comes in whole and in order, and stays out of the list until it
   expect((await exported(rig, copy)).entries).toEqual(document.entries);
 });
 
-test("a call that nobody answered is not run when the conversation goes on", async () => {
+test("an unanswered tool call does not run when the imported conversation continues", async () => {
   const rig = open([[{ kind: "text", text: "I go on." }]]);
   const at = 1;
   const call = { type: "tool_call", callId: "c", name: "terminal", input: { command: ["rm"] } };
@@ -225,7 +225,7 @@ test.each<[string, unknown]>([
   expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
 });
 
-test("the refusal names the line", async () => {
+test("an import error names the line", async () => {
   const rig = open();
   const answer = await take(rig, withPart("user", { type: "text" }));
   expect(problem.parse(await answer.json()).errors).toEqual([
@@ -233,7 +233,7 @@ test("the refusal names the line", async () => {
   ]);
 });
 
-test("[safety] in a page everything that was said is text, and the page forbids itself everything", async () => {
+test("[safety] an HTML export escapes everything that was said, and its policy forbids all else", async () => {
   const rig = open();
   const answer = await rig.ask(
     "GET",
@@ -251,7 +251,7 @@ test("[safety] in a page everything that was said is text, and the page forbids 
   expect(page).toContain('<img alt="a.png" src="data:image/png;base64,AQID">');
 });
 
-test("in Markdown what a tool said stays inside of its fence", async () => {
+test("tool output stays inside its fence in a Markdown export", async () => {
   const rig = open();
   const answer = await rig.ask(
     "GET",
@@ -260,7 +260,7 @@ test("in Markdown what a tool said stays inside of its fence", async () => {
   expect(await answer.text()).toContain("````\n``` a\n````");
 });
 
-test("[safety] no secret leaves with a document, whichever form it has", async () => {
+test("[safety] no export format leaks a secret", async () => {
   const rig = open();
   const id = await newSession(rig);
   const token = rig.bearer["authorization"]?.slice("Bearer ".length) ?? "";
@@ -275,7 +275,7 @@ test("[safety] no secret leaves with a document, whichever form it has", async (
   }
 });
 
-test("another's session is not exported, and what does not exist neither", async () => {
+test("neither a foreign nor a missing session is exported", async () => {
   const rig = open();
   const owner = "somebody-else" as typeof rig.owner;
   const { session } = await rig.log.createSession({ owner });
@@ -286,7 +286,7 @@ test("another's session is not exported, and what does not exist neither", async
   ]);
 });
 
-test("a check of the store runs as a job, and tells how far it is", async () => {
+test("a store check runs as a job and reports its progress", async () => {
   const rig = open();
   await withEverything(rig);
   const before = valueOf(await rig.client.readFsck());

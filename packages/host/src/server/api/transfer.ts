@@ -8,7 +8,7 @@ import { importDocument } from "../../ops/transfer/import.ts";
 import { makeBackup } from "../../ops/transfer/backup.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 
-/** Pictures that cannot carry script. All else is saved, and never opened in the name of this host. */
+/** Images that cannot carry script. Everything else is downloaded, never opened under this host's origin. */
 const inlineTypes: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
@@ -19,16 +19,16 @@ const inlineTypes: ReadonlySet<string> = new Set([
 const sandboxedBlob =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-export function blobRoutes(parts: ApiDeps): Route[] {
-  const { store } = parts.log;
+export function blobRoutes(deps: ApiDeps): Route[] {
+  const { store } = deps.log;
 
-  /** The whole has arrived before anything is kept: an upload that is broken off leaves nothing behind. */
+  /** Nothing is stored before the whole body has arrived: an aborted upload leaves nothing behind. */
   async function putBlob({ owner, body }: Call<"putBlob">) {
     const put = await store.putBlob(owner, body.bytes, body.mediaType);
     if (put.status !== "stored") return problemFrom(put);
-    // Bytes that were there before keep the media type that they came with.
-    const kept = await store.reads.blob(owner, put.id);
-    const { mediaType } = kept ?? body;
+    // Bytes that were already stored keep their first media type.
+    const stored = await store.reads.blob(owner, put.id);
+    const { mediaType } = stored ?? body;
     return answer({ blobId: put.id, size: put.size, mediaType });
   }
 
@@ -42,9 +42,10 @@ export function blobRoutes(parts: ApiDeps): Route[] {
       "content-security-policy": sandboxedBlob,
     };
     if (matchesEtag(c.req.header("if-none-match"), tag)) return c.body(null, 304, headers);
-    // What a chat or an imported document has called it is anybody's word.
-    const named = readMediaType(blob.mediaType);
-    const mediaType = named.kind === "answer" ? named.value : "application/octet-stream";
+    // A media type from a chat or an imported document is untrusted.
+    const declaredType = readMediaType(blob.mediaType);
+    const mediaType =
+      declaredType.kind === "answer" ? declaredType.value : "application/octet-stream";
     return c.body(new Uint8Array(blob.bytes), 200, {
       ...headers,
       "content-type": mediaType,
@@ -52,11 +53,11 @@ export function blobRoutes(parts: ApiDeps): Route[] {
     });
   }
 
-  return [mountCall(parts, "putBlob", putBlob), mountStream(parts, "getBlob", getBlob)];
+  return [mountCall(deps, "putBlob", putBlob), mountStream(deps, "getBlob", getBlob)];
 }
 
 function matchesEtag(condition: string | undefined, tag: string): boolean {
-  const tags = (condition ?? "").split(",").map((each) => each.trim().replace(/^W\//, ""));
+  const tags = (condition ?? "").split(",").map((value) => value.trim().replace(/^W\//, ""));
   return tags.includes(tag) || tags.includes("*");
 }
 
@@ -66,13 +67,12 @@ const exportTypes = {
   html: "text/html; charset=utf-8",
 } as const;
 
-/** What was said is somebody's word: no browser opens it in the name of this host. */
+/** Exports contain untrusted text: browsers must not run it under this host's origin. */
 const sandboxedExport =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/** What leaves the host as a document, and what comes in as one. */
-export function transferRoutes(parts: ApiDeps): Route[] {
-  const { log, redact, home } = parts;
+export function transferRoutes(deps: ApiDeps): Route[] {
+  const { log, redact, home } = deps;
 
   async function exportOne(
     { owner, params, query }: Call<"exportSession">,
@@ -82,9 +82,9 @@ export function transferRoutes(parts: ApiDeps): Route[] {
     if (session === null) return problem("session_not_found");
     const format = query.format ?? "json";
     const exportedAt = await log.store.now();
-    const pieces = exportSession({ reads: log.store.reads, redact, exportedAt }, session, format);
+    const chunks = exportSession({ reads: log.store.reads, redact, exportedAt }, session, format);
     return c.body(
-      streamFrom(pieces, () => c.env.outgoing?.destroy()),
+      streamFrom(chunks, () => c.env.outgoing?.destroy()),
       200,
       {
         "content-type": exportTypes[format],
@@ -121,28 +121,28 @@ export function transferRoutes(parts: ApiDeps): Route[] {
   }
 
   return [
-    mountStream(parts, "exportSession", exportOne),
-    mountCall(parts, "importSessions", importOne),
-    mountCall(parts, "backup", backup),
+    mountStream(deps, "exportSession", exportOne),
+    mountCall(deps, "importSessions", importOne),
+    mountCall(deps, "backup", backup),
   ];
 }
 
-/** A document that cannot be ended is cut off: nobody takes half of it for the whole. */
-function streamFrom(pieces: AsyncGenerator<string>, cut: () => void): ReadableStream<Uint8Array> {
+/** A document that cannot be finished is cut off, so that nobody takes half of it for the whole. */
+function streamFrom(chunks: AsyncGenerator<string>, abort: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const next = await pieces.next();
+        const next = await chunks.next();
         if (next.done === true) controller.close();
         else controller.enqueue(encoder.encode(next.value));
       } catch (error) {
-        cut();
+        abort();
         controller.error(error);
       }
     },
     async cancel() {
-      await pieces.return(undefined);
+      await chunks.return(undefined);
     },
   });
 }

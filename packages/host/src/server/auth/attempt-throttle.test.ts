@@ -13,7 +13,7 @@ const tries = (
   count: number,
 ) => Array.from({ length: count }, () => attempts.take(address));
 
-test("a handful of tries is free, and then each wait is twice the one before", () => {
+test("five attempts are free, and then each wait doubles", () => {
   const { clock, attempts } = counting();
   expect(tries(attempts, "192.0.2.1", 6)).toEqual([0, 0, 0, 0, 0, 1_000]);
   clock.now += 1_000;
@@ -22,7 +22,7 @@ test("a handful of tries is free, and then each wait is twice the one before", (
   expect(attempts.take("192.0.2.1")).toBe(1);
 });
 
-test("many at once are counted like one after the other, and nobody waits longer than five minutes", () => {
+test("concurrent attempts count like sequential ones, and no wait exceeds five minutes", () => {
   const { clock, attempts } = counting();
   expect(tries(attempts, "192.0.2.1", 100).filter((wait) => wait === 0)).toHaveLength(5);
   for (let more = 0; more < 30; more += 1) {
@@ -32,7 +32,7 @@ test("many at once are counted like one after the other, and nobody waits longer
   expect(attempts.take("192.0.2.1")).toBe(5 * 60_000);
 });
 
-test("others do not wait, and a good proof ends the waiting", () => {
+test("other addresses do not wait, and a valid proof ends the wait", () => {
   const { attempts } = counting();
   tries(attempts, "192.0.2.1", 9);
   expect(attempts.take("192.0.2.2")).toBe(0);
@@ -40,7 +40,7 @@ test("others do not wait, and a good proof ends the waiting", () => {
   expect(attempts.take("192.0.2.1")).toBe(0);
 });
 
-test("half an hour of rest is forgiveness too", () => {
+test("half an hour without attempts resets the count", () => {
   const { clock, attempts } = counting();
   tries(attempts, "192.0.2.1", 9);
   clock.now += 30 * 60_000;
@@ -57,7 +57,7 @@ test.each([
   expect(attempts.take(other)).toBeGreaterThan(0);
 });
 
-test("networks of their own are others", () => {
+test("separate networks are counted separately", () => {
   const { attempts } = counting();
   tries(attempts, "2001:db8:1:2::1", 9);
   expect(attempts.take("2001:db8:1:3::1")).toBe(0);

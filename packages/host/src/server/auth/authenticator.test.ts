@@ -11,7 +11,7 @@ function makeDoorkeeper() {
 const bearer = (text: string) => ({ authorization: text, signIn: undefined });
 const cookie = (signIn: string | undefined) => ({ authorization: undefined, signIn });
 
-test("the bearer token names the owner", () => {
+test("the bearer token authenticates the owner", () => {
   const { door } = makeDoorkeeper();
   expect(door.authenticate(bearer(`Bearer ${token}`))).toMatchObject({
     ownerId: "owner",
@@ -20,7 +20,7 @@ test("the bearer token names the owner", () => {
 });
 
 test.each(["Bearer", "Bearer ", "Bearer a-token-for-this-tes", `Basic ${token}`, token, ""])(
-  "[safety] %j names nobody",
+  "[safety] %j authenticates nobody",
   (authorization) => {
     expect(makeDoorkeeper().door.authenticate(bearer(authorization))).toBeUndefined();
   },
@@ -34,7 +34,7 @@ test("a code signs in once", () => {
   expect(door.signIn({ code })).toBeUndefined();
 });
 
-test("a code is good until its last millisecond and not after it", () => {
+test("a code is valid up to its last millisecond", () => {
   const { door, clock } = makeDoorkeeper();
   const [first, second] = [door.issueSignInCode(), door.issueSignInCode()];
   clock.now += codeLifetimeMs - 1;
@@ -43,7 +43,7 @@ test("a code is good until its last millisecond and not after it", () => {
   expect(door.signIn({ code: second })).toBeUndefined();
 });
 
-test("a sign-in ends when it is signed out, and by itself after its time", () => {
+test("a sign-in ends at sign-out or when it expires", () => {
   const { door, clock } = makeDoorkeeper();
   const [one, other] = [door.signIn({ token }), door.signIn({ token })];
   door.signOut(one ?? "");
@@ -53,13 +53,13 @@ test("a sign-in ends when it is signed out, and by itself after its time", () =>
   expect(door.authenticate(cookie(other))).toBeUndefined();
 });
 
-test("[safety] a wrong token is not mended by a good cookie", () => {
+test("[safety] a valid cookie does not make up for a wrong token", () => {
   const { door } = makeDoorkeeper();
   const signIn = door.signIn({ token });
   expect(door.authenticate({ authorization: "Bearer wrong", signIn })).toBeUndefined();
 });
 
-test("neither the token nor a code is taken for the other", () => {
+test("neither a token nor a code is accepted as the other", () => {
   const { door } = makeDoorkeeper();
   const code = door.issueSignInCode();
   expect(door.signIn({ token: code })).toBeUndefined();
@@ -67,7 +67,7 @@ test("neither the token nor a code is taken for the other", () => {
   expect(door.authenticate(bearer(`Bearer ${code}`))).toBeUndefined();
 });
 
-test("the thousand-and-first sign-in takes the place of the oldest", () => {
+test("the 1001st sign-in evicts the oldest", () => {
   const { door } = makeDoorkeeper();
   const all = Array.from({ length: 1_001 }, () => door.signIn({ token }));
   expect(door.authenticate(cookie(all[0]))).toBeUndefined();
@@ -75,7 +75,7 @@ test("the thousand-and-first sign-in takes the place of the oldest", () => {
   expect(door.authenticate(cookie(all[1_000]))).toBeDefined();
 });
 
-test("a sign-in that is revoked is good no more, and whoever hangs on it is told at once", () => {
+test("a revoked sign-in is invalid, and its signal aborts at once", () => {
   const { door } = makeDoorkeeper();
   const [one, other] = [door.signIn({ token }, "Firefox"), door.signIn({ token }, "Safari")];
   const [first, second] = [door.authenticate(cookie(one)), door.authenticate(cookie(other))];

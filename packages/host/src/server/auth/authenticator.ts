@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ownerId, type OwnerId } from "@holdfast/protocol";
 
-/** 256 random bits in 43 characters that need no escaping anywhere. */
+/** 256 random bits in 43 characters that need no escaping. */
 export function generateSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** What is kept of a secret, so that a look into memory or a dump does not give it away. */
+/** Only digests are kept, so a memory dump or a backup does not reveal secrets. */
 function digestSecret(secret: string): string {
   return hash("sha256", secret, "base64url");
 }
 
-/** Compares in a time that tells nothing about where, or whether, the two differ in length. */
+/** Takes constant time, whatever the position of the first difference or the length. */
 function createSecretMatcher(expected: string): (given: string) => boolean {
-  const own = hash("sha256", expected, "buffer");
-  return (given) => timingSafeEqual(hash("sha256", given, "buffer"), own);
+  const expectedHash = hash("sha256", expected, "buffer");
+  return (given) => timingSafeEqual(hash("sha256", given, "buffer"), expectedHash);
 }
 
 const storedSignIn = z.object({
@@ -28,33 +28,38 @@ const storedSignIn = z.object({
 });
 export type StoredSignIn = z.infer<typeof storedSignIn>;
 
-/** Where sign-ins outlive the host: digests, and what is known of each. */
+/** Persists sign-ins across restarts, as digests. */
 export interface SignInFile {
   read(): ReadonlyMap<string, StoredSignIn>;
-  /** What another host on this home has written since; nothing when it has not. `now and then` looks only so often. */
-  readIfChanged(look: "now" | "now and then"): ReadonlyMap<string, StoredSignIn> | undefined;
-  /** Where some of them `ended` and that cannot be written, none is kept: one that was ended must not come back with the next start. */
-  write(signIns: ReadonlyMap<string, StoredSignIn>, why: "began" | "ended"): void;
+  /**
+   * What another host on this home has written since, or `undefined`. `now and then` checks at most once per interval.
+   */
+  readIfChanged(when: "now" | "now and then"): ReadonlyMap<string, StoredSignIn> | undefined;
+  /**
+   * If an `ended` sign-in cannot be recorded, the file is removed: an ended sign-in must not come back at the next
+   * start.
+   */
+  write(signIns: ReadonlyMap<string, StoredSignIn>, reason: "began" | "ended"): void;
 }
 
 const storedFile = z.object({ token: z.string(), signIns: z.record(z.string(), storedSignIn) });
 
-/** A look at the file costs little, and still nothing should cost it for each request. */
+/** Checking the file is cheap, but not so cheap that every request should do it. */
 const pollMs = 500;
 
-/** In the home, for nobody else to read. They hold for the token that they were given under, and for no other. */
+/** Readable by its owner only. Sign-ins are valid for the token they were issued under. */
 export function openSignInFile(home: string, token: string, now = Date.now): SignInFile {
   const path = join(home, "sign-ins.json");
-  const underToken = digestSecret(token);
-  let seen = fileVersion(path);
-  let lookedAt = now();
+  const tokenDigest = digestSecret(token);
+  let version = fileVersion(path);
+  let checkedAt = now();
 
   function read(): ReadonlyMap<string, StoredSignIn> {
-    seen = fileVersion(path);
+    version = fileVersion(path);
     try {
-      const found = storedFile.safeParse(JSON.parse(readFileSync(path, "utf8")));
-      if (!found.success || found.data.token !== underToken) return new Map();
-      return new Map(Object.entries(found.data.signIns));
+      const entry = storedFile.safeParse(JSON.parse(readFileSync(path, "utf8")));
+      if (!entry.success || entry.data.token !== tokenDigest) return new Map();
+      return new Map(Object.entries(entry.data.signIns));
     } catch {
       return new Map();
     }
@@ -62,29 +67,29 @@ export function openSignInFile(home: string, token: string, now = Date.now): Sig
 
   return {
     read,
-    readIfChanged(look) {
-      if (look === "now and then" && now() - lookedAt < pollMs) return undefined;
-      lookedAt = now();
-      // One that is gone was taken away by a host that could not write what it had ended: nobody is signed in by it here either.
-      return fileVersion(path) === seen ? undefined : read();
+    readIfChanged(when) {
+      if (when === "now and then" && now() - checkedAt < pollMs) return undefined;
+      checkedAt = now();
+      // A missing file means that a host could not record an ended sign-in, so nobody is signed in by it here either.
+      return fileVersion(path) === version ? undefined : read();
     },
-    write(signIns, why) {
+    write(signIns, reason) {
       const draft = `${path}.${process.pid}`;
       try {
-        const text = JSON.stringify({ token: underToken, signIns: Object.fromEntries(signIns) });
+        const text = JSON.stringify({ token: tokenDigest, signIns: Object.fromEntries(signIns) });
         writeFileSync(draft, text, { mode: 0o600, flush: true });
         renameSync(draft, path);
-        seen = fileVersion(path);
+        version = fileVersion(path);
       } catch {
-        // Who signed in stays so until the host stops; there is nothing better to be had from a full disk.
-        if (why === "ended") rmSync(path, { force: true });
-        seen = fileVersion(path);
+        // A new sign-in lasts until the host stops; on a full disk there is nothing better to do.
+        if (reason === "ended") rmSync(path, { force: true });
+        version = fileVersion(path);
       }
     },
   };
 }
 
-/** Another file, or the same one written again, has another. */
+/** Changes when the file is replaced or rewritten. */
 function fileVersion(path: string): string {
   try {
     const { ino, mtimeNs, size } = statSync(path, { bigint: true });
@@ -94,26 +99,25 @@ function fileVersion(path: string): string {
   }
 }
 
-/** Who acts. */
+/** Who makes a request. */
 export interface Principal {
   readonly ownerId: OwnerId;
   readonly by: "token" | "sign-in";
-  /** Which sign-in, where it is one. */
   readonly signInId?: string;
-  /** It was proven within the last minutes, by the token itself or by signing in. */
+  /** Proven within the last minutes, by the token itself or by signing in. */
   readonly isFresh: boolean;
-  /** Aborted when what it was recognised by is good no more: whatever hangs on it ends then. */
+  /** Aborted when the sign-in is revoked; whatever depends on it ends then. */
   readonly revoked: AbortSignal;
-  /** Looks again. What hangs on it for long asks now and then: a sign-in runs out, or is ended by another host, without a sound. */
+  /** Long-lived streams poll: a sign-in that expires, or is revoked by another host, raises no event here. */
   readonly isStillValid: () => boolean;
 }
 
-/** Who it was, for a trail that is read later. */
+/** The principal as the audit trail shows it. */
 export function principalName({ ownerId: acting, by, signInId }: Principal): string {
   return by === "token" ? `${acting} (token)` : `${acting} (sign-in ${signInId ?? "unknown"})`;
 }
 
-/** What somebody shows to sign in: the code of a one-time link, or the token itself. */
+/** What a client presents to sign in: the code of a one-time link, or the token itself. */
 export type Proof = { readonly code: string } | { readonly token: string };
 
 export interface Credentials {
@@ -126,25 +130,24 @@ export interface SignIn {
   readonly id: string;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** What the browser called itself. */
+  /** The user agent. */
   readonly about: string;
 }
 
 export interface Authenticator {
-  /** The code of a one-time sign-in link. */
   issueSignInCode(): string;
-  /** The value of the sign-in cookie, or nothing when the proof is not good (any more). */
+  /** The value of the sign-in cookie, or `undefined` if the proof is invalid or expired. */
   signIn(proof: Proof, about?: string): string | undefined;
-  /** The same for somebody whose proof was judged elsewhere. */
+  /** The same after a proof that was verified elsewhere. */
   createSignIn(about: string): string;
   signOut(signIn: string): void;
   authenticate(credentials: Credentials): Principal | undefined;
   /** Newest first. */
   signIns(): readonly SignIn[];
-  /** Ends a sign-in, and everything that hangs on it. */
+  /** Ends a sign-in and everything that depends on its signal. */
   revoke(id: string): "revoked" | "not_found";
-  /** Ends all of them but the one that asks. */
-  revokeOthers(kept: string | undefined): void;
+  /** Ends all sign-ins but the given one. */
+  revokeOthers(stored: string | undefined): void;
 }
 
 export const codeLifetimeMs = 10 * 60_000;
@@ -155,45 +158,48 @@ const maxAboutLength = 200;
 const owner = ownerId.parse("owner");
 
 interface ActiveSignIn {
-  readonly kept: StoredSignIn;
-  readonly ending: AbortController;
+  readonly stored: StoredSignIn;
+  readonly revocation: AbortController;
 }
 
-/** Secrets are held as digests. Codes end with the host; sign-ins outlive it where they are kept. */
+/** Secrets are held as digests. Codes end with the process; sign-ins survive it if there is a file. */
 export function createAuthenticator(
   token: string,
   now: () => number = Date.now,
   file?: SignInFile,
 ): Authenticator {
   const codes = new Map<string, number>();
-  const held = new Map<string, ActiveSignIn>();
+  const active = new Map<string, ActiveSignIn>();
   const forever = new AbortController().signal;
   const isToken = createSecretMatcher(token);
-  take(file?.read() ?? new Map());
+  apply(file?.read() ?? new Map());
 
-  /** What another host on this home has changed holds here too. */
-  function take(kept: ReadonlyMap<string, StoredSignIn>): void {
-    for (const digest of held.keys()) if (!kept.has(digest)) end(digest);
-    for (const [digest, each] of kept)
-      if (!held.has(digest)) held.set(digest, { kept: each, ending: new AbortController() });
+  /** Applies what another host on this home has changed. */
+  function apply(stored: ReadonlyMap<string, StoredSignIn>): void {
+    for (const digest of active.keys()) if (!stored.has(digest)) end(digest);
+    for (const [digest, signIn] of stored)
+      if (!active.has(digest))
+        active.set(digest, { stored: signIn, revocation: new AbortController() });
   }
 
   function end(digest: string): void {
-    held.get(digest)?.ending.abort();
-    held.delete(digest);
+    active.get(digest)?.revocation.abort();
+    active.delete(digest);
   }
 
-  /** Before anything is written it is looked at now: what is written is the whole, and would undo what others did. */
-  function refresh(look: "now" | "now and then"): void {
-    const news = file?.readIfChanged(look);
-    if (news !== undefined) take(news);
+  /**
+   * Called with `now` before each write: a write replaces the whole file, and would undo the changes of other hosts.
+   */
+  function refresh(when: "now" | "now and then"): void {
+    const changed = file?.readIfChanged(when);
+    if (changed !== undefined) apply(changed);
   }
 
-  function keep(why: "began" | "ended"): void {
-    file?.write(new Map([...held].map(([digest, { kept }]) => [digest, kept])), why);
+  function save(reason: "began" | "ended"): void {
+    file?.write(new Map([...active].map(([digest, { stored: kept }]) => [digest, kept])), reason);
   }
 
-  function proves(proof: Proof): boolean {
+  function verifyProof(proof: Proof): boolean {
     if ("token" in proof) return isToken(proof.token);
     const digest = digestSecret(proof.code);
     const expiry = codes.get(digest);
@@ -201,21 +207,21 @@ export function createAuthenticator(
     return expiry !== undefined && now() < expiry;
   }
 
-  function admit(about: string): string {
+  function startSignIn(about: string): string {
     refresh("now");
-    for (const [digest, { kept }] of held) if (now() >= kept.expiresAt) end(digest);
+    for (const [digest, { stored: kept }] of active) if (now() >= kept.expiresAt) end(digest);
     const secret = generateSecret();
     const createdAt = now();
-    const kept: StoredSignIn = {
+    const stored: StoredSignIn = {
       id: generateSecret().slice(0, 16),
       createdAt,
       expiresAt: createdAt + signInLifetimeMs,
       about: about.slice(0, maxAboutLength),
     };
-    held.set(digestSecret(secret), { kept, ending: new AbortController() });
-    const [oldest] = held.keys();
-    if (held.size > maxSignIns && oldest !== undefined) end(oldest);
-    keep("began");
+    active.set(digestSecret(secret), { stored, revocation: new AbortController() });
+    const [oldest] = active.keys();
+    if (active.size > maxSignIns && oldest !== undefined) end(oldest);
+    save("began");
     return secret;
   }
 
@@ -226,68 +232,68 @@ export function createAuthenticator(
       return code;
     },
 
-    signIn: (proof, about = "") => (proves(proof) ? admit(about) : undefined),
-    createSignIn: admit,
+    signIn: (proof, about = "") => (verifyProof(proof) ? startSignIn(about) : undefined),
+    createSignIn: startSignIn,
 
     signOut(signIn) {
       refresh("now");
       end(digestSecret(signIn));
-      keep("ended");
+      save("ended");
     },
 
     authenticate({ authorization, signIn }) {
-      // Who shows a token is judged by it: a wrong one is not mended by a good cookie.
+      // A token takes precedence: a valid cookie does not make up for a wrong one.
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
         if (given === undefined || !isToken(given)) return undefined;
-        const isStillGood = (): boolean => true;
+        const isStillValid = (): boolean => true;
         return {
           ownerId: owner,
           by: "token",
           isFresh: true,
           revoked: forever,
-          isStillValid: isStillGood,
+          isStillValid,
         };
       }
       if (signIn === undefined) return undefined;
       const digest = digestSecret(signIn);
       const find = (): ActiveSignIn | undefined => {
         refresh("now and then");
-        const found = held.get(digest);
-        return found === undefined || now() >= found.kept.expiresAt ? undefined : found;
+        const entry = active.get(digest);
+        return entry === undefined || now() >= entry.stored.expiresAt ? undefined : entry;
       };
-      const found = find();
-      if (found === undefined) return undefined;
-      const { id: signInId, createdAt } = found.kept;
+      const entry = find();
+      if (entry === undefined) return undefined;
+      const { id: signInId, createdAt } = entry.stored;
       return {
         ownerId: owner,
         by: "sign-in",
         signInId,
         isFresh: now() - createdAt < codeLifetimeMs,
-        revoked: found.ending.signal,
+        revoked: entry.revocation.signal,
         isStillValid: () => find() !== undefined,
       };
     },
 
     signIns() {
       refresh("now and then");
-      const good = [...held.values()].filter(({ kept }) => now() < kept.expiresAt);
-      return good.map(({ kept }) => kept).toReversed();
+      const valid = [...active.values()].filter(({ stored: kept }) => now() < kept.expiresAt);
+      return valid.map(({ stored: kept }) => kept).toReversed();
     },
 
     revoke(id) {
       refresh("now");
-      const digest = [...held].find(([, { kept }]) => kept.id === id)?.[0];
+      const digest = [...active].find(([, { stored: kept }]) => kept.id === id)?.[0];
       if (digest === undefined) return "not_found";
       end(digest);
-      keep("ended");
+      save("ended");
       return "revoked";
     },
 
-    revokeOthers(own) {
+    revokeOthers(expectedHash) {
       refresh("now");
-      for (const [digest, { kept }] of held) if (kept.id !== own) end(digest);
-      keep("ended");
+      for (const [digest, { stored: kept }] of active) if (kept.id !== expectedHash) end(digest);
+      save("ended");
     },
   };
 }

@@ -10,7 +10,7 @@ function makeHome(): string {
   return home;
 }
 
-test("a password is good until another is set, and none is good where none is set", async () => {
+test("a password is valid until another is set, and without one nothing matches", async () => {
   const home = makeHome();
   const passwords = openPasswordFile(home);
   expect([passwords.isSet(), await passwords.matches("")]).toEqual([false, "no"]);
@@ -25,7 +25,7 @@ test("a password is good until another is set, and none is good where none is se
   expect([passwords.isSet(), await passwords.matches("battery staple")]).toEqual([false, "no"]);
 });
 
-test("the file is its owner's alone and does not hold the password", async () => {
+test("the file is readable by its owner only and does not contain the password", async () => {
   const home = makeHome();
   await openPasswordFile(home).set("correct horse");
   const file = join(home, "password");
@@ -33,13 +33,13 @@ test("the file is its owner's alone and does not hold the password", async () =>
   expect(readFileSync(file, "utf8")).toMatch(/^\$(argon2id|scrypt)\$[\w-]+\$[\w-]{43}\n$/);
 });
 
-test("the same letters, composed otherwise, are the same password", async () => {
+test("different Unicode compositions of the same letters are the same password", async () => {
   const passwords = openPasswordFile(makeHome());
   await passwords.set("caf\u00e9 au lait");
   expect(await passwords.matches("cafe\u0301 au lait")).toBe("yes");
 });
 
-test("a file that holds no hash lets nobody in", async () => {
+test("a file without a valid hash matches nothing", async () => {
   const home = makeHome();
   for (const text of ["", "correct horse", "$argon2id$$", "$scrypt$c2FsdA$"]) {
     writeFileSync(join(home, "password"), text);
@@ -48,7 +48,7 @@ test("a file that holds no hash lets nobody in", async () => {
   }
 });
 
-test("of many guesses at once most are sent away unjudged", async () => {
+test("most of many concurrent guesses are turned away unverified", async () => {
   const passwords = openPasswordFile(makeHome());
   const answers = await Promise.all(Array.from({ length: 40 }, () => passwords.matches("guess")));
   expect(answers.filter((answer) => answer === "busy")).toHaveLength(24);

@@ -6,10 +6,10 @@ import { serialQueue } from "../../util/serial-queue.ts";
 
 export const minPasswordLength = 10;
 
-/** The one password of this home, if there is one. It is kept as a hash that is slow to guess at. */
+/** The password of this home, if one is set, stored as a slow hash. */
 export interface PasswordFile {
   isSet(): boolean;
-  /** `busy`: too many are being judged at this moment; each takes time and memory. */
+  /** `busy`: too many verifications are queued, and each costs time and memory. */
   matches(given: string): Promise<"yes" | "no" | "busy">;
   set(password: string): Promise<void>;
   remove(): void;
@@ -23,7 +23,7 @@ const scryptCost = 2 ** 15;
 
 type HashKind = "argon2id" | "scrypt";
 
-/** Node's own argon2 where its OpenSSL has it, scrypt where it has not. */
+/** Argon2 if Node's OpenSSL has it, otherwise scrypt. */
 const preferred: HashKind = typeof crypto.argon2 === "function" ? "argon2id" : "scrypt";
 
 function hashPassword(kind: HashKind, password: string, salt: Buffer): Promise<Buffer> {
@@ -44,9 +44,9 @@ const storedForm = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
 
 export function openPasswordFile(home: string): PasswordFile {
   const path = join(home, "password");
-  let underWay = 0;
-  /** However many guess, the host pays for one at a time. */
-  const inTurn = serialQueue();
+  let pending = 0;
+  /** One verification at a time, however many clients guess. */
+  const serialize = serialQueue();
 
   function read(): { kind: HashKind; salt: Buffer; hash: Buffer } | undefined {
     try {
@@ -64,24 +64,24 @@ export function openPasswordFile(home: string): PasswordFile {
     }
   }
 
-  async function judge(given: string): Promise<"yes" | "no"> {
-    const kept = read();
-    // Without a password the answer takes as long as with one.
-    const { kind, salt } = kept ?? { kind: preferred, salt: randomBytes(16) };
+  async function verify(given: string): Promise<"yes" | "no"> {
+    const stored = read();
+    // Hash even without a stored password, so that the timing does not reveal whether one is set.
+    const { kind, salt } = stored ?? { kind: preferred, salt: randomBytes(16) };
     const hash = await hashPassword(kind, given.normalize("NFC"), salt);
-    const isSame = kept?.hash.length === hash.length && timingSafeEqual(kept.hash, hash);
+    const isSame = stored?.hash.length === hash.length && timingSafeEqual(stored.hash, hash);
     return isSame ? "yes" : "no";
   }
 
   return {
     isSet: () => read() !== undefined,
     async matches(given) {
-      if (underWay >= maxWaiting) return "busy";
-      underWay += 1;
+      if (pending >= maxWaiting) return "busy";
+      pending += 1;
       try {
-        return await inTurn(() => judge(given));
+        return await serialize(() => verify(given));
       } finally {
-        underWay -= 1;
+        pending -= 1;
       }
     },
     async set(password) {

@@ -21,7 +21,7 @@ function signedIn(home: string): string {
 
 const shown = (signIn: string) => ({ authorization: undefined, signIn });
 
-test("a sign-in outlives the host, and a sign-out does too", () => {
+test("sign-ins and sign-outs survive a restart", () => {
   const home = makeHome();
   const secret = signedIn(home);
   expect(start(home).authenticate(shown(secret))).toMatchObject({ by: "sign-in" });
@@ -29,11 +29,11 @@ test("a sign-in outlives the host, and a sign-out does too", () => {
   expect(start(home).authenticate(shown(secret))).toBeUndefined();
 });
 
-test("[safety] a sign-in that was ended while the disk took nothing does not come back with the next start", () => {
+test("[safety] a sign-in ended while the disk was full does not come back at the next start", () => {
   const home = makeHome();
   const secret = signedIn(home);
   const host = start(home);
-  // Nothing can be written where the file is made ready.
+  // A directory in place of the draft file makes writing fail.
   mkdirSync(join(home, `sign-ins.json.${process.pid}`));
   const [found] = host.signIns();
   expect(host.revoke(found?.id ?? "")).toBe("revoked");
@@ -41,7 +41,7 @@ test("[safety] a sign-in that was ended while the disk took nothing does not com
   expect(start(home).authenticate(shown(secret))).toBeUndefined();
 });
 
-test("[safety] a sign-in that was ended while the disk took nothing is good no more at another host on the same home", () => {
+test("[safety] a sign-in ended while the disk was full is invalid at another host on the same home", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
   const file = () => openSignInFile(home, "the token", () => clock.now);
@@ -55,17 +55,17 @@ test("[safety] a sign-in that was ended while the disk took nothing is good no m
   clock.now += 1_000;
   expect(other.authenticate(shown(secret))).toBeUndefined();
   expect(principal?.revoked.aborted).toBe(true);
-  // Who ended one knows of the others, and keeps them for as long as it runs.
+  // The host that ended one still knows the others, and keeps them while it runs.
   expect(one.authenticate(shown(kept))).toMatchObject({ by: "sign-in" });
 });
 
-test("a sign-in holds under its own token only", () => {
+test("a sign-in is valid under its own token only", () => {
   const home = makeHome();
   const secret = signedIn(home);
   expect(start(home, "another token").authenticate(shown(secret))).toBeUndefined();
 });
 
-test("the file is for its owner's eyes, and holds no secret", () => {
+test("the file is readable by its owner only and contains no secret", () => {
   const home = makeHome();
   const secret = signedIn(home);
   const file = join(home, "sign-ins.json");
@@ -74,14 +74,14 @@ test("the file is for its owner's eyes, and holds no secret", () => {
   expect([text.includes(secret), text.includes("the token")]).toEqual([false, false]);
 });
 
-test("a file that cannot be read signs nobody in, and nobody out of starting", () => {
+test("an unreadable file signs nobody in and does not prevent a start", () => {
   const home = makeHome();
   const secret = signedIn(home);
   writeFileSync(join(home, "sign-ins.json"), "{ torn");
   expect(start(home).authenticate(shown(secret))).toBeUndefined();
 });
 
-test("what one host revokes is good no more at another on the same home, and what hangs on it ends", () => {
+test("a sign-in revoked by one host is invalid at another on the same home, and its signal aborts", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
   const file = () => openSignInFile(home, "the token", () => clock.now);
@@ -97,7 +97,7 @@ test("what one host revokes is good no more at another on the same home, and wha
   expect(principal?.revoked.aborted).toBe(true);
 });
 
-test("who signs in at one host does not bring back what another has revoked in the same moment", () => {
+test("a sign-in at one host does not restore what another revoked at the same moment", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
   const file = () => openSignInFile(home, "the token", () => clock.now);

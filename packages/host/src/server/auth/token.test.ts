@@ -16,7 +16,7 @@ function tokenOf(home: string): string {
   return token.value;
 }
 
-test("the token has 256 bits, lies in a file of its owner's alone, and stays the same", () => {
+test("the token has 256 bits, is readable by its owner only, and is stable", () => {
   const home = makeHome();
   const token = tokenOf(home);
   expect(Buffer.from(token, "base64url")).toHaveLength(32);
@@ -25,11 +25,11 @@ test("the token has 256 bits, lies in a file of its owner's alone, and stays the
   expect(readdirSync(home)).toEqual(["token"]);
 });
 
-test("two homes have two tokens", () => {
+test("two homes have different tokens", () => {
   expect(tokenOf(makeHome())).not.toBe(tokenOf(makeHome()));
 });
 
-test("a token file that others could read is closed to them", () => {
+test("a token file readable by others gets its permissions fixed", () => {
   const home = makeHome();
   const path = join(home, "token");
   writeFileSync(path, "kept-by-hand\n");
@@ -38,7 +38,7 @@ test("a token file that others could read is closed to them", () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test("an empty token file opens nothing and is named", () => {
+test("an empty token file is refused by name", () => {
   const home = makeHome();
   writeFileSync(join(home, "token"), "\n");
   expect(loadOrCreateToken(home)).toMatchObject({ ok: false, failure: { code: "home.unusable" } });

@@ -5,7 +5,7 @@ import { generateSecret } from "./authenticator.ts";
 import type { Config } from "../../ops/config/settings.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 
-/** The token that the home keeps; made at the first start. */
+/** Reads the home's token, creating it at the first start. */
 export function loadOrCreateToken(home: string): Outcome<string> {
   const path = join(home, "token");
   try {
@@ -31,7 +31,7 @@ function readToken(path: string): string | undefined {
   }
 }
 
-/** A link appears whole or not at all, so of two first starts at once both end with one token. */
+/** A hard link is atomic, so two concurrent first starts end up with the same token. */
 function createToken(path: string): string {
   const token = generateSecret();
   const draft = `${path}.${process.pid}`;
@@ -50,7 +50,7 @@ function createToken(path: string): string {
 
 const minPublicTokenLength = 16;
 
-/** The operator's token, or one that was made once and is kept in the home. */
+/** The configured token, or the one generated for this home. */
 export function chooseToken(config: Config): Outcome<string> {
   const { token, home, host } = config;
   if (token.value === undefined) return loadOrCreateToken(home.value);

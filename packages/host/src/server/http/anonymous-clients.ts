@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { isLoopback, clientNetwork } from "../../util/ip-networks.ts";
 
-/** Connections on which nobody has shown who they are. They have a budget; those of people who have signed in do not. */
+/** Unauthenticated connections have a budget; authenticated ones do not. */
 export interface AnonymousConnections {
   add(socket: Socket): void;
   markAuthenticated(socket: Socket): void;
@@ -16,52 +16,52 @@ export interface ConnectionBudget {
 const defaultBudget: ConnectionBudget = { total: 512, perAddress: 64 };
 
 /**
- * Past the budget the oldest stranger goes, so that whoever holds connections open keeps nobody else out. This machine
- * itself, which may be a proxy for many, has no share of its own.
+ * Over budget, the oldest anonymous connection is closed, so that clients holding connections open keep nobody else
+ * out. Loopback, which may be a proxy for many clients, has no limit per address.
  */
 export function createAnonymousConnections(
   budget: ConnectionBudget = defaultBudget,
 ): AnonymousConnections {
-  const waiting = new Set<Socket>();
+  const sockets = new Set<Socket>();
 
-  /** Its end is heard of later; those who come until then are not to find it here. */
-  function turnAway(socket: Socket | undefined): void {
+  /** Removed at once: the close event comes later, and new connections until then must not count it. */
+  function evict(socket: Socket | undefined): void {
     if (socket === undefined) return;
-    waiting.delete(socket);
+    sockets.delete(socket);
     socket.destroy();
   }
 
   return {
     get count() {
-      return waiting.size;
+      return sockets.size;
     },
     add(socket) {
-      waiting.add(socket);
-      socket.once("close", () => waiting.delete(socket));
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
       const address = socket.remoteAddress ?? "";
-      const neighbours = isLoopback(address.replace(/^::ffff:/i, ""))
+      const sameNetwork = isLoopback(address.replace(/^::ffff:/i, ""))
         ? []
-        : [...waiting].filter(
-            (each) => clientNetwork(each.remoteAddress ?? "") === clientNetwork(address),
+        : [...sockets].filter(
+            (other) => clientNetwork(other.remoteAddress ?? "") === clientNetwork(address),
           );
-      if (neighbours.length > budget.perAddress) turnAway(neighbours[0]);
-      const [oldest] = waiting;
-      if (waiting.size > budget.total) turnAway(oldest);
+      if (sameNetwork.length > budget.perAddress) evict(sameNetwork[0]);
+      const [oldest] = sockets;
+      if (sockets.size > budget.total) evict(oldest);
     },
-    markAuthenticated: (socket) => void waiting.delete(socket),
+    markAuthenticated: (socket) => void sockets.delete(socket),
   };
 }
 
-/** Where bytes of strangers are kept until somebody has looked at whose they are. It has so much room and no more. */
+/** Memory for the bodies of requests that are not authenticated yet. */
 export interface BodyBudget {
-  /** Whether this much more would find room now. Nothing is kept for it: a promise to send costs nobody anything. */
+  /** Whether this many more bytes would fit now. Reserves nothing: announcing a body costs its sender nothing. */
   hasCapacity(address: string, bytes: number): boolean;
   reserve(address: string): BodyReservation;
 }
 
 /** One request's share. */
 export interface BodyReservation {
-  /** Takes this much more, or says that there is no room for it; for one who has left there is none. */
+  /** Reserves more bytes, or returns false if they do not fit or the request has been released. */
   take(bytes: number): boolean;
   release(): void;
 }
@@ -70,7 +70,7 @@ export interface BodyReservation {
 export interface BodyBudgetLimits {
   readonly total: number;
   readonly perAddress: number;
-  /** So much of each request counts for nothing: whoever fills the room keeps nobody from signing in. */
+  /** Not counted, so that a full budget keeps nobody from signing in. */
   readonly freePerRequest: number;
 }
 
@@ -82,50 +82,51 @@ const defaultLimits: BodyBudgetLimits = {
 };
 
 /**
- * What counts are bytes that have come, not those that were announced: holding room costs whoever holds it as much as us. This
- * machine itself, which may be a proxy for many, has no share of its own.
+ * Counts received bytes rather than announced ones, so that holding the budget costs the sender as much. Loopback,
+ * which may be a proxy for many clients, has no limit per address.
  */
 export function createBodyBudget({
-  total: inAll,
+  total: totalBytes,
   perAddress,
-  freePerRequest: free,
+  freePerRequest: freeBytes,
 }: BodyBudgetLimits = defaultLimits): BodyBudget {
-  const held = new Map<string, number>();
-  let sum = 0;
+  const usage = new Map<string, number>();
+  let usedBytes = 0;
 
   function fits(address: string, bytes: number): boolean {
-    if (sum + bytes > inAll) return false;
-    return isLoopback(address) || (held.get(address) ?? 0) + bytes <= perAddress;
+    if (usedBytes + bytes > totalBytes) return false;
+    return isLoopback(address) || (usage.get(address) ?? 0) + bytes <= perAddress;
   }
 
-  function change(address: string, bytes: number): void {
-    sum += bytes;
-    const now = (held.get(address) ?? 0) + bytes;
-    if (now > 0) held.set(address, now);
-    else held.delete(address);
+  function addUsage(address: string, bytes: number): void {
+    usedBytes += bytes;
+    const used = (usage.get(address) ?? 0) + bytes;
+    if (used > 0) usage.set(address, used);
+    else usage.delete(address);
   }
 
   return {
-    hasCapacity: (address, bytes) => bytes <= free || fits(budgetKey(address), bytes - free),
+    hasCapacity: (address, bytes) =>
+      bytes <= freeBytes || fits(budgetKey(address), bytes - freeBytes),
     reserve(from) {
       const address = budgetKey(from);
-      let isHere = true;
+      let isActive = true;
       let size = 0;
       let counted = 0;
       return {
         take(bytes) {
-          // What is still read of a request that was answered would never be given back.
-          if (!isHere) return false;
+          // Bytes reserved after the release would never be returned.
+          if (!isActive) return false;
           size += bytes;
-          const more = Math.max(0, size - free) - counted;
-          if (more > 0 && !fits(address, more)) return false;
-          counted += more;
-          change(address, more);
+          const extra = Math.max(0, size - freeBytes) - counted;
+          if (extra > 0 && !fits(address, extra)) return false;
+          counted += extra;
+          addUsage(address, extra);
           return true;
         },
         release() {
-          isHere = false;
-          change(address, -counted);
+          isActive = false;
+          addUsage(address, -counted);
           counted = 0;
         },
       };

@@ -11,11 +11,11 @@ function from(address: string): Socket {
   return socket;
 }
 
-test("[safety] one who has an IPv6 network has one budget, and pushes out nobody else", () => {
-  const strangers = createAnonymousConnections({ total: 4, perAddress: 2 });
+test("[safety] an IPv6 /64 shares one connection budget and evicts no other network", () => {
+  const connections = createAnonymousConnections({ total: 4, perAddress: 2 });
   const other = from("2001:db8:0:8::1");
   const crowd = [1, 2, 3, 4, 5].map((each) => from(`2001:db8:0:7::${each}`));
-  for (const socket of [other, ...crowd]) strangers.add(socket);
+  for (const socket of [other, ...crowd]) connections.add(socket);
   expect([other, ...crowd].map(({ destroyed }) => destroyed)).toEqual([
     false,
     true,

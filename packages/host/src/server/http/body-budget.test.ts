@@ -6,11 +6,14 @@ import { createBodyBudget } from "./anonymous-clients.ts";
 
 const size = { total: 300_000, perAddress: 200_000, freePerRequest: 8_192 };
 
-/** So little that a body is read at once: of what is refused nothing is left unread, which would take the answer along. */
+/**
+ * Small enough that a body is read at once: unread bytes of a refused request would reset the connection and lose the
+ * response.
+ */
 const small = { total: 30_000, perAddress: 20_000, freePerRequest: 1_024 };
 
 async function open() {
-  const rig = openApi([], { waitingRoom: createBodyBudget(small) });
+  const rig = openApi([], { bodyBudget: createBodyBudget(small) });
   const server = await openServer(rig.app);
   onTestFinished(async () => {
     await server.close();
@@ -25,7 +28,7 @@ const head = (path: string, told: string): string =>
 const hook = "/api/gateway/webhook/ci";
 const piece = `${(25_000).toString(16)}\r\n${"x".repeat(25_000)}\r\n`;
 
-test("[safety] what strangers send before anybody has looked at a signature has so much room: the rest is told when to come again", async () => {
+test("[safety] unverified signed requests share a body budget, and the rest are told when to retry", async () => {
   const server = await open();
   const first = await server.dial();
   first.write(head(hook, "Transfer-Encoding: chunked\r\n") + piece);
@@ -34,22 +37,22 @@ test("[safety] what strangers send before anybody has looked at a signature has 
     socket.write(head(hook, told) + body);
     return readAll(socket);
   };
-  // As soon as the first one's bytes are there.
+  // Once the first request's bytes have arrived.
   const announced = () => ask("Content-Length: 10000\r\n", "x".repeat(10_000));
   await expect.poll(async () => statusIn(await announced())).toBe(429);
   const refused = await ask("Transfer-Encoding: chunked\r\n", piece);
   expect([statusIn(refused), /^retry-after: 10\r$/im.test(refused)]).toEqual([429, true]);
-  // Who has little to say is still heard.
+  // A small request is still served.
   const brief = await server.dial();
   brief.write(head("/api/login", "Content-Length: 2\r\n") + "{}");
   expect(statusIn(await readAll(brief))).toBe(400);
-  // What was looked at makes room.
+  // A verified request frees its share.
   first.write("0\r\n\r\n");
   expect(statusIn(await readAll(first))).toBe(401);
   expect(statusIn(await ask("Transfer-Encoding: chunked\r\n", `${piece}0\r\n\r\n`))).toBe(401);
 });
 
-test("[safety] nobody from one address takes the room of all others, and what was never sent takes none", () => {
+test("[safety] one address cannot use up the budget, and announced bytes do not count", () => {
   const room = createBodyBudget(size);
   const one = room.reserve("203.0.113.7");
   expect([one.take(100_000), one.take(100_000), one.take(100_000)]).toEqual([true, true, false]);
@@ -57,7 +60,7 @@ test("[safety] nobody from one address takes the room of all others, and what wa
     room.hasCapacity("203.0.113.7", 50_000),
     room.hasCapacity("203.0.113.8", 50_000),
   ]).toEqual([false, true]);
-  // A proxy on this machine speaks for many.
+  // A proxy on this machine stands for many clients.
   expect([
     room.reserve("127.0.0.1").take(110_000),
     room.hasCapacity("203.0.113.8", 50_000),
@@ -70,7 +73,7 @@ test("[safety] nobody from one address takes the room of all others, and what wa
   ]).toEqual([true, false]);
 });
 
-test("[safety] what comes of a request that was answered already takes no room, and is read no further", () => {
+test("[safety] bytes of an answered request take no budget and are not read", () => {
   const room = createBodyBudget(size);
   const late = room.reserve("203.0.113.7");
   expect(late.take(150_000)).toBe(true);
@@ -79,7 +82,7 @@ test("[safety] what comes of a request that was answered already takes no room, 
   expect(room.hasCapacity("203.0.113.7", 208_192)).toBe(true);
 });
 
-test("[safety] one who has an IPv6 network has one share, whatever address of it is used", () => {
+test("[safety] an IPv6 /64 shares one body budget, whichever address is used", () => {
   const room = createBodyBudget(size);
   expect(room.reserve("2001:db8:0:7::1").take(200_000)).toBe(true);
   expect(room.hasCapacity("::1", 50_000)).toBe(true);

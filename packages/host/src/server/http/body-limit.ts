@@ -9,40 +9,39 @@ import {
 import { sendProblem } from "./problem.ts";
 import type { BodyReservation } from "./anonymous-clients.ts";
 
-/** A stranger has so long for what little he may send. */
 const anonymousBodyTimeoutMs = 10_000;
 
-/** How much is read, and against whose share: a guest is somebody of whom nobody knows yet who it is. */
+/** How much is read, and the share it counts against if the client is anonymous. */
 interface BodyBounds {
   readonly maxBytes: number;
   readonly reservation: BodyReservation | undefined;
 }
 
 /**
- * Bounds what a request may carry by what its route takes, told beforehand or not. A body of unknown length is read here,
- * piece by piece, and handed on in a request of its own; so is every body of a route that answers strangers, within a time,
- * and together with all others of strangers within the room that there is for them.
+ * Limits a body to what its route accepts, whether its length is declared or not. A body of unknown length is buffered
+ * here and passed on in a new request. So is every body of an anonymous route, within a deadline and a budget shared by
+ * all anonymous clients.
  */
-export function limitBodies(table: PolicyTable, door: AccessControl): MiddlewareHandler<HostEnv> {
+export function limitBodies(table: PolicyTable, access: AccessControl): MiddlewareHandler<HostEnv> {
   return async function limit(c, next) {
     const { method, headers } = c.req.raw;
     if (method === "GET" || method === "HEAD") return next();
-    const { largestBody: most, policy } = declarationFor(c, table);
-    const isStranger = policy !== "principal";
+    const { largestBody: maxBytes, policy } = declarationFor(c, table);
+    const isAnonymous = policy !== "principal";
     const length = headers.get("content-length");
-    if (length !== null && Number(length) > most) return sendProblem(c, "payload_too_large");
-    const { bodyBudget: waitingRoom, addressOf } = door;
-    if (isStranger && !waitingRoom.hasCapacity(addressOf(c), Number(length ?? 0)))
+    if (length !== null && Number(length) > maxBytes) return sendProblem(c, "payload_too_large");
+    const { bodyBudget, addressOf } = access;
+    if (isAnonymous && !bodyBudget.hasCapacity(addressOf(c), Number(length ?? 0)))
       return refuseOverBudget(c);
-    // Only now: who is refused is not asked to send what nobody will read.
+    // Only now: a refused client should not send a body that nobody reads.
     if (headers.get("expect")?.toLowerCase() === "100-continue")
       connectionOf(c).outgoing?.writeContinue();
-    if (length !== null && !headers.has("transfer-encoding") && !isStranger) return next();
-    const guest = isStranger ? waitingRoom.reserve(addressOf(c)) : undefined;
+    if (length !== null && !headers.has("transfer-encoding") && !isAnonymous) return next();
+    const reservation = isAnonymous ? bodyBudget.reserve(addressOf(c)) : undefined;
     try {
-      return await bufferBody(c, { maxBytes: most, reservation: guest }, next);
+      return await bufferBody(c, { maxBytes, reservation }, next);
     } finally {
-      guest?.release();
+      reservation?.release();
     }
   };
 }
@@ -71,39 +70,39 @@ async function bufferBody(
   return next();
 }
 
-/** Whoever sent it has left, so that nobody may hear this; it is no bug of ours. */
+/** The sender has probably gone and will not see this; it is not a bug. */
 export const incompleteBody = { detail: "The body ended before it was whole." };
 
 type BodyRead = Uint8Array<ArrayBuffer> | "large" | "broken" | "no room";
 
 async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,
-  { maxBytes: most, reservation: guest }: BodyBounds,
+  { maxBytes, reservation }: BodyBounds,
 ): Promise<BodyRead> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const piece of stream ?? []) {
-      size += piece.byteLength;
-      if (size > most) return "large";
-      if (guest?.take(piece.byteLength) === false) return "no room";
-      pieces.push(piece);
+    for await (const chunk of stream ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) return "large";
+      if (reservation?.take(chunk.byteLength) === false) return "no room";
+      chunks.push(chunk);
     }
   } catch {
     return "broken";
   }
-  return new Uint8Array(Buffer.concat(pieces));
+  return new Uint8Array(Buffer.concat(chunks));
 }
 
 async function withTimeout(
   read: Promise<BodyRead>,
-  withinMs: number | undefined,
+  timeoutMs: number | undefined,
 ): Promise<BodyRead | "late"> {
-  if (withinMs === undefined) return read;
-  const { promise: late, resolve } = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => resolve("late"), withinMs);
+  if (timeoutMs === undefined) return read;
+  const { promise: timedOut, resolve } = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => resolve("late"), timeoutMs);
   try {
-    return await Promise.race([read, late]);
+    return await Promise.race([read, timedOut]);
   } finally {
     clearTimeout(timer);
   }

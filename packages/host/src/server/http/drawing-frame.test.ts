@@ -22,7 +22,7 @@ const app = createHttpApp({
   report: () => undefined,
 });
 
-test("[safety] a document without an origin gets the page's hashed files, and nothing else that it asks for", async () => {
+test("[safety] a document without an origin can load the page's hashed files and nothing else", async () => {
   const headers = { authorization: `Bearer ${token}`, origin: "null" };
   const asset = await app.request("/hold/assets/frame-4f2a.js", { headers });
   expect([asset.status, asset.headers.get("access-control-allow-origin")]).toEqual([200, "null"]);
@@ -35,7 +35,7 @@ test("[safety] a document without an origin gets the page's hashed files, and no
   expect(posted.status).toBe(403);
 });
 
-test("[safety] the frame that draws has no origin, no network and no site around it but the page", async () => {
+test("[safety] the drawing frame has no origin, no network and can be embedded by the page only", async () => {
   const { headers } = await app.request("/hold/frame.html");
   const policy = headers.get("content-security-policy") ?? "";
   expect(policy).toMatch(/^default-src 'none'; script-src 'self';/);

@@ -26,7 +26,7 @@ const whoami: Route = {
   },
 };
 
-function makeApp(parts: Partial<HttpAppDeps> = {}) {
+function makeApp(deps: Partial<HttpAppDeps> = {}) {
   const bugs: Error[] = [];
   const app = createHttpApp({
     version: "1.2.3",
@@ -44,7 +44,7 @@ function makeApp(parts: Partial<HttpAppDeps> = {}) {
     origin: undefined,
     basePath: "",
     report: (bug) => void bugs.push(bug),
-    ...parts,
+    ...deps,
   });
   return { app, bugs };
 }
@@ -58,7 +58,7 @@ function login(body: unknown, headers: Record<string, string> = {}): RequestInit
   return { method: "POST", body: JSON.stringify(body), headers };
 }
 
-test("health answers anybody, with the version and how the store is", async () => {
+test("health answers anybody with the version and the store's state", async () => {
   const answer = await makeApp().app.request("/health");
   expect(answer.status).toBe(200);
   expect(await answer.json()).toEqual({
@@ -71,7 +71,7 @@ test("health answers anybody, with the version and how the store is", async () =
   });
 });
 
-test("who asks whether it is ready goes by the status, and who asks whether it lives does not", async () => {
+test("a readiness probe gets the status code, and a liveness probe always gets 200", async () => {
   const how = { ready: false, reasons: ["The store does not answer."], roles: [] };
   const store = { kind: "memory", ready: false };
   const { app } = makeApp({ health: async () => ({ status: "degraded", ...how, store }) });
@@ -81,7 +81,7 @@ test("who asks whether it is ready goes by the status, and who asks whether it l
   expect(await ready.json()).toMatchObject({ reasons: ["The store does not answer."] });
 });
 
-test("each answer has a name of its own, which nobody who asks can choose", async () => {
+test("each response has its own request id, which clients cannot choose", async () => {
   const { app } = makeApp();
   const asked = { headers: { "x-request-id": "mine" } };
   const names = [await app.request("/health", asked), await app.request("/nothing", asked)].map(
@@ -94,7 +94,7 @@ test("each answer has a name of its own, which nobody who asks can choose", asyn
   expect(instance).toBe(refused.headers.get("x-request-id"));
 });
 
-test("of all routes only health, login and the page answer a stranger", async () => {
+test("only health, login and the page answer anonymous requests", async () => {
   const { app } = makeApp();
   const answers = app.routes
     .filter(({ method }) => method !== "ALL")
@@ -112,7 +112,7 @@ test("of all routes only health, login and the page answer a stranger", async ()
   expect(answers.length).toBeGreaterThan(open.length);
 });
 
-test("a route that declared no policy is not there, signed in or not", async () => {
+test("a route without a declared policy does not exist, signed in or not", async () => {
   const { app } = makeApp();
   app.get("/stray", (c) => c.text("leaked"));
   app.get("/api/stray", (c) => c.text("leaked"));
@@ -122,7 +122,7 @@ test("a route that declared no policy is not there, signed in or not", async () 
   expect((await app.request("/api/stray", { headers: bearer })).status).toBe(404);
 });
 
-test("what is unknown below /api and /v1 is told only to who signed in", async () => {
+test("unknown paths below /api and /v1 are reported to signed-in clients only", async () => {
   const { app } = makeApp();
   for (const path of ["/api", "/api/nothing", "/v1", "/v1/models"]) {
     const stranger = await app.request(path);
@@ -133,9 +133,9 @@ test("what is unknown below /api and /v1 is told only to who signed in", async (
 });
 
 test("[safety] a code is exchanged for a strict cookie that scripts cannot read", async () => {
-  const doorkeeper = createAuthenticator(token);
-  const { app } = makeApp({ authenticator: doorkeeper });
-  const code = doorkeeper.issueSignInCode();
+  const authenticator = createAuthenticator(token);
+  const { app } = makeApp({ authenticator });
+  const code = authenticator.issueSignInCode();
   const answer = await app.request("/api/login", login({ code }, { host: "127.0.0.1:8787" }));
   expect(answer.status).toBe(204);
   const cookie = answer.headers.get("set-cookie") ?? "";
@@ -154,7 +154,7 @@ test("[safety] a code is exchanged for a strict cookie that scripts cannot read"
   expect((await app.request("/api/principal", { headers })).status).toBe(401);
 });
 
-test("behind https the cookie is for https only", async () => {
+test("the cookie is secure behind https", async () => {
   const { app } = makeApp({ origin: "https://holdfast.example.org", basePath: "/hold" });
   const answer = await app.request("/hold/api/login", login({ token }));
   expect(answer.headers.get("set-cookie")).toMatch(
@@ -163,7 +163,7 @@ test("behind https the cookie is for https only", async () => {
 });
 
 test.each([{}, { code: "" }, { code: "a", token: "b" }, { code: 7 }, [], "text"])(
-  "login refuses %j as not fitting the contract",
+  "login refuses %j as invalid",
   async (body) => {
     const answer = await makeApp().app.request("/api/login", login(body));
     expect([answer.status, await codeOf(answer)]).toEqual([400, "invalid_request"]);
@@ -178,7 +178,7 @@ test("login tells malformed JSON from a wrong token", async () => {
   expect([wrong.status, await codeOf(wrong)]).toEqual([401, "unauthorized"]);
 });
 
-test("nothing changes on GET", async () => {
+test("GET changes nothing", async () => {
   const { app } = makeApp();
   for (const path of ["/api/login", "/api/logout"]) {
     expect((await app.request(path, { headers: bearer })).status).toBe(404);
@@ -221,7 +221,7 @@ test.each([
   expect((await app.request("/api/login", login({ token }, headers))).status).toBe(status);
 });
 
-test("[safety] a page of another site cannot read either, with the token or without", async () => {
+test("[safety] another site cannot read either, with or without the token", async () => {
   const { app } = makeApp();
   const headers = { ...bearer, origin: "https://evil.example" };
   const answer = await app.request("/api/principal", { headers });
@@ -229,7 +229,7 @@ test("[safety] a page of another site cannot read either, with the token or with
   expect(answer.headers.get("access-control-allow-origin")).toBeNull();
 });
 
-test("the page is fetched anew and its hashed files are kept for good", async () => {
+test("the page is revalidated and its hashed files are cached for good", async () => {
   const { app } = makeApp();
   const index = await app.request("/");
   expect(index.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -239,7 +239,7 @@ test("the page is fetched anew and its hashed files are kept for good", async ()
   expect(await asset.text()).toBe("1");
 });
 
-test("[safety] every answer forbids foreign script, framing, sniffing and referrers", async () => {
+test("[safety] every response forbids foreign script, framing, sniffing and referrers", async () => {
   const { app } = makeApp();
   for (const path of ["/", "/health", "/api/x", "/nothing"]) {
     const { headers } = await app.request(path);
@@ -253,7 +253,7 @@ test("[safety] every answer forbids foreign script, framing, sniffing and referr
   }
 });
 
-test("under a base path everything moves, and the bare path leads to the page", async () => {
+test("a base path moves every route, and the bare path redirects to the page", async () => {
   const { app } = makeApp({ basePath: "/hold" });
   const bare = await app.request("/hold");
   expect([bare.status, bare.headers.get("location")]).toEqual([308, "/hold/"]);
@@ -264,11 +264,11 @@ test("under a base path everything moves, and the bare path leads to the page", 
   expect((await app.request("/health")).status).toBe(404);
 });
 
-test("a bug is reported here and told there without its details", async () => {
-  const doorkeeper = createAuthenticator(token);
+test("a bug is reported to the host and answered without details", async () => {
+  const authenticator = createAuthenticator(token);
   const { app, bugs } = makeApp({
     authenticator: {
-      ...doorkeeper,
+      ...authenticator,
       authenticate: () => {
         throw new Error("a detail");
       },
@@ -280,7 +280,7 @@ test("a bug is reported here and told there without its details", async () => {
   expect(bugs.map((bug) => bug.message)).toEqual(["a detail"]);
 });
 
-test("a body past the bound is refused unread", async () => {
+test("an oversized body is refused unread", async () => {
   const answer = await makeApp().app.request("/api/login", login({ token: "x".repeat(1_100_000) }));
   expect([answer.status, await codeOf(answer)]).toEqual([413, "payload_too_large"]);
 });

@@ -20,8 +20,8 @@ import { sendProblem } from "./problem.ts";
 import { signInRoutes } from "./sign-in.ts";
 
 /**
- * Gives each request a name, which its answer and what is told about it carry. Nobody else chooses it, and nothing of what was
- * asked but the path is told.
+ * Assigns each request an id for its response and its log line. Clients cannot choose it, and the log shows only the
+ * path of a request.
  */
 function logRequests(
   logger: Pick<Logger, "debug" | "info" | "error"> | undefined,
@@ -32,7 +32,7 @@ function logRequests(
     count += 1;
     const requestId = `${boot}-${count.toString(36)}`;
     c.set("requestId", requestId);
-    const begun = performance.now();
+    const startedAt = performance.now();
     await next();
     const { outgoing } = connectionOf(c);
     const isSent = outgoing?.headersSent ?? false;
@@ -40,30 +40,30 @@ function logRequests(
     if (logger === undefined) return;
     const { method, path } = c.req;
     const status = isSent ? (outgoing?.statusCode ?? 0) : c.res.status;
-    const how = levelOf(method, status);
-    const ms = Math.round(performance.now() - begun);
-    logger[how]("request", { requestId, method, path: path.slice(0, 300), status, ms });
+    const level = levelOf(method, status);
+    const ms = Math.round(performance.now() - startedAt);
+    logger[level]("request", { requestId, method, path: path.slice(0, 300), status, ms });
   };
 }
 
-/** A host that stops, or whose store is away, says so once in a line of its own, and not again for everybody who asks. */
+/** A stopping host or an unavailable store logs that once by itself, so 503 is no error here. */
 function levelOf(method: string, status: number): "debug" | "info" | "error" {
   if (status >= 500 && status !== 503) return "error";
   return method === "GET" || method === "HEAD" ? "debug" : "info";
 }
 
-/** Whether the host can do its work, for whoever watches over it. */
+/** Health for monitoring. */
 export interface Health {
   readonly status: "ok" | "degraded" | "stopping";
-  /** Whether it takes work. That it answers at all is that it lives. */
+  /** Whether the host accepts work; answering at all means that it is alive. */
   readonly ready: boolean;
-  /** Why not, in words. */
+  /** Why it is not ready, for people. */
   readonly reasons: readonly string[];
   readonly roles: readonly string[];
   readonly store: {
     readonly kind: string;
     readonly ready: boolean;
-    /** Why it takes no writes, as a stable word: the code that refused writes are answered with. */
+    /** Why it refuses writes: the same code that refused writes get. */
     readonly code?: string;
   };
 }
@@ -71,50 +71,50 @@ export interface Health {
 export interface HttpAppDeps extends AccessControlDeps {
   readonly version: string;
   readonly page: Page;
-  /** The routes of the contract that other folders serve. */
+  /** The contract's routes. */
   readonly api: readonly Route[];
-  /** What platforms push to, each behind a secret of its own. */
+  /** Endpoints that platforms push to, each behind its own secret. */
   readonly pushRoutes?: readonly Route[];
   readonly health: () => Promise<Health>;
   readonly host: string;
   readonly origin: string | undefined;
   readonly basePath: string;
-  /** Takes what must not happen, with its stack. */
+  /** Receives bugs with their stacks. */
   readonly report: (bug: Error, about?: { readonly requestId: string }) => void;
-  /** Takes a line for each request. */
+  /** Receives one line per request. */
   readonly logger?: Pick<Logger, "debug" | "info" | "error">;
 }
 
-/** The whole HTTP surface, without a server: tests ask it with `app.request`. */
-export function createHttpApp(parts: HttpAppDeps): Hono<HostEnv> {
+/** The whole HTTP surface without a server: tests call `app.request`. */
+export function createHttpApp(deps: HttpAppDeps): Hono<HostEnv> {
   const app = new Hono<HostEnv>({ router: new RouterByMethod() });
   const table = createPolicyTable();
-  const door = createAccessControl(parts);
+  const access = createAccessControl(deps);
 
   app.notFound((c) => sendProblem(c, "not_found"));
   app.onError((bug, c) => {
-    parts.report(bug, { requestId: c.get("requestId") });
+    deps.report(bug, { requestId: c.get("requestId") });
     return sendProblem(c, "internal");
   });
 
-  table.use(app, logRequests(parts.logger));
+  table.use(app, logRequests(deps.logger));
   table.use(app, addSecurityHeaders());
-  const assets = new Set(parts.page.filter(isAsset).map(({ name }) => `${parts.basePath}/${name}`));
+  const assets = new Set(deps.page.filter(isAsset).map(({ name }) => `${deps.basePath}/${name}`));
   table.use(
     app,
-    checkHostAndOrigin(parts, (path) => assets.has(path)),
+    checkHostAndOrigin(deps, (path) => assets.has(path)),
   );
-  table.use(app, authenticateRequests(table, door));
-  table.use(app, limitBodies(table, door));
+  table.use(app, authenticateRequests(table, access));
+  table.use(app, limitBodies(table, access));
 
-  for (const route of allRoutes(parts, door)) {
-    table.mount(app, { ...route, path: parts.basePath + route.path });
+  for (const route of allRoutes(deps, access)) {
+    table.mount(app, { ...route, path: deps.basePath + route.path });
   }
   return app;
 }
 
-function allRoutes(parts: HttpAppDeps, door: AccessControl): Route[] {
-  const { api, pushRoutes: hooks = [], basePath, health, page, version } = parts;
+function allRoutes(deps: HttpAppDeps, access: AccessControl): Route[] {
+  const { api, pushRoutes = [], basePath, health, page, version } = deps;
   const routes: Route[] = [
     {
       method: "GET",
@@ -122,17 +122,17 @@ function allRoutes(parts: HttpAppDeps, door: AccessControl): Route[] {
       policy: "open",
       async handle(c) {
         const { status, store, ...how } = await health();
-        // Whoever asks for readiness is a load balancer, and goes by the status.
+        // Load balancers probe readiness and look at the status code.
         const code = c.req.query("ready") !== undefined && !how.ready ? 503 : 200;
         return c.json({ version, status, ...how, store }, code, { "cache-control": "no-store" });
       },
     },
     ...api,
-    ...hooks,
-    ...signInRoutes(door, parts),
+    ...pushRoutes,
+    ...signInRoutes(access, deps),
     ...pageRoutes(page),
   ];
-  // The page's own links are relative, so its address must end in a slash.
+  // The page's links are relative, so its URL must end in a slash.
   if (basePath !== "") {
     routes.push({
       method: "GET",

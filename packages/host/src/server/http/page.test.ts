@@ -36,7 +36,7 @@ test("no path leads out of the page's folder", async () => {
   }
 });
 
-test("a page that was not built is missed with the words that help", () => {
+test("a missing page build is reported with what to do", () => {
   expect(loadPage(join(tmpdir(), "holdfast-no-such-folder"))).toEqual({
     ok: false,
     failure: {

@@ -5,7 +5,7 @@ import { sendBody, frameHeaders } from "./responses.ts";
 import type { Route } from "./routing.ts";
 
 interface PageFile {
-  /** Relative to the page's folder, with `/` between its parts. */
+  /** Relative to the page's folder, with `/` as separator. */
   readonly name: string;
   readonly type: string;
   readonly body: Uint8Array<ArrayBuffer>;
@@ -24,7 +24,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** Reads the built page whole: what was not in the folder then can never be asked for. */
+/** Reads the whole built page into memory: no other file can ever be requested. */
 export function loadPage(folder: string): Outcome<Page> {
   try {
     const page = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -37,23 +37,23 @@ export function loadPage(folder: string): Outcome<Page> {
       }));
     if (page.some(({ name }) => name === "index.html")) return done(page);
   } catch {
-    // A folder that cannot be read has no page in it either.
+    // An unreadable folder counts as a missing page.
   }
   return failed("page.missing", `The page is not built: run "npm start", which builds it first.`);
 }
 
-/** The build puts a hash of the content into the name of everything in this folder. */
+/** The build puts a content hash into the name of every file in this folder. */
 export function isAsset({ name }: Pick<PageFile, "name">): boolean {
   return name.startsWith("assets/");
 }
 
 const assetHeaders = {
   "cache-control": "public, max-age=31536000, immutable",
-  // The frame that draws has no origin, so that all it loads comes from elsewhere. Nothing here is anybody's secret.
+  // The drawing frame has no origin, so its own files are cross-origin to it. None of them is secret.
   "access-control-allow-origin": "null",
 };
 
-/** One route for each file, so that a path is either one of them or unknown. */
+/** One route per file, so that any other path is unknown. */
 export function pageRoutes(page: Page): Route[] {
   return page.map(({ name, type, body }) => ({
     method: "GET",

@@ -7,7 +7,7 @@ import {
 } from "@holdfast/protocol";
 import type { Context } from "hono";
 
-/** In seconds: when asking again makes sense. */
+/** In seconds. */
 const defaultRetryAfter: Partial<Record<ProblemCode, number>> = {
   shutting_down: 5,
   store_busy: 1,

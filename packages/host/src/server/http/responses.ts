@@ -6,7 +6,7 @@ import { connectionOf, type HostEnv } from "./routing.ts";
 
 const policyHeader = "content-security-policy";
 
-/** What a page of Holdfast may do: run its own scripts, and talk to its own host. */
+/** The page may run its own scripts and talk to its own host. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,17 +15,17 @@ const contentSecurityPolicy = [
   "font-src 'self'",
   "connect-src 'self'",
   "manifest-src 'self'",
-  // The one frame that draws formulas and diagrams; wherever it would go instead, the page does not show it.
+  // The frame that draws formulas and diagrams; the page shows it nowhere else.
   "frame-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
-  // No text becomes markup or script but through the page's one policy, which purifies it.
+  // Text becomes markup or script only through the page's one policy, which sanitizes it.
   "require-trusted-types-for 'script'",
   "trusted-types holdfast",
 ].join("; ");
 
-/** Holdfast speaks plain HTTP; whether its name is HTTPS for good is the reverse proxy's to say. */
+/** Without HSTS: Holdfast serves plain HTTP, and only the reverse proxy knows whether its name is always HTTPS. */
 const securityHeaders: Readonly<Record<string, string>> = {
   [policyHeader]: contentSecurityPolicy,
   "cross-origin-opener-policy": "same-origin",
@@ -41,8 +41,8 @@ const securityHeaders: Readonly<Record<string, string>> = {
 };
 
 /**
- * For the frame in which a model's formulas and diagrams are drawn: it has no origin, reaches nothing and nobody, and may be
- * shown by the page alone. Its renderers write styles into what they draw; without a network these can do no more than that.
+ * For the frame that draws a model's formulas and diagrams: it has no origin and no network, and only the page may
+ * embed it. Its renderers write inline styles, which can do no more than that without a network.
  */
 export const frameHeaders: Readonly<Record<string, string>> = {
   [policyHeader]: [
@@ -58,9 +58,9 @@ export const frameHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "SAMEORIGIN",
 };
 
-/** An answer that brings a policy of its own keeps it. */
+/** A response with a policy of its own keeps it. */
 export function addSecurityHeaders(): MiddlewareHandler<HostEnv> {
-  return async function dress(c, next) {
+  return async function addHeaders(c, next) {
     await next();
     if (connectionOf(c).outgoing?.headersSent) return;
     for (const [name, value] of Object.entries(securityHeaders))
@@ -69,9 +69,8 @@ export function addSecurityHeaders(): MiddlewareHandler<HostEnv> {
 }
 
 /**
- * Answers with a text, or with bytes that are held anyway. Where there is a connection it is written there at once, in every
- * header that `addSecurityHeaders` would add: a `Response` in between would cost more than all the rest of a small answer, and copy a
- * large one for everybody who asks.
+ * Sends text, or bytes already in memory, straight to the connection with every header that `addSecurityHeaders` would
+ * add. A `Response` in between would cost more than the rest of a small answer, and copy a large one for each client.
  */
 export function sendBody(
   c: Context<HostEnv>,
@@ -81,22 +80,22 @@ export function sendBody(
 ): Response {
   const outgoing = writableResponse(c);
   if (outgoing === undefined) return c.body(body, status, headers);
-  const piece =
+  const payload =
     typeof body === "string" && body.length > maxSingleWriteLength ? Buffer.from(body) : body;
   outgoing.writeHead(status, {
     ...securityHeaders,
     ...headers,
     "x-request-id": c.get("requestId"),
-    "content-length": typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength,
+    "content-length": typeof payload === "string" ? Buffer.byteLength(payload) : payload.byteLength,
   });
-  outgoing.end(piece);
+  outgoing.end(payload);
   return RESPONSE_ALREADY_SENT;
 }
 
-/** A text goes out together with its headers, in one write. One that is longer than this costs less as bytes. */
+/** A short text goes out with its headers in one write; a longer one is cheaper as bytes. */
 const maxSingleWriteLength = 8 * 1024;
 
-/** The connection with its headers sent, for an answer that goes on; nothing where there is none to write to. */
+/** The connection with its headers sent, for a streamed response; `undefined` if there is none. */
 export function startStreaming(
   c: Context<HostEnv>,
   headers: Readonly<Record<string, string>>,
@@ -107,7 +106,7 @@ export function startStreaming(
   return { outgoing, response: RESPONSE_ALREADY_SENT };
 }
 
-/** What answers a HEAD has no body, which is the framework's to see to. */
+/** A HEAD response has no body, which the framework takes care of. */
 function writableResponse(c: Context<HostEnv>): ServerResponse | undefined {
   const { outgoing } = connectionOf(c);
   return c.req.method === "HEAD" || outgoing?.headersSent ? undefined : outgoing;

@@ -19,63 +19,62 @@ import {
 } from "./anonymous-clients.ts";
 
 export interface ServerAddress {
-  /** What the host listens on: a name or an address. */
+  /** The host name or address the server listens on. */
   readonly host: string;
-  /** What people type, where a reverse proxy gives it another address. */
+  /** The public origin if a reverse proxy serves it. */
   readonly origin: string | undefined;
 }
 
-/** The host and port that the client believes to talk to. */
+/** The host and port that the client used. */
 function requestHost(request: HonoRequest): string {
   return request.header("host") ?? new URL(request.url).host;
 }
 
 /**
- * Refuses host names that are not ours, as another site's name that was pointed at this machine
- * (DNS rebinding) is not, and requests that a page of another site makes. A document without an origin, as the page's own
- * frame is, gets what is the same for everybody and nothing else.
+ * Refuses foreign host names, which may have been pointed at this machine (DNS rebinding), and requests made by other
+ * sites. A document without an origin, like the page's own frame, gets public files and nothing else.
  */
 export function checkHostAndOrigin(
-  own: ServerAddress,
-  isForEverybody: (path: string) => boolean,
+  server: ServerAddress,
+  isPublic: (path: string) => boolean,
 ): MiddlewareHandler {
-  const judge = memoize((host) => {
+  const originOf = memoize((host) => {
     const url = URL.parse(`http://${host}`);
-    return url !== null && isOwnHostname(url.hostname, own) ? url.origin : undefined;
+    return url !== null && isOwnHostname(url.hostname, server) ? url.origin : undefined;
   });
   return async function address(c, next) {
-    const ours = judge(requestHost(c.req));
-    if (ours === undefined)
+    const ownOrigin = originOf(requestHost(c.req));
+    if (ownOrigin === undefined)
       return sendProblem(c, "forbidden", { detail: "Holdfast does not answer to this host name." });
     const origin = c.req.header("origin");
-    if (origin === "null" && c.req.method === "GET" && isForEverybody(c.req.path)) return next();
-    if (origin !== undefined && origin !== ours && origin !== own.origin) {
+    if (origin === "null" && c.req.method === "GET" && isPublic(c.req.path)) return next();
+    if (origin !== undefined && origin !== ownOrigin && origin !== server.origin) {
       return sendProblem(c, "forbidden", { detail: "The request comes from another site." });
     }
     return next();
   };
 }
 
-/** People come by few names, again and again. Strangers may make up many, and long ones: those are judged anew. */
-function memoize<T>(judge: (name: string) => T): (name: string) => T {
+/** People use few host names again and again. Anonymous clients may make up many long ones, which are not cached. */
+function memoize<T>(originOf: (name: string) => T): (name: string) => T {
   const known = new Map<string, T>();
   return (name) => {
     if (known.has(name)) return known.get(name) as T;
-    const verdict = judge(name);
-    if (known.size < maxNames && name.length < longestName) known.set(name, verdict);
-    return verdict;
+    const result = originOf(name);
+    if (known.size < maxNames && name.length < maxNameLength) known.set(name, result);
+    return result;
   };
 }
 
 const maxNames = 100;
-const longestName = 300;
+const maxNameLength = 300;
 
-function isOwnHostname(hostname: string, own: ServerAddress): boolean {
+function isOwnHostname(hostname: string, server: ServerAddress): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");
-  if (isLoopback(bare) || bare === own.host.toLowerCase()) return true;
-  if (own.origin !== undefined && hostname === URL.parse(own.origin)?.hostname) return true;
-  // A plain address cannot be rebound, and who serves on all of them does not know which are his.
-  return isWildcard(own.host) && isIP(bare) !== 0;
+  if (isLoopback(bare) || bare === server.host.toLowerCase()) return true;
+  if (server.origin !== undefined && hostname === URL.parse(server.origin)?.hostname) return true;
+  // An IP address cannot be rebound, and a wildcard listener does not know its own addresses.
+  return isWildcard(server.host) && isIP(bare) !== 0;
 }
 
 export function isWildcard(host: string): boolean {
@@ -83,35 +82,35 @@ export function isWildcard(host: string): boolean {
 }
 
 /**
- * Browsers share cookies between the ports of one host name. The port in the name keeps two hosts
- * on one machine from signing each other out.
+ * Browsers share cookies between the ports of a host name. The port in the cookie's name keeps two hosts on one machine
+ * from signing each other out.
  */
 export function signInCookieName(c: Context): string {
   const port = requestHost(c.req).split(":").at(-1);
   return /^\d+$/.test(port ?? "") ? `holdfast_${port}` : "holdfast";
 }
 
-/** Where a request comes from, as far as it can be believed. */
+/** The client's address, as far as it can be trusted. */
 export type ClientAddress = (c: Context<HostEnv>) => string;
 
 /**
- * The other end of the connection. What a header says counts only where that end is a proxy which the operator has named,
- * and then only its last stranger: everything before it was written by whoever asks.
+ * The peer of the connection. X-Forwarded-For counts only if the peer is a configured proxy, and then only its last
+ * untrusted hop: the client may have written everything before that.
  */
 function readClientAddress(proxies: readonly string[]): ClientAddress {
-  const named = parseNetworks(proxies);
+  const trusted = parseNetworks(proxies);
   return (c) => {
     const peer = unmapIpv4(connectionOf(c).incoming?.socket.remoteAddress ?? "unknown");
     if (proxies.length === 0) return peer;
-    if (!isInNetworks(named, peer)) return peer;
+    if (!isInNetworks(trusted, peer)) return peer;
     const hops = (c.req.header("x-forwarded-for") ?? "")
       .split(",")
       .map((hop) => unmapIpv4(hop.trim()));
-    return hops.findLast((hop) => isIP(hop) !== 0 && !isInNetworks(named, hop)) ?? peer;
+    return hops.findLast((hop) => isIP(hop) !== 0 && !isInNetworks(trusted, hop)) ?? peer;
   };
 }
 
-/** An IPv4 address is the same one when it comes in IPv6 clothes. */
+/** An IPv4-mapped IPv6 address is the same client. */
 function unmapIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
@@ -119,16 +118,16 @@ function unmapIpv4(address: string): string {
 export interface AccessControlDeps {
   readonly authenticator: Authenticator;
   readonly passwords?: PasswordFile;
-  /** `guessable`: a person chose a short one. Trying many against a long one leads nowhere, and slows nobody down. */
+  /** `guessable`: a short token chosen by a person, whose attempts are throttled. A long one needs no throttle. */
   readonly tokenStrength?: "strong" | "guessable";
   readonly attempts?: AttemptThrottle;
   readonly anonymousConnections?: AnonymousConnections;
   readonly bodyBudget?: BodyBudget;
-  /** Addresses whose word about who asks is believed. */
+  /** Trusted proxies. */
   readonly proxies?: readonly string[];
 }
 
-/** Everything that decides who comes in, and how often they may try. */
+/** Everything that decides who gets in, and how often they may try. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly passwords: PasswordFile | undefined;
@@ -139,33 +138,33 @@ export interface AccessControl {
   readonly addressOf: ClientAddress;
 }
 
-export function createAccessControl(parts: AccessControlDeps): AccessControl {
+export function createAccessControl(deps: AccessControlDeps): AccessControl {
   return {
-    authenticator: parts.authenticator,
-    passwords: parts.passwords,
-    tokenStrength: parts.tokenStrength ?? "strong",
-    attempts: parts.attempts ?? createAttemptThrottle(),
-    anonymousConnections: parts.anonymousConnections,
-    bodyBudget: parts.bodyBudget ?? createBodyBudget(),
-    addressOf: readClientAddress(parts.proxies ?? []),
+    authenticator: deps.authenticator,
+    passwords: deps.passwords,
+    tokenStrength: deps.tokenStrength ?? "strong",
+    attempts: deps.attempts ?? createAttemptThrottle(),
+    anonymousConnections: deps.anonymousConnections,
+    bodyBudget: deps.bodyBudget ?? createBodyBudget(),
+    addressOf: readClientAddress(deps.proxies ?? []),
   };
 }
 
 export interface HostEnv {
-  /** The connection itself; absent where a test asks without one. */
+  /** The connection; absent for in-process requests of tests. */
   Bindings: Partial<HttpBindings>;
   Variables: { principal: Principal; requestId: string };
 }
 
-/** The two ends of the connection that a request came by, where it came by one. */
+/** Both ends of the request's connection, if it has one. */
 export function connectionOf(c: Context<HostEnv>): HostEnv["Bindings"] {
   const bindings: HostEnv["Bindings"] | undefined = c.env;
   return bindings ?? {};
 }
 
 /**
- * `open` answers anybody; `principal` answers who has signed in or shows the token; `signed` answers who has signed the very
- * request with a secret, which its own handler sees to before it reads anything of it.
+ * `open` serves anybody; `principal` requires a sign-in or the token; `signed` requires a signature over the request,
+ * which the handler verifies before it parses anything.
  */
 export type Policy = "open" | "principal" | "signed";
 
@@ -173,17 +172,16 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly policy: Policy;
-  /** In bytes; a megabyte unless told. */
+  /** In bytes; one megabyte by default. */
   readonly largestBody?: number;
   readonly handle: (c: Context<HostEnv>) => Response | Promise<Response>;
 }
 
-/** What a route has declared about itself. */
 export type RouteDeclaration = Required<Pick<Route, "policy" | "largestBody">>;
 
-/** Routes and the middleware around them, with what each of them declared. */
+/** Routes and middleware with what each of them declared. */
 export interface PolicyTable {
-  /** `middleware` passes a request on and answers only to refuse it. */
+  /** `middleware` passes a request on and responds only to refuse it. */
   readonly declared: ReadonlyMap<unknown, RouteDeclaration | "middleware">;
   use(app: Hono<HostEnv>, middleware: MiddlewareHandler<HostEnv>): void;
   mount(app: Hono<HostEnv>, route: Route): void;
@@ -200,7 +198,7 @@ export function createPolicyTable(): PolicyTable {
       app.use("*", middleware);
     },
     mount(app, { method, path, policy, largestBody = defaultMaxBodyBytes, handle }) {
-      // One function per route, so that a handler shared by two keeps both policies apart.
+      // One function per route, so that two routes sharing a handler keep separate policies.
       const handler: Handler<HostEnv> = (c) => handle(c);
       declared.set(handler, { policy, largestBody });
       app.on(method, path, handler);
@@ -209,12 +207,12 @@ export function createPolicyTable(): PolicyTable {
 }
 
 /**
- * Denies by default: a request passes only when everything that would handle it has declared a
- * policy. A route that has not is, from outside, not there.
+ * Denies by default: a request passes only if every matching handler has declared a policy. A route that has not looks
+ * missing.
  */
 export function authenticateRequests(
   table: PolicyTable,
-  door: AccessControl,
+  access: AccessControl,
 ): MiddlewareHandler<HostEnv> {
   return async function guard(c, next) {
     const policy = policyFor(c, table);
@@ -222,27 +220,27 @@ export function authenticateRequests(
     if (policy === undefined && !isProtected(c.req.path)) return sendProblem(c, "not_found");
 
     const authorization = c.req.header("authorization");
-    const guessing = authorization !== undefined && door.tokenStrength === "guessable";
-    const wait = guessing ? door.attempts.take(door.addressOf(c)) : 0;
+    const isThrottled = authorization !== undefined && access.tokenStrength === "guessable";
+    const wait = isThrottled ? access.attempts.take(access.addressOf(c)) : 0;
     if (wait > 0)
       return sendProblem(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
-    // Who shows a token is judged by it alone.
+    // A token takes precedence over a cookie.
     const signIn = authorization === undefined ? getCookie(c, signInCookieName(c)) : undefined;
-    const principal = door.authenticator.authenticate({ authorization, signIn });
+    const principal = access.authenticator.authenticate({ authorization, signIn });
     if (principal === undefined) return sendProblem(c, "unauthorized");
-    if (guessing) door.attempts.reset(door.addressOf(c));
+    if (isThrottled) access.attempts.reset(access.addressOf(c));
     const { incoming } = connectionOf(c);
-    if (incoming !== undefined) door.anonymousConnections?.markAuthenticated(incoming.socket);
+    if (incoming !== undefined) access.anonymousConnections?.markAuthenticated(incoming.socket);
     if (policy === undefined) return sendProblem(c, "not_found");
     c.set("principal", principal);
     return next();
   };
 }
 
-/** From the loosest on. */
+/** From loosest to strictest. */
 const policies: readonly Policy[] = ["open", "signed", "principal"];
 
-/** The strictest that was declared; nothing where anything that would handle the request has declared none. */
+/** The strictest declared policy; `undefined` if any matching handler has declared none. */
 function policyFor(c: Context, table: PolicyTable): Policy | undefined {
   let strictest = -1;
   for (const { handler } of matchedRoutes(c)) {
@@ -254,10 +252,10 @@ function policyFor(c: Context, table: PolicyTable): Policy | undefined {
   return policies[strictest];
 }
 
-/** The strictest of those that would handle the request. */
+/** The strictest limits among the matching handlers. */
 export function declarationFor(c: Context, table: PolicyTable): RouteDeclaration {
   const bounds = matchedDeclarations(c, table).map(
-    (each) => each?.largestBody ?? defaultMaxBodyBytes,
+    (declaration) => declaration?.largestBody ?? defaultMaxBodyBytes,
   );
   return {
     policy: policyFor(c, table) ?? "open",
@@ -268,18 +266,18 @@ export function declarationFor(c: Context, table: PolicyTable): RouteDeclaration
 function matchedDeclarations(c: Context, table: PolicyTable): (RouteDeclaration | undefined)[] {
   return matchedRoutes(c)
     .map((route) => table.declared.get(route.handler))
-    .filter((each) => each !== "middleware");
+    .filter((declaration) => declaration !== "middleware");
 }
 
-/** Here even the absence of a route is told to nobody who has not signed in. */
+/** Below these paths, anonymous clients are not even told that a route is missing. */
 function isProtected(path: string): boolean {
   return /\/(api|v1)(\/|$)/.test(path);
 }
 
 /**
- * The quick router gives all of its paths up to the thorough one as soon as it cannot tell two of them apart, as it cannot
- * with `/api/secrets/:provider` and `/api/secrets/mcp/:name`. Each method has a router of its own, so that those two, which
- * are put and deleted, cost nothing to who reads.
+ * The fast router falls back to the slow one for all of its paths once two of them are ambiguous, like
+ * `/api/secrets/:provider` and `/api/secrets/mcp/:name`. With one router per method, those two, which are PUT and
+ * DELETE, do not slow down reads.
  */
 export class RouterByMethod<T> implements Router<T> {
   readonly name = "RouterByMethod";
@@ -298,8 +296,8 @@ export class RouterByMethod<T> implements Router<T> {
 
   #routerFor(method: string): Router<T> {
     const router = new SmartRouter<T>({ routers: [new RegExpRouter(), new TrieRouter()] });
-    for (const [of, path, handler] of this.#added)
-      if (of === method || of === "ALL") router.add(of, path, handler);
+    for (const [routeMethod, path, handler] of this.#added)
+      if (routeMethod === method || routeMethod === "ALL") router.add(routeMethod, path, handler);
     this.#routers.set(method, router);
     return router;
   }

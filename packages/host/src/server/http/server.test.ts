@@ -8,7 +8,9 @@ import { openServer, readAll, statusIn } from "../../../test/support/raw-server.
 async function open(options: Parameters<typeof openServer>[1] = {}) {
   const rig = openApi(
     [],
-    options.anonymousConnections === undefined ? {} : { strangers: options.anonymousConnections },
+    options.anonymousConnections === undefined
+      ? {}
+      : { anonymousConnections: options.anonymousConnections },
   );
   const server = await openServer(rig.app, options);
   onTestFinished(async () => {
@@ -32,13 +34,13 @@ test.each([
     const socket = await server.dial();
     const ended = readAll(socket);
     socket.write(post("/api/sessions", told));
-    // Sends for as long as anybody takes it.
-    const piece = `8000\r\n${"x".repeat(0x8000)}\r\n`;
+    // Sends for as long as the server reads.
+    const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
     let sent = 0;
     const pour = (): void => {
       while (socket.writable && sent < 64 * 1024 * 1024) {
-        sent += piece.length;
-        if (!socket.write(piece)) return void socket.once("drain", pour);
+        sent += chunk.length;
+        if (!socket.write(chunk)) return void socket.once("drain", pour);
       }
     };
     pour();
@@ -48,7 +50,7 @@ test.each([
   },
 );
 
-test("who may not send is not asked to go on", async () => {
+test("a refused request gets no 100 Continue", async () => {
   const { server, bearer } = await open();
   const expecting = "Expect: 100-continue\r\nContent-Length: 2\r\n";
   const refused = await server.dial();
@@ -63,7 +65,7 @@ test("who may not send is not asked to go on", async () => {
   expect(await readAll(welcome)).toMatch(/^HTTP\/1\.1 201 /);
 });
 
-test("a body past its bound is answered before its end, and the connection ends", async () => {
+test("an oversized body is answered before its end, and the connection closes", async () => {
   const { server, bearer } = await open();
   const socket = await server.dial();
   socket.write(post("/api/sessions", `${bearer}Transfer-Encoding: chunked\r\n`));
@@ -71,29 +73,29 @@ test("a body past its bound is answered before its end, and the connection ends"
   expect(statusIn(await readAll(socket))).toBe(413);
 });
 
-test("[safety] a head that does not come to its end is cut off", async () => {
-  const { server } = await open({ timeouts: { headMs: 100, lookMs: 20 } });
+test("[safety] an unfinished request head is cut off", async () => {
+  const { server } = await open({ timeouts: { headMs: 100, checkMs: 20 } });
   const socket = await server.dial();
   socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
   expect(statusIn(await readAll(socket))).toBe(408);
 });
 
-test("a request that does not come to its end is cut off too", async () => {
-  const { server, bearer } = await open({ timeouts: { headMs: 100, requestMs: 200, lookMs: 20 } });
+test("an unfinished request is cut off", async () => {
+  const { server, bearer } = await open({ timeouts: { headMs: 100, requestMs: 200, checkMs: 20 } });
   const socket = await server.dial();
   socket.write(post("/api/sessions", `${bearer}Content-Length: 10\r\n`));
   socket.write("{");
   expect(statusIn(await readAll(socket))).toBe(408);
 });
 
-test("[safety] connections of strangers have a budget: the oldest goes, and who has signed in stays", async () => {
-  const strangers = createAnonymousConnections({ total: 3, perAddress: 3 });
-  const { server, bearer } = await open({ anonymousConnections: strangers });
+test("[safety] anonymous connections have a budget: the oldest is closed, and authenticated ones stay", async () => {
+  const anonymousConnections = createAnonymousConnections({ total: 3, perAddress: 3 });
+  const { server, bearer } = await open({ anonymousConnections });
   const ask = `GET /api/sign-ins HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}\r\n`;
   const known = await server.dial();
   known.write(ask);
   await once(known, "data");
-  expect(strangers.count).toBe(0);
+  expect(anonymousConnections.count).toBe(0);
 
   const gone: string[] = [];
   for (const name of ["a", "b", "c", "d", "e"]) {
@@ -101,17 +103,17 @@ test("[safety] connections of strangers have a budget: the oldest goes, and who 
     socket.on("close", () => gone.push(name)).resume();
   }
   await expect.poll(() => gone).toEqual(["a", "b"]);
-  expect(strangers.count).toBe(3);
+  expect(anonymousConnections.count).toBe(3);
   known.write(ask);
   expect(String((await once(known, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test("[safety] who asks on and on without reading an answer holds nothing but a few of them", async () => {
+test("[safety] a client that pipelines requests without reading holds only a few responses", async () => {
   const { server } = await open();
   const ask = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
   const patient = await server.dial();
   let read = "";
-  patient.setEncoding("latin1").on("data", (piece: string) => (read += piece));
+  patient.setEncoding("latin1").on("data", (chunk: string) => (read += chunk));
   patient.write(ask.repeat(10));
   await expect.poll(() => read.match(/HTTP\/1\.1 200 /g)).toHaveLength(10);
   const greedy = await server.dial();
@@ -132,7 +134,7 @@ const rebound = [
 ];
 
 test.each(rebound)(
-  "a name that was pointed here, %j, reaches nothing, with the token or without",
+  "the rebound host name %j reaches nothing, with or without the token",
   async (name) => {
     const { server, bearer } = await open();
     for (const path of ["/health", "/", "/api/sign-ins", "/api/events"]) {
@@ -164,7 +166,7 @@ test.each([
   expect([400, 403]).toContain(statusIn(answer));
 });
 
-test("two requests in one, by two lengths that differ, are refused", async () => {
+test("a request with two different lengths is refused", async () => {
   const { server, bearer } = await open();
   const both = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n";
   const answer = await server.say(`${post("/api/sessions", bearer + both)}0\r\n\r\nGET /health`);

@@ -8,9 +8,9 @@ import { createAnonymousConnections, type AnonymousConnections } from "./anonymo
 
 export interface Listener {
   readonly port: number;
-  /** How many connections are open. */
+  /** The number of open connections. */
   readonly connections: () => Promise<number>;
-  /** Takes no new request, lets those under way end for a moment, then cuts them off. */
+  /** Accepts no new request, gives those in progress a moment to finish, then closes them. */
   close(): Promise<void>;
 }
 
@@ -23,46 +23,41 @@ export interface ListenOptions {
 }
 
 export interface ListenTimeouts {
-  /** For a request's head. */
+  /** For the request head. */
   readonly headMs: number;
-  /** For all of a request. */
+  /** For the whole request. */
   readonly requestMs: number;
-  /** How often the two are looked at. */
-  readonly lookMs: number;
+  /** How often the two are checked. */
+  readonly checkMs: number;
 }
 
-const defaultTimeouts: ListenTimeouts = { headMs: 10_000, requestMs: 5 * 60_000, lookMs: 2_000 };
+const defaultTimeouts: ListenTimeouts = { headMs: 10_000, requestMs: 5 * 60_000, checkMs: 2_000 };
 const idleMs = 30_000;
 const graceMs = 400;
-/** Answers wait in memory until those before them were read. No browser and no proxy asks for so many at once on a connection. */
+/** Responses wait in memory until the previous ones are read. No browser or proxy pipelines this many requests. */
 const maxPipelinedRequests = 32;
-/** A body that nobody reads gets this long to stop by itself; resetting at once could lose the answer on its way. */
+/** How long an unread body may continue; resetting the connection at once could lose the response on its way. */
 const lingerMs = 250;
 
 export function listen(
   app: Hono<HostEnv>,
-  {
-    host,
-    port,
-    anonymousConnections: strangers = createAnonymousConnections(),
-    timeouts: times = {},
-  }: ListenOptions,
+  { host, port, anonymousConnections = createAnonymousConnections(), timeouts = {} }: ListenOptions,
 ): Promise<Outcome<Listener>> {
-  const { headMs, requestMs, lookMs } = { ...defaultTimeouts, ...times };
-  const answer = getRequestListener(app.fetch, {
+  const { headMs, requestMs, checkMs: lookMs } = { ...defaultTimeouts, ...timeouts };
+  const handle = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     autoCleanupIncoming: false,
   });
-  const underWay = new WeakMap<Socket, number>();
+  const pipelined = new WeakMap<Socket, number>();
   function serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    // Taken now: a connection that has ended by then is not to be had from the request any more.
+    // Read now: the request no longer has it once the connection is closed.
     const { socket } = incoming;
-    const others = underWay.get(socket) ?? 0;
-    if (others >= maxPipelinedRequests) return void socket.destroy();
-    underWay.set(socket, others + 1);
-    outgoing.once("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+    const pending = pipelined.get(socket) ?? 0;
+    if (pending >= maxPipelinedRequests) return void socket.destroy();
+    pipelined.set(socket, pending + 1);
+    outgoing.once("close", () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1));
     outgoing.once("finish", () => closeUnread(incoming, socket));
-    void answer(incoming, outgoing);
+    void handle(incoming, outgoing);
   }
   const server = createServer(
     {
@@ -74,13 +69,13 @@ export function listen(
     serve,
   );
   server.on("checkContinue", serve);
-  server.on("connection", (socket) => strangers.add(socket));
+  server.on("connection", (socket) => anonymousConnections.add(socket));
 
   function close(): Promise<void> {
     return new Promise((resolve) => {
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       server.close(() => {
-        clearTimeout(cut);
+        clearTimeout(timer);
         resolve();
       });
     });
@@ -93,19 +88,19 @@ export function listen(
     server.once("error", (error) => resolve(listenFailure(systemCode(error), host, port)));
     server.listen(port, host, () => {
       const address = server.address();
-      const taken = address !== null && typeof address === "object" ? address.port : port;
-      resolve(done({ port: taken, connections, close }));
+      const actualPort = address !== null && typeof address === "object" ? address.port : port;
+      resolve(done({ port: actualPort, connections, close }));
     });
   });
 }
 
-/** What is still being sent after the answer is not read on: the connection ends, whoever is at its other end. */
+/** Closes the connection instead of reading the rest of a body after the response. */
 function closeUnread(incoming: IncomingMessage, socket: Socket): void {
   if (incoming.complete || socket.destroyed) return;
   incoming.pause();
   socket.end();
-  const cut = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(cut));
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
 }
 
 function listenFailure(code: string, host: string, port: number): Outcome<never> {

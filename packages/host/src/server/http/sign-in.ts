@@ -7,21 +7,21 @@ import { signInCookieName, type AccessControl, type HostEnv, type Route } from "
 import { sendProblem } from "./problem.ts";
 
 type Proof = z.infer<typeof routes.login.body>;
-type SignInResult = { readonly given: string | undefined } | "busy";
+type SignInResult = { readonly cookieValue: string | undefined } | "busy";
 
 export interface SignInCookieScope {
   readonly basePath: string;
   readonly origin: string | undefined;
 }
 
-export function signInRoutes(door: AccessControl, place: SignInCookieScope): Route[] {
-  const { authenticator: doorkeeper, attempts } = door;
-  const scope = { path: `${place.basePath}/` };
+export function signInRoutes(access: AccessControl, scope: SignInCookieScope): Route[] {
+  const { authenticator, attempts } = access;
+  const cookiePath = { path: `${scope.basePath}/` };
   const cookie = {
-    ...scope,
+    ...cookiePath,
     httpOnly: true,
     sameSite: "Strict",
-    secure: place.origin?.startsWith("https:") ?? false,
+    secure: scope.origin?.startsWith("https:") ?? false,
     maxAge: signInLifetimeMs / 1000,
   } as const;
 
@@ -29,12 +29,12 @@ export function signInRoutes(door: AccessControl, place: SignInCookieScope): Rou
   async function signIn(proof: Proof, about: string): Promise<SignInResult> {
     const { code, token, password } = proof;
     if (password === undefined) {
-      const shown = code === undefined ? { token: token ?? "" } : { code };
-      return { given: doorkeeper.signIn(shown, about) };
+      const secret = code === undefined ? { token: token ?? "" } : { code };
+      return { cookieValue: authenticator.signIn(secret, about) };
     }
-    const judged = (await door.passwords?.matches(password)) ?? "no";
-    if (judged === "busy") return "busy";
-    return { given: judged === "yes" ? doorkeeper.createSignIn(about) : undefined };
+    const verdict = (await access.passwords?.matches(password)) ?? "no";
+    if (verdict === "busy") return "busy";
+    return { cookieValue: verdict === "yes" ? authenticator.createSignIn(about) : undefined };
   }
 
   async function login(c: Context<HostEnv>): Promise<Response> {
@@ -46,13 +46,13 @@ export function signInRoutes(door: AccessControl, place: SignInCookieScope): Rou
     }
     const proof = routes.login.body.safeParse(body);
     if (!proof.success) return sendProblem(c, "invalid_request", { detail: oneProof });
-    const address = door.addressOf(c);
+    const address = access.addressOf(c);
     const wait = attempts.take(address);
     if (wait > 0)
       return sendProblem(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
     const signedIn = await signIn(proof.data, c.req.header("user-agent") ?? "");
     if (signedIn === "busy") return sendProblem(c, "too_many_requests");
-    const { given } = signedIn;
+    const { cookieValue: given } = signedIn;
     if (given === undefined) return sendProblem(c, "unauthorized", { detail: invalidProof });
     attempts.reset(address);
     setCookie(c, signInCookieName(c), given, cookie);
@@ -60,9 +60,9 @@ export function signInRoutes(door: AccessControl, place: SignInCookieScope): Rou
   }
 
   function logout(c: Context<HostEnv>): Response {
-    const own = getCookie(c, signInCookieName(c));
-    if (own !== undefined) doorkeeper.signOut(own);
-    deleteCookie(c, signInCookieName(c), scope);
+    const cookieSecret = getCookie(c, signInCookieName(c));
+    if (cookieSecret !== undefined) authenticator.signOut(cookieSecret);
+    deleteCookie(c, signInCookieName(c), cookiePath);
     return c.body(null, 204);
   }
 
