@@ -18,24 +18,24 @@ export interface AgentCacheDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly models: Pick<ModelRegistry, "defaultModel" | "open" | "fallbacks">;
-  /** At this moment. */
+  /** The tools available now. */
   readonly tools: (request: AgentRequest) => Promise<AgentTools>;
-  /** How a session begins. It is frozen with the session. */
+  /** A session's system prompt, frozen with the session. */
   readonly prompt: Pick<SystemPrompt, "signature" | "text">;
-  /** An agent's sessions are let go of: their memory is committed. */
+  /** Called for a session of an evicted agent: its memory is committed. */
   readonly onEvict: (session: SessionId) => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
 const megabyte = 1024 * 1024;
 const limits = { bytes: 256 * megabyte, count: 200, idleMs: 30 * 60_000, baselines: 32 };
-/** What a client and its tools take up, about. */
+/** A rough estimate of a client and its tools. */
 const agentBytes = 64 * 1024;
 const closeBudgetMs = 10_000;
 const memoryPressureRatio = 0.85;
 const maxNames = 1_000;
 
-/** The agents of this process, kept warm by lane. */
+/** The agents of this process, cached by lane. */
 export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
   const { store, clock, models, tools, prompt, onEvict: letGo, report } = parts;
   const names = new Map<string, string>();
@@ -61,7 +61,7 @@ export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
         return signature;
       },
       async build(request, signature) {
-        // The session may name another by now; this agent is kept under what it was asked for.
+        // The session may name another model by now; this agent is cached under the one it was requested with.
         const name = names.get(signature) ?? models.defaultModel();
         const open = (named: string) =>
           models.open(named, (blobId) => readImage(store, request.owner, blobId));
@@ -90,7 +90,7 @@ export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
   });
 }
 
-/** Providers take no larger ones, and what is sent is sent again with every step. */
+/** Providers accept no larger images, and each is sent again with every step. */
 const maxImageBytes = 4 * megabyte;
 
 async function readImage(
@@ -108,7 +108,7 @@ function memoryPressure(): "enough" | "scarce" {
   return most > 0 && rss > most * memoryPressureRatio ? "scarce" : "enough";
 }
 
-/** The texts are kept for their hashes, and once more in the entries. */
+/** Each text is held twice: for its hash, and in the entries. */
 function contextBytes({ hashes }: CachedContext): number {
   let characters = 0;
   for (const text of hashes.keys()) characters += text.length;

@@ -28,7 +28,7 @@ export interface SummariserDeps {
   readonly modelFor: (
     request: Pick<SummaryRequest, "owner" | "session">,
   ) => Promise<{ readonly name: string; readonly model: Model }>;
-  /** What a summary cost is spent, whether it is used or not. */
+  /** Records a summary's cost, whether the summary is used or not. */
   readonly recordUsage?: (
     request: Pick<SummaryRequest, "owner" | "session">,
     model: string,
@@ -36,17 +36,17 @@ export interface SummariserDeps {
   ) => Promise<void>;
 }
 
-/** Nobody waits longer for one piece of a summary. */
+/** Per part of a summary. */
 const summaryTimeoutMs = 2 * 60_000;
 
-/** Summaries by a model. One that fails, or says nothing, has failed: then the local summary does. */
+/** Summaries by a model. An error or an empty summary is a failure, and the local summary is used instead. */
 export function createSummariser({ modelFor, recordUsage: spent }: SummariserDeps): Summariser {
   return {
     async summarise(request, outer) {
       const { previous, material, focus, limitTokens } = request;
       const { name, model } = await modelFor(request);
       const signal = AbortSignal.any([outer, AbortSignal.timeout(summaryTimeoutMs)]);
-      // The rehearsal would take what stands in the material for its own directions.
+      // The rehearsal model would follow directives in the material.
       if (name === "rehearsal")
         return {
           status: "failed",
@@ -77,14 +77,14 @@ export function createSummariser({ modelFor, recordUsage: spent }: SummariserDep
   };
 }
 
-/** In characters: one that is longer than any that could be used is not waited for. */
+/** In characters: an overlong summary is cut off, since it could not be used. */
 const maxCharactersPerToken = 20;
 
 function formatMaterial({ role, text }: SummaryMaterial): string {
   return `<${role}>\n${text}\n</${role}>`;
 }
 
-/** Everything in this process that makes a conversation shorter for its model goes through this one door. */
+/** Every compaction in this process goes through here. */
 export interface Compactor extends ContextFit {
   compactNow(
     target: Pick<CompactionTarget, "owner" | "session" | "focus" | "epoch">,
@@ -94,7 +94,10 @@ export interface Compactor extends ContextFit {
   readonly count: CountTokens;
 }
 
-/** What stays as it is. A person who asks for it wants more of it gone than a host that only needs room. */
+/**
+ * The share that is kept verbatim. A person who asks for compaction wants more of it gone than a host that only needs
+ * room.
+ */
 const tailShares: Readonly<Record<CompactionReason, number>> = {
   asked: 0.1,
   preflight: 0.3,

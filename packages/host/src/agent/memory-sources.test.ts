@@ -15,7 +15,7 @@ import { notesSnapshot } from "./memory/notes.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { openModelRegistry } from "./models/registry.ts";
 
-test("[safety] what a program or the host has said is no word of a person's, in whichever lane it stands: no note is made of it", async () => {
+test("[safety] messages from programs or the host are never noted as a person's words, in any lane", async () => {
   const home = mkdtempSync(join(tmpdir(), "holdfast-words-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const config = readConfig({ flags: { home }, environment: {}, personFolder: home });

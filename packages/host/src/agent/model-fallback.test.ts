@@ -22,7 +22,7 @@ import {
 const own = "anthropic/claude-sonnet-5-5";
 const other = "openai-compatible/heron";
 
-/** A session of one provider's model, with another provider's behind it. */
+/** A session on one provider's model, with another provider as its fallback. */
 async function open(
   answer: (before: number) => ServerAnswer,
   settings: Readonly<Record<string, string>> = { HOLDFAST_MODEL_FALLBACK: other },
@@ -94,7 +94,7 @@ test.each([
   ["is out of credit", problem(402, "billing_error")],
   ["asks for a long wait", problem(429, "rate_limit_error", { "retry-after": "3600" })],
 ])(
-  "a provider that %s is stood in for by the next of the chain, which a notice and the ledger tell",
+  "a provider that %s is replaced by the next in the chain, with a notice and a ledger entry",
   async (_, answer) => {
     const { say, chat, store } = await open(() => answer);
     const { run, asked } = await say("one");
@@ -113,7 +113,7 @@ test.each([
   },
 );
 
-test("[P9] the next turn goes back to the session's own model, and the report of the cache says why each began anew", async () => {
+test("[P9] the next turn returns to the session's own model, and the cache report explains each change", async () => {
   const { say, chat, store } = await open((before) =>
     before === 0
       ? problem(401, "authentication_error")
@@ -129,13 +129,13 @@ test("[P9] the next turn goes back to the session's own model, and the report of
   expect(report?.turns.map(({ model }) => model)).toEqual([own, other]);
 });
 
-test("a request that is refused is not asked of anybody else", async () => {
+test("a refused request is not sent to another model", async () => {
   const { say } = await open(() => problem(400, "invalid_request_error"));
   const { run, asked } = await say("one");
   expect([run?.state, asked]).toEqual(["failed", ["claude-sonnet-5-5"]]);
 });
 
-test("a model's own chain goes before the one for all", async () => {
+test("a model's own chain takes precedence over the general one", async () => {
   const models = JSON.stringify({ "anthropic/*": { fallback: [own, other] } });
   const { say } = await open(() => problem(401, "authentication_error"), {
     HOLDFAST_MODEL_FALLBACK: "rehearsal",

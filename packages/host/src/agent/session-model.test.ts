@@ -16,7 +16,7 @@ import { openModelRegistry } from "./models/registry.ts";
 import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import { openProviderServer } from "@holdfast/testing/host/providers/provider-server";
 
-/** A host's conversations, with two providers that are one server. */
+/** A host with two providers that share one server. */
 async function open() {
   const server = await openProviderServer(({ path }) => {
     const said = [{ text: "Yes." }];
@@ -51,7 +51,7 @@ async function open() {
     chat,
     keys,
     log: talk.log,
-    /** Says something and answers with the run's end, and with the models that were asked for it. */
+    /** Sends a message and returns the run's end and the models that were called. */
     say: async () => {
       said += 1;
       const before = server.requests.length;
@@ -75,13 +75,13 @@ async function open() {
   };
 }
 
-test("each run asks the model that its session names at that moment, and its cost stands in the ledger", async () => {
+test("each run calls the model its session names at that moment, and its cost is in the ledger", async () => {
   const { say, chat, log, keys, store } = await open();
   const { owner, session } = chat;
   keys["ANTHROPIC_API_KEY"] = "a-key-for-this-test";
   const first = await say();
   expect(first.run).toMatchObject({ state: "completed" });
-  // The one that answers, and for the title the same: elsewhere there may be no smaller one.
+  // The same model for the answer and the title: on another server there may be no smaller one.
   expect(first.asked).toEqual(["claude-sonnet-5-5", "claude-sonnet-5-5"]);
 
   await log.changeSession(owner, session, { model: "openai-compatible/heron" }, null);
@@ -92,11 +92,11 @@ test("each run asks the model that its session names at that moment, and its cos
   const framed = events.filter(({ type }) => type === "context.framed");
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "model", "model"]);
   const usage = await store.reads.usage(owner, { session });
-  // Four calls of ten tokens in and seven out.
+  // Four calls with ten input and seven output tokens.
   expect(usage).toMatchObject({ input: 40, output: 28, costMicros: 4 * (10 + 70) });
 });
 
-test("a run whose model cannot be asked ends at once and says what to set; with that set, the next one goes on", async () => {
+test("a run with an unusable model fails at once and says what to set; once set, the next one works", async () => {
   const { say, chat, log, keys, server } = await open();
   const { owner, session } = chat;
   await log.changeSession(owner, session, { model: "anthropic/claude-opus-5-5" }, null);

@@ -40,7 +40,7 @@ async function aSession() {
 }
 
 describe("the system prompt", () => {
-  test("is the persona, what the trusted workspace says, and the notes, in that order", async () => {
+  test("contains the persona, the trusted workspace's instructions and the notes, in that order", async () => {
     const { store, whose } = await aSession();
     const prompt = createSystemPrompt({ home, workspaces: workspacesOf(store), notes });
     expect(await prompt.text(whose)).toBe("You are a helpful assistant.\n\n[notes]");
@@ -55,7 +55,7 @@ describe("the system prompt", () => {
     );
   });
 
-  test("a decision is about one text, one folder and one owner, and outlives the process", async () => {
+  test("a trust decision covers one text, folder and owner, and survives a restart", async () => {
     const { store, whose } = await aSession();
     write("project/AGENTS.md", "Run the tests.");
     const prompt = createSystemPrompt({ home, workspaces: workspacesOf(store), notes });
@@ -76,7 +76,7 @@ describe("the system prompt", () => {
     ["a folder", () => mkdirSync(join(workspace, "AGENTS.md"))],
     ["too long", () => write("project/AGENTS.md", "x".repeat(40_000))],
     ["empty", () => write("project/AGENTS.md", " \n")],
-  ])("a file that is %s says nothing", async (_, make) => {
+  ])("a file that is %s gives no instructions", async (_, make) => {
     write("secret", "A secret.");
     make();
     const { store, whose } = await aSession();
@@ -89,7 +89,7 @@ describe("the system prompt", () => {
   });
 });
 
-test("[P9] a session keeps its beginning until the persona or a decision changes, and the log says which", async () => {
+test("[P9] a session keeps its prompt until the persona or a decision changes, and the log says which", async () => {
   const { store, whose, chat } = await aSession();
   const config = readConfig({
     flags: { home, "workspace-roots": home },
@@ -137,7 +137,7 @@ test("[P9] a session keeps its beginning until the persona or a decision changes
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "workspace", "persona"]);
 });
 
-test("a person reads what a workspace says and decides about it over HTTP", async () => {
+test("a person reads a workspace's instructions and decides about them over HTTP", async () => {
   const rig = openApi([], { home });
   const params = { id: await newSession(rig) };
   const folder = join("workspaces", params.id);

@@ -11,13 +11,13 @@ import type { Workspaces } from "./workspace/workspaces.ts";
 const defaultPersona = "You are a helpful assistant.";
 const maxCharacters = 16_000;
 
-/** Who the agent is: `persona.md` in the home, or a plain sentence. */
+/** The agent's persona: `persona.md` in the home, or a plain sentence. */
 async function readPersona(home: string): Promise<string> {
   const text = (await readTextOrEmpty(join(home, "persona.md"))).trim().slice(0, maxCharacters);
   return text === "" ? defaultPersona : text;
 }
 
-/** What a workspace's own file says to agents, and the hash of exactly that text. */
+/** A workspace's instructions to agents, and the hash of exactly that text. */
 export interface Instructions {
   readonly file: string;
   readonly text: string;
@@ -28,8 +28,8 @@ const instructionsFile = "AGENTS.md";
 const maxBytes = 32 * 1024;
 
 /**
- * `null` when there is none, or none that counts: a link could lead anywhere, and what is longer than this is no
- * instruction. Nothing here says that it is to be followed: that is for a person to decide.
+ * `null` if there are none, or none that count: a link could lead anywhere, and a longer file is no instruction.
+ * Reading them does not mean following them: a person decides that.
  */
 async function readInstructions(folder: string): Promise<Instructions | null> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -63,7 +63,7 @@ const decisions = z.array(
 type TrustRecord = z.infer<typeof decisions>[number];
 
 export interface TrustFile {
-  /** The newest word on what lies in this folder; `null` when there is none. */
+  /** The newest decision for this folder; `null` if there is none. */
   of(owner: OwnerId, folder: string): Promise<Pick<TrustRecord, "hash" | "decision"> | null>;
   /** `busy`: another process is writing it. */
   decide(
@@ -74,8 +74,8 @@ export interface TrustFile {
 }
 
 /**
- * Whom a person trusts to speak to their agents: for each folder the one text that they have seen. A file that has changed
- * since, by whomever, is another text, and waits for another word.
+ * Which instructions a person trusts: for each folder, the one text they have seen. A changed file is another text and
+ * needs another decision.
  */
 function openTrustFile(home: string, now: () => number = Date.now): TrustFile {
   const file = join(home, "trust.json");
@@ -104,7 +104,7 @@ function openTrustFile(home: string, now: () => number = Date.now): TrustFile {
   };
 }
 
-/** The same folder has one name. */
+/** Resolves links, so that a folder has one name. */
 async function canonicalFolder(folder: string): Promise<string> {
   return realpath(folder).catch(() => folder);
 }
@@ -112,7 +112,7 @@ async function canonicalFolder(folder: string): Promise<string> {
 export interface SystemPromptDeps {
   readonly home: string;
   readonly workspaces: Pick<Workspaces, "locate">;
-  /** What memory has noted of this owner, frozen with the session. */
+  /** The owner's memory notes, frozen with the session. */
   readonly notes: (owner: OwnerId) => Promise<string>;
 }
 
@@ -128,20 +128,20 @@ export interface WorkspaceState {
 }
 
 export interface SystemPrompt {
-  /** Names what the prompt is made from, part by part, but for what a session keeps as it was when it began. */
+  /** Identifies the prompt's sources one by one, except for what a session keeps from its start. */
   signature(whose: SessionRef): Promise<string>;
-  /** Who the agent is, what the workspace says to it where a person trusts that, and what memory has noted. */
+  /** The persona, the workspace's instructions if a person trusts them, and the memory notes. */
   text(whose: SessionRef): Promise<string>;
-  /** `null`: there is no such session. */
+  /** `null` if there is no such session. */
   workspace(whose: SessionRef): Promise<WorkspaceState | null>;
-  /** About the text with this hash and no other. */
+  /** Applies to the text with this hash and no other. */
   decide(
     whose: SessionRef,
     word: { readonly hash: string; readonly decision: TrustDecision },
   ): Promise<"kept" | "changed" | "busy" | "not_found">;
 }
 
-/** How a session's context begins. The tools stand behind it, in the same frame. */
+/** The start of a session's context. The tools follow in the same frame. */
 export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps): SystemPrompt {
   const trust = openTrustFile(home);
 
@@ -162,7 +162,8 @@ export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps
       const trusted = word?.decision === "trusted" ? word.hash : "";
       return [
         `persona=${shortHash(await readPersona(home))}`,
-        // The decision, not the file: a session keeps the text that it began with until a person says otherwise.
+        // Uses the decision rather than the file: a session keeps the text it started with until a person decides
+        // otherwise.
         `workspace=${shortHash(`${folder} ${trusted}`)}`,
       ].join(" ");
     },

@@ -43,7 +43,7 @@ async function openTalk(servers: McpServers) {
     rig,
     bugs,
     begin: () => openTestSession(rig.store),
-    /** Says something, and answers what the model was told about its tools. */
+    /** Sends a message and returns what the model was told about its tools. */
     async say({ owner, session }: Awaited<ReturnType<typeof openTestSession>>) {
       said += 1;
       const clientId = `say-${said}`;
@@ -55,7 +55,7 @@ async function openTalk(servers: McpServers) {
   };
 }
 
-test("[P9] a session is told the same tools in the same bytes until a server changes its offer, and the log says so", async () => {
+test("[P9] a session sends byte-identical tools until a server changes its offer, which the log records", async () => {
   const talk = await openTalk({ strange: misbehavingServer("plain") });
   const { rig } = talk;
   const chat = await talk.begin();
@@ -75,7 +75,7 @@ test("[P9] a session is told the same tools in the same bytes until a server cha
   expect(talk.bugs).toEqual([]);
 });
 
-test("a server that is away is told of once in each session, in the host's own words, and the turn goes on", async () => {
+test("a disconnected server is announced once per session by the host, and the turn continues", async () => {
   const talk = await openTalk({ absent: { command: "/nowhere/at-all" } });
   const [one, other] = [await talk.begin(), await talk.begin()];
   for (const chat of [one, one, other])

@@ -11,7 +11,7 @@ import { type OfferedTool, readToolList, type ToolList } from "./tool-list.ts";
 import { type ValueSources, resolveValues } from "./resolve-values.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
-/** The library is large: it is loaded when the first server is connected, and not at all where there is none. */
+/** The library is large, so it is loaded when the first server is connected. */
 export type Sdk = typeof Library;
 
 export async function loadSdk(): Promise<Sdk> {
@@ -23,18 +23,18 @@ export interface ConnectDeps extends ValueSources {
   readonly name: string;
   readonly server: McpServer;
   readonly clock: Clock;
-  /** For each answer that is waited for while it is set up. */
+  /** For each response during setup. */
   readonly patienceMs: number;
   readonly onStderrLine: (line: string) => void;
   readonly onToolsChanged: () => void;
   readonly signal: AbortSignal;
 }
 
-/** A server that has said what it can do. Everything here rejects with the library's errors. */
+/** An initialized server. Everything here rejects with the library's errors. */
 export interface McpConnection {
   listTools(): Promise<ToolList>;
   call(tool: OfferedTool, input: JsonObject, work: CallContext): Promise<CallToolResult>;
-  /** Resolves when it is over, with why. */
+  /** Resolves when the connection ends, with the reason. */
   readonly closed: Promise<string>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface CallContext extends ToolContext {
 
 const maxPages = 32;
 const maxListed = 2_000;
-/** An older server may not know the question of which version it speaks, and say nothing. */
+/** An older server may not know the version request, and not answer it. */
 const probeMs = 3_000;
 const closeTimeoutMs = 1_000;
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
@@ -56,7 +56,7 @@ export async function connect(parts: ConnectDeps): Promise<McpConnection> {
   const client = new sdk.Client(
     { name: "holdfast", version },
     {
-      // Nothing is offered to a server: no models, no folders, no questions to people.
+      // A server is offered nothing: no models, no folders, no questions to people.
       capabilities: {},
       inputRequired: { autoFulfill: false },
       versionNegotiation: {
@@ -69,7 +69,7 @@ export async function connect(parts: ConnectDeps): Promise<McpConnection> {
   const closed = Promise.withResolvers<string>();
   Object.assign(client, {
     onclose: () => closed.resolve(why() ?? "The connection was closed."),
-    // What goes wrong beside a call is told by the call, or by the end of the connection.
+    // An error is reported by its call, or by the end of the connection.
     onerror: () => undefined,
   });
   async function close(): Promise<void> {
@@ -96,7 +96,7 @@ export async function connect(parts: ConnectDeps): Promise<McpConnection> {
         {
           signal: cancelled,
           timeout: timeLimitMs,
-          // The output is not checked against the server's own schema: its patterns would run here.
+          // The output is not validated against the server's own schema, whose patterns would run here.
           toolDefinition: { name: tool.remote, inputSchema: tool.input },
           onprogress: ({ progress, total, message }) =>
             write(
@@ -110,7 +110,7 @@ export async function connect(parts: ConnectDeps): Promise<McpConnection> {
 }
 
 async function listTools(client: Client, { name, patienceMs }: ConnectDeps): Promise<ToolList> {
-  // A server without tools would answer that it does not know the question.
+  // A server without tools would answer that the method is unknown.
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], leftOut: [] };
   const listed: unknown[] = [];
   let cursor: string | undefined;
@@ -128,7 +128,7 @@ async function listTools(client: Client, { name, patienceMs }: ConnectDeps): Pro
 
 interface OpenedTransport {
   readonly transport: Transport;
-  /** Says goodbye, where there is somebody to say it to. */
+  /** Ends the session at the server, if there is one. */
   readonly leave: () => Promise<unknown>;
   readonly why: () => string | undefined;
 }
@@ -142,7 +142,7 @@ function openTransport(parts: ConnectDeps): OpenedTransport {
   const { values } = resolved;
   if ("url" in server) {
     const transport = openHttpTransport(sdk.StreamableHTTPClientTransport, server.url, values);
-    // A server that does not answer is left all the same: the request ends with the transport.
+    // An unresponsive server is abandoned: the request ends with the transport.
     const leave = (): Promise<unknown> =>
       Promise.race([
         clock.sleep(closeTimeoutMs),

@@ -12,7 +12,7 @@ const main = join(
   "../../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-/** Over HTTP it is a process of its own. */
+/** Over HTTP the server is a separate process. */
 async function serveEverything() {
   const port = await findFreePort();
   const child = spawn(process.execPath, [main, "streamableHttp"], {
@@ -53,7 +53,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     await end();
   });
 
-  test("its tools have one name, one order, its own words marked as such, and ask a person", async () => {
+  test("its tools have stable names and order, attributed descriptions, and require approval", async () => {
     const { tools, missing } = await rig.mcp.tools();
     expect(missing).toEqual([]);
     expect([...tools.keys()]).toEqual([...tools.keys()].toSorted());
@@ -67,7 +67,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     expect([...tools.values()].map((tool) => tool.approval?.({}))).not.toContain("none");
   });
 
-  test("a text comes back as it is, and what went wrong there has failed", async () => {
+  test("a text result arrives verbatim, and an error result is a failure", async () => {
     expect(await rig.call("everything__echo", { message: "Ahoy" })).toEqual({
       outcome: "ok",
       output: "Echo: Ahoy",
@@ -76,7 +76,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     expect(await rig.call("everything__echo", "no object")).toMatchObject({ outcome: "failed" });
   });
 
-  test("an image is kept by its content and named where it stood", async () => {
+  test("an image is stored by content and named in place", async () => {
     const { output, details } = await rig.call("everything__get-tiny-image");
     const [file] = details?.files ?? [];
     expect(file).toMatchObject({ mediaType: "image/png" });
@@ -85,7 +85,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     expect(kept?.bytes.byteLength).toBe(file?.size);
   });
 
-  test("structured content, resources and links are told in words", async () => {
+  test("structured content, resources and links become text", async () => {
     const weather = await rig.call("everything__get-structured-content", { location: "New York" });
     expect(JSON.parse(weather.output)).toMatchObject({ temperature: 33 });
     const links = await rig.call("everything__get-resource-links", { count: 2 });
@@ -95,7 +95,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     expect(text.output).toContain("[resource: demo://resource/dynamic/text/1]\nResource 1: ");
   });
 
-  test("progress is shown while it works", async () => {
+  test("progress is shown while a call runs", async () => {
     let shown = "";
     const input = { duration: 0.2, steps: 2 };
     const written = (text: string) => void (shown += text);
@@ -104,7 +104,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     expect(shown).toBe("1 of 2\n2 of 2\n");
   });
 
-  test("[P7] what is stopped while it works ends at once, and nobody knows what it did", async () => {
+  test("[P7] a stopped call ends at once with an unknown outcome", async () => {
     const stop = new AbortController();
     const input = { duration: 60, steps: 600 };
     const how = { signal: stop.signal, written: () => stop.abort() };
@@ -113,7 +113,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
     expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({ outcome: "ok" });
   });
 
-  test("a restart connects anew", async () => {
+  test("a restart reconnects", async () => {
     expect(rig.mcp.restart("nobody")).toBeNull();
     rig.mcp.restart("everything");
     await until(() => rig.mcp.states()[0]?.state === "ready");
@@ -121,7 +121,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
   });
 });
 
-test("[safety] a program is given its own environment and of the host's what any command may know", async () => {
+test("[safety] a program gets its own environment and only harmless variables of the host's", async () => {
   const rig = openMcpRig(
     {
       everything: {

@@ -24,7 +24,7 @@ function open(servers: McpServers) {
 
 const events = { "content-type": "text/event-stream" };
 
-test("[safety] what an operator has given for one origin goes there, and not where the server redirects", async () => {
+test("[safety] the operator's headers go to their origin only, not where the server redirects", async () => {
   const elsewhere = await serve();
   const server = await serve((_, response) => {
     response.writeHead(307, { location: elsewhere.url }).end();
@@ -40,7 +40,7 @@ test("[safety] what an operator has given for one origin goes there, and not whe
   expect(elsewhere.heard).toEqual([]);
 });
 
-test("[safety] a server that wants a sign-in somewhere else is refused, and nobody is asked there", async () => {
+test("[safety] a server that demands a sign-in elsewhere is refused, and nothing is sent there", async () => {
   const elsewhere = await serve();
   const server = await serve((_, response) => {
     const realm = `Bearer resource_metadata="${elsewhere.origin}/.well-known/oauth-protected-resource"`;
@@ -54,7 +54,7 @@ test("[safety] a server that wants a sign-in somewhere else is refused, and nobo
   expect(rig.mcp.states()[0]?.lastError).toContain("401");
 });
 
-test("the fetch of a server asks no other origin, whoever names it", async () => {
+test("a server's fetch contacts no other origin, whoever names it", async () => {
   const sent: unknown[] = [];
   const bound = createBoundFetch("https://wiki.example", async (...asked) => {
     sent.push(asked);
@@ -66,7 +66,7 @@ test("the fetch of a server asks no other origin, whoever names it", async () =>
   expect((await bound("https://wiki.example/mcp")).status).toBe(200);
 });
 
-test("[safety] a stored key is sent to the address that it was stored for", () => {
+test("[safety] a stored key is sent to the address it was stored for", () => {
   const stored = { key: "stored", baseUrl: "https://wiki.example/api" };
   const kept = { environment: {}, secrets: { read: () => stored } };
   const given = { Authorization: { secret: "wiki", prefix: "Bearer " } };
@@ -78,7 +78,7 @@ test("[safety] a stored key is sent to the address that it was stored for", () =
     expect(resolveValues(given, kept, origin)).toMatchObject({ ok: false });
 });
 
-test("[P7] a call whose connection is lost is unknown, one that was refused has failed, and none is sent twice", async () => {
+test("[P7] a call with a lost connection is unknown, a refused one has failed, and neither is sent twice", async () => {
   const elsewhere = await serve();
   const server = await serve(({ params, method }, response) => {
     if (method !== "tools/call") return false;

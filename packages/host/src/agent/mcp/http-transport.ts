@@ -4,14 +4,14 @@ import type {
   Transport,
 } from "@modelcontextprotocol/client";
 
-/** What may come back in one piece: an answer, or one event of a stream. */
+/** Per response, or per event of a stream. */
 const largestPiece = 16 * 1024 * 1024;
 
 export class ConnectionRefusal extends Error {}
 
 /**
- * A fetch for one server. What it carries (the operator's headers) goes to the origin that the operator has named and
- * nowhere else: not after a redirect, and not to an address that the server names.
+ * A fetch for one server. The operator's headers go to the configured origin and nowhere else: not after a redirect,
+ * and not to an address the server names.
  */
 export function createBoundFetch(
   origin: string,
@@ -36,7 +36,7 @@ export function createBoundFetch(
   };
 }
 
-/** Counts what is taken: all of it, or what has come since the last empty line. */
+/** Counts bytes: all of them, or those since the last empty line. */
 function bounded(piece: "event" | "whole"): TransformStream<Uint8Array, Uint8Array> {
   let taken = 0;
   let last = 0;
@@ -53,15 +53,15 @@ function bounded(piece: "event" | "whole"): TransformStream<Uint8Array, Uint8Arr
   });
 }
 
-/** With this code a call is told that the stream on which its answer was to come has ended without one. */
+/** The error code of a call whose response stream ended without a response. */
 export const streamLost = -32_055;
 
 type SendArguments = Parameters<StreamableHTTPClientTransport["send"]>;
 type HttpTransport = Transport & Pick<StreamableHTTPClientTransport, "terminateSession">;
 
 /**
- * A server over streamable HTTP. There are no sign-ins on behalf of a server: a server that wants one is given what the
- * operator has written down, or refuses.
+ * A server over streamable HTTP. The host never signs in on a server's behalf: the server accepts the configured
+ * headers or refuses.
  */
 export function openHttpTransport(
   Streamable: typeof StreamableHTTPClientTransport,
@@ -80,7 +80,7 @@ export function openHttpTransport(
     },
   });
   const waiting = new Set<string | number>();
-  // Whoever takes the transport up calls what it finds here first.
+  // The client calls existing handlers before it installs its own.
   Object.assign(transport, {
     onmessage(message: JSONRPCMessage) {
       if (!("method" in message) && message.id !== undefined) waiting.delete(message.id);
@@ -92,7 +92,7 @@ export function openHttpTransport(
       return send(message, options);
     const { id } = message;
     waiting.add(id);
-    // P7: without this a call whose connection is gone would wait for its time limit.
+    // P7: without this, a call on a closed connection would wait for its timeout.
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
       if (!waiting.delete(id)) return;

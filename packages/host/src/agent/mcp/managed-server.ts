@@ -8,11 +8,11 @@ import type { ValueSources } from "./resolve-values.ts";
 
 const maxMessageLength = 2_000;
 
-/** Why a call has no result, and whether it can have been done. */
+/** Why a call has no result, and whether it may have run. */
 export interface CallFailure {
   readonly outcome: Extract<ToolResult["outcome"], "failed" | "unknown">;
   readonly message: string;
-  /** The connection is not what it was. */
+  /** Whether the connection is unusable. */
   readonly isLost: boolean;
 }
 
@@ -25,8 +25,8 @@ const notSentCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * P7: the protocol delivers nothing twice and answers nothing late. A call that was sent and not answered may have been
- * done: nobody can say, and it is not sent again.
+ * P7: the protocol redelivers nothing. A call that was sent and not answered may have run: its outcome is unknown, and
+ * it is not sent again.
  */
 function classifyCallFailure(
   { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Sdk,
@@ -86,26 +86,26 @@ export interface ManagedServerDeps extends ValueSources {
 }
 
 export interface ServerTimes {
-  /** For each answer while a server is set up. */
+  /** For each response during setup. */
   readonly patienceMs: number;
-  /** Before the second try; doubled from then on. */
+  /** Before the second attempt; doubled after each one. */
   readonly backOffMs: number;
   readonly longestBackOffMs: number;
 }
 
-/** One server of the operator's, kept connected. Its connection is everybody's: no agent closes it. */
+/** One configured server, kept connected. Agents share its connection and never close it. */
 export interface ManagedServer {
   readonly state: () => ServerState;
-  /** What it offers, or offered before it went away: a short absence changes nothing of what models are told. */
+  /** Its tools, also while it is away: a short outage does not change what models are told. */
   readonly list: () => ToolList | null;
   readonly lastError: () => string | null;
-  /** The last lines of its standard error. */
+  /** The last lines of its stderr. */
   readonly stderrLines: () => readonly string[];
-  /** Resolves when the first try is over, however it ended. */
+  /** Resolves after the first attempt, whatever its outcome. */
   readonly firstAttempt: Promise<void>;
-  /** The connection, once there is one or the time is over. */
+  /** The connection once there is one, or `null` after the timeout. */
   connection(withinMs: number, signal: AbortSignal): Promise<McpConnection | null>;
-  /** What became of a call that has no result. A connection that is not what it was is given up. */
+  /** Classifies a call without a result, and drops a broken connection. */
   classifyFailure(connection: McpConnection, error: unknown): CallFailure;
   start(): void;
   restart(): void;
@@ -114,7 +114,7 @@ export interface ManagedServer {
 
 const maxLineLength = 500;
 const maxStderrLines = 20;
-/** What stayed up for this long has earned a quick second try. */
+/** A connection that lasted this long resets the backoff. */
 const stableAfterMs = 60_000;
 
 export function manageServer(parts: ManagedServerDeps): ManagedServer {
@@ -154,7 +154,7 @@ export function manageServer(parts: ManagedServerDeps): ManagedServer {
     for (const wake of waiting) wake();
   }
 
-  /** Its tools are asked for again; when that fails, what was known stays, and the connection is looked at anew. */
+  /** Lists the tools again. If that fails, the old list stays and the connection is checked. */
   async function refresh(connection: McpConnection): Promise<void> {
     try {
       take(await connection.listTools());

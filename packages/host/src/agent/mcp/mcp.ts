@@ -27,15 +27,15 @@ import { createServerTool } from "./server-tool.ts";
 
 export interface AgentTools {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Names those that may change while the host runs; empty where none can. */
+  /** Identifies the tools that may change while the host runs; empty if none can. */
   readonly signature: string;
 }
 
 const maxAnnounced = 1_000;
 
 /**
- * An agent's tools: the host's own, and behind them what the MCP servers offer at this moment. P9: another offer is another
- * signature, so that a session's next turn begins a new frame, which says so.
+ * An agent's tools: the host's own, then the current ones of MCP servers. P9: a changed offer changes the signature, so
+ * the session's next turn starts a new frame, which records it.
  */
 export function withServerTools(
   own: ReadonlyMap<string, Tool>,
@@ -44,14 +44,14 @@ export function withServerTools(
 ): (request: AgentRequest) => Promise<AgentTools> {
   const told = new Map<SessionId, string>();
 
-  /** Once for each session, and again when others are missing: whoever waits for a tool learns why it is not there. */
+  /** Once per session, and again when the missing servers change, so that people learn why a tool is unavailable. */
   async function tellMissing({ owner, session }: AgentRequest, names: readonly string[]) {
     const words = names.join(", ");
     if (names.length === 0 || told.get(session) === words) return;
     told.set(session, words);
     const [oldest] = told.keys();
     if (told.size > maxAnnounced && oldest !== undefined) told.delete(oldest);
-    // Nothing of what a server has said: this is told to the model as the host's own word.
+    // Contains nothing a server said: the model takes this as the host's own statement.
     const text = `The tools of these MCP servers are missing, since they are not connected: ${words}. They are tried again by themselves.`;
     const noticeId = ids.make("notice");
     const notice = newEvent(ids.make("event"), "notice.added", {
@@ -78,7 +78,7 @@ export interface McpDeps extends Pick<ValueSources, "environment"> {
   /** Without them no stored key is found. */
   readonly secrets?: ValueSources["secrets"];
   readonly store: Pick<Store, "putBlob">;
-  /** A line for the log: what a server writes to its standard error, and why one is away. */
+  /** Receives servers' stderr lines and the reasons for disconnects. */
   readonly log: (line: string) => void;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -95,25 +95,27 @@ export interface McpServerState {
   readonly said: readonly string[];
 }
 
-/** The tools at one moment, and what they are made from. */
+/** The tools at one moment, and what they were built from. */
 export interface McpTools {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Empty where no server is configured. */
+  /** Empty without configured servers. */
   readonly hash: string;
-  /** Servers that have not said yet what they offer: their tools are missing. */
+  /** Servers whose tools are not known yet. */
   readonly missing: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** The operator's MCP servers. They belong to the process: agents come and go, connections stay. */
+/** The configured MCP servers. They belong to the process: agents come and go, connections stay. */
 export interface Mcp {
-  /** Waits for those that are being connected for the first time, for a moment and no longer. */
+  /** Waits briefly for servers that are connecting for the first time. */
   tools(): Promise<McpTools>;
-  /** What the operator has given to servers and nobody else is to see. */
+  /** Values given to servers that must not leak elsewhere. */
   readonly secrets: readonly string[];
   states(): readonly McpServerState[];
-  /** The stored keys that a server's settings name, and the one address that they may be for. `null`: there is no such server. */
+  /**
+   * The stored keys a server's settings name, and the only address they may be for. `null` if there is no such server.
+   */
   keysOf(name: string): ServerKeys | null;
-  /** `null`: there is no such server. */
+  /** `null` if there is no such server. */
   restart(name: string): McpServerState | null;
   start(): void;
   stop(): Promise<void>;
@@ -145,7 +147,7 @@ export function openMcp(parts: McpDeps): Mcp {
   let snapshot: McpTools | undefined;
   let first: Promise<unknown> = Promise.resolve();
   const kept = new Map<string, ManagedServer>();
-  // Sorted: what models are told follows from what is configured, not from how it was written down.
+  // Sorted, so that what models are told does not depend on the order in the configuration.
   for (const [name, server] of Object.entries(parts.servers).toSorted(byName)) {
     const onTools = (): void => void (snapshot = undefined);
     const shared = {

@@ -25,7 +25,7 @@ function open(servers: McpServers) {
 
 const callsIn = (diary: string) => readServerLog(diary).filter((line) => line.startsWith("call "));
 
-test("[P7] [P9] a server that dies with a call leaves it unknown, is started again and not asked twice, and models are told the same", async () => {
+test("[P7] [P9] a server that dies during a call leaves it unknown, restarts, is not asked twice, and keeps its tools", async () => {
   const diary = diaryFile();
   const rig = open({ strange: misbehavingServer("plain", diary) });
   const { hash } = await rig.mcp.tools();
@@ -39,7 +39,7 @@ test("[P7] [P9] a server that dies with a call leaves it unknown, is started aga
   expect(rig.said).toContain("strange: It ended with exit code 3.");
 });
 
-test("[P7] what is stopped reaches the server as a cancel, and what is answered with no result is unknown too", async () => {
+test("[P7] a stopped call reaches the server as a cancellation, and a missing result is unknown too", async () => {
   const diary = diaryFile();
   const rig = open({ strange: misbehavingServer("plain", diary) });
   await rig.mcp.tools();
@@ -53,7 +53,7 @@ test("[P7] what is stopped reaches the server as a cancel, and what is answered 
   expect(await rig.call("strange__nonsense")).toMatchObject({ outcome: "unknown" });
 });
 
-test("only what an operator believes makes a tool that says it reads one that asks nobody", async () => {
+test("a read-only hint skips approval only if the operator trusts it", async () => {
   const server = misbehavingServer("plain");
   const rig = open({ doubted: server, believed: { ...server, readOnlyHints: "believed" } });
   const kinds = await Promise.all(
@@ -70,7 +70,7 @@ test("only what an operator believes makes a tool that says it reads one that as
   ]);
 });
 
-test("[P9] the same servers in another order are the same tools, and a renamed tool is another offer", async () => {
+test("[P9] servers in another order give the same tools, and a renamed tool is another offer", async () => {
   const [one, other] = [misbehavingServer("plain"), misbehavingServer("odd")];
   const [first, second] = [open({ one, other }), open({ other, one })];
   const before = await first.mcp.tools();
@@ -83,7 +83,7 @@ test("[P9] the same servers in another order are the same tools, and a renamed t
   expect(after.hash).not.toBe(before.hash);
 });
 
-test("tools that cannot be used are left out and told of, and the others have names that every model takes", async () => {
+test("unusable tools are left out and reported, and the others get names that every model accepts", async () => {
   const rig = open({ strange: misbehavingServer("odd") });
   const { tools } = await rig.mcp.tools();
   const names = [...tools.keys()];
@@ -102,7 +102,7 @@ test("tools that cannot be used are left out and told of, and the others have na
   ]);
 });
 
-test("an endless list of tools, an endless answer and endless words are cut", async () => {
+test("an endless tool list, result or stderr is cut off", async () => {
   const rig = open({ huge: misbehavingServer("huge"), strange: misbehavingServer("plain") });
   const { tools } = await rig.mcp.tools();
   const huge = [...tools.values()].filter(({ name }) => name.startsWith("huge__"));
@@ -114,7 +114,7 @@ test("an endless list of tools, an endless answer and endless words are cut", as
   expect(output).toContain("characters are left out here");
 });
 
-test("garbage between messages is passed over", async () => {
+test("garbage between messages is skipped", async () => {
   const rig = open({ strange: misbehavingServer("garbage") });
   expect(await rig.call("strange__read")).toMatchObject({ outcome: "ok" });
 });
@@ -123,7 +123,7 @@ test.each([
   ["endless", "It wrote a message that is too long."],
   ["noise", "It writes what is no message."],
   ["bad-list", "Invalid result for tools/list"],
-])("a server that speaks %s is given up, with the reason, and tried again", async (manner, why) => {
+])("a server that speaks %s is dropped with the reason and retried", async (manner, why) => {
   const rig = open({ strange: misbehavingServer(manner) });
   expect(await rig.mcp.tools()).toMatchObject({ missing: [{ name: "strange" }] });
   await until(() => rig.said.filter((line) => line.endsWith(`I am ${manner}.`)).length > 1);
@@ -132,7 +132,7 @@ test.each([
   expect([tools, lastError]).toEqual([[], expect.stringContaining(why)]);
 });
 
-test("a program that is not there, and a variable that is not set, are said to be that", async () => {
+test("a missing program and an unset variable are reported as such", async () => {
   const rig = open({
     absent: { command: "/nowhere/at-all" },
     keyless: { command: "true", env: { KEY: { env: "NOT_SET_HERE" } } },
@@ -145,7 +145,7 @@ test("a program that is not there, and a variable that is not set, are said to b
 });
 
 test.each(["initialize", "tools/list"])(
-  "a server that hangs at %s holds up nobody: the others' tools are there, its own are missing",
+  "a server that hangs at %s delays nobody: other tools are there, its own are missing",
   async (method) => {
     const diary = diaryFile();
     const mcp = openMcp({
@@ -175,14 +175,14 @@ function isThere(pid: string): boolean {
   }
 }
 
-/** The program itself, and what it has started. */
+/** The program's pid and those of its children. */
 function pidsIn(diary: string): string[] {
   return assertPresent(readServerLog(diary).find((line) => line.startsWith("pids")))
     .split(" ")
     .slice(1);
 }
 
-test("a server that will not end is ended, with all that it started, before the host is gone", async () => {
+test("a server that will not exit is killed with all its children before the host exits", async () => {
   const diary = diaryFile();
   const rig = openMcpRig({ strange: misbehavingServer("stubborn", diary) });
   await rig.mcp.tools();
@@ -193,7 +193,7 @@ test("a server that will not end is ended, with all that it started, before the 
   await until(() => !pids.some(isThere));
 });
 
-test("a server that dies by itself leaves nothing of what it started", async () => {
+test("a server that dies by itself leaves no children behind", async () => {
   const diary = diaryFile();
   const rig = open({ strange: misbehavingServer("parent", diary) });
   await rig.mcp.tools();
@@ -203,7 +203,7 @@ test("a server that dies by itself leaves nothing of what it started", async () 
   await until(() => !pids.some(isThere));
 });
 
-test("a host that can open no more files says so of a server, and lives", () => {
+test("a host out of file descriptors reports it for the server and survives", () => {
   const module = new URL("./stdio-transport.ts", import.meta.url);
   const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
   const start = `({ StdioTransport }) => new StdioTransport(${launch}).start()`;

@@ -5,13 +5,13 @@ export type ResolvedValues =
   | { readonly ok: true; readonly values: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly words: string };
 
-/** Where values are kept that the settings only name. */
+/** Where values that the settings only reference are stored. */
 export interface ValueSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly secrets: Pick<Secrets, "read">;
 }
 
-/** What the operator has written, or the place that they have named. Nothing is looked for inside of a text. */
+/** Resolves literal values and references. Nothing is substituted inside a text. */
 export function resolveValues(
   given: Readonly<Record<string, SecretValue>>,
   kept: ValueSources,
@@ -38,14 +38,14 @@ function findValue(value: SecretValue, kept: ValueSources, origin: string | unde
   }
   const stored = kept.secrets.read(value.secret);
   if (stored === null) return { words: `There is no stored key ${value.secret}.` };
-  // A key belongs to whom it was stored for, whatever the settings say.
+  // A key belongs to the origin it was stored for, whatever the settings say.
   if (URL.parse(stored.baseUrl)?.origin !== origin)
     return { words: `The stored key ${value.secret} is for another address.` };
   return { text: `${prefix}${stored.key}` };
 }
 
 export interface ServerKeys {
-  /** `null`: a program has no address, and gets no stored key. */
+  /** `null` for a program, which has no address and gets no stored key. */
   readonly url: string | null;
   readonly secrets: readonly string[];
 }
@@ -61,7 +61,7 @@ export function storedKeysOf(server: McpServer): ServerKeys {
 
 const soundsSecret = /key|token|secret|pass|auth|credential/i;
 
-/** What an operator has given to servers and nobody else is to see: all that is sent, and of a program what sounds like it. */
+/** The values to redact: every header that is sent, and those of a program's variables whose names sound secret. */
 export function secretValues(
   servers: McpServers,
   environment: Readonly<Record<string, string | undefined>>,
@@ -69,7 +69,7 @@ export function secretValues(
   return Object.values(servers).flatMap((server) => {
     const isSent = "url" in server;
     return Object.entries((isSent ? server.headers : server.env) ?? {}).flatMap(([name, value]) => {
-      // Stored keys are known to whoever takes secrets out of texts.
+      // The redactor already knows stored keys.
       if (typeof value !== "string") return "env" in value ? (environment[value.env] ?? []) : [];
       return isSent || soundsSecret.test(name) ? value : [];
     });

@@ -19,8 +19,8 @@ export interface ResultDeps {
 }
 
 /**
- * What a server has answered, as the engine keeps it: texts in their order, everything else by its content and named where
- * it stood. What is too much is left out, and it is said that it was.
+ * Converts a server's result: texts in order, everything else stored by content and named in place. What exceeds the
+ * limits is left out, with a remark.
  */
 async function readResult(
   place: ResultDeps,
@@ -32,7 +32,7 @@ async function readResult(
   for (const block of blocks) await addBlock(place, block, output, files);
   if (content.length > maxBlocks)
     output.add(`[${content.length - maxBlocks} more parts were left out]\n`);
-  // A server that answers in both forms says the same twice.
+  // A server that answers in both forms says the same thing twice.
   if (structuredContent !== undefined && !blocks.some(({ type }) => type === "text"))
     output.add(JSON.stringify(structuredContent));
   return {
@@ -68,7 +68,7 @@ async function addBlock(
   }
 }
 
-/** Answers what stands in its place. */
+/** Returns the text that takes the file's place. */
 async function storeFile(
   { store, owner }: ResultDeps,
   what: string,
@@ -95,16 +95,16 @@ export interface ServerToolDeps {
 }
 
 const defaultTimeLimitMs = 120_000;
-/** A server that is just being connected is waited for; nothing has been sent to it yet. */
+/** How long a call waits for a connecting server; nothing has been sent yet. */
 const connectionMs = 5_000;
-/** The engine's own limit comes first, and says so. */
+/** The engine's own timeout fires first and reports itself. */
 const timeoutMarginMs = 10_000;
 
-/** A tool of a server, as the engine sees it. */
+/** A server's tool as the engine sees it. */
 export function createServerTool(parts: ServerToolDeps, offered: OfferedTool): Tool {
   const { name: server, managed: kept, store } = parts;
   const { timeLimitMs = defaultTimeLimitMs, readOnlyHints = "ignored" } = parts.server;
-  // What a server says of its own tools binds nobody, unless the operator believes it.
+  // A server's hints about its own tools count only if the operator trusts them.
   const isHarmless = offered.readsOnly && readOnlyHints === "believed";
   return {
     name: offered.name,

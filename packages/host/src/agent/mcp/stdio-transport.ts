@@ -2,9 +2,9 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 
-/** Cuts a stream of bytes into lines, in bounded memory. */
+/** Splits a byte stream into lines in bounded memory. */
 export interface LineReader {
-  /** The lines that are whole now. `null`: one is longer than it may be; what was held of it is let go of. */
+  /** The lines completed so far. `null` if a line is too long; its buffer is dropped. */
   add(bytes: Buffer): readonly string[] | null;
 }
 
@@ -37,10 +37,10 @@ export function createLineReader(longest: number): LineReader {
   };
 }
 
-/** The groups that this process has started and not seen the end of. */
+/** Process groups started by this process and not known to have ended. */
 const leaders = new Set<number>();
 
-/** Should this process end without a word, its servers end with it. */
+/** If this process exits without cleanup, its servers end with it. */
 export function trackGroup(leader: number): void {
   if (leaders.size === 0) process.once("exit", endAll);
   leaders.add(leader);
@@ -51,12 +51,12 @@ export function untrackGroup(leader: number): void {
   if (leaders.size === 0) process.removeListener("exit", endAll);
 }
 
-/** A group that is gone already is no error. */
+/** A group that has ended is no error. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leader, signal);
   } catch {
-    // Nothing is left of it, or nothing that is ours.
+    // It is gone, or no longer ours.
   }
 }
 
@@ -67,11 +67,11 @@ function endAll(): void {
 export interface LaunchSettings {
   readonly command: string;
   readonly args: readonly string[];
-  /** All of it: nothing of the host's own is added. */
+  /** The complete environment: nothing of the host's own is added. */
   readonly environment: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly decode: (line: string) => JSONRPCMessage;
-  /** A line that the program wrote to its standard error. */
+  /** Receives a line the program wrote to stderr. */
   readonly onWords: (line: string) => void;
 }
 
@@ -79,17 +79,17 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 const longestMessage = 16 * 1024 * 1024;
 const maxStderrLine = 64 * 1024;
-/** A program that writes this many lines which are no messages speaks something else. */
+/** A program that writes this many invalid lines does not speak the protocol. */
 const maxInvalidLines = 1_000;
-/** How long a program may take to end by itself once its input is closed, and then once it is told to. */
+/** How long a program may take to exit once its stdin is closed, and again after SIGTERM. */
 const exitTimeoutMs = 500;
 const terminateTimeoutMs = 1_000;
-/** How long something outside of the group may hold the output open after the program is gone. */
+/** How long a process outside the group may hold stdout open after the program has exited. */
 const lingerMs = 500;
 
 /**
- * A server as a child: messages are lines on its standard input and output. It has a process group of its own, which ends
- * with it and with us.
+ * A server as a child process: messages are lines on stdin and stdout. Its process group ends with it and with the
+ * host.
  */
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
@@ -100,14 +100,14 @@ export class StdioTransport implements Transport {
   #ended: Promise<void> = Promise.resolve();
   #taken: Promise<void> = Promise.resolve();
   #garbage = 0;
-  /** Why it was given up, or how it ended, in words. */
+  /** Why it was stopped, or how it ended. */
   end: string | undefined;
 
   constructor(launch: LaunchSettings) {
     this.#launch = launch;
   }
 
-  /** By these two the client knows that it speaks over a pipe. */
+  /** The client recognizes a pipe by these two. */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }
@@ -131,7 +131,7 @@ export class StdioTransport implements Transport {
         reject(new Error(this.end));
       });
     });
-    // One that could not be started may have no pipes at all, as where this process has no more files to open.
+    // A program that failed to start may have no pipes, for example when this process is out of file descriptors.
     if (child.pid === undefined) return started;
     this.#child = child;
     trackGroup(child.pid);
@@ -160,14 +160,15 @@ export class StdioTransport implements Transport {
     child.stdout.on("data", (bytes: Buffer) => {
       const lines = messages.add(bytes);
       if (lines === null) return this.#giveUp("It wrote a message that is too long.");
-      // One by one: the client looks at a notification a moment after it came, and the answer behind it would be faster.
+      // One at a time: the client handles a notification asynchronously, and a response right after it would overtake
+      // it.
       for (const line of lines) this.#taken = this.#taken.then(() => this.#take(line)).then(pause);
     });
     const words = createLineReader(maxStderrLine);
     child.stderr.on("data", (bytes: Buffer) => {
       for (const line of words.add(bytes) ?? []) this.#launch.onWords(line);
     });
-    // A program that is gone has closed its input; that it is gone is told by its end.
+    // A program that exits closes its stdin; its exit is reported separately.
     for (const stream of [child.stdin, child.stdout, child.stderr])
       stream.on("error", (error) => this.onerror?.(error));
   }
@@ -201,7 +202,7 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** First its input ends, then it is told to end, then it is killed, and all that it started with it. */
+  /** Closes stdin, then sends SIGTERM, then SIGKILL to the whole group. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;

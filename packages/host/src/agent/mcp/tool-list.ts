@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type JsonObject, jsonObject } from "@holdfast/protocol";
 
-/** What every provider takes as the name of a tool. */
+/** The longest tool name that every provider accepts. */
 const maxToolNameLength = 64;
 const nameSeparator = "__";
 
 /**
- * What a server's tool is called here. A name that does not fit is made to fit, with a piece of its own hash: it depends on
- * the server and the tool alone, whatever else there is and in whichever order it came.
+ * A server tool's name here. A name that does not fit is shortened and gets part of its hash: the result depends on the
+ * server and the tool alone, whatever other tools there are.
  */
 function nameTool(server: string, tool: string): string {
   const plain = `${server}${nameSeparator}${tool}`;
@@ -18,11 +18,10 @@ function nameTool(server: string, tool: string): string {
   return `${made.slice(0, maxToolNameLength - tail.length)}${tail}`;
 }
 
-/** A tool that a server offers, as far as it is taken. */
+/** A tool that a server offers and the host accepts. */
 export interface OfferedTool {
-  /** What it is called here. */
   readonly name: string;
-  /** What its server calls it. */
+  /** The server's own name for it. */
   readonly remote: string;
   readonly description: string;
   readonly input: JsonObject & { readonly type: "object" };
@@ -30,9 +29,9 @@ export interface OfferedTool {
 }
 
 export interface ToolList {
-  /** By name, in one order. */
+  /** Sorted by name. */
   readonly tools: readonly OfferedTool[];
-  /** What was left out, and why; for the operator. */
+  /** What was left out and why, for the operator. */
   readonly leftOut: readonly string[];
 }
 
@@ -52,8 +51,8 @@ const offered = z.looseObject({
 });
 
 /**
- * What a server says about its tools, looked at one by one: a tool that cannot be used is left out, and the others stay.
- * The same tools give the same list, in whichever order they come.
+ * Validates a server's tools one by one: an unusable one is left out, and the others stay. The same tools give the same
+ * list, in whatever order they come.
  */
 export function readToolList(server: string, listed: readonly unknown[]): ToolList {
   const leftOut: string[] = [];
@@ -89,7 +88,7 @@ export function readToolList(server: string, listed: readonly unknown[]): ToolLi
   };
 }
 
-/** Whose words they are stands before them: a description is read by a model, and a server may write anything into it. */
+/** Names the source first: a model reads the description, and a server may write anything into it. */
 function describeTool(server: string, words: string): string {
   const text = words.toWellFormed().trim();
   const cut = text.length > longestDescription ? `${text.slice(0, longestDescription)}…` : text;
@@ -103,7 +102,7 @@ function schemaProblem(schema: JsonObject): string | undefined {
   return undefined;
 }
 
-/** A schema that names another place would have whoever reads it look there. */
+/** An external reference would make a reader fetch it. */
 function isSound(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (depth === deepestSchema) return false;
@@ -114,7 +113,7 @@ function isSound(value: unknown, depth: number): boolean {
   );
 }
 
-/** The same name twice: the same one of them each time. */
+/** Of duplicates, the same one always wins. */
 function compareTools(a: z.infer<typeof offered>, b: z.infer<typeof offered>): number {
   return compare(a.name, b.name) || compare(JSON.stringify(a), JSON.stringify(b));
 }

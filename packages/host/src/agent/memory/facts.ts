@@ -12,16 +12,15 @@ const fact = z.looseObject({ text: z.string(), at: z.number() });
 const factFile = z.looseObject({ facts: z.array(fact), keys: z.array(z.string()) });
 type FactFile = z.infer<typeof factFile>;
 
-/** Of one session. */
 const maxFactsPerSession = 500;
 const maxKeys = 500;
 const maxRecalled = 8;
-/** The newest sessions are looked through: a message does not wait for the rest. */
+/** Only the newest sessions are searched, so that a message does not wait for the rest. */
 const maxSessions = 200;
 
 /**
- * Facts that were found in what people said, searchable without a model or a network. Each session has a file of its own,
- * which only the holder of its memory lease writes. A segment counts once: its key is written together with its facts.
+ * Facts found in what people said, searchable without a model or a network. Each session has its own file, which only
+ * the holder of its memory lease writes. A segment's key is written together with its facts, so a segment counts once.
  */
 export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
   const folderOf = (whose: OwnerId) => join(ownerFolder(home, whose), "facts");
@@ -30,7 +29,7 @@ export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHan
     commit: (batch, signal) =>
       commitFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, signal),
     learn: async ({ owner: whose, session, key, texts }, signal) => {
-      // A file of its own: the session's is written by the holder of its memory lease alone.
+      // A separate file, because only the holder of the session's memory lease writes the main one.
       const file = join(folderOf(whose), `${session}.review.json`);
       const found = texts.map((text) => ({ text, at: Date.now() }));
       const kept = await withFileLock(file, () => addFacts(file, { key, found }, signal));
@@ -50,7 +49,7 @@ const busy: MemoryAnswer = {
   message: "Another process writes these facts.",
 };
 
-/** Oldest first. Ids of sessions sort by time, and so do their files. */
+/** Oldest first: session ids sort by time, and so do their files. */
 async function readFacts(folder: string, signal: AbortSignal): Promise<FactFile["facts"]> {
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json"));
   const facts: FactFile["facts"] = [];
@@ -100,7 +99,7 @@ async function addFacts(
   }
 }
 
-/** By the words that a fact and a message share; rare words count for more. The newest first among equals. */
+/** By shared words, where rare words weigh more. The newest first among equals. */
 function rankFacts(facts: FactFile["facts"], text: string): { readonly text: string }[] {
   const asked = new Set(searchWords(text));
   const seen = new Map<string, number>();
@@ -119,7 +118,7 @@ function rankFacts(facts: FactFile["facts"], text: string): { readonly text: str
     .map((each) => ({ text: each.text }));
 }
 
-/** Short words say too little to find something by. */
+/** Short words are too common to search by. */
 function searchWords(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 3);
 }

@@ -30,9 +30,9 @@ function exampleOf(document: string): string {
   return assertPresent(/```js\n(?<code>.*?)```/su.exec(document)?.groups?.["code"]);
 }
 
-/** What every provider promises, whoever wrote it. Each opening is as after a restart. */
+/** What every provider promises, whoever wrote it. Each `open` is like a restart. */
 function memoryProviderCases(open: () => Promise<MemoryHandle>): void {
-  test("recalls what fits to its owner alone, after a restart too", async () => {
+  test("recalls matching facts to their owner alone, after a restart too", async () => {
     const [owner, stranger] = [anOwner(), anOwner()];
     const first = await open();
     expect(await first.commit(aBatch(owner, "I like black coffee."), never)).toEqual({
@@ -68,13 +68,13 @@ async function recalled(handle: MemoryHandle, owner: OwnerId, text: string): Pro
   return found.map((each) => each.text);
 }
 
-describe("the example of the guide", () => {
+describe("the guide's example provider", () => {
   memoryProviderCases(async () => {
     const choice = writeModule(exampleOf(readFileSync(page, "utf8")));
     return assertPresent((await openMemoryProviders(home, { choice })).handle);
   });
 
-  test("says so when it cannot write", async () => {
+  test("reports a failed write", async () => {
     const choice = writeModule(exampleOf(readFileSync(page, "utf8")));
     const handle = assertPresent((await openMemoryProviders(home, { choice })).handle);
     writeFileSync(join(home, "memory", "lines"), "in the way");
@@ -101,8 +101,8 @@ describe("the openviking provider", () => {
   });
 });
 
-describe("a module that does not keep to the port", () => {
-  test("and says nothing after a commit has not committed", async () => {
+describe("a module that violates the port", () => {
+  test("and returns nothing from a commit has not committed", async () => {
     const choice = writeModule(
       `export const name = "quiet"; export const configuration = "one";
        export const open = () => ({ commit: async () => undefined, recall: async () => [] });`,
@@ -115,13 +115,13 @@ describe("a module that does not keep to the port", () => {
   test.each([
     ["has the name of another", `export const name = "facts"; export const configuration = "x";`],
     ["opens nothing", `export const name = "mine"; export const configuration = "x";`],
-  ])("and %s keeps the host from starting, in a sentence", async (_, text) => {
+  ])("and %s prevents the host from starting, with a message", async (_, text) => {
     const opened = await openConfiguredMemory(settled({ memory: writeModule(text) }));
     expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
   });
 });
 
-test("a server that is chosen and not named keeps the host from starting", async () => {
+test("a chosen server without an address prevents the host from starting", async () => {
   const opened = await openConfiguredMemory(settled({ memory: "openviking" }));
   expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
   const flags = { memory: "openviking", "openviking-url": "http://127.0.0.1:1933" };

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { MemoryAnswer, MemoryHandle, Recollection } from "@holdfast/engine";
 import { z } from "zod";
 
-/** Names that Holdfast's own providers have. */
+/** Names of the built-in providers. */
 const reservedNames = ["facts", "notes", "openviking", "off"];
 
 type Provider = Pick<MemoryHandle, "commit" | "recall">;
@@ -18,12 +18,12 @@ const provider = z.object({
   close: z.custom<MemoryHandle["close"]>(isFunction, "expected a function").optional(),
 });
 const providerModule = z.object({
-  /** Stored with each turn that it has to remember. */
+  /** Stored with each turn it has to remember. */
   name: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,59}$/u, "expected a plain name")
     .refine((name) => !reservedNames.includes(name), "expected a name of its own"),
-  /** Another configuration is another owner: what one has to remember is not given to the other. */
+  /** Another configuration is another owner: one's pending turns are not given to the other. */
   configuration: z.string().min(1),
   open: z.custom<(parts: { readonly home: string }) => unknown>(isFunction, "expected a function"),
 });
@@ -39,7 +39,7 @@ const answer = z.union([
 ]);
 const recollections = z.array(z.looseObject({ text: z.string() }));
 
-/** A provider of somebody else's, from a file that the settings name. What it says is checked like everything that comes from outside. */
+/** A third-party provider from a file that the settings name. Its answers are validated like any outside data. */
 export async function loadModuleProvider(file: string, home: string): Promise<MemoryHandle> {
   const loaded: unknown = createRequire(import.meta.url)(file);
   const { name, configuration, open } = providerModule.parse(loaded);
@@ -64,7 +64,7 @@ function decodeAnswer(given: unknown): MemoryAnswer {
   return { status: "failed", code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-/** Whatever is not said to be committed is not. */
+/** Anything but a confirmation counts as not committed. */
 const noAnswer: MemoryAnswer = {
   status: "failed",
   code: "provider_said_nothing",

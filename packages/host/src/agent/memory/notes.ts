@@ -3,9 +3,9 @@ import type { OwnerId } from "@holdfast/protocol";
 import type { MemoryTurn, MemoryAnswer, MemoryHandle } from "@holdfast/engine";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 
-/** Each owner's memory lies in a folder of its own: nobody is told what another has said. */
+/** One folder per owner: nobody is told what another has said. */
 export function ownerFolder(home: string, owner: OwnerId): string {
-  // A name may have colons, and on some disks its case does not count.
+  // An owner id may contain colons, and some file systems ignore case.
   const name = Buffer.from(owner, "utf8").toString("hex");
   return join(home, "memory", name);
 }
@@ -13,7 +13,7 @@ export function ownerFolder(home: string, owner: OwnerId): string {
 const maxFactsPerTurn = 20;
 const longestFact = 300;
 
-/** What a person says of themselves, and what they ask to be kept. Everything else is talk. */
+/** What people say about themselves, and what they ask to have remembered. */
 const patterns = [
   /^(?:please )?(?:remember|note|keep in mind)(?: that|:)? (?<fact>.{3,})$/iu,
   /^(?<fact>my [\p{L} '-]{2,40} (?:is|are|was) .{1,})$/iu,
@@ -21,7 +21,7 @@ const patterns = [
   /^(?<fact>(?:call me|i'm|i’m) .{2,})$/iu,
 ] as const;
 
-/** Facts in a turn, found by rule: the same turn gives the same facts, and no model is asked. */
+/** Finds facts in a turn by rules: deterministic, and without a model. */
 export function extractFacts({ messages }: Pick<MemoryTurn, "messages">): readonly string[] {
   const facts = new Set<string>();
   for (const { role, text } of messages) {
@@ -41,7 +41,7 @@ function* sentencesOf(text: string): Generator<string> {
 }
 
 function factIn(sentence: string): string | undefined {
-  // A question says nothing.
+  // A question states nothing.
   if (sentence === "" || sentence.length > longestFact || sentence.endsWith("?")) return undefined;
   for (const pattern of patterns) {
     const fact = pattern.exec(sentence)?.groups?.["fact"];
@@ -51,7 +51,7 @@ function factIn(sentence: string): string | undefined {
 }
 
 const files = { person: "USER.md", rest: "MEMORY.md" } as const;
-/** Of each file. What is beyond it is cut from the top, where the oldest stands. */
+/** Per file. Older lines are cut from the top. */
 const maxCharacters = 8_000;
 
 /** Notes that a person can read and edit: about themselves in USER.md, the rest in MEMORY.md. */
@@ -65,13 +65,13 @@ export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHan
         turns.flatMap((turn) => extractFacts(turn)),
       ),
     learn: ({ owner: whose, texts }) => commitNotes(home, whose, texts),
-    // They stand in the system prompt from a session's beginning.
+    // Notes are part of the system prompt from the start of a session.
     recall: async () => [],
     close: async () => {},
   };
 }
 
-/** The notes as a session begins with them, quoted as what they are; empty when there are none. */
+/** The notes as a session starts with them, quoted as such; empty if there are none. */
 export async function notesSnapshot(home: string, owner: OwnerId): Promise<string> {
   const parts: string[] = [];
   for (const name of Object.values(files)) {
@@ -82,7 +82,7 @@ export async function notesSnapshot(home: string, owner: OwnerId): Promise<strin
   return parts.join("\n\n");
 }
 
-/** A line that is there already is not written again, so a segment that comes twice counts once. */
+/** Skips lines that exist already, so a repeated segment counts once. */
 async function commitNotes(
   home: string,
   owner: OwnerId,
@@ -105,7 +105,7 @@ async function commitNotes(
   }
 }
 
-/** Keeps one line that somebody wanted to have kept. `busy`: another process writes the notes at this moment. */
+/** Saves one line. `busy`: another process is writing the notes. */
 export async function saveNote(
   home: string,
   owner: OwnerId,
@@ -128,7 +128,7 @@ async function addLines(file: string, facts: readonly string[]): Promise<void> {
   await writeFileAtomically(file, `${newestLines(whole)}\n`);
 }
 
-/** Whole lines, as many of the last ones as there is room for. */
+/** As many whole lines from the end as fit. */
 function newestLines(text: string): string {
   if (text.length <= maxCharacters) return text;
   const cut = text.slice(-maxCharacters);

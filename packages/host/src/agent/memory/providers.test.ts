@@ -28,7 +28,7 @@ async function recalled(handle: MemoryHandle, owner: OwnerId, text: string): Pro
   return found.map((each) => each.text);
 }
 
-describe("facts in what was said", () => {
+describe("extracted facts", () => {
   test.each([
     ["Remember that the door code is 4711.", ["the door code is 4711"]],
     ["My sister is called Ada. She likes tea.", ["My sister is called Ada"]],
@@ -39,14 +39,14 @@ describe("facts in what was said", () => {
     expect(extractFacts(said(text))).toEqual(facts);
   });
 
-  test("what the model says of itself is none", () => {
+  test("ignore what the model says about itself", () => {
     const messages = [{ role: "assistant" as const, text: "I am a model." }];
     expect(extractFacts({ messages })).toEqual([]);
   });
 });
 
 describe("the facts provider", () => {
-  test("recalls what fits, to its owner alone, and finds it again after a restart", async () => {
+  test("recalls matching facts to their owner alone, and after a restart", async () => {
     const [owner, stranger] = [anOwner(), anOwner()];
     const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     const text = "Remember that the harbour gate opens at seven. I prefer black coffee.";
@@ -60,7 +60,7 @@ describe("the facts provider", () => {
     expect(await recalled(again, stranger, "harbour coffee")).toEqual([]);
   });
 
-  test("[P10] a segment that comes twice counts once", async () => {
+  test("[P10] counts a repeated segment once", async () => {
     const owner = anOwner();
     const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     const session = ids.make("session");
@@ -70,7 +70,7 @@ describe("the facts provider", () => {
     expect(await recalled(facts, owner, "coffee")).toEqual(["I prefer black coffee"]);
   });
 
-  test("what cannot be written is a failure, and not swallowed", async () => {
+  test("reports a failed write", async () => {
     const owner = anOwner();
     const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     writeFileSync(ownerFolder(home, owner), "in the way");
@@ -80,7 +80,7 @@ describe("the facts provider", () => {
 });
 
 describe("the notes provider", () => {
-  test("writes what a person can read, each line once, and a session begins with it", async () => {
+  test("writes readable notes, each line once, and sessions start with them", async () => {
     const owner = anOwner();
     const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
     const batch = aBatch(owner, "Call me Ishmael. Remember that the whale is white.");
@@ -94,7 +94,7 @@ describe("the notes provider", () => {
     expect(await notesSnapshot(home, anOwner())).toBe("");
   });
 
-  test("keep the newest when there is no more room, and whole lines", async () => {
+  test("keeps the newest whole lines when a file is full", async () => {
     const owner = anOwner();
     const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
     for (let each = 0; each < 60; each += 1)
@@ -105,7 +105,7 @@ describe("the notes provider", () => {
     expect(text.split("\n").every((line) => line === "" || line.startsWith("- "))).toBe(true);
   });
 
-  test("another process's lock is waited for by trying again", async () => {
+  test("retries while another process holds the lock", async () => {
     const owner = anOwner();
     const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
     await notes.commit(aBatch(owner, "Remember that it is late."), never);
@@ -115,7 +115,7 @@ describe("the notes provider", () => {
   });
 });
 
-test("an owner of another home, and one that is not known, cannot be reached", async () => {
+test("an owner of another home and an unknown one cannot be opened", async () => {
   const memories = await openMemoryProviders(home, { choice: "off" });
   expect([memories.handle, memories.current()]).toEqual([null, null]);
   const { owner } = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);

@@ -15,18 +15,18 @@ import { readTextOrEmpty } from "../../util/atomic-file.ts";
 const builtInProviders = { facts: openFacts, notes: openNotes } as const;
 
 export interface MemoryChoice {
-  /** One that is built in, `openviking`, `off`, or the path of a module. */
+  /** A built-in provider, `openviking`, `off`, or the path of a module. */
   readonly choice: string;
-  /** The server that can be reached, chosen or not: what was marked for it is still its own. */
+  /** Reachable even if not chosen: turns marked for it are still its own. */
   readonly openviking?: OpenVikingServer | undefined;
 }
 
 export interface ConfiguredMemory extends MemoryProviders {
-  /** A handle to whoever remembers now. */
+  /** The chosen provider. */
   readonly handle: MemoryHandle | null;
 }
 
-/** The providers as the settings name them. One that cannot be opened is told before anything else starts. */
+/** Opens the configured providers. A failure is reported before anything else starts. */
 export async function openConfiguredMemory({
   home,
   memory: { value: choice },
@@ -49,7 +49,7 @@ export async function openConfiguredMemory({
   }
 }
 
-/** The providers. What was marked for one of them is committed by it also when another is chosen. */
+/** A turn marked for one provider is committed by it even when another is chosen later. */
 export async function openMemoryProviders(
   home: string,
   { choice, openviking }: MemoryChoice,
@@ -79,13 +79,13 @@ function isModule(choice: string): boolean {
   return /\.(?:ts|mts|js|mjs)$/u.test(choice);
 }
 
-/** What is remembered lies in this home: its id goes with it wherever it is moved. */
+/** Identifies this home's memory, wherever the home is moved. */
 async function homeId(home: string): Promise<string> {
   const folder = join(home, "memory");
   const file = join(folder, "id");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const fresh = randomBytes(8).toString("hex");
-  // Whoever was first has named it.
+  // The first writer wins.
   await writeFile(file, fresh, { flag: "wx", mode: 0o600 }).catch(() => undefined);
   return (await readTextOrEmpty(file)).trim();
 }

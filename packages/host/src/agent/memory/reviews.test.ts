@@ -16,7 +16,7 @@ import { createReviews, createReviewer } from "./reviews.ts";
 
 const owner = { provider: "noted", configuration: "one" };
 
-/** Remembers what it is taught. */
+/** Records what it learns. */
 function aPupil() {
   const lessons: MemoryLesson[] = [];
   const handle: MemoryHandle = {
@@ -52,14 +52,14 @@ function openRig() {
   return rig;
 }
 
-/** As many messages as make a session due. */
+/** Enough messages to make a session due. */
 async function talked(rig: ReturnType<typeof openRig>) {
   const id = await newSession(rig);
   await sendAndWait(rig, id, ...Array.from({ length: 10 }, (_, index) => `Word ${index}`));
   return id;
 }
 
-test("what a review finds is handed to memory without its secrets, and its usage stands in the ledger", async () => {
+test("a review passes findings to memory without secrets, and its usage is in the ledger", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
   const reviewer = createReviewer(async () => ({ name: "scripted", model: rig.model }));
@@ -81,7 +81,7 @@ test("what a review finds is handed to memory without its secrets, and its usage
   expect(reviews.figures()).toMatchObject({ reviewed: 1, lessons: 2, failed: 0 });
 });
 
-test("a review leaves the session as it was: its entries, its version, its place in the list, its locks", async () => {
+test("a review leaves the session's entries, version, list position and locks unchanged", async () => {
   const rig = openRig();
   const { providers } = aPupil();
   const id = await talked(rig);
@@ -104,7 +104,7 @@ test("a review leaves the session as it was: its entries, its version, its place
     expect(await rig.store.leases.read(kind, id)).toBeNull();
 });
 
-test("a session is reviewed after so many messages, and not with every turn", async () => {
+test("a session is reviewed every so many messages, not every turn", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
   const reviews = aReviewer(rig, providers, async () => found("One."));
@@ -117,7 +117,7 @@ test("a session is reviewed after so many messages, and not with every turn", as
   expect(lessons).toHaveLength(6);
 });
 
-test("a provider that learns nothing is asked nothing, and neither is a model", async () => {
+test("a provider that cannot learn gets no review, and no model is called", async () => {
   const rig = openRig();
   const { handle, providers } = aPupil();
   const deaf: MemoryHandle = {
@@ -136,7 +136,7 @@ test("a provider that learns nothing is asked nothing, and neither is a model", 
   expect(asked).toBe(0);
 });
 
-test("a model that does not hear its signal holds up neither the end of the host nor a delete", async () => {
+test("a model that ignores its signal delays neither shutdown nor a delete", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
   const asked = createGate();
@@ -158,7 +158,7 @@ test("a model that does not hear its signal holds up neither the end of the host
   expect(reviews.figures()).toMatchObject({ reviewed: 0, failed: 2 });
 });
 
-test("a review that takes too long is over, and the next session is reviewed", async () => {
+test("an overlong review is ended, and the next session is reviewed", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
   const clock = manualClock();
@@ -180,7 +180,7 @@ test("a review that takes too long is over, and the next session is reviewed", a
   expect(lessons).toMatchObject([{ session: two, texts: ["In time."] }]);
 });
 
-test("what was put in the trash meanwhile is not remembered", async () => {
+test("a session trashed during its review is not remembered", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
   const [asked, answered] = [createGate(), createGate()];

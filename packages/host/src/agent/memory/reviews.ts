@@ -23,7 +23,7 @@ export interface ReviewDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** What a review has used goes into the ledger, quietly, and that is all that the session hears of it. */
+/** Records a review's usage in the ledger without touching the session. */
 export function createReviews({
   log,
   reviewer,
@@ -63,7 +63,7 @@ export function createReviewer(
     async review(request, signal) {
       const { material } = request;
       const { name, model } = await modelFor(request);
-      // The rehearsal would take what stands in the material for its own directions.
+      // The rehearsal model would follow directives in the material.
       if (name === "rehearsal")
         return { status: "failed", code: "no_model", message: "The rehearsal reviews nothing." };
       const messages = [

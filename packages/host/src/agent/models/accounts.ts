@@ -2,7 +2,7 @@ import type { Config } from "../../ops/config/settings.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
 import type { Provider } from "./model-info.ts";
 
-/** Where a provider is reached, and with which key. A key and an address belong together. */
+/** A provider's base URL and its key, which belong together. */
 export interface Account {
   readonly provider: Provider;
   readonly baseUrl: string;
@@ -27,8 +27,8 @@ export interface AccountDeps {
 
 interface ProviderInfo {
   readonly title: string;
-  /** `null`: only whoever sets it up knows. */
-  readonly own: string | null;
+  /** `null` if only the operator knows it. */
+  readonly defaultBaseUrl: string | null;
   readonly setting: AddressSetting;
   readonly variables: readonly string[];
   readonly needsKey: "yes" | "no";
@@ -39,35 +39,35 @@ const openaiKeys = ["HOLDFAST_OPENAI_API_KEY", "OPENAI_API_KEY"] as const;
 export const providerInfo: Readonly<Record<Provider, ProviderInfo>> = {
   anthropic: {
     title: "Anthropic",
-    own: "https://api.anthropic.com/v1",
+    defaultBaseUrl: "https://api.anthropic.com/v1",
     setting: "anthropicBaseUrl",
     variables: ["HOLDFAST_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"],
     needsKey: "yes",
   },
   openai: {
     title: "OpenAI",
-    own: "https://api.openai.com/v1",
+    defaultBaseUrl: "https://api.openai.com/v1",
     setting: "openaiBaseUrl",
     variables: openaiKeys,
     needsKey: "yes",
   },
   google: {
     title: "Google",
-    own: "https://generativelanguage.googleapis.com/v1beta",
+    defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
     setting: "googleBaseUrl",
     variables: ["HOLDFAST_GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"],
     needsKey: "yes",
   },
   "openai-compatible": {
     title: "OpenAI-compatible server",
-    own: null,
+    defaultBaseUrl: null,
     setting: "openaiBaseUrl",
     variables: openaiKeys,
     needsKey: "no",
   },
   ollama: {
     title: "Ollama",
-    own: "http://127.0.0.1:11434/v1",
+    defaultBaseUrl: "http://127.0.0.1:11434/v1",
     setting: "ollamaBaseUrl",
     variables: [],
     needsKey: "no",
@@ -77,35 +77,40 @@ export const providerInfo: Readonly<Record<Provider, ProviderInfo>> = {
 export type UnusableModel = {
   readonly code: "model_unknown" | "model_unusable";
   readonly message: string;
-  /** A key is kept, and for another address. */
+  /** A key is stored, but for another address. */
   readonly keyFrom?: { readonly from: "stored" };
 };
 
 /**
- * The account that counts now: what the operator has set goes before what was stored in the page. A key is never sent to
- * an address that it was not stored for, and one of the environment never to an address that came from the page.
+ * The current account: the operator's settings take precedence over what was stored in the page. A key is never sent to
+ * an address it was not stored for, and an environment key never to an address from the page.
  */
-export function findAccount(parts: AccountDeps, provider: Provider): Account | UnusableModel {
-  const { own, variables, needsKey } = providerInfo[provider];
-  const configured = configuredAddress(parts, provider);
-  const stored = parts.secrets.read(provider);
-  const variable = variables.find((name) => (parts.environment[name] ?? "") !== "");
-  const operated = configured ?? own;
-  if (variable !== undefined && operated !== null) {
-    const key = parts.environment[variable] ?? "";
-    return { provider, baseUrl: operated, key, keyFrom: { from: "environment", name: variable } };
+export function findAccount(deps: AccountDeps, provider: Provider): Account | UnusableModel {
+  const { defaultBaseUrl: own, variables, needsKey } = providerInfo[provider];
+  const configured = configuredAddress(deps, provider);
+  const stored = deps.secrets.read(provider);
+  const variable = variables.find((name) => (deps.environment[name] ?? "") !== "");
+  const operatorUrl = configured ?? own;
+  if (variable !== undefined && operatorUrl !== null) {
+    const key = deps.environment[variable] ?? "";
+    return {
+      provider,
+      baseUrl: operatorUrl,
+      key,
+      keyFrom: { from: "environment", name: variable },
+    };
   }
   if (stored !== null && (configured === undefined || configured === stored.baseUrl)) {
     const { baseUrl, key } = stored;
     return { provider, baseUrl, key, keyFrom: { from: "stored" } };
   }
-  if (operated === null) return { code: "model_unusable", message: setupHint(provider) };
+  if (operatorUrl === null) return { code: "model_unusable", message: setupHint(provider) };
   if (needsKey === "yes") {
     if (stored === null) return { code: "model_unusable", message: setupHint(provider) };
-    const sentence = `The stored key belongs to ${stored.baseUrl}, not to ${operated}: store the one for that.`;
+    const sentence = `The stored key belongs to ${stored.baseUrl}, not to ${operatorUrl}: store the one for that.`;
     return { code: "model_unusable", message: sentence, keyFrom: { from: "stored" } };
   }
-  return { provider, baseUrl: operated, key: null, keyFrom: { from: "none" } };
+  return { provider, baseUrl: operatorUrl, key: null, keyFrom: { from: "none" } };
 }
 
 export function configuredAddress(
@@ -115,7 +120,7 @@ export function configuredAddress(
   return config[providerInfo[provider].setting].value ?? undefined;
 }
 
-/** In one sentence, for a person who has to do it. */
+/** One sentence that tells a person what to set. */
 export function setupHint(provider: Provider): string {
   switch (provider) {
     case "anthropic":

@@ -15,7 +15,7 @@ import { refuses } from "@holdfast/testing/host/providers/provider-server";
 const google = wires.filter(({ provider }) => provider === "google");
 
 test.each(google)(
-  "$title says of a bad key that the request is not valid, in words when to come again, and that a conversation is too long",
+  "$title reports a bad key as an invalid request, the retry delay in its message, and an overlong conversation",
   async (wire) => {
     const error = (code: number, status: string, message: string) =>
       refuses(code, { error: { code, message, status } });

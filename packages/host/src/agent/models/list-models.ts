@@ -17,17 +17,17 @@ const maxModels = 500;
 
 const modelsAnswer = z.object({ data: z.array(z.object({ id: z.string().min(1).max(180) })) });
 
-/** What a server says that it serves; asked once a minute at most. One that does not answer serves nothing. */
+/** The models a server lists, cached for a minute. A server that does not answer lists none. */
 export function createServerModels(
   now: () => number = Date.now,
 ): (account: Account) => Promise<readonly string[]> {
-  const known = new Map<string, { readonly until: number; readonly ids: Promise<string[]> }>();
+  const cache = new Map<string, { readonly until: number; readonly ids: Promise<string[]> }>();
   return (account) => {
     const { baseUrl } = account;
-    const kept = known.get(baseUrl);
-    if (kept !== undefined && kept.until > now()) return kept.ids;
+    const cached = cache.get(baseUrl);
+    if (cached !== undefined && cached.until > now()) return cached.ids;
     const ids = fetchModelNames(account);
-    known.set(baseUrl, { until: now() + cacheMs, ids });
+    cache.set(baseUrl, { until: now() + cacheMs, ids });
     return ids;
   };
 }
@@ -60,7 +60,7 @@ export interface ProviderListing {
   readonly usable: boolean;
   readonly baseUrl: string | null;
   readonly key: KeySource;
-  /** What to do, where it is not usable. */
+  /** What to do if it is not usable. */
   readonly problem?: string;
 }
 
@@ -69,7 +69,7 @@ export interface ModelList {
   readonly providers: readonly ProviderListing[];
 }
 
-/** Everything that can be chosen: what the table knows, what servers serve, and what is chosen already. */
+/** Every model that can be chosen: from the table, from servers, and those already chosen. */
 export async function listModels(
   models: ModelRegistry,
   serverModels: (account: Account) => Promise<readonly string[]>,
@@ -102,7 +102,7 @@ function describeProvider(models: ModelRegistry, provider: Provider): ProviderLi
   return { provider, title, usable: true, baseUrl, key };
 }
 
-/** A family without a price is there for names that nobody knows yet. */
+/** A family without a price only covers names that are not known yet. */
 function tableNames(): readonly string[] {
   const priced = modelTable.filter(
     ({ price, name }) => price !== undefined && !name.endsWith("/*"),

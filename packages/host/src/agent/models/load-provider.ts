@@ -1,7 +1,9 @@
 import type { LanguageModel } from "ai";
 import type { Account } from "./accounts.ts";
 
-/** The provider packages' own door: one call, no retries, no tools run. Only objects pass it, never the name of a model. */
+/**
+ * The provider packages' lowest-level interface: one call, no retries, no tools run. A model object, never its name.
+ */
 export type ProviderLanguageModel = Extract<LanguageModel, { specificationVersion: "v4" }>;
 
 export type CallOptions = Parameters<ProviderLanguageModel["doStream"]>[0];
@@ -13,13 +15,13 @@ export type StreamPart = StreamResult["stream"] extends ReadableStream<infer P> 
 
 export type OpenAiApi = "responses" | "chat";
 
-/** The provider's package is loaded here, when it is first needed, and nowhere else. */
+/** Provider packages are loaded here on first use, and nowhere else. */
 export async function loadLanguageModel(
   { provider, baseUrl: baseURL, key }: Account,
   id: string,
-  rest: { readonly fetch: typeof fetch; readonly api: OpenAiApi },
+  options: { readonly fetch: typeof fetch; readonly api: OpenAiApi },
 ): Promise<ProviderLanguageModel> {
-  const { fetch, api } = rest;
+  const { fetch, api } = options;
   switch (provider) {
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -27,8 +29,8 @@ export async function loadLanguageModel(
     }
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      const made = createOpenAI({ baseURL, apiKey: key ?? "", fetch });
-      return api === "chat" ? made.chat(id) : made.responses(id);
+      const openai = createOpenAI({ baseURL, apiKey: key ?? "", fetch });
+      return api === "chat" ? openai.chat(id) : openai.responses(id);
     }
     case "google": {
       const { createGoogle } = await import("@ai-sdk/google");
@@ -38,7 +40,7 @@ export async function loadLanguageModel(
     case "ollama": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
       const withKey = key === null ? {} : { apiKey: key };
-      // Under this name what is the package's own comes back, whatever the server is called.
+      // The package returns its own metadata under this name, whatever the server is called.
       const name = "openaiCompatible";
       return createOpenAICompatible({ name, baseURL, fetch, includeUsage: true, ...withKey })(id);
     }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ModelUsage } from "@holdfast/engine";
 import { modelTable, type Price, type TableRow } from "./model-table.ts";
 
-/** Where a provider is served: without a password, a question or a slash at its end, so that the same place is the same text. */
+/** A base URL without credentials, query or trailing slash, so that equal addresses are equal strings. */
 export function parseBaseUrl(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
@@ -10,7 +10,7 @@ export function parseBaseUrl(text: string): string | null {
   return isBare ? text.replace(/\/+$/, "") : null;
 }
 
-/** Who answers. The rehearsal is built in and needs nobody. */
+/** The rehearsal model is built in and has no provider. */
 export const providers = ["anthropic", "openai", "google", "openai-compatible", "ollama"] as const;
 export type Provider = (typeof providers)[number];
 
@@ -20,27 +20,27 @@ export type ModelName =
 
 export const rehearsal = "rehearsal";
 
-/** What stands in HOLDFAST_MODEL and in a session: `rehearsal`, or a provider and its own name for a model. */
+/** The value of HOLDFAST_MODEL or of a session: `rehearsal`, or a provider and its own name for a model. */
 export function parseModelName(name: string): ModelName | null {
   if (name === rehearsal) return { provider: rehearsal };
   const slash = name.indexOf("/");
-  const provider = providers.find((each) => each === name.slice(0, slash));
+  const provider = providers.find((row) => row === name.slice(0, slash));
   const id = name.slice(slash + 1);
   return slash === -1 || provider === undefined || id === "" ? null : { provider, id };
 }
 
-/** What is known of a model. Without a price its calls cost nobody knows what. */
+/** Without a price, the cost of a call is unknown. */
 export type ModelFacts = Omit<TableRow, "name">;
 
 const rate = z.number().nonnegative();
-/** What the file may say of a model, or of a family: it goes before the table. */
+/** Settings for a model or a family; they take precedence over the table. */
 export const modelOverrides = z.record(
   z.string().min(1),
   z.strictObject({
     window: z.int().min(1_000).optional(),
     output: z.int().min(100).optional(),
     images: z.boolean().optional(),
-    /** Who answers in its place; without it, those that answer for any. */
+    /** The models to fall back to; without it, the general fallbacks apply. */
     fallback: z
       .array(z.string().refine((name) => parseModelName(name) !== null))
       .max(10)
@@ -57,52 +57,63 @@ export const modelOverrides = z.record(
 );
 export type ModelOverrides = z.infer<typeof modelOverrides>;
 
-/** So much any model takes that is worth talking to. */
+/** Any model worth using can take this much. */
 const unknownModelFacts: ModelFacts = { window: 32_000, output: 8_000 };
 
 export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFacts {
-  const row = modelTable.find((each) => fits(each.name, name));
+  const row = modelTable.find((row) => fits(row.name, name));
   const { name: _, ...known } = row ?? { name, ...unknownModelFacts };
-  const own = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
-  if (own === undefined) return known;
-  const { window = known.window, output = known.output, images, price } = own;
-  const { takes, price: usual, ...rest } = known;
-  const seen = images === undefined ? takes : images ? (["images"] as const) : [];
-  const paid = price === undefined ? usual : { ...withCacheRates(price), ...defined(price) };
-  return { ...rest, window, output, ...(seen && { takes: seen }), ...(paid && { price: paid }) };
+  const override = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
+  if (override === undefined) return known;
+  const { window = known.window, output = known.output, images, price } = override;
+  const { takes, price: general, ...rest } = known;
+  const accepted = images === undefined ? takes : images ? (["images"] as const) : [];
+  const priceOverride =
+    price === undefined ? general : { ...withCacheRates(price), ...defined(price) };
+  return {
+    ...rest,
+    window,
+    output,
+    ...(accepted && { takes: accepted }),
+    ...(priceOverride && { price: priceOverride }),
+  };
 }
 
-/** Who answers in a model's place, in this order. Nobody stands in twice, or for itself. */
+/** A model's fallbacks in order, without repeats and without itself. */
 export function fallbacksOf(
   name: string,
   overrides: ModelOverrides,
-  usual: readonly string[],
+  general: readonly string[],
 ): readonly string[] {
-  const own = Object.entries(overrides).find(
+  const override = Object.entries(overrides).find(
     ([pattern, { fallback }]) => fallback !== undefined && fits(pattern, name),
   )?.[1].fallback;
-  return [...new Set(own ?? usual)].filter((other) => other !== name);
+  return [...new Set(override ?? general)].filter((fallback) => fallback !== name);
 }
 
 function fits(pattern: string, name: string): boolean {
   return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-/** A price that names no rate for the cache is the same with it and without. */
+/** Without cache rates, cached tokens cost the same as others. */
 function withCacheRates({ input, output }: { input: number; output: number }): Price {
   return { input, output, cacheRead: input, cacheWrite: input };
 }
 
 function defined<T extends object>(values: T): { [K in keyof T]-?: NonNullable<T[K]> } {
-  const kept = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(kept) as { [K in keyof T]-?: NonNullable<T[K]> };
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]-?: NonNullable<T[K]> };
 }
 
-/** What a call costs, in millionths of a dollar: a dollar for a million tokens is one of them for each. */
+/** In millionths of a dollar: at a dollar per million tokens, each token costs one. */
 export function costOf(usage: ModelUsage, price: Price): number {
   const { input, output, cacheRead = 0, cacheWrite = 0 } = usage;
   const fresh = Math.max(0, input - cacheRead - cacheWrite);
-  const long = price.beyond !== undefined && input > price.beyond.inputTokens ? price.beyond : null;
-  const asked = fresh * price.input + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite;
-  return Math.ceil(asked * (long?.input ?? 1) + output * price.output * (long?.output ?? 1));
+  const longRate =
+    price.beyond !== undefined && input > price.beyond.inputTokens ? price.beyond : null;
+  const inputCost =
+    fresh * price.input + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite;
+  return Math.ceil(
+    inputCost * (longRate?.input ?? 1) + output * price.output * (longRate?.output ?? 1),
+  );
 }

@@ -1,4 +1,4 @@
-/** In dollars for a million tokens. */
+/** In dollars per million tokens. */
 export interface Price {
   readonly input: number;
   readonly output: number;
@@ -13,25 +13,25 @@ export interface Price {
 }
 
 export interface TableRow {
-  /** A model's name, or the beginning of a family's names and a star. The first row that fits counts. */
+  /** A model's name, or a family's prefix and a star. The first matching row counts. */
   readonly name: string;
-  /** In tokens: what goes in and comes out together. */
+  /** In tokens, input and output together. */
   readonly window: number;
   readonly output: number;
   readonly price?: Price;
   readonly takes?: readonly "images"[];
-  /** Thinks when it wants to, and says what it thought when it is asked to. */
+  /** Decides by itself when to think, and returns its thoughts when asked to. */
   readonly thinks?: "adaptively" | undefined;
 }
 
-/** When the figures below were last compared with what the providers publish. */
+/** When the figures below were last checked against the providers' published prices. */
 export const tableDate = "2026-11-15";
 
 function price(input: number, output: number, rest: Partial<Price> = {}): Price {
   return { input, output, cacheRead: input / 10, cacheWrite: input * 1.25, ...rest };
 }
 
-/** OpenAI: twice the input and half as much again for the output of a long request. */
+/** OpenAI: a long request costs twice as much for input and half as much again for output. */
 function longAt(inputTokens: number): Pick<Price, "beyond"> {
   return { beyond: { inputTokens, input: 2, output: 1.5 } };
 }
@@ -48,7 +48,7 @@ const gemini = {
   thinks: "adaptively",
 } as const;
 const free = { cacheWrite: 0 };
-/** Google: what is kept for a request costs by the hour, which is not counted here. */
+/** Google: cache storage is billed by the hour, which is not counted here. */
 const longAt200 = { ...free, ...longAt(200_000) };
 
 export const modelTable: readonly TableRow[] = [
@@ -152,11 +152,11 @@ export const modelTable: readonly TableRow[] = [
   { name: "google/*", window: 128_000, output: 8_192 },
 
   { name: "openai-compatible/*", window: 32_000, output: 8_000 },
-  // What it really has depends on how it was started; it forgets silently what is beyond.
+  // The real window depends on how the server was started, and it silently drops what does not fit.
   { name: "ollama/*", window: 32_000, output: 8_000, price: price(0, 0) },
 ];
 
-/** What is taken when a provider's key is there and no model is named, and for titles and summaries. */
+/** Used if a provider's key is set and no model is named, and for titles and summaries. */
 export const defaultModels = {
   anthropic: { answers: "anthropic/claude-sonnet-5-5", small: "anthropic/claude-haiku-5-5" },
   openai: { answers: "openai/gpt-6.1-sol", small: "openai/gpt-6-luna" },

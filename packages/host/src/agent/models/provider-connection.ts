@@ -1,21 +1,20 @@
-/** What a provider's connection may take. */
 export interface ConnectionLimits {
-  /** Until it begins to answer. */
+  /** Until the response starts. */
   readonly answerMs: number;
-  /** Between two pieces of an answer. */
+  /** Between two chunks of a response. */
   readonly silenceMs: number;
   readonly bytes: number;
 }
 
 const megabyte = 1024 * 1024;
-/** A model that is being loaded, or that thinks, is silent for minutes. */
+/** A model that is loading or thinking is silent for minutes. */
 export const defaultConnectionLimits: ConnectionLimits = {
   answerMs: 5 * 60_000,
   silenceMs: 5 * 60_000,
   bytes: 256 * megabyte,
 };
-/** A failure is told in a page of text. */
-const maxOfFailure = megabyte;
+/** Error responses are short. */
+const maxErrorBytes = megabyte;
 
 export class ConnectionFailure extends Error {
   readonly code: "model_silent" | "model_endless";
@@ -26,94 +25,91 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** One call's connection: `signal` cuts it. */
+/** The connection of one call, closed by `signal`. */
 export interface ProviderConnection {
   readonly fetch: typeof fetch;
-  /** The stream ended with the word by which chat completions say that all was said. */
+  /** Whether the stream ended with `[DONE]`, by which chat completions mark a complete answer. */
   readonly isDone: boolean;
-  /** Why it was given up. Those in between wrap it in errors of their own. */
+  /** Why it was closed. The layers in between wrap it in their own errors. */
   readonly failure: ConnectionFailure | null;
 }
 
-/**
- * A fetch that waits so long and no longer, takes so much and no more, and follows nobody elsewhere: a key is sent to the
- * address that it belongs to.
- */
+/** A fetch with limits on time and size that follows no redirects: a key is sent only to the address it belongs to. */
 export function openProviderConnection(
   limits: ConnectionLimits,
   send: typeof fetch = fetch,
 ): ProviderConnection & { readonly close: () => void } {
-  const over = new AbortController();
+  const closing = new AbortController();
   let tail = "";
   let failure: ConnectionFailure | null = null;
-  const giveUp = (code: ConnectionFailure["code"], message: string): void => {
+  const fail = (code: ConnectionFailure["code"], message: string): void => {
     failure = new ConnectionFailure(code, message);
-    over.abort(failure);
+    closing.abort(failure);
   };
-  const fetchWithin: typeof fetch = async (input, init = {}) => {
-    const signal = AbortSignal.any([over.signal, ...(init.signal ? [init.signal] : [])]);
-    const watch = startSilenceTimer(limits.answerMs, () =>
-      giveUp("model_silent", "The provider was silent for too long."),
+  const boundedFetch: typeof fetch = async (input, init = {}) => {
+    const signal = AbortSignal.any([closing.signal, ...(init.signal ? [init.signal] : [])]);
+    const silenceTimer = startSilenceTimer(limits.answerMs, () =>
+      fail("model_silent", "The provider was silent for too long."),
     );
     try {
       const response = await send(input, { ...init, signal, redirect: "error" });
-      watch.expect(limits.silenceMs);
-      if (response.body === null) return (watch.end(), response);
-      const most = response.ok ? limits.bytes : maxOfFailure;
+      silenceTimer.expect(limits.silenceMs);
+      if (response.body === null) return (silenceTimer.end(), response);
+      const maxBytes = response.ok ? limits.bytes : maxErrorBytes;
       const body = bounded(response.body, {
-        most,
-        watch,
-        tooMuch: () => giveUp("model_endless", "The provider sent more than can be kept."),
-        keep: (text) => (tail = (tail + text).slice(-32)),
+        maxBytes,
+        silenceTimer,
+        onOverflow: () => fail("model_endless", "The provider sent more than can be kept."),
+        onTail: (text) => (tail = (tail + text).slice(-32)),
       });
       return new Response(body, response);
     } catch (error) {
-      watch.end();
-      throw over.signal.aborted ? over.signal.reason : error;
+      silenceTimer.end();
+      throw closing.signal.aborted ? closing.signal.reason : error;
     }
   };
   return {
-    fetch: fetchWithin,
+    fetch: boundedFetch,
     get isDone() {
       return tail.includes("[DONE]");
     },
     get failure() {
       return failure;
     },
-    close: () => over.abort(),
+    close: () => closing.abort(),
   };
 }
 
 interface SilenceTimer {
   expect(ms: number): void;
-  heard(): void;
+  refresh(): void;
   end(): void;
 }
 
-function startSilenceTimer(firstMs: number, tooLong: () => void): SilenceTimer {
-  let timer = setTimeout(tooLong, firstMs);
+function startSilenceTimer(firstMs: number, onTimeout: () => void): SilenceTimer {
+  let timer = setTimeout(onTimeout, firstMs);
   return {
     expect(ms) {
       clearTimeout(timer);
-      timer = setTimeout(tooLong, ms);
+      timer = setTimeout(onTimeout, ms);
     },
-    heard: () => void timer.refresh(),
+    refresh: () => void timer.refresh(),
     end: () => clearTimeout(timer),
   };
 }
 
 function bounded(
   body: ReadableStream<Uint8Array>,
-  rest: {
-    readonly most: number;
-    readonly watch: SilenceTimer;
-    readonly tooMuch: () => void;
-    readonly keep: (tail: string) => void;
+  options: {
+    readonly maxBytes: number;
+    readonly silenceTimer: SilenceTimer;
+    readonly onOverflow: () => void;
+    readonly onTail: (tail: string) => void;
   },
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  const { most, watch, tooMuch, keep } = rest;
-  let taken = 0;
+  const { maxBytes: most, silenceTimer: watch, onOverflow: tooMuch, onTail: keep } = options;
+  let receivedBytes = 0;
   return new ReadableStream({
     async pull(controller) {
       try {
@@ -122,9 +118,9 @@ function bounded(
           watch.end();
           return controller.close();
         }
-        watch.heard();
-        taken += value.byteLength;
-        if (taken > most) tooMuch();
+        watch.refresh();
+        receivedBytes += value.byteLength;
+        if (receivedBytes > most) tooMuch();
         keep(Buffer.from(value.subarray(-32)).toString("latin1"));
         controller.enqueue(value);
       } catch (error) {

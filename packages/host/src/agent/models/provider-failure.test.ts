@@ -40,7 +40,7 @@ async function failureOf(wire: Wire, answer: ServerAnswer, rest: Partial<Provide
   return failureIn(events);
 }
 
-/** Takes the connection and says nothing. */
+/** Accepts connections and never answers. */
 async function serveNobody(): Promise<{ readonly url: string }> {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -82,7 +82,7 @@ describe.each(wires)("$title", (wire) => {
     expect(await failureOf(wire, page)).toMatchObject({ class: kind, code });
   });
 
-  test("what it says of the key is a sentence, and what to do another", async () => {
+  test("a key problem is one sentence, and what to do about it another", async () => {
     const failure = await failureOf(wire, refuses(401, openaiError(null, "Incorrect key")));
     expect(failure?.message).toMatch(/does not take the key: [\w ]+\. \S/);
   });
@@ -90,12 +90,12 @@ describe.each(wires)("$title", (wire) => {
   test.each([
     [{ "retry-after": "7" }, 7_000],
     [{ "retry-after-ms": "250", "retry-after": "7" }, 250],
-  ])("it is asked again when %j says", async (headers, ms) => {
+  ])("a retry waits as %j says", async (headers, ms) => {
     const answer = refuses(429, openaiError(null, "Slow down."), headers);
     expect(await failureOf(wire, answer)).toMatchObject({ class: "overloaded", retryAfterMs: ms });
   });
 
-  test("nobody there, a connection that ends before the answer, and garbage are tried again", async () => {
+  test("a refused connection, a truncated answer and garbage are retryable", async () => {
     expect(await failureOf(wire, { cut: true })).toMatchObject({
       class: "retryable",
       code: "model_unreachable",
@@ -106,7 +106,7 @@ describe.each(wires)("$title", (wire) => {
     expect(await failureOf(wire, page)).toMatchObject({ class: "retryable" });
   });
 
-  test("who is silent for too long, before the answer or within it, is not waited for", async () => {
+  test("a provider that is silent for too long, before or during its answer, times out", async () => {
     const limits = { answerMs: 10_000, silenceMs: 40, bytes: 1_000_000 };
     const frames = wire.frames([{ text: "Good day." }]).slice(0, 3);
     expect(await failureOf(wire, { frames, ending: "hang" }, { limits })).toMatchObject({
@@ -124,7 +124,7 @@ describe.each(wires)("$title", (wire) => {
     expect(failureIn(await readToEnd(stream))).toMatchObject({ code: "model_silent" });
   });
 
-  test("a stream without an end is cut off when it is more than can be kept", async () => {
+  test("an endless stream is cut off at the size limit", async () => {
     const begin = wire.frames([{ text: "Good day." }]).slice(0, 3);
     async function* endless(): AsyncGenerator<string> {
       yield* begin;
@@ -137,14 +137,14 @@ describe.each(wires)("$title", (wire) => {
     });
   });
 
-  test("[safety] it follows nobody elsewhere, and the key stays where it belongs", async () => {
+  test("[safety] redirects are not followed, and the key stays with its origin", async () => {
     const elsewhere = await serve({ frames: wire.frames([{ text: "Thanks." }]) });
     const moved = { status: 307, headers: { location: `${elsewhere.url}/v1` }, frames: [] };
     expect(await failureOf(wire, moved)).not.toBeNull();
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test("a key that is repeated in a failure is taken out of it", async () => {
+  test("a key repeated in an error is redacted", async () => {
     const body = openaiError("invalid_api_key", "Incorrect API key provided: key-1234567890.");
     const failure = await failureOf(wire, refuses(401, body));
     expect(failure?.message).not.toContain("key-1234567890");
@@ -152,7 +152,7 @@ describe.each(wires)("$title", (wire) => {
   });
 });
 
-describe("a conversation that is too long", () => {
+describe("an overlong conversation", () => {
   test.each<[Wire, number, Json]>([
     [
       anthropic,
@@ -213,7 +213,7 @@ describe("a conversation that is too long", () => {
       ),
     ],
     [ollama, 400, openaiError(null, "input length exceeds maximum context length")],
-  ])("is told as such: %#", async (wire, status, body) => {
+  ])("is classified as such: %#", async (wire, status, body) => {
     expect(await failureOf(wire, refuses(status, body))).toMatchObject({
       class: "overflow",
       code: "model_overflow",
@@ -221,8 +221,8 @@ describe("a conversation that is too long", () => {
   });
 });
 
-describe("what a provider says in passing", () => {
-  test("an error within the stream has its class, and what was said stays", async () => {
+describe("an error within the stream", () => {
+  test("has its class, and the text so far is kept", async () => {
     const frames = [
       ...anthropicFrames([{ text: "Good day." }]).slice(0, 4),
       `event: error\ndata: ${JSON.stringify(anthropicError("overloaded_error", "Overloaded"))}\n\n`,
@@ -253,14 +253,11 @@ describe("what a provider says in passing", () => {
       "overloaded",
     ],
     [compatible, chunk({ message: "Oops.", type: "server_error", code: 500 }), "retryable"],
-  ] as const)(
-    "an error in the middle of an answer has its class: %#",
-    async (wire, frame, kind) => {
-      const frames = [...wire.frames([{ text: "Good day." }]).slice(0, 4), frame];
-      expect(await failureOf(wire, { frames })).toMatchObject({ class: kind });
-      expect(await failureOf(wire, { frames: [frame] })).toMatchObject({ class: kind });
-    },
-  );
+  ] as const)("in the middle of an answer has its class: %#", async (wire, frame, kind) => {
+    const frames = [...wire.frames([{ text: "Good day." }]).slice(0, 4), frame];
+    expect(await failureOf(wire, { frames })).toMatchObject({ class: kind });
+    expect(await failureOf(wire, { frames: [frame] })).toMatchObject({ class: kind });
+  });
 
   test.each([
     ["refusal", anthropic, { frames: anthropicFrames([{ text: "I" }], { stop: "refusal" }) }],
@@ -290,7 +287,7 @@ describe("what a provider says in passing", () => {
     });
   });
 
-  test("a server that names no reason at its end, but says that it is done, is done", async () => {
+  test("a server that sends no finish reason but the done marker is done", async () => {
     const frames = chatFrames([{ text: "Good day." }]).filter((each) => !each.includes("usage"));
     expect(await failureOf(compatible, { frames })).toBeNull();
   });

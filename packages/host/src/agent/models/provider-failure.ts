@@ -2,12 +2,12 @@ import { z } from "zod";
 import type { ModelFailure } from "@holdfast/engine";
 import { ConnectionFailure } from "./provider-connection.ts";
 
-/** Nobody waits longer for a provider within a run. */
+/** A run waits no longer than this for a provider. */
 const maxRetryAfterMs = 10 * 60_000;
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
-/** When a provider wants to be asked again: in milliseconds, in seconds, as a date, or in its message. */
+/** The provider's retry delay, from a header in milliseconds or seconds or as a date, or from its message. */
 export function retryAfterMs(
   headers: Readonly<Record<string, string>>,
   message: string,
@@ -36,7 +36,7 @@ function fromMessage(message: string): number | null {
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }
 
-/** What the provider packages throw and stream, as far as it matters here. */
+/** The relevant fields of errors that provider packages throw and stream. */
 const providerError = z.object({
   name: z.string().optional().catch(undefined),
   message: z.string().catch(""),
@@ -49,7 +49,7 @@ const providerError = z.object({
 });
 type ProviderError = z.infer<typeof providerError>;
 
-/** Each provider says in its own words that a conversation is too long. */
+/** Each provider words an overlong conversation differently. */
 const overflow = [
   /context_length_exceeded|context_window_exceeded|exceed_context_size/i,
   /prompt is too long|prompt too long|input is too long|input too long/i,
@@ -63,117 +63,121 @@ const overflow = [
 ];
 const noCredit =
   /insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required/i;
-/** Google says so of a request that is otherwise in order. */
+/** Google reports this as an otherwise valid request. */
 const badKey = /API_KEY_INVALID|API key not valid|API key expired/i;
 const refused =
   /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
 const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
-/** What was thought earlier is not taken back: another key, another model, a prefix that has changed. */
+/** Earlier reasoning is refused after a change of key, model or prefix. */
 const reasoningRefused =
   /invalid_encrypted_content|encrypted content|`?signature`?|thinking.{0,40}block|reasoning_content|of type 'reasoning'/i;
 
 const maxMessageLength = 600;
 
-/** Says of an error what can be done about it. Never throws, and repeats no key. */
-export function classifyFailure(error: unknown, about: FailureContext): ModelFailure {
-  const failure = classify(error, about);
-  return { ...failure, message: about.redact(failure.message).slice(0, maxMessageLength) };
+/** Classifies an error by what can be done about it. Never throws, and repeats no key. */
+export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
+  const failure = classify(error, context);
+  return { ...failure, message: context.redact(failure.message).slice(0, maxMessageLength) };
 }
 
 export interface FailureContext {
-  /** As in "Anthropic". */
+  /** Like "Anthropic". */
   readonly provider: string;
   readonly model: string;
-  /** What a person can do when there is no valid key. */
-  readonly whatToSet: string;
+  /** What a person can do without a valid key. */
+  readonly setupHint: string;
   readonly redact: (text: string) => string;
   readonly now: () => number;
 }
 
 export function isReasoningRefused(error: unknown): boolean {
-  const read = readError(error);
-  return read.statusCode === 400 && reasoningRefused.test(messageOf(read));
+  const parsed = readError(error);
+  return parsed.statusCode === 400 && reasoningRefused.test(messageOf(parsed));
 }
 
-function classify(error: unknown, about: FailureContext): ModelFailure {
+function classify(error: unknown, context: FailureContext): ModelFailure {
   if (error instanceof ConnectionFailure) {
     const retry = error.code === "model_silent" ? "retryable" : "fatal";
     return { class: retry, code: error.code, message: error.message };
   }
-  const read = readError(error);
-  // An answer that began well and was cut off has a status too.
-  const status = (read.statusCode ?? 0) >= 400 ? read.statusCode : statusOf(read);
-  const words = messageOf(read);
-  if (status === undefined) return withoutStatus(read, words, about);
-  const { provider } = about;
-  const said = asSentence(read.message || `It answered with status ${status}`);
-  if (overflow.some((form) => form.test(words)) && status < 500 && status !== 429)
-    return { class: "overflow", code: "model_overflow", message: said };
-  if (status === 402 || (noCredit.test(words) && status < 500))
+  const parsed = readError(error);
+  // A truncated answer has a success status too.
+  const status = (parsed.statusCode ?? 0) >= 400 ? parsed.statusCode : statusOf(parsed);
+  const fullText = messageOf(parsed);
+  if (status === undefined) return withoutStatus(parsed, fullText, context);
+  const { provider } = context;
+  const sentence = asSentence(parsed.message || `It answered with status ${status}`);
+  if (overflow.some((pattern) => pattern.test(fullText)) && status < 500 && status !== 429)
+    return { class: "overflow", code: "model_overflow", message: sentence };
+  if (status === 402 || (noCredit.test(fullText) && status < 500))
     return {
       class: "auth",
       code: "model_no_credit",
-      message: `${provider} has no credit left for this key: ${said}`,
+      message: `${provider} has no credit left for this key: ${sentence}`,
     };
-  if (status === 401 || status === 403 || (status === 400 && badKey.test(words)))
+  if (status === 401 || status === 403 || (status === 400 && badKey.test(fullText)))
     return {
       class: "auth",
       code: "model_unauthorized",
-      message: `${provider} does not take the key: ${said} ${about.whatToSet}`,
+      message: `${provider} does not take the key: ${sentence} ${context.setupHint}`,
     };
-  if (status === 429 || status === 529 || (status === 503 && overloaded.test(words)))
+  if (status === 429 || status === 529 || (status === 503 && overloaded.test(fullText)))
     return {
-      ...retryIn(read, about),
+      ...retryIn(parsed, context),
       class: "overloaded",
       code: "model_overloaded",
-      message: said,
+      message: sentence,
     };
-  if (status === 413) return { class: "overflow", code: "model_overflow", message: said };
+  if (status === 413) return { class: "overflow", code: "model_overflow", message: sentence };
   if (status === 408 || status === 409 || status >= 500)
     return {
-      ...retryIn(read, about),
+      ...retryIn(parsed, context),
       class: "retryable",
       code: "model_unavailable",
-      message: said,
+      message: sentence,
     };
   if (status === 404)
     return {
       class: "fatal",
       code: "model_unknown",
-      message: `${provider} has no model ${about.model}, or does not serve this address: ${said}`,
+      message: `${provider} has no model ${context.model}, or does not serve this address: ${sentence}`,
     };
-  if (refused.test(words)) return { class: "refused", code: "model_refused", message: said };
+  if (refused.test(fullText)) return { class: "refused", code: "model_refused", message: sentence };
   return {
     class: "fatal",
     code: "model_refused_request",
-    message: `${provider} does not take the request: ${said}`,
+    message: `${provider} does not take the request: ${sentence}`,
   };
 }
 
-/** Others' words stand before ours, and often have no end. */
+/** Provider messages come before ours and often lack a full stop. */
 function asSentence(text: string): string {
   return /[.!?…]["'”’)\]]*\s*$/.test(text) ? text : `${text}.`;
 }
 
 const malformedResponse = /AI_(?:TypeValidation|JSONParse|InvalidResponseData|NoContentGenerated)/;
 
-function withoutStatus(read: ProviderError, words: string, about: FailureContext): ModelFailure {
-  const { provider } = about;
-  if (overflow.some((form) => form.test(words)))
-    return { class: "overflow", code: "model_overflow", message: read.message };
-  if (malformedResponse.test(read.name ?? ""))
+function withoutStatus(
+  parsed: ProviderError,
+  fullText: string,
+  context: FailureContext,
+): ModelFailure {
+  const { provider } = context;
+  if (overflow.some((pattern) => pattern.test(fullText)))
+    return { class: "overflow", code: "model_overflow", message: parsed.message };
+  if (malformedResponse.test(parsed.name ?? ""))
     return {
       class: "retryable",
       code: "model_garbled",
       message: `${provider} sent something that is no answer.`,
     };
-  if (overloaded.test(words))
-    return { class: "overloaded", code: "model_overloaded", message: read.message };
-  const network = read.statusCode === undefined && isNetwork(read);
+  if (overloaded.test(fullText))
+    return { class: "overloaded", code: "model_overloaded", message: parsed.message };
+  const network = parsed.statusCode === undefined && isNetwork(parsed);
   return {
     class: "retryable",
     code: network ? "model_unreachable" : "model_cut",
-    message: `The connection to ${provider} failed: ${read.message}`,
+    message: `The connection to ${provider} failed: ${parsed.message}`,
   };
 }
 
@@ -182,24 +186,26 @@ function isNetwork({ name, message, code }: ProviderError): boolean {
   return /fetch failed|cannot connect/i.test(message) || /^E[A-Z]+$/.test(String(code ?? ""));
 }
 
-/** In the stream an error has a type in place of a status. */
+/** Stream errors have a type instead of a status. */
 function statusOf({ type, code, data }: ProviderError): number | undefined {
-  const named = `${type ?? ""} ${code ?? ""} ${nestedType(data)}`;
-  if (/overloaded_error/.test(named)) return 529;
-  if (/rate_limit/.test(named)) return 429;
-  if (/authentication_error|invalid_api_key/.test(named)) return 401;
-  if (/permission_error/.test(named)) return 403;
-  if (/not_found_error/.test(named)) return 404;
-  if (/invalid_request_error|context_length|invalid_prompt/.test(named)) return 400;
-  if (/api_error|server_error|internal/.test(named)) return 500;
+  const typeText = `${type ?? ""} ${code ?? ""} ${nestedType(data)}`;
+  if (/overloaded_error/.test(typeText)) return 529;
+  if (/rate_limit/.test(typeText)) return 429;
+  if (/authentication_error|invalid_api_key/.test(typeText)) return 401;
+  if (/permission_error/.test(typeText)) return 403;
+  if (/not_found_error/.test(typeText)) return 404;
+  if (/invalid_request_error|context_length|invalid_prompt/.test(typeText)) return 400;
+  if (/api_error|server_error|internal/.test(typeText)) return 500;
   return undefined;
 }
 
 const nested = z.object({ error: z.object({ type: z.string().catch(""), code: z.unknown() }) });
 
 function nestedType(data: unknown): string {
-  const inside = nested.safeParse(data).data?.error;
-  return inside === undefined ? "" : `${inside.type} ${JSON.stringify(inside.code) ?? ""}`;
+  const nestedError = nested.safeParse(data).data?.error;
+  return nestedError === undefined
+    ? ""
+    : `${nestedError.type} ${JSON.stringify(nestedError.code) ?? ""}`;
 }
 
 function readError(error: unknown): ProviderError {

@@ -27,7 +27,7 @@ async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServe
 }
 
 describe.each(wires)("$title", (wire) => {
-  test("text is streamed piece by piece, and what it cost is told at the end", async () => {
+  test("text is streamed in chunks, and usage is reported at the end", async () => {
     const server = await serve({ frames: wire.frames([{ text: "Good day." }]) });
     const events = await readToEnd(open(wire, server).stream(requestOf(user("Hi")), unaborted()));
     expect(events.filter(({ kind }) => kind === "text").length).toBeGreaterThan(1);
@@ -43,7 +43,7 @@ describe.each(wires)("$title", (wire) => {
     expect(`${path} ${JSON.stringify(body)}`).toMatch(wire.asks);
   });
 
-  test("several calls come in their order, and their results go back under their names", async () => {
+  test("parallel calls keep their order, and their results go back under their ids", async () => {
     const said: Said[] = [
       { text: "I look." },
       { call: "look", id: "call_a", input: '{"at":1}' },
@@ -69,7 +69,7 @@ describe.each(wires)("$title", (wire) => {
     expect(sent.match(/seen/g)).toHaveLength(2);
   });
 
-  test("the bytes of what was sent before stay as they were, but for the marks of the cache", async () => {
+  test("an earlier prefix stays byte-identical but for the cache marks", async () => {
     const said: Said[] = [{ text: "I look." }, { call: "look", id: "call_a", input: '{"at":1}' }];
     const frames = wire.frames(said);
     const server = await serve({ frames }, { frames }, { frames });
@@ -87,7 +87,7 @@ describe.each(wires)("$title", (wire) => {
     }
   });
 
-  test("wherever the connection is cut, what was said stays and the failure is one to try again", async () => {
+  test("a connection cut anywhere keeps the text so far and is retryable", async () => {
     const said: Said[] = [{ text: "Good day." }, { call: "look", id: "call_a", input: "{}" }];
     const frames = wire.frames(said);
     const ends = frames.findLastIndex((frame) =>
@@ -104,7 +104,7 @@ describe.each(wires)("$title", (wire) => {
     }
   });
 
-  test("an abort cuts the connection, and the stream ends without a word", async () => {
+  test("an abort closes the connection and ends the stream without a failure", async () => {
     const [first = "", second = "", third = ""] = wire.frames([{ text: "Good day." }]);
     const server = await serve({
       frames: [first, second, third, ...wire.frames([{ text: "x" }]).slice(1, 4)],
@@ -121,7 +121,7 @@ describe.each(wires)("$title", (wire) => {
     expect(heard.length).toBeGreaterThan(0);
   });
 
-  test("whoever stops listening leaves no connection behind", async () => {
+  test("a consumer that stops early leaves no connection behind", async () => {
     const frames = wire.frames([{ text: "Good day. And more of it." }]).slice(0, -2);
     const server = await serve({ frames, ending: "hang" });
     for await (const event of open(wire, server).stream(requestOf(user("Hi")), unaborted()))
@@ -130,7 +130,7 @@ describe.each(wires)("$title", (wire) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("a chunk of two million characters arrives whole, in pieces that can be kept", async () => {
+  test("a chunk of two million characters arrives whole, split into storable pieces", async () => {
     const text = "\ud83d\ude00 word".repeat(300_000);
     const server = await serve({ frames: wire.frames([{ text }]) });
     const events = await readToEnd(open(wire, server).stream(requestOf(user("Hi")), unaborted()));
@@ -145,7 +145,7 @@ describe.each(wires)("$title", (wire) => {
 });
 
 describe.each(wires.filter(({ inputs }) => inputs !== "objects"))("$title", (wire) => {
-  test("arguments that are no object reach the engine as malformed, and the provider as an object", async () => {
+  test("arguments that are no object reach the engine as malformed and the provider as an object", async () => {
     const said: Said[] = [
       { call: "look", id: "call_a", input: '{"at": ' },
       { call: "look", id: "call_b", input: '"ls"' },

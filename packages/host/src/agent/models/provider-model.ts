@@ -19,7 +19,7 @@ import {
 import { ProviderStreamReader } from "./provider-stream.ts";
 
 export interface ProviderModelDeps {
-  /** As in HOLDFAST_MODEL, and the provider's own name for it. */
+  /** As in HOLDFAST_MODEL; `model` is the provider's own name for it. */
   readonly name: string;
   readonly id: string;
   readonly account: Account;
@@ -28,89 +28,89 @@ export interface ProviderModelDeps {
   readonly image?: (blobId: BlobId) => Promise<Uint8Array | null>;
   readonly limits?: ConnectionLimits;
   readonly redact?: (text: string) => string;
-  /** Sessions whose thoughts the provider did not take back. */
+  /** Sessions whose reasoning the provider refused to take back. */
   readonly withoutReasoning?: Set<SessionId>;
 }
 
-/** A model behind a provider's package. One call is one request: whether it is tried again is the engine's decision. */
-export function createProviderModel(parts: ProviderModelDeps): Model {
-  return { stream: (request, signal) => streamFrom(parts, request, signal) };
+/** A model behind a provider package. One call is one request: retrying is the engine's decision. */
+export function createProviderModel(deps: ProviderModelDeps): Model {
+  return { stream: (request, signal) => streamFrom(deps, request, signal) };
 }
 
 async function* streamFrom(
-  parts: ProviderModelDeps,
+  deps: ProviderModelDeps,
   request: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
-  const { withoutReasoning: thoughtless = new Set() } = parts;
-  const isThoughtless = request.session !== undefined && thoughtless.has(request.session);
-  const first = yield* requestOnce(parts, request, signal, isThoughtless ? "left out" : "told");
+  const { withoutReasoning = new Set() } = deps;
+  const isWithoutReasoning = request.session !== undefined && withoutReasoning.has(request.session);
+  const first = yield* requestOnce(deps, request, signal, isWithoutReasoning ? "omitted" : "sent");
   if (first === null) return;
-  if (isThoughtless || first.hasSpoken || !isReasoningRefused(first.error)) {
+  if (isWithoutReasoning || first.hasOutput || !isReasoningRefused(first.error)) {
     yield { kind: "failed", failure: first.failure };
     return;
   }
-  // Else a conversation whose key has changed could never go on.
-  if (request.session !== undefined) thoughtless.add(request.session);
-  for (const oldest of thoughtless)
-    if (thoughtless.size > maxSessionsWithoutReasoning) thoughtless.delete(oldest);
-  const second = yield* requestOnce(parts, request, signal, "left out");
+  // Otherwise a conversation could never continue after a change of key.
+  if (request.session !== undefined) withoutReasoning.add(request.session);
+  for (const oldest of withoutReasoning)
+    if (withoutReasoning.size > maxSessionsWithoutReasoning) withoutReasoning.delete(oldest);
+  const second = yield* requestOnce(deps, request, signal, "omitted");
   if (second !== null) yield { kind: "failed", failure: second.failure };
 }
 
-/** One that was forgotten is asked twice once more. */
+/** An evicted session costs one extra request. */
 const maxSessionsWithoutReasoning = 1_000;
 
 interface FailedRequest {
   readonly failure: ModelFailure;
   readonly error: unknown;
-  readonly hasSpoken: boolean;
+  readonly hasOutput: boolean;
 }
 
 async function* requestOnce(
-  parts: ProviderModelDeps,
+  deps: ProviderModelDeps,
   request: ModelRequest,
   signal: AbortSignal,
-  thoughts: PromptFormat["reasoning"],
+  reasoning: PromptFormat["reasoning"],
 ): AsyncGenerator<ModelEvent, FailedRequest | null> {
-  const connection = openProviderConnection(parts.limits ?? defaultConnectionLimits);
-  const telling = promptFormatOf(parts, thoughts);
+  const connection = openProviderConnection(deps.limits ?? defaultConnectionLimits);
+  const format = promptFormatOf(deps, reasoning);
   const names = new Map(request.tools.map(({ name }) => [wireName(name), name]));
-  const listener = new ProviderStreamReader(telling, names);
+  const reader = new ProviderStreamReader(format, names);
   try {
-    const { account, id, api = "responses" } = parts;
+    const { account, id, api = "responses" } = deps;
     const language = await loadLanguageModel(account, id, { fetch: connection.fetch, api });
     const { stream } = await language.doStream({
-      ...(await optionsFor(parts, request, telling)),
+      ...(await optionsFor(deps, request, format)),
       abortSignal: signal,
     });
-    for await (const part of stream) yield* listener.read(part);
-    yield* usageEvents(parts, listener);
-    const failure = finishFailure(parts, listener, connection.isDone ? "said" : "not said");
-    return failure && { failure, error: null, hasSpoken: true };
+    for await (const part of stream) yield* reader.read(part);
+    yield* usageEvents(deps, reader);
+    const failure = finishFailure(deps, reader, connection.isDone ? "seen" : "missing");
+    return failure && { failure, error: null, hasOutput: true };
   } catch (error) {
     if (signal.aborted) return null;
-    yield* usageEvents(parts, listener);
-    const failure = describeError(parts, connection.failure ?? error);
-    return { failure, error, hasSpoken: listener.hasSpoken };
+    yield* usageEvents(deps, reader);
+    const failure = describeError(deps, connection.failure ?? error);
+    return { failure, error, hasOutput: reader.hasOutput };
   } finally {
-    // Whoever leaves early must not leave a connection behind that nobody reads.
+    // A consumer that leaves early must not leave an unread connection behind.
     connection.close();
   }
 }
 
 function promptFormatOf(
-  parts: ProviderModelDeps,
-  thoughts: PromptFormat["reasoning"],
+  deps: ProviderModelDeps,
+  reasoning: PromptFormat["reasoning"],
 ): PromptFormat {
-  const { account, name, facts, image = async () => null } = parts;
+  const { account, name, facts, image = async () => null } = deps;
   const { provider } = account;
   const isServer = provider === "openai-compatible" || provider === "ollama";
   return {
     by: `${name}@${account.baseUrl}`,
     options: isServer ? "openaiCompatible" : provider,
-    reasoning: thoughts,
-    callIds: provider === "anthropic" || provider === "openai" ? "its own" : "ours",
+    reasoning,
+    callIds: provider === "anthropic" || provider === "openai" ? "provider" : "engine",
     cache: provider === "anthropic" ? "marked" : "automatic",
     image,
     takesImages: facts.takes?.includes("images") ? "yes" : "no",
@@ -118,13 +118,13 @@ function promptFormatOf(
 }
 
 async function optionsFor(
-  parts: ProviderModelDeps,
+  deps: ProviderModelDeps,
   request: ModelRequest,
-  telling: PromptFormat,
+  format: PromptFormat,
 ): Promise<CallOptions> {
-  const { account, facts } = parts;
-  const prompt = await toProviderPrompt(request.messages, telling);
-  const tools = toProviderTools(request.tools, telling);
+  const { account, facts } = deps;
+  const prompt = await toProviderPrompt(request.messages, format);
+  const tools = toProviderTools(request.tools, format);
   const options = { prompt, ...(tools.length > 0 && { tools }) };
   switch (account.provider) {
     case "anthropic":
@@ -134,7 +134,7 @@ async function optionsFor(
         ...(facts.thinks && { providerOptions: { anthropic: { thinking: adaptiveThinking } } }),
       };
     case "openai": {
-      // What is kept is kept here: the conversation is in the log and nowhere else.
+      // The provider stores nothing: the conversation lives in the log alone.
       const key = request.session === undefined ? {} : { promptCacheKey: request.session };
       return { ...options, providerOptions: { openai: { store: false, ...key } } };
     }
@@ -152,7 +152,7 @@ async function optionsFor(
 const withThoughts = { includeThoughts: true };
 const adaptiveThinking = { type: "adaptive", display: "summarized" };
 
-/** An answer's room is taken off the window: what compaction leaves free is what may be asked for. */
+/** The output limit is subtracted from the window: compaction leaves room for exactly this. */
 function answerTokenLimit({ window, output }: ModelFacts): number {
   return Math.min(output, Math.max(4_096, Math.floor(window * 0.15)));
 }
@@ -169,7 +169,7 @@ function* usageEvents(
 function finishFailure(
   { account }: ProviderModelDeps,
   { finish }: ProviderStreamReader,
-  done: "said" | "not said",
+  doneMarker: "seen" | "missing",
 ): ModelFailure | null {
   const title = providerInfo[account.provider].title;
   switch (finish?.finishReason.unified) {
@@ -185,8 +185,8 @@ function finishFailure(
     case "content-filter":
       return { class: "refused", code: "model_refused", message: `${title} refused to answer.` };
     default:
-      // Some servers name no reason; a connection that was cut does not say that it is done.
-      if (done === "said") return null;
+      // Some servers send no finish reason; a cut connection does not send the done marker either.
+      if (doneMarker === "seen") return null;
       return {
         class: "retryable",
         code: "model_cut",
@@ -202,7 +202,7 @@ function describeError(
   return classifyFailure(error, {
     provider: providerInfo[account.provider].title,
     model: id,
-    whatToSet: setupHint(account.provider),
+    setupHint: setupHint(account.provider),
     redact: (text) =>
       redact(account.key === null ? text : text.replaceAll(account.key, "[redacted]")),
     now: Date.now,

@@ -3,16 +3,16 @@ import type { ToolSpec, BlobId, JsonObject } from "@holdfast/protocol";
 
 import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
 
-/** How messages are told to one model of one provider. The same messages always become the same prompt. */
+/** How messages are encoded for one model of a provider. The same messages always give the same prompt. */
 export interface PromptFormat {
-  /** Marks what this model said, in the log: nobody else gets it back. */
+  /** Marks this model's own parts in the log; no other model gets them back. */
   readonly by: string;
-  /** Under this name the provider package keeps what is its own. */
+  /** The key for the provider package's own options. */
   readonly options: "anthropic" | "openai" | "google" | "openaiCompatible";
-  /** Whether what it thought is told again. */
-  readonly reasoning: "told" | "left out";
-  /** The provider checks that its own names for calls come back. */
-  readonly callIds: "its own" | "ours";
+  /** Whether its earlier reasoning is sent back. */
+  readonly reasoning: "sent" | "omitted";
+  /** Whether the provider requires its own call ids back. */
+  readonly callIds: "provider" | "engine";
   readonly cache: "marked" | "automatic";
   readonly image: (blobId: BlobId) => Promise<Uint8Array | null>;
   readonly takesImages: "yes" | "no";
@@ -22,19 +22,19 @@ const ephemeral = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
 export async function toProviderPrompt(
   messages: readonly ModelMessage[],
-  telling: PromptFormat,
+  format: PromptFormat,
 ): Promise<Prompt> {
   const callIds = new Map<string, string>();
   const prompt: Prompt = [];
-  for (const message of messages) prompt.push(await toProviderMessages(message, telling, callIds));
-  if (telling.cache === "marked")
+  for (const message of messages) prompt.push(await toProviderMessages(message, format, callIds));
+  if (format.cache === "marked")
     for (const index of cacheMarks(messages)) markCached(prompt, index);
   return prompt;
 }
 
 /**
- * Where a prefix may end that the next request has too: behind the frame, and behind the newest two turns. Together with
- * the one behind the tools that is as many as are allowed.
+ * Where a cacheable prefix may end: after the frame and after the newest two turns. With the mark after the tools, that
+ * is the maximum number allowed.
  */
 function cacheMarks(messages: readonly ModelMessage[]): readonly number[] {
   const system = messages.findLastIndex(({ role }) => role === "system");
@@ -56,7 +56,7 @@ function markCached(prompt: Prompt, index: number): void {
 
 async function toProviderMessages(
   message: ModelMessage,
-  telling: PromptFormat,
+  format: PromptFormat,
   callIds: Map<string, string>,
 ): Promise<PromptMessage> {
   switch (message.role) {
@@ -65,11 +65,11 @@ async function toProviderMessages(
     case "notice":
       return { role: "user", content: [{ type: "text", text: message.text }] };
     case "user":
-      return { role: "user", content: await toUserContent(message, telling) };
+      return { role: "user", content: await toUserContent(message, format) };
     case "assistant":
       return {
         role: "assistant",
-        content: message.parts.flatMap((part) => toAssistantPart(part, telling, callIds)),
+        content: message.parts.flatMap((part) => toAssistantPart(part, format, callIds)),
       };
     case "tool": {
       const toolCallId = callIds.get(message.callId) ?? message.callId;
@@ -86,7 +86,7 @@ async function toUserContent(
   { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
   { takesImages, image }: PromptFormat,
 ): Promise<UserContent> {
-  // Providers refuse a text without a letter.
+  // Providers refuse empty text.
   const content: UserContent = [{ type: "text", text: text === "" ? "(no text)" : text }];
   if (takesImages === "no") return content;
   for (const { blobId, mediaType } of images) {
@@ -102,21 +102,21 @@ type AssistantContent = Extract<PromptMessage, { role: "assistant" }>["content"]
 
 function toAssistantPart(
   part: AssistantPart,
-  telling: PromptFormat,
+  format: PromptFormat,
   callIds: Map<string, string>,
 ): AssistantContent {
-  const own = opaqueOf(part.opaque, telling);
-  const kept = own?.options === undefined ? {} : { [telling.options]: own.options };
-  const providerOptions = Object.keys(kept).length === 0 ? {} : { providerOptions: kept };
+  const own = opaqueOf(part.opaque, format);
+  const entries = own?.options === undefined ? {} : { [format.options]: own.options };
+  const providerOptions = Object.keys(entries).length === 0 ? {} : { providerOptions: entries };
   switch (part.kind) {
     case "text":
       return part.text === "" ? [] : [{ type: "text", text: part.text, ...providerOptions }];
     case "reasoning":
-      // Thoughts of others, and those that were cut off, are signed by nobody who would take them back.
-      if (own === null || telling.reasoning === "left out") return [];
+      // Reasoning of other models, and truncated reasoning, has no signature that this provider would accept.
+      if (own === null || format.reasoning === "omitted") return [];
       return [{ type: "reasoning", text: part.text, ...providerOptions }];
     case "call": {
-      const id = telling.callIds === "its own" && own?.id !== undefined ? own.id : part.callId;
+      const id = format.callIds === "provider" && own?.id !== undefined ? own.id : part.callId;
       callIds.set(part.callId, id);
       const input = part.malformed ? { malformed: part.input } : part.input;
       return [
@@ -132,7 +132,7 @@ function toAssistantPart(
   }
 }
 
-/** What a part carries for its provider. */
+/** A part's provider metadata. */
 export interface OpaquePart {
   readonly by: string;
   readonly id?: string;
@@ -150,7 +150,7 @@ function opaqueOf(opaque: JsonObject | undefined, { by }: PromptFormat): OpaqueP
   };
 }
 
-/** A model sometimes calls what it was never given; a name that a provider cannot even read would be refused for ever. */
+/** A model sometimes calls a tool it was never given; a name the provider cannot parse would be refused forever. */
 export function wireName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
 }
@@ -163,9 +163,9 @@ export function toProviderTools(
     type: "function",
     name: wireName(name),
     description,
-    // By contract it is JSON Schema; what a provider makes of it is its own affair.
+    // By contract it is JSON Schema; how a provider interprets it is its own affair.
     inputSchema: { type: "object", properties: {}, ...input },
-    // Where it is not said, OpenAI takes only schemas of its own strict kind.
+    // By default, OpenAI accepts only schemas of its own strict kind.
     ...(options === "openai" && { strict: false }),
     ...(cache === "marked" && index === specs.length - 1 && { providerOptions: ephemeral }),
   }));

@@ -9,22 +9,22 @@ import type { StreamPart } from "./load-provider.ts";
 type FinishPart = Extract<StreamPart, { type: "finish" }>;
 type Block = { readonly kind: "text" | "reasoning"; options: JsonObject };
 
-/** In characters. An event of the log takes more, but not much more. */
-const longestPiece = 32_000;
-/** In characters: what is written of one call's arguments before anybody sees them. */
-const longestInput = 4_000_000;
+/** In characters. A log event holds a bit more. */
+const maxDeltaLength = 32_000;
+/** In characters: bounds the buffered arguments of one call. */
+const maxInputLength = 4_000_000;
 
-/** Turns what a provider streams into what the engine hears, and remembers how it ended. */
+/** Turns a provider's stream into engine events and remembers how it ended. */
 export class ProviderStreamReader {
   readonly #by: string;
   readonly #options: PromptFormat["options"];
   readonly #names: ReadonlyMap<string, string>;
   readonly #blocks = new Map<string, Block>();
   readonly #inputs = new Map<string, number>();
-  #begunUsage: ModelUsage | null = null;
+  #startUsage: ModelUsage | null = null;
   finish: FinishPart | null = null;
-  /** Something was said that cannot be taken back. */
-  hasSpoken = false;
+  /** Whether output was emitted that cannot be withdrawn. */
+  hasOutput = false;
 
   constructor(
     { by, options }: Pick<PromptFormat, "by" | "options">,
@@ -46,8 +46,8 @@ export class ProviderStreamReader {
         const kind = part.type === "text-delta" ? "text" : "reasoning";
         this.#open(kind, part);
         if (part.delta === "") return;
-        this.hasSpoken = true;
-        for (const text of piecesOf(part.delta)) yield { kind, text };
+        this.hasOutput = true;
+        for (const text of splitDelta(part.delta)) yield { kind, text };
         return;
       }
       case "text-end":
@@ -59,11 +59,11 @@ export class ProviderStreamReader {
         return;
       case "tool-call":
         if (part.providerExecuted) return;
-        this.hasSpoken = true;
+        this.hasOutput = true;
         yield this.#call(part);
         return;
       case "custom":
-        this.#begunUsage = usageAtStart(part.providerMetadata) ?? this.#begunUsage;
+        this.#startUsage = usageAtStart(part.providerMetadata) ?? this.#startUsage;
         return;
       case "finish":
         this.finish = part;
@@ -75,14 +75,14 @@ export class ProviderStreamReader {
     }
   }
 
-  /** As far as it was told, also for an answer that was cut off. */
+  /** As far as reported, also for a truncated answer. */
   get usage(): ModelUsage | null {
-    return this.finish === null ? this.#begunUsage : usageOf(this.finish);
+    return this.finish === null ? this.#startUsage : usageOf(this.finish);
   }
 
   #open(kind: Block["kind"], part: { id: string; providerMetadata?: unknown }): Block {
     const block = this.#blocks.get(part.id) ?? { kind, options: {} };
-    block.options = { ...block.options, ...this.#own(part.providerMetadata) };
+    block.options = { ...block.options, ...this.#providerOptions(part.providerMetadata) };
     this.#blocks.set(part.id, block);
     return block;
   }
@@ -93,14 +93,14 @@ export class ProviderStreamReader {
   ): Generator<ModelEvent> {
     const { options } = this.#open(kind, part);
     this.#blocks.delete(part.id);
-    const kept = kind === "text" ? pick(options, ["phase", "thoughtSignature"]) : options;
-    if (kind === "text" && Object.keys(kept).length === 0) return;
-    yield { kind, text: "", opaque: this.#opaque({ options: kept }) };
+    const shown = kind === "text" ? pick(options, ["phase", "thoughtSignature"]) : options;
+    if (kind === "text" && Object.keys(shown).length === 0) return;
+    yield { kind, text: "", opaque: this.#opaque({ options: shown }) };
   }
 
   #call(part: Extract<StreamPart, { type: "tool-call" }>): ModelEvent {
     const name = this.#names.get(part.toolName) ?? part.toolName;
-    const options = this.#own(part.providerMetadata);
+    const options = this.#providerOptions(part.providerMetadata);
     const rest = Object.keys(options).length === 0 ? {} : { options };
     const opaque = this.#opaque({ id: part.toolCallId, ...rest });
     const input = parseArguments(part.input);
@@ -111,7 +111,7 @@ export class ProviderStreamReader {
   #measure(id: string, delta: string): void {
     const size = (this.#inputs.get(id) ?? 0) + delta.length;
     this.#inputs.set(id, size);
-    if (size > longestInput)
+    if (size > maxInputLength)
       throw new ConnectionFailure("model_endless", "The arguments of a call did not end.");
   }
 
@@ -119,15 +119,15 @@ export class ProviderStreamReader {
     return { by: this.#by, ...rest };
   }
 
-  /** Only what says something: a `null` must not hide what came before it. */
-  #own(metadata: unknown): JsonObject {
-    const kept = z.object({ [this.#options]: jsonObject }).safeParse(metadata).data;
-    const values = Object.entries(kept?.[this.#options] ?? {});
+  /** Skips `null` values, which must not hide earlier ones. */
+  #providerOptions(metadata: unknown): JsonObject {
+    const shown = z.object({ [this.#options]: jsonObject }).safeParse(metadata).data;
+    const values = Object.entries(shown?.[this.#options] ?? {});
     return Object.fromEntries(values.filter(([, value]) => value !== null && value !== undefined));
   }
 }
 
-/** Whether such an answer is whole is seen by how its connection ended. */
+/** Whether such an answer is complete depends on how its connection ended. */
 function isMissingFinishReason(error: unknown): boolean {
   return error instanceof Error && /without a finish reason/.test(error.message);
 }
@@ -136,7 +136,7 @@ function pick(values: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
 }
 
-/** `null`: that are no arguments. They are an object, whatever a model may write. */
+/** `null` if the text is not a JSON object, the only valid form of arguments. */
 function parseArguments(text: string): Json | null {
   try {
     return jsonObject.safeParse(JSON.parse(text === "" ? "{}" : text)).data ?? null;
@@ -145,10 +145,10 @@ function parseArguments(text: string): Json | null {
   }
 }
 
-function* piecesOf(text: string): Generator<string> {
+function* splitDelta(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
-    let to = Math.min(text.length, from + longestPiece);
-    // A pair of surrogates is one character.
+    let to = Math.min(text.length, from + maxDeltaLength);
+    // Do not split a surrogate pair.
     if (to < text.length && /[\ud800-\udbff]/.test(text.charAt(to - 1))) to -= 1;
     yield text.slice(from, to);
     from = to;
@@ -176,7 +176,7 @@ const startMetadata = z.object({
   }),
 });
 
-/** Anthropic says at the beginning what has come in; if the answer is cut off that is all that is known. */
+/** Anthropic reports the input tokens at the start; of a truncated answer nothing more is known. */
 function usageAtStart(metadata: unknown): ModelUsage | null {
   const usage = startMetadata.safeParse(metadata).data?.anthropic.usage;
   if (usage === undefined) return null;

@@ -36,7 +36,7 @@ async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServe
 const [anthropic, openai, , compatible, , google] = wires as [Wire, Wire, Wire, Wire, Wire, Wire];
 const done = { text: "Done." };
 
-/** One step with these words, and the body of the request after it. */
+/** Runs one step with this content and returns the body of the next request. */
 async function nextRequest(wire: Wire, said: readonly Said[]): Promise<Json> {
   const server = await serve({ frames: wire.frames(said) }, { frames: wire.frames([done]) });
   const model = open(wire, server);
@@ -45,8 +45,8 @@ async function nextRequest(wire: Wire, said: readonly Said[]): Promise<Json> {
   return server.requests[1]?.body ?? null;
 }
 
-describe("what a model thought", () => {
-  test("Anthropic gets its signed and its hidden thoughts back byte by byte, in their order", async () => {
+describe("reasoning", () => {
+  test("goes back to Anthropic byte-identical and in order, signed and redacted alike", async () => {
     const body = await nextRequest(anthropic, [
       { thought: "Let me think. \u{1f600}", signature: "sig/+1==" },
       { hidden: "EncRypted/+==" },
@@ -72,7 +72,7 @@ describe("what a model thought", () => {
     });
   });
 
-  test("OpenAI gets its reasoning items back, with their encrypted content and the calls behind them", async () => {
+  test("goes back to OpenAI as reasoning items with encrypted content, before their calls", async () => {
     const body = await nextRequest(openai, [
       { thought: "Let me think.", signature: "gAAAA/+==" },
       { hidden: "gBBBB==" },
@@ -96,7 +96,7 @@ describe("what a model thought", () => {
     ]);
   });
 
-  test("Google gets its signatures back with the thoughts, the words and the calls that they belong to", async () => {
+  test("goes back to Google with signatures on the thoughts, texts and calls they belong to", async () => {
     const body = await nextRequest(google, [
       { thought: "Let me think.", signature: "sig/+1==" },
       { text: "I look." },
@@ -115,7 +115,7 @@ describe("what a model thought", () => {
     expect(JSON.stringify(contents[2])).toMatch(/functionResponse.*look.*seen/);
   });
 
-  test("a compatible server gets the words of its thoughts back", async () => {
+  test("goes back to a compatible server as text", async () => {
     const body = await nextRequest(compatible, [
       { thought: "Let me think." },
       { call: "look", id: "0", input: "{}" },
@@ -123,27 +123,22 @@ describe("what a model thought", () => {
     expect(JSON.stringify(body)).toContain('"reasoning_content":"Let me think."');
   });
 
-  test.each(wires)(
-    "$title does not get another's thoughts, nor those that were cut off",
-    async (wire) => {
-      const server = await serve({ frames: wire.frames([done]) });
-      const parts = [
-        { kind: "reasoning", text: "Foreign", opaque: { by: "x/y", options: { itemId: "rs_9" } } },
-        { kind: "reasoning", text: "Unsigned" },
-        { kind: "text", text: "Yes.", opaque: { by: "x/y", options: { phase: "commentary" } } },
-      ] as const;
-      const messages: ModelMessage[] = [user("Hi"), { role: "assistant", parts }, user("Go on")];
-      const events = await readToEnd(
-        open(wire, server).stream(requestOf(...messages), unaborted()),
-      );
-      expect(failureIn(events)).toBeNull();
-      const sent = JSON.stringify(server.requests[0]?.body);
-      expect(sent).not.toMatch(/Foreign|Unsigned|rs_9|commentary/);
-      expect(sent).toContain("Yes.");
-    },
-  );
+  test.each(wires)("of another model, or truncated, is not sent to $title", async (wire) => {
+    const server = await serve({ frames: wire.frames([done]) });
+    const parts = [
+      { kind: "reasoning", text: "Foreign", opaque: { by: "x/y", options: { itemId: "rs_9" } } },
+      { kind: "reasoning", text: "Unsigned" },
+      { kind: "text", text: "Yes.", opaque: { by: "x/y", options: { phase: "commentary" } } },
+    ] as const;
+    const messages: ModelMessage[] = [user("Hi"), { role: "assistant", parts }, user("Go on")];
+    const events = await readToEnd(open(wire, server).stream(requestOf(...messages), unaborted()));
+    expect(failureIn(events)).toBeNull();
+    const sent = JSON.stringify(server.requests[0]?.body);
+    expect(sent).not.toMatch(/Foreign|Unsigned|rs_9|commentary/);
+    expect(sent).toContain("Yes.");
+  });
 
-  test("thoughts that are not taken back are left out, at once and from then on", async () => {
+  test("that the provider refuses is left out, at once and from then on", async () => {
     const frames = anthropic.frames([{ thought: "Hm.", signature: "old" }, done]);
     const server = await serve(
       { frames },
@@ -174,7 +169,7 @@ describe("what a model thought", () => {
 });
 
 describe("the provider's cache", () => {
-  test("Anthropic's marks stand behind the tools, the frame and the newest two turns, and are four at most", async () => {
+  test("Anthropic's marks follow the tools, the frame and the newest two turns, four at most", async () => {
     const frames = anthropic.frames([done]);
     const server = await serve({ frames }, { frames });
     const model = open(anthropic, server);
@@ -194,7 +189,7 @@ describe("the provider's cache", () => {
     ]);
   });
 
-  test("what came out of the cache and went into it is counted apart and costs what it costs", async () => {
+  test("cache reads and writes are counted and priced separately", async () => {
     const cached = await serve({
       frames: anthropicFrames([done], { cacheRead: 1000, cacheWrite: 100 }),
     });
@@ -214,7 +209,7 @@ describe("the provider's cache", () => {
     expect(usageIn(others)).toMatchObject({ input: 1010, cacheRead: 1000 });
   });
 
-  test("an answer that was cut off has still cost what went in", async () => {
+  test("a truncated answer still costs its input", async () => {
     const frames = anthropicFrames([done], { cacheRead: 1000 }).slice(0, 4);
     const server = await serve({ frames, ending: "cut" });
     const events = await readToEnd(
@@ -225,7 +220,7 @@ describe("the provider's cache", () => {
 });
 
 describe("images", () => {
-  test("what a model can see is sent as it is; what it cannot is only named", async () => {
+  test("a model gets the media types it accepts, and the names of others", async () => {
     const frames = anthropic.frames([done]);
     const server = await serve({ frames }, { frames });
     const bytes = new Uint8Array([137, 80, 78, 71]);
@@ -255,7 +250,7 @@ function usageIn(events: readonly ModelEvent[]) {
   return events.find((event) => event.kind === "usage")?.usage;
 }
 
-/** Where marks stand, by the place in the request. */
+/** Where cache marks are, by path in the request. */
 function marksIn(body: Json): string[] {
   const places = ["tools", "system", "messages"] as const;
   const named = body as Record<(typeof places)[number], unknown[]>;

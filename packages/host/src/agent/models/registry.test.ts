@@ -49,7 +49,7 @@ async function ask(models: ModelRegistry, name: string) {
 
 const usualKey = (name: string) => ({ [name]: "key-of-the-environment" });
 
-describe("which model answers", () => {
+describe("the default model", () => {
   test.each([
     [{}, "rehearsal"],
     [usualKey("ANTHROPIC_API_KEY"), "anthropic/"],
@@ -57,7 +57,7 @@ describe("which model answers", () => {
     [usualKey("OPENAI_API_KEY"), "openai/"],
     [{ ...usualKey("OPENAI_API_KEY"), ...usualKey("ANTHROPIC_API_KEY") }, "anthropic/"],
     [{ ANTHROPIC_API_KEY: "" }, "rehearsal"],
-  ])("with %j alone it is %s", (environment, expected) => {
+  ])("with %j alone is %s", (environment, expected) => {
     const { models } = open({}, environment);
     expect(models.defaultModel().startsWith(expected)).toBe(true);
     expect(models.check(models.defaultModel())).toBeNull();
@@ -66,12 +66,12 @@ describe("which model answers", () => {
     );
   });
 
-  test("the one that is named goes before every key", () => {
+  test("is the named one, whatever keys there are", () => {
     const { models } = open({ model: "ollama/llama" }, usualKey("ANTHROPIC_API_KEY"));
     expect(models.defaultModel()).toBe("ollama/llama");
   });
 
-  test("a key that is stored while it runs counts from then on, and not any more when it is gone", async () => {
+  test("follows a stored key while the host runs, until it is removed", async () => {
     const { models, secrets } = open();
     await secrets.put("openai", { key: "stored-key", baseUrl: "https://api.openai.com/v1" });
     expect(models.defaultModel()).toMatch(/^openai\//);
@@ -79,7 +79,7 @@ describe("which model answers", () => {
     expect(models.defaultModel()).toBe("rehearsal");
   });
 
-  test("small things go to a small model of the provider, but not of a server that only bears its name", () => {
+  test("small tasks go to the provider's small model, but not on a server that only shares its name", () => {
     const { models } = open({}, usualKey("ANTHROPIC_API_KEY"));
     expect(models.smallModel("anthropic/claude-opus-5-5")).toMatch(/haiku/);
     expect(models.smallModel("ollama/llama")).toBe("ollama/llama");
@@ -93,8 +93,8 @@ describe("which model answers", () => {
   });
 });
 
-describe("a key and its address belong together", () => {
-  test("[safety] a stored key is sent to the address that it was stored for, and to no other", async () => {
+describe("keys and addresses", () => {
+  test("[safety] a stored key is sent to the address it was stored for, and to no other", async () => {
     const [own, other] = [await serve(), await serve()];
     const stored = { key: "stored-key", baseUrl: `${own.url}/v1` };
     const plain = open();
@@ -105,7 +105,7 @@ describe("a key and its address belong together", () => {
     const moved = open({ anthropicBaseUrl: `${other.url}/v1` });
     await moved.secrets.put("anthropic", stored);
     expect(moved.models.check("anthropic/m")?.message).toContain("belongs to");
-    // It is there, and nobody is told to store one as if it were not.
+    // The key exists, so nobody is told to store one.
     const { providers } = await listModels(moved.models, async () => []);
     const listed = providers.find(({ provider }) => provider === "anthropic");
     expect(listed).toMatchObject({ usable: false, key: { from: "stored" } });
@@ -113,7 +113,7 @@ describe("a key and its address belong together", () => {
     expect(other.requests).toEqual([]);
   });
 
-  test("[safety] a key of the environment never goes to an address that was stored", async () => {
+  test("[safety] an environment key is never sent to a stored address", async () => {
     const stored = await serve();
     const { models, secrets } = open({}, usualKey("OPENAI_API_KEY"));
     await secrets.put("openai-compatible", { key: "stored-key", baseUrl: `${stored.url}/v1` });
@@ -123,14 +123,14 @@ describe("a key and its address belong together", () => {
     expect(models.account("openai")).toMatchObject({ baseUrl: "https://api.openai.com/v1" });
   });
 
-  test("all that are known are told to whoever takes them out of texts", async () => {
+  test("all known keys are passed to the redactor", async () => {
     const { models, secrets } = open({}, usualKey("OPENAI_API_KEY"));
     await secrets.put("anthropic", { key: "stored-key", baseUrl: "https://a.example" });
     expect(models.keys().toSorted()).toEqual(["key-of-the-environment", "stored-key"]);
   });
 });
 
-describe("a model that cannot be asked", () => {
+describe("an unusable model", () => {
   test.each([
     ["anthropic/claude", "model_unusable", "ANTHROPIC_API_KEY"],
     ["openai/gpt", "model_unusable", "OPENAI_API_KEY"],
@@ -139,7 +139,7 @@ describe("a model that cannot be asked", () => {
     ["google/gemini", "model_unusable", "GEMINI_API_KEY"],
     ["gogle/gemini", "model_unknown", "google/…"],
     ["anthropic/", "model_unknown", "anthropic/…"],
-  ])("%s is %s, and the answer says what to set", async (name, code, words) => {
+  ])("%s is %s, and the message says what to set", async (name, code, words) => {
     const { models } = open();
     expect(models.check(name)).toMatchObject({ code });
     const failure = await ask(models, name);
@@ -148,7 +148,7 @@ describe("a model that cannot be asked", () => {
   });
 });
 
-test("the list names what the table knows, what servers serve and what is chosen, and no key", async () => {
+test("the list names the models of the table, of servers and those chosen, and no key", async () => {
   const server = await serve();
   const { models, secrets } = open(
     { ollamaBaseUrl: `${server.url}/v1`, model: "anthropic/claude-new" },
@@ -179,8 +179,8 @@ test("the list names what the table knows, what servers serve and what is chosen
   expect(server.requests).toHaveLength(1);
 });
 
-describe("what is known of a model", () => {
-  test("each row can be reached: none is hidden by one before it", () => {
+describe("the model table", () => {
+  test("has no row hidden by an earlier one", () => {
     for (const { name, window } of modelTable) {
       const own = name.replace(/\*$/, "x").replace(/\/x$/, "/something-new");
       const facts = factsOf(name.endsWith("*") ? own : name);
@@ -188,7 +188,7 @@ describe("what is known of a model", () => {
     }
   });
 
-  test("one that nobody knows gets a safe window and no price; the file knows better", () => {
+  test("gives an unknown model a safe window and no price, unless the settings know better", () => {
     const bare = factsOf("openai-compatible/new");
     expect(bare).toEqual({ window: 32_000, output: 8_000 });
     const overrides = {
@@ -202,7 +202,7 @@ describe("what is known of a model", () => {
     });
   });
 
-  test("a long request costs more, all of it", () => {
+  test("charges more for all of a long request", () => {
     const { price } = factsOf("openai/gpt-6-sol");
     if (price === undefined) throw new Error("It has a price.");
     expect(costOf({ input: 272_000, output: 1_000 }, price)).toBe(272_000 * 2 + 1_000 * 10);

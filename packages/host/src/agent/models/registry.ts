@@ -46,23 +46,23 @@ export interface ModelRegistryDeps {
 
 export type ImageReader = (blobId: BlobId) => Promise<Uint8Array | null>;
 
-/** Every model that can be named, as it can be reached at this moment: keys and addresses come and go while we run. */
+/** Every model that can be named, as it can be reached now: keys and addresses change while the host runs. */
 export interface ModelRegistry {
-  /** Who answers in a session that names nobody. */
+  /** The model of a session that names none. */
   defaultModel(): string;
-  /** Who does the small things (titles, summaries) for a session with this model. */
+  /** The model for titles and summaries of a session with this model. */
   smallModel(name: string): string;
-  /** Who answers when this one cannot, in this order. */
+  /** The models to fall back to, in order. */
   fallbacks(name: string): readonly string[];
   facts(name: string): ModelFacts;
   account(provider: Provider): Account | UnusableModel;
-  /** Where the operator has it served, or the provider itself serves. */
+  /** The operator's base URL for the provider, or its own. */
   address(provider: Provider): string | null;
-  /** What keeps it from being asked, as far as that is known without asking. */
+  /** Why the model cannot be used, as far as that is known without a request. */
   check(name: string): UnusableModel | null;
-  /** Never fails to be made: one that cannot be asked says so when it is. */
+  /** Always succeeds: an unusable model fails when it is called. */
   open(name: string, image?: ImageReader): Model;
-  /** Every key that is known here: for taking them out of what leaves. */
+  /** Every known key, for redaction. */
   keys(): readonly string[];
 }
 
@@ -73,12 +73,12 @@ interface ReachableModel {
 
 const providersWithDefaults = ["anthropic", "openai", "google"] as const;
 
-export function createModelRegistry(parts: ModelRegistryDeps): ModelRegistry {
-  const { config, environment, secrets } = parts;
-  const rehearsals = createRehearsalModel();
-  const thoughtless = new Set<SessionId>();
+export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
+  const { config, environment, secrets } = deps;
+  const rehearsalModel = createRehearsalModel();
+  const withoutReasoning = new Set<SessionId>();
   const facts = (name: string): ModelFacts => factsOf(name, config.models.value);
-  const account: ModelRegistry["account"] = (provider) => findAccount(parts, provider);
+  const account: ModelRegistry["account"] = (provider) => findAccount(deps, provider);
   const keys = (): readonly string[] => [...secrets.keys(), ...keysIn(environment)];
   const redact = createRedactor(keys);
 
@@ -90,21 +90,21 @@ export function createModelRegistry(parts: ModelRegistryDeps): ModelRegistry {
     return "code" in found ? found : null;
   }
 
-  function usual(): string {
+  function defaultModel(): string {
     if (config.model.value !== undefined) return config.model.value;
-    const ready = providersWithDefaults.find((each) => !("code" in account(each)));
+    const ready = providersWithDefaults.find((candidate) => !("code" in account(candidate)));
     return ready === undefined ? rehearsal : defaultModels[ready].answers;
   }
 
-  function small(name: string): string {
+  function smallModel(name: string): string {
     if (config.smallModel.value !== undefined) return config.smallModel.value;
-    const named = parseModelName(name)?.provider;
-    const provider = providersWithDefaults.find((each) => each === named);
+    const providerName = parseModelName(name)?.provider;
+    const provider = providersWithDefaults.find((candidate) => candidate === providerName);
     if (provider === undefined) return name;
-    // Another server under a provider's name may not have it.
+    // Another server under the provider's name may not have that model.
     const found = account(provider);
-    const isAtHome = "baseUrl" in found && found.baseUrl === providerInfo[provider].own;
-    return isAtHome ? defaultModels[provider].small : name;
+    const isOwnApi = "baseUrl" in found && found.baseUrl === providerInfo[provider].defaultBaseUrl;
+    return isOwnApi ? defaultModels[provider].small : name;
   }
 
   async function* streamFrom(
@@ -113,42 +113,43 @@ export function createModelRegistry(parts: ModelRegistryDeps): ModelRegistry {
     args: Parameters<Model["stream"]>,
   ): AsyncGenerator<ModelEvent> {
     const parsed = parseModelName(name);
-    const found = parsed === null ? unknownModel(name) : reach(parsed);
-    if (found === rehearsal) yield* rehearsals.stream(...args);
+    const found = parsed === null ? unknownModel(name) : resolve(parsed);
+    if (found === rehearsal) yield* rehearsalModel.stream(...args);
     else if ("code" in found) yield notConfigured(found);
     else yield* providerModel(name, found, image).stream(...args);
   }
 
   function providerModel(
     name: string,
-    reached: ReachableModel,
+    model: ReachableModel,
     image: ImageReader | undefined,
   ): Model {
     return createProviderModel({
       name,
-      ...reached,
+      ...model,
       facts: facts(name),
       api: config.openaiApi.value,
-      withoutReasoning: thoughtless,
+      withoutReasoning,
       redact,
       ...(image && { image }),
-      ...(parts.limits && { limits: parts.limits }),
+      ...(deps.limits && { limits: deps.limits }),
     });
   }
 
-  function reach(parsed: ModelName): typeof rehearsal | UnusableModel | ReachableModel {
+  function resolve(parsed: ModelName): typeof rehearsal | UnusableModel | ReachableModel {
     if (parsed.provider === rehearsal) return rehearsal;
     const found = account(parsed.provider);
     return "code" in found ? found : { id: parsed.id, account: found };
   }
 
   return {
-    defaultModel: usual,
-    smallModel: small,
+    defaultModel,
+    smallModel,
     fallbacks: (name) => fallbacksOf(name, config.models.value, config.modelFallback.value),
     facts,
     account,
-    address: (provider) => configuredAddress(parts, provider) ?? providerInfo[provider].own,
+    address: (provider) =>
+      configuredAddress(deps, provider) ?? providerInfo[provider].defaultBaseUrl,
     check,
     keys,
     open: (name, image) => ({ stream: (...args) => streamFrom(name, image, args) }),
@@ -172,7 +173,7 @@ function keysIn(environment: Environment): readonly string[] {
   return [...names].flatMap((name) => environment[name] ?? []);
 }
 
-/** The models that the settings, the environment and the stored keys give. A provider is loaded when it is first asked. */
+/** Models from the settings, the environment and the stored keys. Providers are loaded on first use. */
 export function openModelRegistry(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

@@ -11,7 +11,7 @@ const assistant = (text: string): ModelMessage => ({
 });
 const instantClock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
 
-/** One model, asked as often as one likes. */
+/** One model that can be called repeatedly. */
 function openModel(): (...messages: ModelMessage[]) => Promise<ModelEvent[]> {
   const model = createRehearsalModel({ clock: instantClock });
   return (...messages) => {
@@ -36,7 +36,7 @@ test.each([
   [413, "overflow"],
   [400, "fatal"],
   [404, "fatal"],
-])("{fail:%i} is a failure of the class %s", async (status, failureClass) => {
+])("{fail:%i} fails with the class %s", async (status, failureClass) => {
   const [event, ...rest] = await openModel()(user(`{fail:${status}}`));
   expect(event).toMatchObject({ kind: "failed", failure: { class: failureClass } });
   expect(event?.kind === "failed" && event.failure.retryAfterMs).toBe(
@@ -45,7 +45,7 @@ test.each([
   expect(rest).toEqual([]);
 });
 
-test("{fail} fails at first and goes through when asked again; the next turn begins anew", async () => {
+test("{fail} fails first and succeeds on retry; the next turn starts over", async () => {
   const ask = openModel();
   const prompt = user("{words:4}{fail:429}{fail:500}{words:2}");
   const attempts = [await ask(prompt), await ask(prompt), await ask(prompt), await ask(prompt)];
@@ -58,26 +58,26 @@ test("{fail} fails at first and goes through when asked again; the next turn beg
   expect(countIn(textIn(attempts[0] ?? []))).toBe(4);
 });
 
-test("an attempt that finds the failed one's text in the context is still the next attempt", async () => {
+test("an attempt whose context holds the failed one's text is still the next attempt", async () => {
   const ask = openModel();
   const prompt = user("{words:4}{fail:500}");
   const partial = assistant(textIn(await ask(prompt)));
   expect((await ask(prompt, partial)).at(-1)).toMatchObject({ kind: "usage" });
 });
 
-test("with nothing else to say it tells that it failed before", async () => {
+test("with nothing else to say it reports its earlier failures", async () => {
   const ask = openModel();
   await ask(user("{fail:500}"));
   expect(textIn(await ask(user("{fail:500}")))).toContain("The attempt before it failed");
 });
 
-test("{fail:…!} fails each time", async () => {
+test("{fail:…!} fails every time", async () => {
   const ask = openModel();
   for (let attempt = 0; attempt < 3; attempt++)
     expect(kindsIn(await ask(user("{fail:500!}{words:1}")))).toEqual(["failed"]);
 });
 
-test("failures on purpose are remembered for the newest thousand turns only", async () => {
+test("deliberate failures are remembered for the newest thousand turns only", async () => {
   const ask = openModel();
   for (let index = 0; index <= 1000; index++) await ask(user(`{fail:500} ${index}`));
   expect(kindsIn(await ask(user("{fail:500} 1000")))).toContain("usage");

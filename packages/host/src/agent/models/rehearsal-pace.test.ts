@@ -14,7 +14,7 @@ const requestOf = (...messages: readonly ModelMessage[]) => ({
 const user = (text: string): ModelMessage => ({ role: "user", text });
 const unaborted = (): AbortSignal => new AbortController().signal;
 
-/** Time that passes by itself, as soon as somebody waits. */
+/** A clock that advances by itself as soon as somebody sleeps. */
 function leapingClock(): Clock {
   let now = 0;
   return {
@@ -39,7 +39,7 @@ test.each([
   expect(clock.now()).toBeCloseTo(expected, 6);
 });
 
-test("a rate that stands before a tool holds behind it too", async () => {
+test("a rate set before a tool still applies after it", async () => {
   const clock = leapingClock();
   const callId = ids.make("call");
   const messages: ModelMessage[] = [
@@ -48,11 +48,11 @@ test("a rate that stands before a tool holds behind it too", async () => {
     { role: "tool", callId, name: "clock", output: "It is noon." },
   ];
   await readToEnd(createRehearsalModel({ clock }).stream(requestOf(...messages), unaborted()));
-  // The report of what the tool answered has seven words.
+  // The report of the tool's answer has seven words.
   expect(clock.now()).toBeCloseTo(1001, 6);
 });
 
-test("a reader that was away does not get in one burst what it missed", async () => {
+test("a stalled reader does not get the backlog in one burst", async () => {
   const clock = leapingClock();
   const model = createRehearsalModel({ clock });
   const stream = model.stream(requestOf(user("{rate:100}{words:50}")), unaborted());
@@ -64,13 +64,13 @@ test("a reader that was away does not get in one burst what it missed", async ()
   expect(clock.now()).toBeGreaterThanOrEqual(10_000 + 400);
 });
 
-test("however fast it speaks, it sends no more than a hundred pieces a second", async () => {
+test("output is capped at a hundred chunks a second, however fast the rate", async () => {
   const model = createRehearsalModel({ clock: leapingClock() });
   const request = requestOf(user("{rate:10000}{words:10000}"));
   expect((await readToEnd(model.stream(request, unaborted()))).length).toBeLessThanOrEqual(101);
 });
 
-test("a stall can be waited for, and only then is something said", async () => {
+test("a stall is a pause before the next output", async () => {
   const clock = manualClock();
   const model = createRehearsalModel({ clock });
   const request = requestOf(user("{stall:10}{words:1}"));
@@ -93,7 +93,7 @@ test.each([
   ["{think:500}", ["reasoning"]],
   ["{echo} a b c d e", ["text"]],
   ["plain", ["text"]],
-])("an abort ends %j at once, with nothing behind it", async (text, expected) => {
+])("an abort ends %j at once, with nothing after it", async (text, expected) => {
   const clock = manualClock();
   const aborting = new AbortController();
   const model = createRehearsalModel({ clock });
@@ -104,13 +104,13 @@ test.each([
   expect((await heard).map(({ kind }) => kind)).toEqual(expected);
 });
 
-test("a call that comes aborted says nothing", async () => {
+test("a call that is already aborted says nothing", async () => {
   const model = createRehearsalModel();
   const request = requestOf(user("{tool:clock}"));
   expect(await readToEnd(model.stream(request, AbortSignal.abort()))).toEqual([]);
 });
 
-test("by the system's clock it keeps its rate", async () => {
+test("the system clock keeps the rate", async () => {
   const startedAt = performance.now();
   const request = requestOf(user("{rate:400}{words:100}"));
   await readToEnd(createRehearsalModel().stream(request, unaborted()));

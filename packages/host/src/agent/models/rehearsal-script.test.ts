@@ -24,7 +24,7 @@ function write(directive: WellFormed): string {
 }
 
 const count = fc.integer({ min: 0, max: 1_000_000 });
-/** `-0` is written as `0`, and no JSON writes it back. */
+/** JSON writes `-0` as `0`, so it does not round-trip. */
 const input = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as never);
 const wellFormed: fc.Arbitrary<WellFormed> = fc.oneof(
   fc.record({ kind: fc.constant("words" as const), count }),
@@ -47,7 +47,7 @@ const wellFormed: fc.Arbitrary<WellFormed> = fc.oneof(
   fc.record({ kind: fc.constant("echo" as const) }),
 );
 const plainText = fc.string({ unit: "binary" }).map((text) => text.replaceAll("{", ""));
-/** Texts that are nearly directives find more than any text does. */
+/** Near-directives find more bugs than arbitrary text. */
 const nearlyDirectives = fc
   .array(
     fc.oneof(
@@ -58,7 +58,7 @@ const nearlyDirectives = fc
   )
   .map((parts) => parts.join(""));
 
-test("well-formed directives are read back in their order, whatever stands between them", () => {
+test("well-formed directives are parsed in order, whatever is between them", () => {
   const program = fc.array(fc.tuple(plainText, wellFormed));
   fc.assert(
     fc.property(program, plainText, (parts, tail) => {
@@ -68,7 +68,7 @@ test("well-formed directives are read back in their order, whatever stands betwe
   );
 });
 
-test("any text is read without an error, and each misread piece stands in the text, in its order", () => {
+test("any text parses without an error, and misread pieces are found in it in order", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: "binary" }), nearlyDirectives), (text) => {
       let position = 0;
@@ -83,7 +83,7 @@ test("any text is read without an error, and each misread piece stands in the te
   );
 });
 
-test("braces within the input of a tool, bare or in a string, do not end the directive", () => {
+test("braces within a tool's input, bare or in a string, do not end the directive", () => {
   const value = { command: 'echo "}{\\" && awk {print}', nested: { list: [{}, "}"] } };
   expect(parseDirectives(`Run {tool:terminal ${JSON.stringify(value, null, 2)}}{echo}`)).toEqual([
     { kind: "tool", name: "terminal", input: value },
@@ -91,14 +91,14 @@ test("braces within the input of a tool, bare or in a string, do not end the dir
   ]);
 });
 
-test("a tool without an input gets an empty one, and the blank before the input is optional", () => {
+test("a tool without an input gets an empty one, and the space before the input is optional", () => {
   expect(parseDirectives('{tool:clock}{tool:clock{"zone":"utc"}}')).toEqual([
     { kind: "tool", name: "clock", input: {} },
     { kind: "tool", name: "clock", input: { zone: "utc" } },
   ]);
 });
 
-test("a phone's capital letter and blanks around the argument are no obstacle", () => {
+test("a capital letter and spaces around the argument are accepted", () => {
   expect(parseDirectives("{Words: 5 }")).toEqual([{ kind: "words", count: 5 }]);
 });
 
@@ -123,14 +123,14 @@ test.each([
   ['{tool:terminal {"n":1e999}}', "its input is not JSON"],
   ["{echo:loud}", "it takes nothing"],
   ["{name}", "there is no directive of that name"],
-])("%s is misread with a reason, and what follows is read all the same", (source, reason) => {
+])("%s is misread with a reason, and the rest is still parsed", (source, reason) => {
   const [misread, next] = parseDirectives(`${source} {words:1}`);
   expect(misread).toMatchObject({ kind: "misread", source });
   expect(misread).toHaveProperty("reason", expect.stringContaining(reason));
   expect(next).toEqual({ kind: "words", count: 1 });
 });
 
-test("an open directive ends where the next begins; an open tool takes all the rest", () => {
+test("an unclosed directive ends where the next begins; an unclosed tool takes all the rest", () => {
   const reason = "it has no closing brace";
   expect(parseDirectives("{words:5 {echo}")).toEqual([
     { kind: "misread", source: "{words:5 ", reason },
@@ -141,8 +141,8 @@ test("an open directive ends where the next begins; an open tool takes all the r
   ]);
 });
 
-test("a long text full of open braces is read in one pass", () => {
-  // Work that grew with the square of the length would outlast the test's time.
+test("a long text of unclosed braces is parsed in linear time", () => {
+  // Quadratic work would exceed the test's timeout.
   for (const piece of ["{tool:a ", "{tool:a}", "{words:", '{tool:a "'])
     expect(parseDirectives(piece.repeat(100_000)).length).toBeGreaterThan(0);
 });

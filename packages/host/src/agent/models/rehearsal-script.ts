@@ -11,15 +11,15 @@ export type Directive =
   | { readonly kind: "fail"; readonly status: number; readonly when: "first" | "always" }
   | { readonly kind: "stall"; readonly seconds: number }
   | { readonly kind: "echo" }
-  /** It looks like a directive and is none; the reason completes "…, but". */
+  /** Looks like a directive but is none; the reason completes "…, but". */
   | { readonly kind: "misread"; readonly source: string; readonly reason: string };
 
-/** A brace with a letter right behind it begins a directive; `{ "a": 1 }` and `{ return }` are plain text. */
+/** A brace directly followed by a letter begins a directive; `{ "a": 1 }` and `{ return }` are plain text. */
 const opening = /\{([a-z]+)/gi;
 const maxWords = 1_000_000;
 const longestStall = 86_400;
 
-/** The directives of a text in their order. Any text is fine; the work grows with its length alone. */
+/** The directives of a text in order. Accepts any text, in linear time. */
 export function parseDirectives(text: string): readonly Directive[] {
   const found: Directive[] = [];
   let position = 0;
@@ -41,13 +41,13 @@ export function parseDirectives(text: string): readonly Directive[] {
   }
 }
 
-/** Where a directive without braces inside it ends: at its own closing brace, or where another one opens. */
+/** The end of a directive without inner braces: its closing brace, or the start of the next directive. */
 function endOfWord(text: string, from: number): number {
   for (let at = from; at < text.length; at++) if (text[at] === "}" || text[at] === "{") return at;
   return text.length;
 }
 
-/** Where the brace stands that closes what was opened before `from`; braces within strings count for nothing. */
+/** The brace that closes the one opened before `from`; braces within strings do not count. */
 function endOfJson(text: string, from: number): number {
   let depth = 0;
   let inString = false;
@@ -63,7 +63,7 @@ function endOfJson(text: string, from: number): number {
   return text.length;
 }
 
-/** The directive, or why it is none. `rest` is what stands between the name and the closing brace. */
+/** The directive, or why it is none. `rest` is the text between the name and the closing brace. */
 function readDirective(name: string, rest: string): Directive | string {
   const argument = rest.startsWith(":") ? rest.slice(1).trim() : undefined;
   switch (name) {
@@ -130,14 +130,14 @@ function readJson(written: string): Json | undefined {
 
 export type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
-/** What one call of the model has to do, read from the conversation alone. */
+/** What one model call has to do, derived from the conversation alone. */
 export interface ScriptedStep {
-  /** The directives from where the turn stands, up to and with the next tool. */
+  /** The directives from the turn's current position up to and including the next tool. */
   readonly directives: readonly Directive[];
-  /** Whether the turn ends with them. */
+  /** Whether the turn ends after them. */
   readonly isLast: boolean;
   readonly wordsPerSecond: number;
-  /** What the tools answered that the call before this one asked for. */
+  /** The results of the tools that the previous call requested. */
   readonly results: readonly ToolMessage[];
   /** The same for every attempt at this part of this turn. */
   fingerprint(): string;
@@ -161,7 +161,7 @@ export function findScriptedStep(messages: readonly ModelMessage[]): ScriptedSte
     isLast: nextTool === undefined,
     wordsPerSecond: rate?.wordsPerSecond ?? defaultWordsPerSecond,
     results: asked === 0 ? [] : resultsOfLastCalls(turn),
-    // Text that a failed attempt left behind in the turn does not make the next attempt a different one.
+    // Text left behind by a failed attempt does not change the fingerprint.
     fingerprint: () =>
       createHash("sha256")
         .update(JSON.stringify([messages.slice(0, promptAt + 1), asked]))
@@ -196,7 +196,7 @@ Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model t
 const reminder =
   "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks.";
 
-/** The whole introduction at the first answer of a conversation, a reminder afterwards. */
+/** The full introduction on the first answer, a reminder afterwards. */
 export function plainAnswer(messages: readonly ModelMessage[]): string {
   const promptAt = messages.findLastIndex((message) => message.role === "user");
   const prompt = messages[promptAt];
@@ -227,7 +227,7 @@ export function explainMisread({
   return `I could not follow ${quote(source, 60)}: ${reason}.`;
 }
 
-/** The context as it came, one line for each message, where Markdown leaves it alone. */
+/** The context as received, one line per message, in a form Markdown leaves alone. */
 export function echoContext(messages: readonly ModelMessage[]): string {
   const lines = messages
     .map((message) => `${message.role}: ${oneLine(describeMessage(message))}`)
@@ -276,12 +276,12 @@ function quote(text: string, most: number): string {
   return `${characters.slice(0, most).join("").trimEnd()}…`;
 }
 
-/** The words of a text, each with the blank that stands before it: put together they are the text again. */
+/** The words of a text, each with its leading whitespace: joined, they are the text again. */
 export function* wordsOf(text: string): Generator<string> {
   for (const [word] of text.matchAll(/\s*\S+/g)) yield word;
 }
 
-/** Words stand for tokens. */
+/** Counts words as tokens. */
 export function countWords(messages: readonly ModelMessage[]): number {
   return messages.reduce(
     (sum, message) => sum + (describeMessage(message).match(/\S+/g)?.length ?? 0),
@@ -315,7 +315,7 @@ const passages = {
 
 const sentencesPerParagraph = 5;
 
-/** Exactly so many words to read, the same each time; each with the blank that stands before it. */
+/** Exactly `count` deterministic words, each with its leading space. */
 export function* fillerWords(kind: keyof typeof passages, count: number): Generator<string> {
   const sentences = passages[kind];
   let left = count;

@@ -11,7 +11,7 @@ const assistant = (text: string): ModelMessage => ({
   parts: [{ kind: "text", text }],
 });
 
-/** A tool call and what came back, as the next request of the turn shows them. */
+/** A tool call and its result as the turn's next request contains them. */
 function called(name: string, input: Json, output: string): ModelMessage[] {
   const callId = ids.make("call");
   return [
@@ -36,7 +36,7 @@ const kindsIn = (events: readonly ModelEvent[]): string[] => [
   ...new Set(events.map(({ kind }) => kind)),
 ];
 
-test("without directives it says what it is, what it obeys and how to get a real model", async () => {
+test("without directives it introduces itself, its directives and how to get a real model", async () => {
   const said = textIn(await hear(user("Hello, who is there?")));
   expect(said).toContain("“Hello, who is there?”");
   expect(said).toMatch(/not an AI/);
@@ -45,7 +45,7 @@ test("without directives it says what it is, what it obeys and how to get a real
   expect(said).toContain("HOLDFAST_MODEL");
 });
 
-test("it introduces itself once, and later only reminds", async () => {
+test("it introduces itself once and later only reminds", async () => {
   const first = textIn(await hear(user("Hello")));
   const later = textIn(await hear(user("Hello"), assistant(first), user("And now?")));
   expect(later).toContain("“And now?”");
@@ -54,7 +54,7 @@ test("it introduces itself once, and later only reminds", async () => {
 });
 
 test.each([0, 1, 7, 500])(
-  "{words:%i} is exactly so many words, the same each time",
+  "{words:%i} gives exactly that many words, the same each time",
   async (count) => {
     const spoken = async (random: () => number) =>
       textIn(await hearWith(random, user(`{words:1}{words:${count}}`)));
@@ -65,7 +65,7 @@ test.each([0, 1, 7, 500])(
   },
 );
 
-test("text comes a few words at a time, and the words are counted as tokens", async () => {
+test("text is streamed a few words at a time, and words are counted as tokens", async () => {
   const events = await hear(user("{think:20}{words:100}"));
   expect(kindsIn(events)).toEqual(["reasoning", "text", "usage"]);
   expect(countIn(textIn(events, "reasoning"))).toBe(20);
@@ -74,7 +74,7 @@ test("text comes a few words at a time, and the words are counted as tokens", as
   expect(events.at(-1)).toEqual({ kind: "usage", usage: { input: 1, output: 120 } });
 });
 
-test("a tool is asked for, and with its result the turn goes on behind it", async () => {
+test("a tool is called, and the turn continues after its result", async () => {
   const input = { command: "echo '}'" };
   const prompt = user(
     `{words:3}{tool:terminal ${JSON.stringify(input)}}{words:4}{tool:clock}{echo}`,
@@ -107,7 +107,7 @@ test("a new message in the middle of a turn takes over", async () => {
   expect(countIn(textIn(await hear(...messages)))).toBe(2);
 });
 
-test("{echo} says the context back, one line for each message", async () => {
+test("{echo} repeats the context, one line per message", async () => {
   const [asking, result] = called("terminal", { command: "ls" }, "a.txt\nb.txt");
   const messages = [
     { role: "system", text: "Be brief.\n\nAlways." } as const,
@@ -131,7 +131,7 @@ test("{echo} says the context back, one line for each message", async () => {
   );
 });
 
-test("what it cannot follow it mentions in its place, three times at most, and does the rest", async () => {
+test("misread directives are mentioned in place, three at most, and the rest is carried out", async () => {
   const said = textIn(await hear(user("{words:2}{sing:loud}{words:x} {a}{b}{c}{words:3}")));
   expect(said.split("\n\n")).toEqual([
     "A holdfast.",

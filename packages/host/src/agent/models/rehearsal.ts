@@ -22,10 +22,10 @@ import {
 import { questionInTitlePrompt, titleInstruction } from "./titler.ts";
 
 export interface PacedWriter {
-  /** Each is a paragraph of its own. Both end at once when the signal is aborted. */
+  /** Each writes a paragraph of its own. An abort ends either at once. */
   writeText(words: Iterable<string>): AsyncGenerator<ModelEvent>;
   writeReasoning(words: Iterable<string>): AsyncGenerator<ModelEvent>;
-  /** Silence, which an abort ends too. */
+  /** Waits in silence; an abort ends it. */
   pause(seconds: number): Promise<void>;
   setRate(wordsPerSecond: number): void;
   hasText(): boolean;
@@ -39,12 +39,12 @@ export interface PacedWriterDeps {
   readonly wordsPerSecond: number;
 }
 
-/** However fast it speaks: more pieces a second would cost events and show nothing more. */
+/** More chunks a second would cost events and show nothing more. */
 const maxPiecesPerSecond = 100;
-/** A reader that was slower than this does not get what it missed in one burst. */
+/** A reader that is slower than this does not get the backlog in one burst. */
 const maxLagMs = 100;
 
-/** Says words a few at a time, at a given rate. A word comes with the blank before it. */
+/** Writes a few words at a time at a given rate, each with its leading space. */
 function createPacedWriter(options: PacedWriterDeps): PacedWriter {
   const { clock, random, signal } = options;
   const begun = new Set<"text" | "reasoning">();
@@ -59,7 +59,7 @@ function createPacedWriter(options: PacedWriterDeps): PacedWriter {
     const separator = begun.has(kind) ? "\n\n" : "";
     let isFirst = true;
     for (const piece of piecesOf(words)) {
-      // By due times, not by pauses: what a timer is late by does not add up.
+      // Scheduled by due times rather than pauses, so that timer lag does not add up.
       due = Math.max(due, clock.now() - maxLagMs) + (piece.length / rate) * 1000;
       await clock.sleep(Math.max(0, due - clock.now()), signal);
       if (signal.aborted) return;
@@ -100,7 +100,7 @@ function createPacedWriter(options: PacedWriterDeps): PacedWriter {
   };
 }
 
-/** The failure that a provider's HTTP status stands for. */
+/** The failure that corresponds to a provider's HTTP status. */
 function failureForStatus(status: number): ModelFailure {
   const message = `The rehearsal model failed with ${status}, as the message told it to.`;
   if (status === 429)
@@ -119,7 +119,7 @@ export interface FailureCounts {
   forget(key: string): void;
 }
 
-/** Turns that were given up after a failure are never asked for again; the oldest make room. */
+/** Abandoned turns are never retried; the oldest are evicted. */
 const maxRemembered = 1000;
 
 function createFailureCounts(): FailureCounts {
@@ -141,17 +141,17 @@ function createFailureCounts(): FailureCounts {
 
 export interface RehearsalOptions {
   readonly clock?: Clock;
-  /** Chooses how many words come at once; what is said does not depend on it. */
+  /** Varies how many words are sent at once; the text does not depend on it. */
   readonly random?: Random;
 }
 
-/** A text that happens to be full of braces is not answered with a page of remarks. */
+/** A text that happens to be full of braces does not get a page of remarks. */
 const maxRemarks = 3;
 
 /**
- * The model that answers while no provider is configured. It is no AI: it obeys the directives in the newest user
- * message, and where it stands among them it reads from the request, so that a turn can go on in another process.
- * All that it remembers is how often it failed on purpose.
+ * The model used while no provider is configured. It is no AI: it follows the directives in the newest user message. It
+ * derives its position from the request, so a turn can continue in another process; all it remembers is how often it
+ * failed on purpose.
  */
 export function createRehearsalModel(options: RehearsalOptions = {}): Model {
   const { clock = systemClock, random = Math.random } = options;
@@ -221,9 +221,9 @@ async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGen
 }
 
 interface ScriptedFailures {
-  /** Whether this `{fail}` fails now. Each that fails first does so in an attempt of its own, in their order. */
+  /** Whether this `{fail}` fails now. Each `first` failure takes one attempt, in order. */
   isDue(directive: { readonly when: "first" | "always" }): boolean;
-  /** Forgets them, for the attempt got past them all, and answers how many there were. */
+  /** Forgets the failures after a successful attempt and returns how many there were. */
   end(): number;
 }
 
@@ -251,7 +251,7 @@ function isAskedForTitle({ messages: [first] }: ModelRequest): boolean {
 
 const maxTitleWords = 6;
 
-/** The first words of what was asked, without its directives. */
+/** The first words of the question, without its directives. */
 function titleOf({ messages }: ModelRequest): string {
   const prompt = messages.find((message) => message.role === "user");
   const asked = withoutBraces(questionInTitlePrompt(prompt?.text ?? ""));
@@ -259,7 +259,7 @@ function titleOf({ messages }: ModelRequest): string {
   return words.slice(0, maxTitleWords).join(" ") || "Rehearsal";
 }
 
-/** Directives may hold braces of their own: the innermost go first. */
+/** Directives may nest braces: the innermost are removed first. */
 function withoutBraces(text: string): string {
   const left = text.replaceAll(/\{[^{}]*\}/g, " ");
   return left === text ? text : withoutBraces(left);

@@ -11,6 +11,6 @@ test.each([
   [{}, "Please try again in 20s.", 20_000],
   [{}, "Please try again in 523ms.", 523],
   [{}, "", null],
-])("%j %j is a wait of %j ms", (headers, message, expected) => {
+])("%j %j is a delay of %j ms", (headers, message, expected) => {
   expect(retryAfterMs(headers as Record<string, string>, message, 30_000)).toBe(expected);
 });

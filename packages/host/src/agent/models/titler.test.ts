@@ -13,7 +13,7 @@ const request = {
 };
 const signal = new AbortController().signal;
 
-test("a reply is made a title: one line, without quotes and full stop, of bounded length", async () => {
+test("a reply becomes a title: one line of bounded length, without quotes and full stop", async () => {
   const model = scriptedModel([
     [says('\n"Herons ', 'on one leg."\n', "It is about birds."), uses({ input: 7 })],
     says("word ".repeat(200)),
@@ -33,14 +33,14 @@ test("a reply is made a title: one line, without quotes and full stop, of bounde
   expect(await titler.title(request, signal)).toEqual({ status: "failed" });
 });
 
-test("what is asked is bounded, however long the conversation", async () => {
+test("the title prompt is bounded, however long the conversation", async () => {
   const model = scriptedModel([says("Long")]);
   const long = { ...request, question: "q".repeat(100_000), answer: "a".repeat(100_000) };
   await createTitler(async () => ({ name: "m", model })).title(long, signal);
   expect(JSON.stringify(model.requests[0]).length).toBeLessThan(6_000);
 });
 
-test("the rehearsal model names a conversation by its question and obeys no directive in it", async () => {
+test("the rehearsal model titles a conversation by its question and follows no directive in it", async () => {
   const titler = createTitler(async () => ({
     name: "rehearsal",
     model: createRehearsalModel(),

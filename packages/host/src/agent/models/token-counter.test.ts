@@ -78,14 +78,14 @@ const alphabets = [
 ];
 
 describe("the estimate", () => {
-  test.each(natural)("%s is counted at four fifths of what it is, or above", (_, text) => {
+  test.each(natural)("of %s is at least four fifths of the real count", (_, text) => {
     const repeated = text.repeat(20);
     for (const each of [text, repeated])
       expect(estimateTokens(each)).toBeGreaterThanOrEqual(exactly(each) * 0.8);
     expect(estimateTokens(repeated)).toBeLessThanOrEqual(exactly(repeated) * 4);
   });
 
-  test("no text of any letters is more than twice what it is counted at", () => {
+  test("is at least half the real count for any text", () => {
     const letters = fc.constantFrom(...alphabets);
     const run = fc
       .tuple(letters, fc.array(fc.nat(), { minLength: 1, maxLength: 40 }))
@@ -102,7 +102,7 @@ describe("the estimate", () => {
     );
   });
 
-  test("a long text is known by some of it", () => {
+  test("of a long text is extrapolated from samples", () => {
     const text = natural
       .map(([, each]) => each)
       .join("\n")
@@ -112,7 +112,7 @@ describe("the estimate", () => {
     expect(ratio).toBeLessThan(3);
   });
 
-  test("one letter over and over is never fewer than it is", () => {
+  test("of one repeated letter is never too low", () => {
     for (const letter of ["a", "A", "0", "-", " ", "\n", "的", "😀"])
       for (const times of [1, 10, 1_000, 100_000])
         expect(estimateTokens(letter.repeat(times))).toBeGreaterThanOrEqual(
@@ -124,7 +124,7 @@ describe("the estimate", () => {
 });
 
 describe("the tokenizer", () => {
-  test("pieces are the text again, and none is long enough to take its time", () => {
+  test("splits a text losslessly into pieces short enough to be fast", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 3_000 }), (text) => {
         const pieces = [...splitForTokenizer(text)];
@@ -134,7 +134,7 @@ describe("the tokenizer", () => {
     );
   });
 
-  test("what the thread has counted is known exactly from then on, and the rest about", async () => {
+  test("gives exact counts once the worker has counted, and estimates until then", async () => {
     const counter = createTokenCounter();
     onTestFinished(() => counter.close());
     const texts = natural.map(([, text]) => text.repeat(10));
@@ -146,7 +146,7 @@ describe("the tokenizer", () => {
     expect(counter.count("short")).toBe(estimateTokens("short"));
   });
 
-  test("whoever does not wait is answered about, and a counter that was closed begins anew", async () => {
+  test("gives estimates to a caller that does not wait, and works again after being closed", async () => {
     const counter = createTokenCounter();
     onTestFinished(() => counter.close());
     const text = "Nobody waits for this. ".repeat(50);
@@ -156,7 +156,7 @@ describe("the tokenizer", () => {
     expect(counter.count(`${text}!`)).toBe(exactly(`${text}!`));
   });
 
-  test("a counter that nobody closed keeps no process from ending", async () => {
+  test("does not keep the process alive if it is not closed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "holdfast-tokens-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const program = join(folder, "learn.mjs");

@@ -3,12 +3,12 @@ import { z } from "zod";
 import { type CountTokens, shortHash } from "@holdfast/engine";
 
 /**
- * About how many tokens a text is, without a tokenizer: quick for any text, and rather too many than too few. What a
- * conversation is cut by must not be too small, and what is too large is corrected by what the provider counts.
+ * A fast estimate without a tokenizer, rather too high than too low: a context must not be cut by too low a count, and
+ * too high a one is corrected by the provider's usage.
  */
 export function estimateTokens(text: string): number {
   if (text.length <= slices * sliceLength) return Math.ceil(countRuns(text));
-  // Nobody waits for a text that is very long: some of it stands for all of it.
+  // Very long texts are sampled.
   const step = (text.length - sliceLength) / (slices - 1);
   let tokens = 0;
   for (let index = 0; index < slices; index += 1) {
@@ -27,7 +27,7 @@ function countRuns(text: string): number {
   return tokens;
 }
 
-/** Runs of one kind: a tokenizer does not merge across them, but for the blank before a word. */
+/** Runs of one kind: a tokenizer does not merge across them, except for the space before a word. */
 const runs =
   /[A-Za-z]+|[0-9]+|[ \t]+|[\r\n]+|[\u0370-\u052f\u0590-\u06ff\u10a0-\u10ff]+|[\u00c0-\u024f]+|[\u0900-\u0dff\u0e00-\u0eff]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+|[\u0021-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007e]+|[^]/gu;
 
@@ -41,7 +41,7 @@ function tokensIn(run: string): number {
   if (code < 0x0700) return Math.max(1, length * 0.75);
   if (code < 0x0f00) return Math.max(1, length * 1.1);
   if (code >= 0x3040 && code <= 0xfaff) return Math.max(1, length * 1.4);
-  // Whatever is rare goes byte by byte.
+  // Rare characters are encoded byte by byte.
   return code > 0xffff ? 4 : 3;
 }
 
@@ -49,7 +49,7 @@ function isLetter(code: number): boolean {
   return (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
 }
 
-/** Words are one token or two; what is no word, or mixes its cases, is cut to pieces. */
+/** A word is one token or two; anything else, or mixed case, is split further. */
 function lettersIn(run: string): number {
   const { length } = run;
   if (length <= 2) return 1;
@@ -66,24 +66,24 @@ const unspeakable =
   /[^aeiouy]{4}|q[^u]|[jqvx][^aeiouy]|[^aeiouyct][jqxz]|z[^aeiouyz]|[^aeiouynrlst]{3}/i;
 
 export interface TokenCounter {
-  /** As the tokenizer has counted it, if it has; else about. */
+  /** The tokenizer's count if known, otherwise an estimate. */
   readonly count: CountTokens;
-  /** Has the long ones of these counted, for as long as somebody wants to wait. */
+  /** Has the long texts counted, for as long as the caller wants to wait. */
   preload(texts: Iterable<string>, patienceMs: number): Promise<void>;
-  /** Gives the thread's memory back. */
+  /** Frees the worker's memory. */
   close(): Promise<void>;
 }
 
-/** Of a shorter text the estimate is as good. */
+/** For shorter texts the estimate is as good. */
 const minCountedLength = 200;
-/** In characters. More than that is not worth the tokenizer's time. */
+/** In characters. More is not worth the tokenizer's time. */
 const maxBatchLength = 4_000_000;
 const maxCachedCounts = 10_000;
 const idleMs = 60_000;
 
 const workerAnswer = z.object({ id: z.number(), tokens: z.number() });
 
-/** Counts by block: what was counted once is known by its hash, whatever conversation it stands in. */
+/** Counts by block: a counted text is cached by its hash, in whatever conversation it occurs. */
 export function createTokenCounter(): TokenCounter {
   const known = new Map<string, number>();
   let thread: TokenWorker | null = null;
@@ -140,7 +140,7 @@ export function createTokenCounter(): TokenCounter {
 }
 
 interface TokenWorker {
-  /** `null`: it is gone. */
+  /** Resolves to `null` if the worker is gone. */
   readonly ask: (text: string) => Promise<number | null>;
   readonly close: () => Promise<void>;
 }
@@ -160,7 +160,7 @@ function openTokenWorker(): TokenWorker {
   });
   worker.on("error", giveUp);
   worker.on("exit", giveUp);
-  // Behind the listeners: to listen is to wait for what may still come, and nobody does who wants to end.
+  // After adding the listeners, since a listener references the worker again and would keep the process alive.
   worker.unref();
   return {
     ask: (text) =>

@@ -4,8 +4,8 @@ import { z } from "zod";
 
 import { splitForTokenizer } from "./token-pieces.ts";
 
-/** The tokenizer takes fifty megabytes and may take its time: it does so here, and not where people are served. */
-/** What looks like a mark of the tokenizer's own is text here. */
+/** The tokenizer takes fifty megabytes and may be slow: it runs here, off the thread that serves people. */
+/** Special tokens in a text are plain text here. */
 const asText = { disallowedSpecial: new Set<string>() };
 
 const asked = z.object({ id: z.number(), text: z.string() });

@@ -22,8 +22,8 @@ const patching = z.looseObject({ patch: z.string() });
 const fetching = z.looseObject({ url: z.string() });
 
 /**
- * What exactly a call would do, for the person who decides. Nothing in it can hide: characters that cannot be seen are
- * written out, arguments stand each on a line of its own, and what is left out is counted.
+ * What exactly a call would do, for the person who decides. Nothing can hide in it: invisible characters are escaped,
+ * each argument has its own line, and omitted ones are counted.
  */
 export function describeCall(asked: ToolQuestion): string {
   const shown = showControls(describeInput(asked));
@@ -64,7 +64,7 @@ function describeInput({ name, input, place = "" }: ToolQuestion): string {
     case "fetch_url": {
       const url = URL.parse(fetching.safeParse(input).data?.url ?? "");
       if (url === null) break;
-      // In the letters that are really asked for: a name that only looks like another is seen.
+      // In punycode, so that a look-alike name is visible.
       return `Fetches ${url.href}\nfrom the host ${url.hostname}`;
     }
     default:
@@ -83,7 +83,7 @@ function describeTerminal(input: Json, place: string): string | undefined {
   return [`Runs${where}:`, ...command.map((word) => `  ${JSON.stringify(word)}`)].join("\n");
 }
 
-/** What else was asked for stands before what may be long, so that it is never what is cut. */
+/** Before the argument that may be long, so that these are never cut off. */
 function describeOtherArguments(rest: Readonly<Record<string, unknown>>): string {
   return Object.entries(rest)
     .map(([name, value]) => `, ${name} ${JSON.stringify(value)}`)

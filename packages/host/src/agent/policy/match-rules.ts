@@ -12,11 +12,11 @@ import { formatRule, longestRule, type Rule } from "./rule.ts";
 export interface ToolQuestion {
   readonly name: string;
   readonly input: Json;
-  /** The workspace, where the tool works in one. */
+  /** The workspace, if the tool works in one. */
   readonly place?: string;
 }
 
-/** What a call is about, read from its arguments once. */
+/** What a call is about, parsed once from its arguments. */
 export type CallSubject =
   | { readonly kind: "argv"; readonly argv: readonly string[]; readonly folder?: string }
   | { readonly kind: "shell"; readonly line: string; readonly folder?: string }
@@ -34,7 +34,7 @@ const withUrl = z.looseObject({ url: z.string() });
 
 const pathTools: ReadonlySet<string> = new Set(["read_file", "write_file", "edit_file"]);
 
-/** `null`: nobody can say what it would do, so no rule covers it. */
+/** `null` if its effect cannot be determined, so that no rule covers it. */
 export async function subjectOf({ name, input, place }: ToolQuestion): Promise<CallSubject | null> {
   if (name === "terminal") {
     const asked = command.safeParse(input).data;
@@ -65,7 +65,7 @@ export async function subjectOf({ name, input, place }: ToolQuestion): Promise<C
   return { kind: "tool" };
 }
 
-/** The same words do something else in another folder: `make` reads what lies there. */
+/** The same command does something else in another folder: `make` reads the files there. */
 async function otherFolder(
   place: string | undefined,
   folder: string | undefined,
@@ -88,7 +88,7 @@ async function pathsOf(
   return real && { kind: "paths", paths: real };
 }
 
-/** Where they really are: a link inside of a folder that is allowed may lead to one that is not. */
+/** Resolved, since a link inside an allowed folder may lead to another one. */
 async function realPaths(
   place: string | undefined,
   paths: readonly string[],
@@ -104,7 +104,7 @@ async function realPaths(
   return real;
 }
 
-/** What is in there is run by git itself sooner or later. */
+/** Git itself runs what is in there. */
 const gitInternals = /(^|\/)\.git($|\/)/i;
 
 export function covers(rule: Rule, name: string, subject: CallSubject | null): boolean {
@@ -130,11 +130,11 @@ export function covers(rule: Rule, name: string, subject: CallSubject | null): b
   }
 }
 
-/** Whether a rule that closes something is about a call. One file there is enough, and what nobody can judge is closed too. */
+/** Whether a deny rule applies to a call. One matching file is enough, and an undeterminable call matches too. */
 export function concerns(rule: Rule, name: string, subject: CallSubject | null): boolean {
   if (rule.tool !== name) return false;
   if (subject === null || subject.kind === "tool") return true;
-  // What is closed without a folder is closed in each of them.
+  // A deny rule without a folder applies in every folder.
   if ((rule.kind === "argv" || rule.kind === "shell") && rule.folder === undefined)
     return covers(rule, name, atTheTop(subject));
   if (rule.kind !== "path" || subject.kind !== "paths") return covers(rule, name, subject);
@@ -147,7 +147,7 @@ function atTheTop(subject: CallSubject): CallSubject {
   return subject.kind === "shell" ? { kind: "shell", line: subject.line } : subject;
 }
 
-/** Argument by argument: what stands in one never becomes two, and never reaches a shell. */
+/** Argument by argument: one never becomes two, and none reaches a shell. */
 function coversArgv(
   { argv, rest }: Extract<Rule, { kind: "argv" }>,
   actual: readonly string[],
@@ -161,7 +161,7 @@ function coversHost(allowed: string, host: string): boolean {
   return isIP(host) === 0 && host.endsWith(allowed.slice(1));
 }
 
-/** Programs that run what they are given: a rule for "whatever comes behind" would be one for everything. */
+/** Programs that run their arguments: a rule with a trailing star would allow everything. */
 const runners = new Set(
   "sh bash zsh dash ksh fish csh tcsh busybox env sudo doas su xargs nice nohup timeout time setsid ssh python python3 node deno bun perl ruby php lua awk gawk sed find make npx bunx eval exec watch parallel script docker podman".split(
     " ",
@@ -172,12 +172,12 @@ const shells = new Set("sh bash zsh dash ksh fish csh tcsh busybox ash".split(" 
 const programOf = ([program = ""]: readonly string[]): string =>
   program.slice(program.lastIndexOf("/") + 1);
 
-/** Programs whose arguments are another program's name. */
+/** Programs whose arguments name another program. */
 const wrappers = new Set(
   "env sudo doas su xargs nice nohup timeout time setsid watch script busybox".split(" "),
 );
 
-/** Whether a call hands a line to a shell, as far as its arguments tell. */
+/** Whether a call passes a line to a shell, as far as its arguments show. */
 export function isShell(subject: CallSubject | null): boolean {
   if (subject?.kind === "shell") return true;
   if (subject?.kind !== "argv") return false;
@@ -186,7 +186,7 @@ export function isShell(subject: CallSubject | null): boolean {
   return shells.has(program) || (wrappers.has(program) && names.some((name) => shells.has(name)));
 }
 
-/** The rules that would cover a call like this one, the narrowest first. */
+/** Rules that would cover such a call, the narrowest first. */
 export function suggestRules(name: string, subject: CallSubject | null): readonly string[] {
   const rules: Rule[] = [];
   switch (subject?.kind) {
@@ -212,7 +212,7 @@ export function suggestRules(name: string, subject: CallSubject | null): readonl
       break;
     case undefined:
   }
-  // One that is not read back as itself, or is too long to be read at all, is not offered.
+  // Offers only rules that round-trip and are short enough to read.
   return rules
     .filter((rule) => covers(rule, name, subject))
     .map(formatRule)

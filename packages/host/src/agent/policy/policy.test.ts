@@ -62,7 +62,7 @@ describe("arguments", () => {
   });
 });
 
-test("[safety] a command that is allowed is allowed in the workspace itself, and elsewhere only where the rule says so", async () => {
+test("[safety] an allowed command is allowed in the workspace itself, and elsewhere only if the rule says so", async () => {
   const { decide, allow } = open();
   await allow("terminal: make *");
   await allow('terminal at "docs": make');
@@ -74,13 +74,13 @@ test("[safety] a command that is allowed is allowed in the workspace itself, and
   for (const folder of [undefined, ".", "./", place]) expect(await make(folder)).toBe("allow");
   for (const folder of ["docs", "./docs/"]) expect(await make(folder)).toBe("allow");
   expect(await make("docs", "install")).toBe("ask");
-  // It goes by where a folder really is, as the tool does.
+  // Rules use the real path of a folder, as the tool does.
   await allow('terminal at "link": make');
   for (const folder of ["scratch", "docs/deep", "link"]) expect(await make(folder)).toBe("ask");
   expect(await make("link/..")).toBe("allow");
 });
 
-test("a rule for paths goes by where a path really leads, and never into .git", async () => {
+test("a path rule follows links and never covers .git", async () => {
   const { decide, allow } = open();
   await allow("write_file in docs/**", "write_file");
   mkdirSync(join(place, "docs"));
@@ -146,14 +146,14 @@ test.each<[Mode, string, string, string, string]>([
   },
 );
 
-test("the operator's rules go before the mode and before what people allow; the strictest counts", async () => {
+test("the operator's rules take precedence over the mode and people's rules; the strictest counts", async () => {
   const { decide, allow } = open("trusted", [
     "deny terminal: rm *",
     "ask terminal: git push",
     'allow terminal shell: "ls"',
   ]);
   await allow("terminal: rm x");
-  // What is closed is closed in every folder.
+  // A deny rule applies in every folder.
   expect(await decide(ask("terminal", { command: ["rm", "y"], folder: "docs" }))).toBe("deny");
   expect(await decide(ask("terminal", { command: ["rm", "x"] }))).toBe("deny");
   expect(await decide(ask("terminal", { command: ["git", "push"] }))).toBe("ask");
@@ -163,7 +163,7 @@ test("the operator's rules go before the mode and before what people allow; the 
   expect(await closed.decide(ask("terminal", { command: ["git"] }))).toBe("deny");
 });
 
-test("what the operator closes is closed for a patch with one file there, for .git, and for what cannot be judged", async () => {
+test("a deny rule matches a patch with one such file, .git, and undeterminable calls", async () => {
   const { decide } = open("trusted", [
     "deny apply_patch in secrets/**",
     "deny write_file in .git/**",
@@ -184,13 +184,13 @@ test("what the operator closes is closed for a patch with one file there, for .g
   expect(await decide(ask("edit_file", { path: "docs/a", old: "a", new: "b" }))).toBe("ask");
 });
 
-test("nobody but a person answers a question, whatever is allowed", async () => {
+test("only a person answers a question, whatever is allowed", async () => {
   const { decide, allow } = open("trusted", ["allow ask_user"]);
   await allow("ask_user", "ask_user");
   expect(await decide(ask("ask_user", { question: "?" }, "question"))).toBe("ask");
 });
 
-test("what is offered covers the call, the narrowest first, and not everything behind an interpreter", async () => {
+test("suggested rules cover the call, narrowest first, without a star after an interpreter", async () => {
   const { policy } = open();
   const rules = async (name: string, input: Json) =>
     (await policy.describe(ask(name, input))).rules;
@@ -247,7 +247,7 @@ test("a person is shown what will really run", async () => {
   );
 });
 
-test("what was allowed for good is listed, taken back once, and stays so when it is remembered again", async () => {
+test("an always-allowed rule is listed, removed once, and stays removed when it is added again", async () => {
   const { kept, policy, decide } = open();
   const approvalId = ids.make("approval");
   const rule = { owner, tool: "terminal", approvalId, session, rule: "terminal: ls *", by: "me" };

@@ -16,7 +16,7 @@ export type PolicyMode = "ask" | "read-only" | "trusted" | "deny";
 
 export interface PolicyDeps {
   readonly mode: PolicyMode;
-  /** Of the operator, as they stand in the configuration. */
+  /** The operator's rules, as configured. */
   readonly rules: readonly string[];
   readonly storedRules: Pick<StoredRules, "list" | "add">;
 }
@@ -24,8 +24,8 @@ export interface PolicyDeps {
 export type HostPolicy = Required<ToolPolicy>;
 
 /**
- * What may run here. The operator's rules go before the mode, and the mode before what people have allowed: nobody's
- * "always" opens what the operator has closed.
+ * Decides what may run. The operator's rules take precedence over the mode, and the mode over what people have allowed:
+ * nobody's "always" opens what the operator has closed.
  */
 export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): HostPolicy {
   const operator = rules.map(parseToolRule).filter((rule) => rule !== null);
@@ -59,7 +59,7 @@ export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): Ho
       return parsed !== null && covers(parsed, question.name, await subjectOf(question));
     },
     async remember(rule) {
-      // A yes that nobody has words for is one for its session alone.
+      // An approval that no rule can express holds for its session alone.
       if (rule.rule !== null) await kept.add({ ...rule, rule: rule.rule });
     },
   };
@@ -67,7 +67,7 @@ export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): Ho
 
 const strictness = ["deny", "ask", "allow"] as const;
 
-/** Of the rules that are about a call the strictest counts, in whatever order they stand. */
+/** The strictest matching rule counts, in whatever order they are. */
 function strictest(
   rules: readonly OperatorRule[],
   name: string,

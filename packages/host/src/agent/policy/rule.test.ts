@@ -21,7 +21,7 @@ describe("a rule", () => {
     }),
   );
 
-  test("is read back as what was written", () => {
+  test("round-trips through its text", () => {
     fc.assert(
       fc.property(rules, (rule) => {
         expect(parseRule(formatRule(rule))).toEqual(rule);
@@ -45,11 +45,11 @@ describe("a rule", () => {
     "terminal at docs: make",
     "../x",
     "x".repeat(3_000),
-  ])("%j is none", (text) => {
+  ])("cannot be %j", (text) => {
     expect(parseRule(text)).toBeNull();
   });
 
-  test("of the operator says what it does", () => {
+  test("of the operator starts with its effect", () => {
     expect(parseToolRule("deny fetch_url")).toMatchObject({ effect: "deny" });
     expect(parseToolRule("permit fetch_url")).toBeNull();
   });

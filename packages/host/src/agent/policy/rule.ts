@@ -35,13 +35,13 @@ const hostName = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^[0-9a-f:]+$/;
 const grammar =
   /^([A-Za-z0-9_.-]{1,128})(?:(?: at ("(?:[^"\\]|\\.)*"))?( shell)?: (.+)| in (.+)| host (.+))?$/s;
 
-/** `null`: this is no rule. */
+/** `null` if it is not a rule. */
 export function parseRule(text: string): Rule | null {
   const found = text.length > longestRule ? null : grammar.exec(text);
   if (found === null) return null;
   const [, tool = "", place, shell, words, pattern, host] = found;
   const folder = place === undefined ? undefined : unquote(place);
-  // The workspace itself has no name of its own here.
+  // The workspace itself is written without a folder.
   if (folder === null || folder === "") return null;
   const where = folder === undefined ? {} : { folder };
   if (pattern !== undefined)
@@ -56,7 +56,7 @@ export function parseRule(text: string): Rule | null {
   return rule && { ...rule, ...where };
 }
 
-/** The one way to write a rule down: what is read from it is the same rule. */
+/** The canonical text of a rule: parsing it gives the same rule. */
 export function formatRule(rule: Rule): string {
   const { tool } = rule;
   switch (rule.kind) {
@@ -77,7 +77,10 @@ function whereOf({ folder }: { readonly folder?: string }): string {
   return folder === undefined ? "" : ` at ${JSON.stringify(folder)}`;
 }
 
-/** Words by spaces; one with a space, or with anything else that is not plain, in quotes. A bare `*` at the end is the rest. */
+/**
+ * Words separated by spaces; one with a space, or with anything else that is not plain, in quotes. A bare `*` at the
+ * end matches the rest.
+ */
 function parseArgv(tool: string, text: string): Rule | null {
   const words = splitWords(text);
   if (words === null) return null;
@@ -85,14 +88,14 @@ function parseArgv(tool: string, text: string): Rule | null {
   const argv: string[] = [];
   for (const word of rest === "any" ? words.slice(0, -1) : words) {
     const plain = word.startsWith('"') ? unquote(word) : word;
-    // A star elsewhere would be read as more than it is.
+    // A star elsewhere would look like a wildcard.
     if (plain === null || (plain.includes("*") && !word.startsWith('"'))) return null;
     argv.push(plain);
   }
   return argv[0] === undefined || argv[0] === "" ? null : { kind: "argv", tool, argv, rest };
 }
 
-/** `null` when something stands between the words that is none. */
+/** `null` if there is anything else between the words. */
 function splitWords(text: string): readonly string[] | null {
   const words: string[] = [];
   const word = /\s*("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|$)/gy;
@@ -122,7 +125,7 @@ export interface OperatorRule {
   readonly rule: Rule;
 }
 
-/** A rule of the configuration: `allow terminal: git *`, `ask remember`, `deny fetch_url`. */
+/** A configured rule: `allow terminal: git *`, `ask remember`, `deny fetch_url`. */
 export function parseToolRule(text: string): OperatorRule | null {
   const found = /^(allow|ask|deny) (.+)$/s.exec(text);
   const rule = found === null ? null : parseRule(found[2] ?? "");

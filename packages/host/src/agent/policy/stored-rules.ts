@@ -8,10 +8,10 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-/** What people have allowed for good. It lies in the store, so every node and process goes by it. */
+/** What people have always allowed. Stored in the database, so that it applies on every node. */
 export interface StoredRules {
   list(owner: OwnerId): Promise<readonly RuleView[]>;
-  /** The same rule again changes nothing; one that was taken back stays so. */
+  /** Adding a rule again changes nothing; a removed one stays removed. */
   add(rule: PolicyRule & { readonly rule: string }): Promise<void>;
   remove(owner: OwnerId, id: ApprovalId): Promise<"removed" | "not_found" | Failed>;
 }
@@ -53,7 +53,7 @@ export function openStoredRules(register: Register): StoredRules {
   };
 }
 
-/** A row that is none of ours allows nothing. */
+/** An unreadable row allows nothing. */
 function decode({ value, at }: RegisterRow): readonly RuleView[] {
   try {
     const { removed, ...rule } = stored.parse(JSON.parse(value));

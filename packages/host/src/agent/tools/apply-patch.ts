@@ -48,12 +48,12 @@ interface Change {
   readonly after: string | null;
 }
 
-/** Everything is decided before the first file is touched. */
+/** Plans everything before it touches the first file. */
 async function planChanges(
   jail: Jail,
   files: readonly FilePatch[],
 ): Promise<readonly Change[] | ToolResult> {
-  /** By where a path leads: `a`, `./a` and a link to it are one file, of which a second change would undo the first. */
+  /** Keyed by resolved path: `a`, `./a` and a link to it are one file, where a second change would undo the first. */
   const planned = new Map<string, Change>();
   for (const { from, to, hunks } of files) {
     const path = to ?? from ?? "";

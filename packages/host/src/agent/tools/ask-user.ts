@@ -14,7 +14,7 @@ const input = z.strictObject({
     .describe("Answers to choose from. The person may also answer in their own words."),
 });
 
-/** The run waits, durably and without a lease, until a person answers; on whatever node it goes on, it goes on with the answer. */
+/** The run waits, durably and without a lease, for a person's answer, and continues with it on any node. */
 export function createAskUser(): Tool {
   return defineTool({
     name: "ask_user",

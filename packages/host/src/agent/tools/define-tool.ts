@@ -5,7 +5,7 @@ import { z } from "zod";
 export interface ToolDefinition<S extends z.ZodType> {
   readonly name: string;
   readonly description: string;
-  /** Strict: what is not named in it is refused. The model is told the same schema. */
+  /** Strict: unknown fields are refused. The model gets the same schema. */
   readonly input: S;
   readonly replay: Tool["replay"];
   readonly timeLimitMs?: number;
@@ -17,8 +17,8 @@ export interface ToolDefinition<S extends z.ZodType> {
 const defaultTimeLimitMs = 60_000;
 
 /**
- * A tool whose arguments are checked before anything else happens. Arguments that do not fit are a failed result that
- * says what is wrong, for the model to mend; nobody is asked about a call that cannot run.
+ * A tool whose arguments are validated first. Invalid ones give a failed result that tells the model what to correct;
+ * nobody is asked to approve a call that cannot run.
  */
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
   const { name, description, input: schema, replay, place, asks } = definition;

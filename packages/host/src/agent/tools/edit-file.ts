@@ -14,8 +14,8 @@ const shownLines = 8;
 const longestLine = 300;
 
 /**
- * Where a text that is not in a file would most likely be: the lines around the one that is most like its first line with
- * something in it. `null` when nothing is like it.
+ * Where a missing text would most likely be: the lines around the one most similar to its first non-empty line. `null`
+ * if nothing is similar.
  */
 function nearestLines(text: string, wanted: string): string | null {
   const first = wanted.split("\n").find((line) => line.trim() !== "");
@@ -34,7 +34,7 @@ function nearestLines(text: string, wanted: string): string | null {
   return shown.map((line, n) => `${from + n + 1}\t${line.slice(0, longestLine)}`).join("\n");
 }
 
-/** The pairs of neighbouring characters of a line, whatever its spaces are. */
+/** A line's character pairs, ignoring whitespace. */
 function pairsOf(line: string): ReadonlySet<string> {
   const plain = line.slice(0, longestLine).replace(/\s+/g, " ").trim();
   const pairs = new Set<string>();
@@ -42,7 +42,7 @@ function pairsOf(line: string): ReadonlySet<string> {
   return pairs;
 }
 
-/** The share of pairs that both have (Dice). */
+/** The Dice coefficient. */
 function similarity(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   if (one.size + other.size === 0) return 0;
   let both = 0;

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createEgress } from "../../util/egress/egress.ts";
 import { createFetchUrl } from "./fetch-url.ts";
 
-test("[safety] a host that was allowed leads nobody to one that was not", async () => {
+test("[safety] an allowed host cannot redirect to one that was not allowed", async () => {
   const asked: string[] = [];
   const server = createServer(({ headers, url }, response) => {
     asked.push(`${headers.host?.split(":")[0]}${url}`);

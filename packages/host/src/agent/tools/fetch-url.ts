@@ -28,7 +28,7 @@ export function createFetchUrl(egress: Egress): Tool {
         mostBytes: maxBytes,
         whenLarger: "cut",
         timeLimitMs,
-        // A person, or a rule, has allowed this host and no other.
+        // A person or a rule has allowed this host and no other.
         follows: "its host",
         takes: (mediaType) => isText.test(mediaType),
         signal,

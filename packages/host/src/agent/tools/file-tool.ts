@@ -7,12 +7,11 @@ import { unifiedDiff } from "../../util/text/diff.ts";
 import { failed, ok } from "./define-tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 
-/** What the tools for files share. */
 export interface FileToolDeps {
   readonly workspaces: Pick<Workspaces, "folderFor">;
 }
 
-/** The session's folder as the call was bound to it, as a jail. */
+/** The session's folder, as bound to the call, as a jail. */
 export async function openWorkspace({ workspaces }: FileToolDeps, call: ToolCall): Promise<Jail> {
   const jail = await Jail.open(call.place ?? (await workspaces.folderFor(call)));
   if (!jail.ok) throw new Error(jail.refusal.message);
@@ -21,7 +20,7 @@ export async function openWorkspace({ workspaces }: FileToolDeps, call: ToolCall
 
 const largestText = 4 * 1024 * 1024;
 
-/** A whole text of a size that is worth editing. */
+/** A whole text small enough to edit. */
 export async function readTextFile(
   jail: Jail,
   path: string,
@@ -34,7 +33,7 @@ export async function readTextFile(
   return typeof read.value === "string" ? { ok: true, value: read.value } : read.value;
 }
 
-/** The text of bytes that are one, with every mark and line end as it is. */
+/** Decodes text without normalizing anything. */
 function decodeText(bytes: Uint8Array): string | ToolResult {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -55,7 +54,7 @@ export function describeChange(
   return { path, change, diff: unifiedDiff(before ?? "", after ?? "", longestDiff) };
 }
 
-/** Control characters take six bytes each in the log: what does not fit is left to the words. */
+/** A control character takes six bytes in the log: a diff that does not fit is left out. */
 const maxChangeBytes = 10 * 1024;
 
 export function changeResult(words: string, changes: readonly FileChange[]): ToolResult {

@@ -49,8 +49,8 @@ const put = (path: string, text: string | Uint8Array): void => {
 };
 const text = (path: string): string => readFileSync(join(folder, path), "utf8");
 
-describe("reading", () => {
-  test("comes with line numbers, from where it is wanted, and says where to go on", async () => {
+describe("reading a file", () => {
+  test("gives line numbers, starts where asked, and says where to continue", async () => {
     put("a.txt", Array.from({ length: 50 }, (_, n) => `line ${n + 1}`).join("\n"));
     expect((await run("read_file", { path: "a.txt", from: 49 })).output).toBe(
       "49\tline 49\n50\tline 50",
@@ -63,7 +63,7 @@ describe("reading", () => {
     );
   });
 
-  test("of what is large, one endless line, binary or empty is bounded and told", async () => {
+  test("that is large, one endless line, binary or empty is bounded and reported", async () => {
     put("large", `${"x".repeat(80)}\n`.repeat(100_000));
     const large = await run("read_file", { path: "large", lines: 5_000 });
     expect(large.output.length).toBeLessThan(60_000);
@@ -77,8 +77,8 @@ describe("reading", () => {
   });
 });
 
-describe("writing", () => {
-  test("tells what changed as a diff beside its words", async () => {
+describe("writing a file", () => {
+  test("reports the change as a diff", async () => {
     const made = await run("write_file", { path: "docs/a.md", content: "one\ntwo\n" });
     expect(made).toEqual({
       outcome: "ok",
@@ -94,7 +94,7 @@ describe("writing", () => {
     expect(text("docs/a.md")).toBe("one\n2\n");
   });
 
-  test("an edit that does not match once changes nothing and says what is near", async () => {
+  test("an edit that does not match exactly once changes nothing and shows the nearest lines", async () => {
     put("a.ts", "function one() {\n  return 1;\n}\nfunction two() {\n  return 1;\n}\n");
     const twice = await run("edit_file", { path: "a.ts", old: "return 1;", new: "return 2;" });
     expect(twice).toMatchObject({
@@ -156,7 +156,7 @@ describe("writing", () => {
     },
   );
 
-  test("a patch that cannot be written to its end is taken back", async () => {
+  test("a patch that fails halfway is rolled back", async () => {
     put("a", "1\n");
     mkdirSync(join(folder, "b"));
     symlinkSync(home, join(folder, "out"));
@@ -167,7 +167,7 @@ describe("writing", () => {
   });
 });
 
-describe("finding", () => {
+describe("searching files", () => {
   beforeEach(() => {
     put("src/a.ts", "const one = 1;\n");
     put("src/deep/b.ts", "const two = 2;\n");
@@ -180,7 +180,7 @@ describe("finding", () => {
     symlinkSync("/etc", join(folder, "link"));
   });
 
-  test("lists, globs and greps leave out .git, what is ignored, and what links lead to", async () => {
+  test("omits .git, ignored files and link targets", async () => {
     expect((await run("list_files", {})).output.split("\n")).toEqual([
       ".gitignore",
       "bin",
@@ -200,7 +200,7 @@ describe("finding", () => {
     });
   });
 
-  test("an expression that would run for ever is stopped, and nothing waits for it meanwhile", async () => {
+  test("stops a runaway expression without blocking anything else", async () => {
     put("evil", `${"a".repeat(60)}!\n`);
     const searching = run("quick_grep", { pattern: "^(a+)+$", files: "evil" });
     expect((await run("grep", { pattern: "two" })).outcome).toBe("ok");
@@ -230,7 +230,7 @@ test.each<[string, Json]>([
   ["ask_user", { question: "Well?" }],
   ["terminal", { command: { toString: "ls" } }],
   ["terminal", JSON.parse(`${"[".repeat(400)}${"]".repeat(400)}`) as Json],
-])("%s takes no %j, and says so", async (name, input) => {
+])("%s refuses %j with a message", async (name, input) => {
   const { outcome, output } = await run(name, input);
   expect(outcome).toBe("failed");
   expect(output.length).toBeGreaterThan(10);
@@ -238,7 +238,7 @@ test.each<[string, Json]>([
 });
 
 test.each(["/etc/passwd", "../x", "a/../../x", "link/x", "\0", "x".repeat(300)])(
-  "no tool for files leaves the workspace by %j",
+  "no file tool leaves the workspace by %j",
   async (path) => {
     symlinkSync(home, join(folder, "link"));
     writeFileSync(join(home, "x"), "SECRET");
@@ -259,7 +259,7 @@ test.each(["/etc/passwd", "../x", "a/../../x", "link/x", "\0", "x".repeat(300)])
   },
 );
 
-test("every tool says whether it may be run again, how long it may take and what it takes", () => {
+test("every tool declares its replay safety, its timeout and its input", () => {
   for (const tool of tools.values()) {
     expect(["never", "safe"]).toContain(tool.replay);
     expect(tool.timeLimitMs).toBeGreaterThan(0);

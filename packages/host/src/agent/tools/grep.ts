@@ -5,7 +5,7 @@ import { compileGlob } from "../../util/text/glob.ts";
 import { defineTool, failed } from "./define-tool.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
-/** What the thread that searches is told. */
+/** What the worker thread gets. */
 export interface GrepJob {
   readonly root: string;
   readonly path: string;
@@ -35,9 +35,7 @@ const input = z.strictObject({
   case: z.enum(["matters", "ignored"]).optional(),
 });
 
-/**
- * Searches in a thread of its own: a regular expression may take for ever, and nothing but ending its thread stops it.
- */
+/** Searches in a worker thread: a regular expression may run forever, and only terminating its thread stops it. */
 export function createGrep(parts: GrepDeps): Tool {
   const { searchMs = defaultSearchMs } = parts;
   return defineTool({
@@ -60,7 +58,7 @@ export function createGrep(parts: GrepDeps): Tool {
   });
 }
 
-/** Many write patterns that the strict grammar refuses. */
+/** Models often write patterns that the strict grammar refuses. */
 function compilePattern(pattern: string, flags: string): Pick<GrepJob, "pattern" | "flags"> | null {
   for (const each of [flags, flags.replace("u", "")]) {
     try {

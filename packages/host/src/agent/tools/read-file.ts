@@ -55,7 +55,7 @@ interface Window {
   readonly signal: AbortSignal;
 }
 
-/** Reads piece by piece and keeps only what is asked for, so that the size of the file does not matter. */
+/** Reads in chunks and keeps only the requested lines, whatever the file's size. */
 async function readLines(handle: FileHandle, { from, lines, signal }: Window): Promise<string> {
   const decoder = new TextDecoder();
   const out: string[] = [];
@@ -79,7 +79,7 @@ async function readLines(handle: FileHandle, { from, lines, signal }: Window): P
     const pieces = (
       rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: !isOver })
     ).split("\n");
-    // Of a line without end only what could be shown is kept.
+    // Of an endless line, only what could be shown is kept.
     rest = (pieces.pop() ?? "").slice(0, longestLine + 1);
     for (const text of pieces) {
       if (isFull()) return [...out, `[More follows: from ${line}.]`].join("\n");

@@ -15,7 +15,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 
-/** Everything but what asks, driven by a run as it is in a host. */
+/** A host with every tool that asks nobody, driven by runs. */
 async function open(
   script: Parameters<typeof scriptedModel>[0],
   egressAllow: readonly string[] = [],
@@ -35,7 +35,7 @@ async function open(
   return { home, store, rig, say };
 }
 
-test("the list of what is to be done is as durable as the talk, and an undo takes it back", async () => {
+test("the todo list is as durable as the conversation, and an undo reverts it", async () => {
   const list = (text: string) => calls("todo", { items: [{ text, state: "open" }] });
   const show = calls("todo", {});
   const { rig, say } = await open([
@@ -59,7 +59,7 @@ test("the list of what is to be done is as durable as the talk, and an undo take
   expect((await say("Show again")).at(-1)).toBe("tool: ok [ ] one");
 });
 
-test("a note is kept once, in one line, with where it came from", async () => {
+test("a note is saved once, on one line, with its source", async () => {
   const note = calls("remember", { text: "Likes\n\u202Etea", about: "person" });
   const { home, rig, say } = await open([note, note, says("Kept.")]);
   await say("Remember");
@@ -70,7 +70,7 @@ test("a note is kept once, in one line, with where it came from", async () => {
   );
 });
 
-test("a page is fetched as readable text that says where it came from", async () => {
+test("a page is fetched as readable text with its source", async () => {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "text/html");
     response.end("<title>T</title><script>no()</script><p>Hello <b>there</b></p>");
@@ -85,7 +85,7 @@ test("a page is fetched as readable text that says where it came from", async ()
   ]);
 });
 
-test("earlier sessions are searched, those of the same owner alone", async () => {
+test("search covers earlier sessions of the same owner alone", async () => {
   const { store, say } = await open([calls("search_sessions", { query: "zebra" }), says("Found.")]);
   const stranger = await openRunRig(store, { model: scriptedModel([says("Hm.")]) });
   await stranger.say("A zebra of somebody else");

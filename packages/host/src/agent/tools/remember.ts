@@ -5,7 +5,7 @@ import { z } from "zod";
 import { showControls } from "../../util/text/show-controls.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 
-/** Keeps a line for an owner's later sessions. A line that is there already is not written again. */
+/** Saves a line for an owner's later sessions, unless it exists already. */
 export type SaveNote = (
   owner: OwnerId,
   about: "person" | "rest",
@@ -17,7 +17,7 @@ const input = z.strictObject({
   about: z.enum(["person", "rest"]).optional().describe("Whether it is about the person."),
 });
 
-/** A note goes into the beginning of later sessions: it says where it came from, and a person is asked before it is kept. */
+/** A note becomes part of later sessions' prompts: it names its source, and a person approves it first. */
 export function createRemember(keep: SaveNote): Tool {
   return defineTool({
     name: "remember",

@@ -11,7 +11,7 @@ const input = z.strictObject({
   limit: z.int().min(1).max(maxHits).optional(),
 });
 
-/** Past sessions of the same owner: the store answers nobody else's. */
+/** Sessions of the same owner: the store returns no others. */
 export function createSearchSessions(search: Pick<Search, "search">): Tool {
   return defineTool({
     name: "search_sessions",

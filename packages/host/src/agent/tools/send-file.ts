@@ -12,14 +12,14 @@ const input = z.strictObject({
   path: z.string().min(1).max(4_096).describe("From the workspace."),
 });
 
-/** The person gets it beside the answer: in the page to download, in a chat as a message of its own. */
+/** The person gets the file beside the answer: as a download in the page, as its own message in a chat. */
 export function createSendFile(parts: FileToolDeps & { readonly store: Store }): Tool {
   return defineTool({
     name: "send_file",
     description:
       "Gives the person a file of the workspace, for example a document or a picture that you have made. In a chat it is delivered as a message.",
     input,
-    // The same bytes again are the same blob.
+    // The same bytes are the same blob.
     replay: "safe",
     asks: "none",
     place: (call) => parts.workspaces.folderFor(call),

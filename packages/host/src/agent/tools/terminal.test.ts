@@ -31,14 +31,14 @@ async function openTerminal(settings: { workspace?: string } = {}) {
   return { tool, run, written, folder: join(home, "workspaces", session) };
 }
 
-test("[safety] every command asks first, a list as well as a line", async () => {
+test("[safety] every command requires approval, a list as well as a line", async () => {
   const { tool } = await openTerminal();
   expect(tool.approval?.({ command: "ls" })).toBe("ask");
   expect(tool.approval?.({ command: ["ls"] })).toBe("ask");
   expect(tool.replay).toBe("never");
 });
 
-test("a line goes to a shell, a list does not, and both work in the session's own folder", async () => {
+test("a line runs in a shell, a list does not, and both run in the session's folder", async () => {
   const { run, written, folder } = await openTerminal();
   expect(await run({ command: "echo $((1 + 2)) > sum; pwd" })).toEqual({
     outcome: "ok",
@@ -52,7 +52,7 @@ test("a line goes to a shell, a list does not, and both work in the session's ow
   });
 });
 
-test("a folder inside of the workspace can be named, and none outside", async () => {
+test("a folder inside the workspace can be named, and none outside", async () => {
   const { run, folder } = await openTerminal();
   await run({ command: ["mkdir", "-p", "a/b"] });
   expect(await run({ command: ["pwd"], folder: "a/b" })).toMatchObject({
@@ -71,7 +71,7 @@ test.each<[Json, RegExp]>([
   [{ command: "ls", seconds: 0.5 }, /do not fit/],
   [{ command: "sleep 100", seconds: 1 }, /took too long/],
   ["ls", /do not fit/],
-])("%j has failed, and the model is told how", async (input, words) => {
+])("%j fails, and the model is told how", async (input, words) => {
   const { run } = await openTerminal();
   const { outcome, output } = await run(input);
   expect(outcome).toBe("failed");

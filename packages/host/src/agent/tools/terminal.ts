@@ -8,7 +8,7 @@ import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 type Argv = [string, ...string[]];
 type Environment = Readonly<Record<string, string>>;
 
-/** What starts a command that outlives its call. */
+/** Starts commands that outlive their call. */
 export interface BackgroundRunner {
   /** How long one may run. */
   readonly maxSeconds: number;
@@ -76,8 +76,8 @@ function terminalInput(background: BackgroundRunner | undefined) {
 }
 
 /**
- * Runs a command in the session's workspace. A list is run as it is; a text is given to a shell. Each asks for a person's
- * word first, lists too: a list may name a shell as its program.
+ * Runs a command in the session's workspace. A list runs as is; a text goes to a shell. Both require approval: a list
+ * may name a shell as its program.
  */
 export function createTerminal(parts: TerminalDeps): Tool {
   return defineTool({

@@ -11,7 +11,7 @@ import { z } from "zod";
 import { defineTool, failed, ok } from "./define-tool.ts";
 
 const maxItems = 50;
-/** As it is stored with the result that carries it. */
+/** As stored in the tool's result. */
 const maxBytes = 10 * 1024;
 const pageSize = 100;
 const maxPages = 20;
@@ -30,8 +30,8 @@ const input = z.strictObject({
 });
 
 /**
- * The session's list of what is to be done. It is kept in the results of this very tool, so it is as durable as the
- * conversation, and an undo takes it back together with what was said.
+ * The session's todo list. It is stored in this tool's own results, so it is as durable as the conversation, and an
+ * undo reverts it too.
  */
 export function createTodo(reads: Pick<Reads, "entries">): Tool {
   return defineTool({
@@ -56,7 +56,7 @@ function formatTodos(todos: readonly TodoItem[]): string {
   return todos.map(({ text, state }) => `${marks[state]} ${text}`).join("\n");
 }
 
-/** The newest list that can be seen. */
+/** The newest visible list. */
 async function readTodos(
   reads: Pick<Reads, "entries">,
   owner: OwnerId,

@@ -21,7 +21,7 @@ export function createWriteFile(parts: FileToolDeps): Tool {
     description:
       "Writes a whole file of the workspace, in place of what is there. To change a part, use edit_file.",
     input,
-    // The same content again is the same file.
+    // The same content gives the same file.
     replay: "safe",
     asks: "ask",
     place: (call) => parts.workspaces.folderFor(call),
@@ -33,7 +33,7 @@ export function createWriteFile(parts: FileToolDeps): Tool {
       if (!written.ok) return failed(written.refusal.message);
       const bytes = Buffer.byteLength(content);
       const words = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
-      // What was there before and is no text is not shown.
+      // Earlier content that is no text is not shown.
       const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
       return changeResult(words, [describeChange(written.value, old, content)]);
     },

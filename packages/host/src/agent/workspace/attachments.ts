@@ -8,14 +8,14 @@ import type { Workspaces } from "./workspaces.ts";
 const attachmentsFolder = "attachments";
 const maxNameTries = 100;
 
-/** Several who have something to say beside a message. */
+/** Combines several sources of context for a message. */
 export function combineRecalls(...sources: readonly Recall[]): Recall {
   return async (question) => (await Promise.all(sources.map((source) => source(question)))).flat();
 }
 
 /**
- * Puts what is attached to a message into the session's workspace, where tools can work with it, and says where. It is done by
- * who runs the message, since that is where the workspace is. The same again finds the same files.
+ * Saves a message's attachments to the session's workspace, where tools can use them, and names their paths. The runner
+ * does this, since the workspace is on its machine. A repeat finds the same files.
  */
 export function saveAttachments(
   workspaces: Pick<Workspaces, "folderFor">,
@@ -53,7 +53,7 @@ async function saveAttachment(
   return `- ${path} (${says})`;
 }
 
-/** Its own name, or one beside it where another file has that; a file with the same bytes is the same file. */
+/** The name itself, or a variant if another file has it; a file with the same bytes is reused. */
 async function freePath(jail: Jail, name: string, bytes: Uint8Array): Promise<string | null> {
   const [, stem = "", ending = ""] = /^(.*?)(\.[^.]*)?$/.exec(name) ?? [];
   for (let count = 1; count <= maxNameTries; count += 1) {

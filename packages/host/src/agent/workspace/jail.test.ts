@@ -85,7 +85,7 @@ test("[safety] links lead anywhere below the root, and nowhere else", async () =
   expect(readFileSync(join(outside, "secret"), "utf8")).toBe("SECRET");
 });
 
-test("a link to nothing makes a file where it points, if that is below the root", async () => {
+test("a dangling link creates a file at its target if that is below the root", async () => {
   symlinkSync("made", join(root, "dangling"));
   expect(await text("dangling")).toBe("not_found");
   expect(await codeOf(jail.write("dangling", "new"))).toBe("done made");
@@ -95,13 +95,13 @@ test("a link to nothing makes a file where it points, if that is below the root"
   expect(existsSync(join(outside, "made"))).toBe(false);
 });
 
-test("links in a circle end", async () => {
+test("circular links are refused", async () => {
   symlinkSync("two", join(root, "one"));
   symlinkSync("one", join(root, "two"));
   expect(await text("one")).toBe("too_many_links");
 });
 
-test("FIFOs, sockets, devices and folders are no files, and none of them holds anything up", async () => {
+test("FIFOs, sockets, devices and folders are no files, and none of them blocks", async () => {
   execFileSync("mkfifo", [join(root, "fifo")]);
   const server = createServer().listen(join(root, "socket"));
   await once(server, "listening");
@@ -117,7 +117,7 @@ test("FIFOs, sockets, devices and folders are no files, and none of them holds a
   server.close();
 });
 
-test("[safety] a folder or a file that is swapped for a link while it is opened leads nowhere else", async () => {
+test("[safety] a folder or file swapped for a link while it is opened leads nowhere else", async () => {
   mkdirSync(join(root, "folder"));
   writeFileSync(join(root, "folder/secret"), "mine");
   writeFileSync(join(root, "file"), "mine");
@@ -128,7 +128,7 @@ test("[safety] a folder or a file that is swapped for a link while it is opened 
   await once(child, "message");
   const seen = new Map<string, number>();
   const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
-  // As long as it takes to have met both sides of the race, and a good deal longer.
+  // Long enough to hit both sides of the race many times.
   const isRunning = () => child.exitCode === null;
   const hasMetBoth = () => seen.has("mine") && seen.has("outside");
   for (let round = 0; isRunning() && (round < 1_000 || !hasMetBoth()); round += 1) {

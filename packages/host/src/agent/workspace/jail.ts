@@ -36,7 +36,7 @@ export interface OpenFile {
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const makeFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** A folder that paths from outside cannot leave. The one door from a path that somebody gave us to a file. */
+/** A folder that untrusted paths cannot leave: every such path is opened through it. */
 export class Jail {
   /** Absolute, and without links. */
   readonly root: string;
@@ -55,12 +55,12 @@ export class Jail {
     }
   }
 
-  /** Opens a plain file for as long as `use` takes. Devices, sockets and FIFOs are refused, and opening one never waits. */
+  /** Opens a regular file while `use` runs. Devices, sockets and FIFOs are refused, and opening one never blocks. */
   read<T>(path: string, use: (file: OpenFile) => Promise<T>): Promise<PathResult<T>> {
     return this.#at(path, "refuse", async ({ folder, name, info }) => {
       if (name === null || info?.isDirectory() === true) return refused("not_a_file", path);
       if (info === null) return refused("not_found", path);
-      // Opening a device may do something by itself.
+      // Opening a device may have side effects.
       if (!info.isFile()) return refused("not_a_file", path);
       const handle = await open(entryOf(this.root, folder, name), readFlags);
       try {
@@ -78,8 +78,8 @@ export class Jail {
   }
 
   /**
-   * Puts a whole file in place of what is there, or of nothing, with the folders that lead to it. Whoever reads sees the
-   * old content or the new, never a part. Answers with its path from the root.
+   * Atomically replaces or creates a file, with its folders. Readers see the old content or the new, never a part.
+   * Returns its path from the root.
    */
   write(path: string, content: Uint8Array | string): Promise<PathResult<string>> {
     return this.#at(path, "make", async ({ folder, name, info }) => {
@@ -94,7 +94,7 @@ export class Jail {
         } finally {
           await handle.close();
         }
-        // A link that was put there meanwhile is replaced, not followed.
+        // A link put there in the meantime is replaced, not followed.
         await rename(fresh, entryOf(this.root, folder, name));
       } catch (error) {
         await unlink(fresh).catch(() => undefined);
@@ -113,7 +113,7 @@ export class Jail {
     });
   }
 
-  /** The names in a folder, in order, and its path from the root. Links are named, not followed. */
+  /** The sorted names in a folder, and its path from the root. Links are listed, not followed. */
   list(
     path: string,
   ): Promise<PathResult<{ readonly path: string; readonly entries: readonly Entry[] }>> {
@@ -124,7 +124,7 @@ export class Jail {
     });
   }
 
-  /** Where a path leads, from the root and without links, whether or not there is something. */
+  /** The path with links resolved, from the root, whether or not it exists. */
   async canonical(path: string): Promise<PathResult<string>> {
     const planned = planPath(this.root, path);
     if (!planned.ok) return planned;
@@ -141,7 +141,7 @@ export class Jail {
     }
   }
 
-  /** The whole path of a folder, for a program to be started in. It is below the root at this moment. */
+  /** A folder's absolute path, to start a program in. It is below the root at this moment. */
   folder(path: string): Promise<PathResult<string>> {
     return this.#inFolder(path, async (_, below) => join(this.root, below));
   }

@@ -10,20 +10,20 @@ const paths = fc
   .tuple(fc.constantFrom("", "/", "/root/", "/rooted/"), fc.array(names, { maxLength: 8 }))
   .map(([start, parts]) => start + parts.join("/"));
 
-test("a path is planned exactly as its text resolves, and what resolves elsewhere is refused", () => {
+test("a path is planned exactly as its text resolves, and one that resolves elsewhere is refused", () => {
   fc.assert(
     fc.property(paths, (path) => {
       const whole = posix.resolve("/root", path);
       const isBelow = whole === "/root" || whole.startsWith("/root/");
       const planned = planPath("/root", path);
-      // A path may leave the root and come back; that is refused all the same.
+      // A path that leaves the root and comes back is refused all the same.
       return planned.ok ? isBelow && posix.join("/root", ...planned.value) === whole : true;
     }),
     { numRuns: 500 },
   );
 });
 
-test("no text makes a name that is not plain", () => {
+test("no text produces a name that is not plain", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 40 }), (path) => {
       const planned = planPath("/root", path);

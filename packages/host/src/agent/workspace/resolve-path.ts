@@ -2,7 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Why a path is not used. The code is stable; the words are for a person or a model to act on. */
+/** Why a path is refused. The code is stable; the message is for a person or a model to act on. */
 export interface PathRefusal {
   readonly code:
     | "outside"
@@ -44,7 +44,7 @@ export function refused(code: PathRefusal["code"], path: string, more = ""): Pat
   return { ok: false, refusal: { code, message: `${shown} ${refusalMessages[code]}${more}.` } };
 }
 
-/** What the system says of a path, as a refusal. */
+/** Turns a system error about a path into a refusal. */
 export function refusedBy(error: unknown, path: string): PathResult<never> {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
   switch (code) {
@@ -60,7 +60,7 @@ export function refusedBy(error: unknown, path: string): PathResult<never> {
       return refused("moved", path);
     case "ENAMETOOLONG":
       return refused("too_long", path);
-    // A FIFO that nobody writes to, a socket, a device without a driver.
+    // A FIFO without a writer, a socket, a device without a driver.
     case "ENXIO":
     case "ENODEV":
       return refused("not_a_file", path);
@@ -75,8 +75,8 @@ const longestName = 255;
 const unusable = /[\u0000-\u001F\u007F]/;
 
 /**
- * The names that lead from the root to a path, decided by its text alone. `..` is taken out here, before any link is
- * looked at; what would leave the root is refused. An absolute path is taken when it lies below the root.
+ * The names from the root to a path, decided by its text alone. `..` is resolved here, before any link; a path that
+ * would leave the root is refused. An absolute path must be below the root.
  */
 export function planPath(root: string, path: string): PathResult<readonly string[]> {
   if (!path.isWellFormed() || unusable.test(path)) return refused("bad_name", path);
@@ -94,21 +94,21 @@ export function planPath(root: string, path: string): PathResult<readonly string
   return found(names);
 }
 
-/** What is left of an absolute path below the root; `null` when it lies elsewhere. */
+/** The part of an absolute path below the root; `null` if it is elsewhere. */
 export function belowRoot(root: string, path: string): string | null {
   if (path === root) return "";
   const prefix = root === "/" ? "/" : `${root}/`;
   return path.startsWith(prefix) ? path.slice(prefix.length) : null;
 }
 
-/** A folder that is held open: whatever happens to its name, this is the folder that was looked at. */
+/** An open folder: whatever happens to its name, this is the folder that was checked. */
 export interface OpenFolder {
   readonly handle: FileHandle;
   /** From the root, without links; empty for the root itself. */
   readonly path: string;
 }
 
-/** The end of a walk: a folder, and the name in it, which is no link. `null`: the path is the folder itself. */
+/** The end of a walk: a folder and a name in it that is no link. `null` if the path is the folder itself. */
 export interface PathTarget {
   readonly folder: OpenFolder;
   readonly name: string | null;
@@ -118,7 +118,7 @@ export interface PathTarget {
 const maxLinks = 40;
 const openFolderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Linux opens a name below a folder that is held open, as `openat` does. Elsewhere what was opened is looked at again. */
+/** Linux opens a name below an open folder, like `openat`. Elsewhere, what was opened is checked again. */
 export const isAnchored = process.platform === "linux";
 
 export function entryOf(root: string, { handle, path }: OpenFolder, name: string): string {
@@ -130,9 +130,9 @@ export function folderPath(root: string, { handle, path }: OpenFolder): string {
 }
 
 /**
- * Walks from the root to a path, name by name, with each folder held open while the next is opened in it, so that a folder
- * that is swapped for a link between a check and its use changes nothing. Links are followed by hand and may lead
- * anywhere below the root, and nowhere else; `..` of a link goes back to the folder that we came from.
+ * Walks from the root to a path name by name, holding each folder open while the next is opened in it, so that swapping
+ * a folder for a link between check and use changes nothing. Links are followed by hand and may lead anywhere below the
+ * root, and nowhere else; `..` after a link goes back to the folder we came from.
  */
 export async function withPathTarget<T>(
   root: string,
@@ -158,7 +158,7 @@ interface Walk {
   readonly root: string;
   readonly path: string;
   readonly missing: "refuse" | "make";
-  /** From the root to where we are. */
+  /** From the root to the current folder. */
   readonly folders: OpenFolder[];
   todo: string[];
 }
@@ -222,7 +222,7 @@ async function enter(
   return found(null);
 }
 
-/** Whether the name still leads, without a link, to what was opened by it. */
+/** Whether the name still leads, without a link, to the open file. */
 export async function isStill(root: string, path: string, handle: FileHandle): Promise<boolean> {
   const whole = join(root, path);
   const [named, opened, real] = await Promise.all([lstat(whole), handle.stat(), realpath(whole)]);

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { Jail } from "./jail.ts";
 import { walkFiles } from "./walk-files.ts";
 
-test("who takes long over each name of a folder leaves room for others between them", async () => {
+test("a slow consumer of a large folder yields to other work", async () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-walk-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const name of ["a", "b", "c", "d"]) writeFileSync(join(folder, name), "");

@@ -15,15 +15,15 @@ export interface WalkOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Nobody waits for more than this, and no pattern needs it. */
+/** No caller waits for more, and no pattern needs it. */
 const maxEntries = 100_000;
 const maxIgnoreBytes = 64 * 1024;
-/** Patterns and names are somebody's choice: after this long others have their turn, and whoever is to stop it is heard. */
+/** Patterns and names are untrusted: after this long, yield so that other work and an abort get their turn. */
 const yieldAfterMs = 20;
 
 /**
- * The entries below a folder, folder by folder, in order. Links are named and not followed; `.git` is left out, and what
- * `.gitignore` files on the way down say. Rejects with words when the folder is not there.
+ * The entries below a folder, folder by folder, sorted. Links are listed and not followed; `.git` and what `.gitignore`
+ * files exclude are left out. Rejects with a message if the folder is missing.
  */
 export async function* walkFiles(
   jail: Jail,
@@ -62,7 +62,7 @@ export async function* walkFiles(
 }
 
 interface Ignore {
-  /** The folder that the file stands in, with a slash at its end; empty for the workspace itself. */
+  /** The folder of the file, with a trailing slash; empty for the workspace itself. */
   readonly base: string;
   readonly says: "leave out" | "keep";
   readonly only: "folders" | "everything";
@@ -78,7 +78,7 @@ async function readIgnore(jail: Jail, folder: string): Promise<readonly Ignore[]
   return read.value.split(/\r?\n/).flatMap((line) => parseIgnore(base, line));
 }
 
-/** The simple part of its grammar; a line that is none of it says nothing. */
+/** Supports the simple part of the grammar and ignores other lines. */
 function parseIgnore(base: string, line: string): readonly Ignore[] {
   const text = line.trim();
   if (text === "" || text.startsWith("#")) return [];

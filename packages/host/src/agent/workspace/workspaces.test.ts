@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openWorkspaces } from "./workspaces.ts";
 
-test("[safety] no workspace holds the home with its token and keys, by whatever name", async () => {
+test("[safety] no workspace contains the home with its token and keys, by whatever name", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspace-")));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const home = join(folder, "person", ".holdfast");

@@ -9,16 +9,19 @@ import { Jail } from "./jail.ts";
 
 export interface WorkspaceSettings {
   readonly home: string;
-  /** Folders of the operator's choice: below them a session may work where it names it. */
+  /** Folders the operator allows: sessions may name workspaces below them. */
   readonly roots: readonly string[];
 }
 
 export interface Workspaces {
-  /** Whether a session of this owner may name this as its workspace; why not, in words. */
+  /** Why this owner's session may not use this workspace, or `null`. */
   refusal(owner: OwnerId, named: string): Promise<string | null>;
-  /** The same, whether or not it is there; the session's own when it may not be the one that it names. `null`: no such session. */
+  /**
+   * The same, whether or not it exists; the session's own folder if it may not use the one it names. `null` if there is
+   * no such session.
+   */
   locate(of: SessionRef): Promise<string | null>;
-  /** The folder of a session, without links. It is there when this resolves; it rejects with words when it cannot be. */
+  /** The folder of a session, without links. Exists when this resolves; rejects with a message otherwise. */
   folderFor(of: SessionRef): Promise<string>;
 }
 
@@ -33,8 +36,9 @@ const sessionReference = /^session:(?<id>ses_[0-9a-z]+)$/;
 const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
 
 /**
- * Where a session's tools work. Without a name it has a folder of its own in the home. A plain name is a folder that
- * sessions of one owner share; `session:<id>` is where another session works. A path is taken when it is there and lies, links followed, below a root of the operator's.
+ * Where a session's tools work. By default it has its own folder in the home. A plain name is a folder shared by one
+ * owner's sessions; `session:<id>` is another session's folder. A path must exist and be, with links resolved, below
+ * one of the operator's roots.
  */
 export function openWorkspaces(
   { home, roots }: WorkspaceSettings,
@@ -42,7 +46,7 @@ export function openWorkspaces(
 ): Workspaces {
   const own = join(resolve(home), "workspaces");
 
-  /** A session that works where another does, and that one where it says itself: a second such word leads nowhere. */
+  /** Follows one reference to another session; a second one in a row is refused. */
   async function find(
     whose: SessionRef,
   ): Promise<{ readonly whose: SessionRef; named: string | null } | null> {
@@ -62,13 +66,13 @@ export function openWorkspaces(
     return id.success ? reads.session(owner, id.data) : null;
   }
 
-  /** Ours to make, or the operator's, which has to be there. */
+  /** A folder of ours, which may be created, or the operator's, which must exist. */
   function ownFolder({ owner, session }: SessionRef, named: string | null): string | null {
     if (named === null) return join(own, session);
     return plainName.test(named) ? join(own, ownerFolderName(owner), named) : null;
   }
 
-  /** Reading asks nobody, and in the home lie the token and the keys: no workspace holds them. */
+  /** Reading requires no approval, and the home contains the token and the keys: no workspace may contain it. */
   async function findNamed(named: string): Promise<FoundFolder> {
     const found = await findBelowRoots(roots, named);
     if ("words" in found) return found;
@@ -130,7 +134,7 @@ async function resolveFolder(folder: string): Promise<FoundFolder> {
   return jail.ok ? { folder: jail.value.root } : { words: `The workspace ${jail.refusal.message}` };
 }
 
-/** Two owners may give one name; they do not get one folder. */
+/** Two owners may use the same name and get different folders. */
 function ownerFolderName(owner: OwnerId): string {
   return `of-${Buffer.from(owner, "utf8").toString("hex")}`;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "@holdfast/engine";
 import { z } from "zod";
 
-/** Where an OpenViking server is, and what proves to it who we are. */
+/** An OpenViking server's address and key. */
 export interface OpenVikingServer {
   readonly url: string;
   readonly key: string | undefined;
@@ -20,7 +20,7 @@ export interface OpenVikingCall<T> {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: unknown;
-  /** Whose part of the memory it is about. */
+  /** The peer whose memory it concerns. */
   readonly peer: string;
   readonly answer: z.ZodType<T>;
   readonly signal: AbortSignal;
@@ -37,8 +37,8 @@ const refusalBody = z.looseObject({
 });
 
 /**
- * One request of the server's HTTP API. The address is the operator's own setting and no redirect is followed, so the key
- * goes nowhere else. Whatever goes wrong is a value.
+ * One request to the server's HTTP API. The operator configures the address and redirects are not followed, so the key
+ * goes nowhere else. Failures are values.
  */
 export function createOpenVikingClient(
   { url, key }: OpenVikingServer,
@@ -108,7 +108,7 @@ const malformed = fail("malformed", "The server answered something that is not i
 export const isMissing = ({ code }: Refusal): boolean => code === "openviking_not_found";
 export const isAlreadyThere = ({ code }: Refusal): boolean => code === "openviking_already_exists";
 
-/** `null`: more than any answer of this API is. */
+/** `null` if it exceeds any response of this API. */
 async function readBounded(response: Response): Promise<string | null> {
   const decoder = new TextDecoder();
   let [text, bytes] = ["", 0];
@@ -135,7 +135,7 @@ function parseRetryAfter(header: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestPauseMs);
 }
 
-/** What `fetch` says first is only that it failed. */
+/** `fetch` hides the cause behind a generic error. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -10,11 +10,11 @@ export interface Delivery {
   readonly clock: Clock;
   readonly peer: string;
   readonly signal: AbortSignal;
-  /** How long the server's work on a segment is waited for. */
+  /** How long to wait for the server to process a segment. */
   readonly workMs: number;
 }
 
-/** What the server holds of a session that was begun for a segment. */
+/** The server's state of a segment's session. */
 const sessionState = z.looseObject({
   message_count: z.int().nonnegative(),
   total_message_count: z.int().nonnegative().optional(),
@@ -35,9 +35,9 @@ const firstPollMs = 500;
 const maxPollMs = 5_000;
 
 /**
- * P10: the server knows no idempotency keys, so a segment gets a session of its own there, whose name follows from its key.
- * What that session holds says how far an earlier try came: what is missing is added, what was handed over is not handed
- * over again. Only where the server itself says that its work on it has failed, the next name is taken.
+ * P10: the server has no idempotency keys, so each segment gets its own session there, named after its key. The
+ * session's content shows how far an earlier attempt came: only what is missing is sent. The next name is used only if
+ * the server itself reports that processing has failed.
  */
 export async function deliver(
   delivery: Delivery,
@@ -84,7 +84,7 @@ async function readDeliveryState(
   if (tasks.status === "failed") return tasks;
   const [newest] = tasks.value;
   if (newest !== undefined) return deliveryStateOf(newest);
-  // The server forgets its tasks some time after they are done; what it holds it does not forget.
+  // The server forgets finished tasks after a while, but not what it holds.
   if (total > 0 || (commit_count ?? 0) > 0) return { status: "kept" };
   return { status: "open", isThere: true, messages: 0 };
 }
@@ -127,7 +127,7 @@ async function sendTurns(
   return archived === true ? { status: "committed" } : notAccepted;
 }
 
-/** Each owner is a peer of the key's user, and what is found in their words is written there alone. */
+/** Each owner is a peer of the key's user, and facts from their words are written there alone. */
 function newSession(session: string) {
   const memory_policy = { self: { enabled: false }, peer: { enabled: true } };
   return { path: "/api/v1/sessions", body: { session_id: session, memory_policy } };
@@ -138,7 +138,7 @@ function messagesOf({ at, messages }: DeliveredTurn, peer: string) {
   return messages.map(({ role, text }) => ({ role, content: text, created_at, peer_id: peer }));
 }
 
-/** Until the server has done its work. Kept in its archive is not yet remembered, and that may fail. */
+/** Waits until the server has processed the segment: archived is not yet remembered, and processing may fail. */
 async function awaitTask(delivery: Delivery, { task_id: id }: Task): Promise<MemoryAnswer> {
   const { ask, clock, peer, signal, workMs } = delivery;
   const until = clock.now() + workMs;

@@ -39,8 +39,8 @@ const recall = async (owner: OwnerId, text: string): Promise<string[]> => {
   return found.map((each) => each.text);
 };
 
-describe("a segment goes to an OpenViking server", () => {
-  test("is archived and worked on there, and recalled to its owner alone", async () => {
+describe("a segment delivered to an OpenViking server", () => {
+  test("is archived and processed, and recalled to its owner alone", async () => {
     const [owner, stranger] = [anOwner(), anOwner()];
     const batch = aBatch(owner, ["The harbour opens at seven.", "I like tea."]);
     expect(await open().commit(batch, never)).toEqual(committed);
@@ -49,7 +49,7 @@ describe("a segment goes to an OpenViking server", () => {
     expect(await recall(stranger, "harbour")).toEqual([]);
   });
 
-  test("[P10] counts once, however often it comes and wherever the answer got lost", async () => {
+  test("[P10] counts once, however often it is sent and wherever the answer got lost", async () => {
     const batch = aBatch(anOwner(), ["One.", "Two."]);
     for (const place of ["POST /api/v1/sessions", places.add, places.commit]) {
       server.trouble(place, { kind: "lose" });
@@ -63,7 +63,7 @@ describe("a segment goes to an OpenViking server", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("[P10] counts once also when the server has forgotten its own work on it", async () => {
+  test("[P10] counts once also when the server has forgotten its task", async () => {
     const batch = aBatch(anOwner(), ["One."]);
     expect(await open().commit(batch, never)).toEqual(committed);
     server.state.remembersTasks = false;
@@ -71,7 +71,7 @@ describe("a segment goes to an OpenViking server", () => {
     expect(server.archives()).toEqual([["One."]]);
   });
 
-  test("of more than a hundred messages goes in several parts, and goes on where it stopped", async () => {
+  test("with more than a hundred messages is sent in batches and resumes where it stopped", async () => {
     const texts = Array.from({ length: 250 }, (_, index) => `Message ${index}.`);
     const batch = aBatch(anOwner(), texts);
     server.trouble(places.add, { kind: "lose" });
@@ -80,7 +80,7 @@ describe("a segment goes to an OpenViking server", () => {
     expect(server.archives()).toEqual([texts]);
   });
 
-  test("a failure of the server's work is told, and the next try is another delivery", async () => {
+  test("reports a processing failure, and the next attempt is a new delivery", async () => {
     const batch = aBatch(anOwner(), ["One."]);
     server.state.work = "failed";
     expect(await open().commit(batch, never)).toEqual({
@@ -93,7 +93,7 @@ describe("a segment goes to an OpenViking server", () => {
     expect(server.archives()).toEqual([["One."], ["One."]]);
   });
 
-  test("work that takes longer than anybody waits is a failure, and found done later", async () => {
+  test("fails if processing takes too long, and is found done later", async () => {
     const batch = aBatch(anOwner(), ["One."]);
     server.state.work = "running";
     const answer = open().commit(batch, never);
@@ -110,13 +110,13 @@ describe("a segment goes to an OpenViking server", () => {
   });
 });
 
-describe("what goes wrong is told", () => {
+describe("an OpenViking failure", () => {
   test.each([
     ["seconds", { "retry-after": "120" }, 120_000],
     ["nothing", {}, undefined],
     ["nonsense", { "retry-after": "soon" }, undefined],
     ["years", { "retry-after": "999999999" }, 86_400_000],
-  ])("a server that is busy names its own pause: %s", async (_, headers, retryAfterMs) => {
+  ])("from a busy server carries its retry delay: %s", async (_, headers, retryAfterMs) => {
     server.trouble("POST /api/v1/sessions", { kind: "refuse", status: 429, headers });
     const answer = await open().commit(aBatch(anOwner(), ["One."]), never);
     expect(answer).toEqual({
@@ -127,20 +127,20 @@ describe("what goes wrong is told", () => {
     });
   });
 
-  test("a key that is not good, without naming it", async () => {
+  test("about a bad key does not contain it", async () => {
     const wrong = openOpenViking({ url: server.url, key: "a-wrong-key" }, clock);
     const answer = await wrong.commit(aBatch(anOwner(), ["One."]), never);
     expect(answer).toMatchObject({ status: "failed", code: "openviking_unauthenticated" });
     expect(JSON.stringify(answer)).not.toContain("a-wrong-key");
   });
 
-  test("an answer that is none of its API", async () => {
+  test("about an invalid response is reported", async () => {
     server.trouble("POST /api/v1/sessions", { kind: "say", text: "<html>" });
     const answer = await open().commit(aBatch(anOwner(), ["One."]), never);
     expect(answer).toMatchObject({ status: "failed", code: "openviking_malformed" });
   });
 
-  test("a server that says nothing, after its time", async () => {
+  test("from a silent server comes after the timeout", async () => {
     server.trouble("POST /api/v1/sessions", { kind: "hang" });
     const answer = open().commit(aBatch(anOwner(), ["One."]), never);
     await until(async () => server.requests.includes("POST /api/v1/sessions"));
@@ -148,7 +148,7 @@ describe("what goes wrong is told", () => {
     expect(await answer).toMatchObject({ status: "failed", code: "openviking_late" });
   });
 
-  test("one that was called off ends at once, and a recall that failed rejects", async () => {
+  test("on abort is immediate, and a failed recall rejects", async () => {
     const stop = new AbortController();
     server.trouble(places.find, { kind: "hang" });
     const query = { owner: anOwner(), session: ids.make("session"), text: "tea" };
@@ -159,7 +159,7 @@ describe("what goes wrong is told", () => {
   });
 });
 
-test("an owner is known by the server's address, whatever its key", () => {
+test("of an owner does not depend on the key: the address identifies it", () => {
   const [one, renewed] = [open(), openOpenViking({ url: `${server.url}/`, key: "renewed" })];
   expect(renewed.owner).toEqual(one.owner);
   const other = openOpenViking({ url: "http://127.0.0.1:1", key });

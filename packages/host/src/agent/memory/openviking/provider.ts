@@ -17,10 +17,10 @@ const searchAnswer = z.looseObject({
 const maxRecalled = 8;
 const longestRecollection = 1_000;
 const requestMs = 20_000;
-/** Less than the keeper's own patience, so that whoever waits is told what is the matter. */
+/** Shorter than the committer's own timeout, so that the caller learns what is wrong. */
 const workMs = 45_000;
 
-/** Memory in an OpenViking server, by its HTTP API (`/api/v1`): a session there for each segment, and search for recall. */
+/** Memory in an OpenViking server, via its HTTP API (`/api/v1`): a session per segment, and search for recall. */
 export function openOpenViking(
   place: OpenVikingServer,
   clock: Clock = systemClock,
@@ -62,12 +62,12 @@ export function openOpenViking(
   };
 }
 
-/** By its address alone: what waits for a server is not lost with a key that was renewed. */
+/** Identified by address alone: pending turns survive a change of the key. */
 function ownerOf({ url }: OpenVikingServer): MemoryOwner {
   return { provider: "openviking", configuration: hashOf(url.replace(/\/+$/u, "")) };
 }
 
-/** Nobody is told what another has said: an owner's memory is that of one peer. */
+/** One peer per owner: nobody is told what another has said. */
 function peerOf(owner: string): string {
   return `holdfast-${hashOf(owner)}`;
 }
