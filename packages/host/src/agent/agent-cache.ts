@@ -36,8 +36,8 @@ const memoryPressureRatio = 0.85;
 const maxNames = 1_000;
 
 /** The agents of this process, cached by lane. */
-export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
-  const { store, clock, models, tools, prompt, onEvict: letGo, report } = parts;
+export function createAgentCache(deps: AgentCacheDeps): RunAgentCache {
+  const { store, clock, models, tools, prompt, onEvict, report } = deps;
   const names = new Map<string, string>();
 
   async function modelOf({ owner, session }: AgentRequest): Promise<string> {
@@ -63,12 +63,14 @@ export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
       async build(request, signature) {
         // The session may name another model by now; this agent is cached under the one it was requested with.
         const name = names.get(signature) ?? models.defaultModel();
-        const open = (named: string) =>
-          models.open(named, (blobId) => readImage(store, request.owner, blobId));
+        const open = (modelName: string) =>
+          models.open(modelName, (blobId) => readImage(store, request.owner, blobId));
         return {
           modelName: name,
           model: open(name),
-          fallbacks: models.fallbacks(name).map((other) => ({ name: other, model: open(other) })),
+          fallbacks: models
+            .fallbacks(name)
+            .map((fallback) => ({ name: fallback, model: open(fallback) })),
           system: () => prompt.text(request),
           tools: (await tools(request)).tools,
           bytes: agentBytes,
@@ -81,7 +83,7 @@ export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
     clock,
     limits,
     beforeClose: async (_agent, sessions) => {
-      await Promise.all(sessions.map(letGo));
+      await Promise.all(sessions.map(onEvict));
     },
     memory: memoryPressure,
     sizeOf: contextBytes,
@@ -104,8 +106,8 @@ async function readImage(
 
 function memoryPressure(): "enough" | "scarce" {
   const { rss } = process.memoryUsage();
-  const most = process.constrainedMemory();
-  return most > 0 && rss > most * memoryPressureRatio ? "scarce" : "enough";
+  const limit = process.constrainedMemory();
+  return limit > 0 && rss > limit * memoryPressureRatio ? "scarce" : "enough";
 }
 
 /** Each text is held twice: for its hash, and in the entries. */

@@ -40,12 +40,12 @@ export interface SummariserDeps {
 const summaryTimeoutMs = 2 * 60_000;
 
 /** Summaries by a model. An error or an empty summary is a failure, and the local summary is used instead. */
-export function createSummariser({ modelFor, recordUsage: spent }: SummariserDeps): Summariser {
+export function createSummariser({ modelFor, recordUsage }: SummariserDeps): Summariser {
   return {
-    async summarise(request, outer) {
+    async summarise(request, parentSignal) {
       const { previous, material, focus, limitTokens } = request;
       const { name, model } = await modelFor(request);
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(summaryTimeoutMs)]);
+      const signal = AbortSignal.any([parentSignal, AbortSignal.timeout(summaryTimeoutMs)]);
       // The rehearsal model would follow directives in the material.
       if (name === "rehearsal")
         return {
@@ -53,9 +53,10 @@ export function createSummariser({ modelFor, recordUsage: spent }: SummariserDep
           code: "no_model",
           message: "The rehearsal writes no summaries.",
         };
-      const wanted = focus === undefined ? "" : `Keep above all what concerns this: ${focus}\n\n`;
+      const focusLine =
+        focus === undefined ? "" : `Keep above all what concerns this: ${focus}\n\n`;
       const text = [
-        `${wanted}At most about ${limitTokens} tokens.`,
+        `${focusLine}At most about ${limitTokens} tokens.`,
         previous === null ? "There is no summary yet." : `The summary so far:\n${previous}`,
         `What came after it:\n${material.map(formatMaterial).join("\n")}`,
       ].join("\n\n");
@@ -63,16 +64,16 @@ export function createSummariser({ modelFor, recordUsage: spent }: SummariserDep
         { role: "system", text: summaryInstructions },
         { role: "user", text },
       ] as const;
-      let written = "";
+      let summary = "";
       for await (const event of model.stream({ model: name, messages, tools: [] }, signal)) {
-        if (event.kind === "text") written += event.text;
-        if (event.kind === "usage") await spent?.(request, name, event.usage);
+        if (event.kind === "text") summary += event.text;
+        if (event.kind === "usage") await recordUsage?.(request, name, event.usage);
         if (event.kind === "failed") return { status: "failed", ...event.failure };
-        if (written.length > limitTokens * maxCharactersPerToken) break;
+        if (summary.length > limitTokens * maxCharactersPerToken) break;
       }
       if (signal.aborted)
         return { status: "failed", code: "too_late", message: "It took too long." };
-      return { status: "summarised", text: written };
+      return { status: "summarised", text: summary };
     },
   };
 }

@@ -13,7 +13,7 @@ export async function newSession({ client }: ApiClient): Promise<SessionId> {
   return valueOf(await client.createSession({ body: {} })).session.id;
 }
 
-/** Follows the session until its run has ended, and gives the state that a page would show. */
+/** Follows the session until its run ends, and returns the state a page would show. */
 export async function untilEnded({ client }: ApiClient, id: SessionId) {
   for await (const item of client.open(id)) {
     if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
@@ -23,7 +23,7 @@ export async function untilEnded({ client }: ApiClient, id: SessionId) {
   throw new Error("The stream ended.");
 }
 
-/** Follows the session until words of a live run are to be seen. */
+/** Follows the session until a live run has output. */
 export async function untilStreaming({ client }: ApiClient, id: SessionId): Promise<void> {
   for await (const item of client.open(id)) {
     if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
@@ -31,7 +31,7 @@ export async function untilStreaming({ client }: ApiClient, id: SessionId): Prom
   }
 }
 
-/** Says something and waits for the end of its run. */
+/** Sends messages and waits for each run to end. */
 export async function sendAndWait(rig: ApiClient, id: SessionId, ...texts: readonly string[]) {
   for (const text of texts) {
     const body = { clientId: `say-${text.slice(0, 40).replaceAll(" ", "-")}`, text };
@@ -40,7 +40,7 @@ export async function sendAndWait(rig: ApiClient, id: SessionId, ...texts: reado
   }
 }
 
-/** What a person sees of the conversation. */
+/** The visible texts of the conversation. */
 export async function shownTexts({ client }: ApiClient, id: SessionId): Promise<string[]> {
   const { entries } = valueOf(await client.readSession({ params: { id } }));
   return entries.filter((entry) => entry.type === "message").map(textOf);

@@ -33,7 +33,7 @@ import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 import { createMetrics } from "../../src/ops/telemetry/metrics.ts";
 import { createStorageStatus, type StorageStatus } from "../../src/ops/health/store-health.ts";
 
-/** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
+/** The API on an in-memory store with a scripted model. No network. */
 export interface ApiRig {
   readonly app: Hono<HostEnv>;
   readonly routes: readonly Route[];
@@ -43,22 +43,22 @@ export interface ApiRig {
   readonly log: Log;
   readonly runner: Pick<Runner, "notify">;
   readonly model: ScriptedModel;
-  /** Has to remember what is completed, unless nobody has to. */
+  /** Records completed turns, unless memory is off. */
   readonly memory: RecordingMemory;
   readonly storing: StorageStatus;
   readonly authenticator: Authenticator;
   readonly bugs: Error[];
   readonly bearer: Readonly<Record<string, string>>;
-  /** Asks without the client, for what the client would not send. */
+  /** Sends a request without the client, for what the client would not send. */
   readonly ask: (
     method: string,
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<Response>;
-  /** From now on no answer under a key is kept: as if the host died before it could. */
+  /** From now on no keyed answer is stored, as if the host died before it could. */
   readonly forgetAnswers: () => void;
-  /** From now on nothing that waits is begun. */
+  /** From now on nothing queued is started. */
   readonly pauseRunner: () => void;
   readonly stopAdmitting: () => void;
   readonly closeStreams: () => void;
@@ -69,15 +69,15 @@ const token = "a-token-for-this-test";
 
 export interface ApiRigOptions {
   readonly clock?: Clock;
-  /** The store's own, in milliseconds. */
+  /** The store's clock, in milliseconds. */
   readonly storeClock?: () => number;
   readonly tools?: readonly Tool[];
   readonly remembers?: "everything" | "nothing";
-  /** Where a password is kept; without it there can be none. */
+  /** Where a password is stored; without it there is none. */
   readonly home?: string;
   readonly anonymousConnections?: AnonymousConnections;
   readonly bodyBudget?: BodyBudget;
-  /** With it only models that can be reached are taken; else any. */
+  /** If given, only reachable models are accepted; otherwise any. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: Secrets;
   /** Without it there are no servers. */
@@ -232,7 +232,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   };
 }
 
-/** A text is sent as it is, so that a test can send what is not JSON. */
+/** A string is sent as is, so that a test can send invalid JSON. */
 function encodeBody(body: unknown): string {
   return typeof body === "string" ? body : JSON.stringify(body);
 }

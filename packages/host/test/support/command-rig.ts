@@ -11,7 +11,7 @@ export interface CommandEnd {
   readonly told: string;
 }
 
-/** Runs a command of the command line in this process, over pipes, with these settings and no others. */
+/** Runs a CLI command in this process, over pipes, with these settings only. */
 export async function runHere(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -32,7 +32,7 @@ export async function runHere(
   return { code, said, told };
 }
 
-/** A host that serves this home from this process, on SQLite unless told otherwise, and how commands find it. */
+/** A host serving this home from this process, on SQLite by default, and how commands find it. */
 export async function serveHere(home: string, environment: Readonly<Record<string, string>> = {}) {
   const flags = { home, model: "rehearsal" };
   const config = readConfig({ flags, environment, personFolder: home });

@@ -21,7 +21,7 @@ interface HostOptions {
   readonly turnsInARow?: number;
 }
 
-/** What a host has to do with background processes; another on the same home and store is that host after a restart. */
+/** A host's handling of background processes; a second one on the same home and store is that host after a restart. */
 export function openProcessHost(home: string, store: Store, options: HostOptions) {
   const { perSession = 4, reports = "turn", turnsInARow = 10, owner } = options;
   const desk = new ProcessManager({
@@ -88,7 +88,7 @@ export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
   return { ...host, close, home, store, chat, owner, session, folder, start, run, ask, said };
 }
 
-/** Looks again and again until who looks after processes has told the session. */
+/** Polls until the process manager has reported to the session. */
 export async function untilReported(
   { desk, watch, owner }: ReturnType<typeof openProcessHost>,
   id: ProcessId,

@@ -5,7 +5,7 @@ import type { Hono } from "hono";
 import { type HostEnv } from "../../src/server/http/routing.ts";
 import { listen, type ListenOptions } from "../../src/server/http/server.ts";
 
-/** The app behind a real server, spoken to byte by byte. */
+/** The app behind a real server, for raw requests. */
 export async function openServer(app: Hono<HostEnv>, options: Partial<ListenOptions> = {}) {
   const listener = await listen(app, { host: "127.0.0.1", port: 0, ...options });
   if (!listener.ok) throw new Error(listener.failure.message);
@@ -23,7 +23,7 @@ export async function openServer(app: Hono<HostEnv>, options: Partial<ListenOpti
   return {
     port,
     dial,
-    /** Sends bytes and reads until the other side ends or a whole answer without a body is there. */
+    /** Sends bytes and reads until the other side closes or a complete response without a body has arrived. */
     async say(bytes: string | Buffer): Promise<string> {
       const socket = await dial();
       socket.end(bytes);
@@ -36,7 +36,7 @@ export async function openServer(app: Hono<HostEnv>, options: Partial<ListenOpti
   };
 }
 
-/** Everything until the connection is closed, whoever does that and however. */
+/** Everything until the connection closes, by whichever side. */
 export function readAll(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = "";

@@ -1,4 +1,4 @@
-/** Swaps a folder for a link that leads out, and a file for one, as fast as it can, until its parent lets go of it. */
+/** Swaps a folder and a file for links that lead out, as fast as it can, until its parent stops it. */
 import { linkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,12 +6,12 @@ const [, , root = "", outside = ""] = process.argv;
 const at = (name: string): string => join(root, name);
 process.on("disconnect", () => process.exit(0));
 
-/** Somebody writes the same names meanwhile. */
+/** Another process writes the same names meanwhile. */
 function attempt(act: () => void): void {
   try {
     act();
   } catch {
-    // The next round puts it right.
+    // The next round repairs it.
   }
 }
 

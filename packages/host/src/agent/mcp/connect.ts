@@ -50,9 +50,9 @@ const probeMs = 3_000;
 const closeTimeoutMs = 1_000;
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-export async function connect(parts: ConnectDeps): Promise<McpConnection> {
-  const { sdk, patienceMs, signal, onToolsChanged } = parts;
-  const { transport, leave, why } = openTransport(parts);
+export async function connect(deps: ConnectDeps): Promise<McpConnection> {
+  const { sdk, patienceMs, signal, onToolsChanged } = deps;
+  const { transport, endSession: leave, endReason: why } = openTransport(deps);
   const client = new sdk.Client(
     { name: "holdfast", version },
     {
@@ -83,13 +83,13 @@ export async function connect(parts: ConnectDeps): Promise<McpConnection> {
     await client.connect(transport, { timeout: patienceMs, signal });
   } catch (error) {
     await transport.close().catch(() => undefined);
-    const words = why();
-    throw words === undefined ? error : new Error(words, { cause: error });
+    const reason = why();
+    throw reason === undefined ? error : new Error(reason, { cause: error });
   } finally {
     signal.removeEventListener("abort", abandon);
   }
   return {
-    listTools: () => listTools(client, parts),
+    listTools: () => listTools(client, deps),
     call: (tool, input, { signal: cancelled, write, timeLimitMs }) =>
       client.callTool(
         { name: tool.remote, arguments: input },
@@ -129,26 +129,26 @@ async function listTools(client: Client, { name, patienceMs }: ConnectDeps): Pro
 interface OpenedTransport {
   readonly transport: Transport;
   /** Ends the session at the server, if there is one. */
-  readonly leave: () => Promise<unknown>;
-  readonly why: () => string | undefined;
+  readonly endSession: () => Promise<unknown>;
+  readonly endReason: () => string | undefined;
 }
 
-function openTransport(parts: ConnectDeps): OpenedTransport {
-  const { sdk, server, environment, clock, onStderrLine: onWords } = parts;
+function openTransport(deps: ConnectDeps): OpenedTransport {
+  const { sdk, server, environment, clock, onStderrLine } = deps;
   const origin = "url" in server ? URL.parse(server.url)?.origin : undefined;
-  const given = "url" in server ? server.headers : server.env;
-  const resolved = resolveValues(given ?? {}, parts, origin);
-  if (!resolved.ok) throw new Error(resolved.words);
+  const declared = "url" in server ? server.headers : server.env;
+  const resolved = resolveValues(declared ?? {}, deps, origin);
+  if (!resolved.ok) throw new Error(resolved.message);
   const { values } = resolved;
   if ("url" in server) {
     const transport = openHttpTransport(sdk.StreamableHTTPClientTransport, server.url, values);
     // An unresponsive server is abandoned: the request ends with the transport.
-    const leave = (): Promise<unknown> =>
+    const endSession = (): Promise<unknown> =>
       Promise.race([
         clock.sleep(closeTimeoutMs),
         transport.terminateSession().catch(() => undefined),
       ]);
-    return { transport, leave, why: () => undefined };
+    return { transport, endSession, endReason: () => undefined };
   }
   const transport = new StdioTransport({
     command: server.command,
@@ -156,7 +156,7 @@ function openTransport(parts: ConnectDeps): OpenedTransport {
     environment: { ...allowedEnvironment(environment), ...values },
     folder: server.cwd ?? process.cwd(),
     decode: sdk.deserializeMessage,
-    onWords,
+    onStderrLine,
   });
-  return { transport, leave: async () => undefined, why: () => transport.end };
+  return { transport, endSession: async () => undefined, endReason: () => transport.end };
 }

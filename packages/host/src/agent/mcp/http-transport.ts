@@ -5,7 +5,7 @@ import type {
 } from "@modelcontextprotocol/client";
 
 /** Per response, or per event of a stream. */
-const largestPiece = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 export class ConnectionRefusal extends Error {}
 
@@ -37,17 +37,17 @@ export function createBoundFetch(
 }
 
 /** Counts bytes: all of them, or those since the last empty line. */
-function bounded(piece: "event" | "whole"): TransformStream<Uint8Array, Uint8Array> {
-  let taken = 0;
+function bounded(unit: "event" | "whole"): TransformStream<Uint8Array, Uint8Array> {
+  let received = 0;
   let last = 0;
   return new TransformStream({
     transform(bytes, controller) {
-      for (const byte of piece === "event" ? bytes : []) {
-        taken = byte === 10 && last === 10 ? 0 : taken + 1;
+      for (const byte of unit === "event" ? bytes : []) {
+        received = byte === 10 && last === 10 ? 0 : received + 1;
         if (byte !== 13) last = byte;
       }
-      if (piece === "whole") taken += bytes.byteLength;
-      if (taken > largestPiece) controller.error(new Error("The server sent too much at once."));
+      if (unit === "whole") received += bytes.byteLength;
+      if (received > maxBytes) controller.error(new Error("The server sent too much at once."));
       else controller.enqueue(bytes);
     },
   });
@@ -79,11 +79,11 @@ export function openHttpTransport(
       maxRetries: 3,
     },
   });
-  const waiting = new Set<string | number>();
+  const pending = new Set<string | number>();
   // The client calls existing handlers before it installs its own.
   Object.assign(transport, {
     onmessage(message: JSONRPCMessage) {
-      if (!("method" in message) && message.id !== undefined) waiting.delete(message.id);
+      if (!("method" in message) && message.id !== undefined) pending.delete(message.id);
     },
   });
   const send = transport.send.bind(transport);
@@ -91,16 +91,16 @@ export function openHttpTransport(
     if (Array.isArray(message) || !("method" in message) || !("id" in message))
       return send(message, options);
     const { id } = message;
-    waiting.add(id);
+    pending.add(id);
     // P7: without this, a call on a closed connection would wait for its timeout.
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
-      if (!waiting.delete(id)) return;
+      if (!pending.delete(id)) return;
       const error = { code: streamLost, message: "The connection ended before an answer came." };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
     };
     return send(message, { ...options, onRequestStreamEnd }).catch((error: unknown) => {
-      waiting.delete(id);
+      pending.delete(id);
       throw error;
     });
   };

@@ -32,22 +32,24 @@ function classifyCallFailure(
   { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Sdk,
   error: unknown,
 ): CallFailure {
-  const words = (error instanceof Error ? error.message : String(error)).slice(0, maxMessageLength);
+  const message = (error instanceof Error ? error.message : String(error)).slice(
+    0,
+    maxMessageLength,
+  );
   if (error instanceof ProtocolError) {
-    if (error.code === streamLost) return { outcome: "unknown", message: words, isLost: true };
-    return { outcome: "failed", message: words, isLost: false };
+    if (error.code === streamLost) return { outcome: "unknown", message, isLost: true };
+    return { outcome: "failed", message, isLost: false };
   }
-  if (error instanceof ConnectionRefusal)
-    return { outcome: "failed", message: words, isLost: true };
+  if (error instanceof ConnectionRefusal) return { outcome: "failed", message, isLost: true };
   if (error instanceof SdkHttpError) {
     const { status } = error;
     const isRefused = status >= 400 && status < 500 && status !== 408;
-    return { outcome: isRefused ? "failed" : "unknown", message: words, isLost: true };
+    return { outcome: isRefused ? "failed" : "unknown", message, isLost: true };
   }
   if (error instanceof SdkError) {
     switch (error.code) {
       case SdkErrorCode.NotConnected:
-        return { outcome: "failed", message: words, isLost: true };
+        return { outcome: "failed", message, isLost: true };
       case SdkErrorCode.UnsupportedResultType:
         return { outcome: "failed", message: inputNotSupported, isLost: false };
       case SdkErrorCode.InvalidResult:
@@ -55,13 +57,13 @@ function classifyCallFailure(
       default:
         return {
           outcome: "unknown",
-          message: words,
+          message,
           isLost: error.code !== SdkErrorCode.RequestTimeout,
         };
     }
   }
-  const isUnsent = notSentCodes.has(causeOf(error)) || words === "Not connected";
-  return { outcome: isUnsent ? "failed" : "unknown", message: words, isLost: true };
+  const isUnsent = notSentCodes.has(causeOf(error)) || message === "Not connected";
+  return { outcome: isUnsent ? "failed" : "unknown", message, isLost: true };
 }
 
 const inputNotSupported = "The server asks for something in return, which it is not given here.";
@@ -87,10 +89,10 @@ export interface ManagedServerDeps extends ValueSources {
 
 export interface ServerTimes {
   /** For each response during setup. */
-  readonly patienceMs: number;
+  readonly responseTimeoutMs: number;
   /** Before the second attempt; doubled after each one. */
-  readonly backOffMs: number;
-  readonly longestBackOffMs: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
 }
 
 /** One configured server, kept connected. Agents share its connection and never close it. */
@@ -117,63 +119,52 @@ const maxStderrLines = 20;
 /** A connection that lasted this long resets the backoff. */
 const stableAfterMs = 60_000;
 
-export function manageServer(parts: ManagedServerDeps): ManagedServer {
-  const {
-    name,
-    server,
-    environment,
-    secrets,
-    clock,
-    random,
-    times,
-    redact,
-    log: say,
-    onTools,
-  } = parts;
+export function manageServer(deps: ManagedServerDeps): ManagedServer {
+  const { name, server, environment, secrets, clock, random, times, redact, log, onTools } = deps;
   const stopping = new AbortController();
-  const tried = Promise.withResolvers<void>();
-  const waiting = new Set<() => void>();
-  let again = new AbortController();
+  const firstAttempt = Promise.withResolvers<void>();
+  const waiters = new Set<() => void>();
+  let restarting = new AbortController();
   let sdk: Sdk | undefined;
   let current: McpConnection | null = null;
   let state: ServerState = "stopped";
   let list: ToolList | null = null;
-  const said: string[] = [];
+  const stderrLines: string[] = [];
   let lastError: string | null = null;
-  let givenUp: string | null = null;
-  let kept: Promise<void> | undefined;
+  let dropReason: string | null = null;
+  let loop: Promise<void> | undefined;
 
-  function hear(line: string): void {
-    const heard = redact(line.slice(0, maxLineLength));
-    said.push(heard);
-    if (said.length > maxStderrLines) said.shift();
-    say(`${name}: ${heard}`);
+  function addStderrLine(line: string): void {
+    const redacted = redact(line.slice(0, maxLineLength));
+    stderrLines.push(redacted);
+    if (stderrLines.length > maxStderrLines) stderrLines.shift();
+    log(`${name}: ${redacted}`);
   }
 
   function wakeAll(): void {
-    for (const wake of waiting) wake();
+    for (const wake of waiters) wake();
   }
 
   /** Lists the tools again. If that fails, the old list stays and the connection is checked. */
   async function refresh(connection: McpConnection): Promise<void> {
     try {
-      take(await connection.listTools());
+      setTools(await connection.listTools());
     } catch (error) {
       if (connection !== current) return;
-      givenUp = errorMessage(error);
+      dropReason = errorMessage(error);
       await connection.close().catch(() => undefined);
     }
   }
 
-  function take(listed: ToolList): void {
+  function setTools(listed: ToolList): void {
     const isSame = JSON.stringify(list) === JSON.stringify(listed);
     list = listed;
     if (!isSame) onTools();
   }
 
-  async function tryOnce(signal: AbortSignal): Promise<void> {
+  async function connectOnce(signal: AbortSignal): Promise<void> {
     state = "starting";
-    givenUp = null;
+    dropReason = null;
     sdk ??= await loadSdk();
     const connection = await connect({
       sdk,
@@ -182,49 +173,49 @@ export function manageServer(parts: ManagedServerDeps): ManagedServer {
       environment,
       secrets,
       clock,
-      patienceMs: times.patienceMs,
-      onStderrLine: hear,
+      patienceMs: times.responseTimeoutMs,
+      onStderrLine: addStderrLine,
       onToolsChanged: () => current !== null && void refresh(current),
       signal,
     });
-    const leave = (): void => void connection.close().catch(() => undefined);
-    signal.addEventListener("abort", leave, { once: true });
+    const close = (): void => void connection.close().catch(() => undefined);
+    signal.addEventListener("abort", close, { once: true });
     try {
-      take(await connection.listTools());
+      setTools(await connection.listTools());
       current = connection;
       state = "ready";
       lastError = null;
-      tried.resolve();
+      firstAttempt.resolve();
       wakeAll();
       const end = await connection.closed;
-      lastError = givenUp ?? end;
+      lastError = dropReason ?? end;
     } finally {
       current = null;
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", close);
       await connection.close().catch(() => undefined);
     }
   }
 
-  async function keep(): Promise<void> {
+  async function reconnectLoop(): Promise<void> {
     let failures = 0;
     while (!stopping.signal.aborted) {
-      again = new AbortController();
-      const begun = clock.now();
+      restarting = new AbortController();
+      const startedAt = clock.now();
       try {
-        await tryOnce(AbortSignal.any([stopping.signal, again.signal]));
+        await connectOnce(AbortSignal.any([stopping.signal, restarting.signal]));
       } catch (error) {
         lastError = errorMessage(error);
       }
-      tried.resolve();
-      const isAsked = again.signal.aborted;
-      if (isAsked || stopping.signal.aborted) continue;
+      firstAttempt.resolve();
+      const isRestart = restarting.signal.aborted;
+      if (isRestart || stopping.signal.aborted) continue;
       state = "away";
-      say(`${name}: ${lastError ?? "It is away."}`);
-      failures = clock.now() - begun > stableAfterMs ? 0 : failures + 1;
-      const pause = Math.min(times.backOffMs * 2 ** failures, times.longestBackOffMs);
-      const wake = AbortSignal.any([stopping.signal, again.signal]);
+      log(`${name}: ${lastError ?? "It is away."}`);
+      failures = clock.now() - startedAt > stableAfterMs ? 0 : failures + 1;
+      const pause = Math.min(times.backoffMs * 2 ** failures, times.maxBackoffMs);
+      const wake = AbortSignal.any([stopping.signal, restarting.signal]);
       await clock.sleep(pause * (0.5 + random() / 2), wake);
-      if (again.signal.aborted) failures = 0;
+      if (restarting.signal.aborted) failures = 0;
     }
     state = "stopped";
     wakeAll();
@@ -234,15 +225,15 @@ export function manageServer(parts: ManagedServerDeps): ManagedServer {
     state: () => state,
     list: () => list,
     lastError: () => lastError && redact(lastError),
-    stderrLines: () => said,
-    firstAttempt: tried.promise,
+    stderrLines: () => stderrLines,
+    firstAttempt: firstAttempt.promise,
     async connection(withinMs, signal) {
       if (current !== null || state === "stopped") return current;
-      const over = new AbortController();
-      const wake = (): void => over.abort();
-      waiting.add(wake);
-      await clock.sleep(withinMs, AbortSignal.any([over.signal, signal]));
-      waiting.delete(wake);
+      const woken = new AbortController();
+      const wake = (): void => woken.abort();
+      waiters.add(wake);
+      await clock.sleep(withinMs, AbortSignal.any([woken.signal, signal]));
+      waiters.delete(wake);
       return current;
     },
     classifyFailure(connection, error) {
@@ -252,19 +243,19 @@ export function manageServer(parts: ManagedServerDeps): ManagedServer {
       return failure;
     },
     start() {
-      if (kept !== undefined) return;
+      if (loop !== undefined) return;
       state = "starting";
-      kept = keep();
+      loop = reconnectLoop();
     },
     restart() {
-      if (kept === undefined || stopping.signal.aborted) return;
+      if (loop === undefined || stopping.signal.aborted) return;
       current = null;
       state = "starting";
-      again.abort();
+      restarting.abort();
     },
     async stop() {
       stopping.abort();
-      await kept;
+      await loop;
     },
   };
 }

@@ -42,17 +42,17 @@ export function withServerTools(
   mcp: Pick<Mcp, "tools">,
   log: Pick<Log, "commit">,
 ): (request: AgentRequest) => Promise<AgentTools> {
-  const told = new Map<SessionId, string>();
+  const announced = new Map<SessionId, string>();
 
   /** Once per session, and again when the missing servers change, so that people learn why a tool is unavailable. */
-  async function tellMissing({ owner, session }: AgentRequest, names: readonly string[]) {
-    const words = names.join(", ");
-    if (names.length === 0 || told.get(session) === words) return;
-    told.set(session, words);
-    const [oldest] = told.keys();
-    if (told.size > maxAnnounced && oldest !== undefined) told.delete(oldest);
+  async function announceMissing({ owner, session }: AgentRequest, names: readonly string[]) {
+    const nameList = names.join(", ");
+    if (names.length === 0 || announced.get(session) === nameList) return;
+    announced.set(session, nameList);
+    const [oldest] = announced.keys();
+    if (announced.size > maxAnnounced && oldest !== undefined) announced.delete(oldest);
     // Contains nothing a server said: the model takes this as the host's own statement.
-    const text = `The tools of these MCP servers are missing, since they are not connected: ${words}. They are tried again by themselves.`;
+    const text = `The tools of these MCP servers are missing, since they are not connected: ${nameList}. They are tried again by themselves.`;
     const noticeId = ids.make("notice");
     const notice = newEvent(ids.make("event"), "notice.added", {
       noticeId,
@@ -64,7 +64,7 @@ export function withServerTools(
 
   return async (request) => {
     const { tools, hash, missing } = await mcp.tools();
-    await tellMissing(
+    await announceMissing(
       request,
       missing.map(({ name }) => name),
     );
@@ -125,30 +125,30 @@ const noTools: McpTools = { tools: new Map(), hash: "", missing: [] };
 export const noServers: Pick<Mcp, "tools"> = { tools: async () => noTools };
 
 const defaultTimes = {
-  patienceMs: 20_000,
-  backOffMs: 1_000,
-  longestBackOffMs: 60_000,
+  responseTimeoutMs: 20_000,
+  backoffMs: 1_000,
+  maxBackoffMs: 60_000,
   /** How long the first turns after a start wait for servers. */
   firstMs: 5_000,
 };
 
-export function openMcp(parts: McpDeps): Mcp {
+export function openMcp(deps: McpDeps): Mcp {
   const {
     environment,
     store,
     secrets: stored = { read: () => null },
     clock = systemClock,
     random = Math.random,
-  } = parts;
-  const times = { ...defaultTimes, ...parts.times };
-  const secrets = secretValues(parts.servers, environment);
+  } = deps;
+  const times = { ...defaultTimes, ...deps.times };
+  const secrets = secretValues(deps.servers, environment);
   const redact = createRedactor(() => secrets);
-  const say = (line: string): void => parts.log(redact(line));
+  const log = (line: string): void => deps.log(redact(line));
   let snapshot: McpTools | undefined;
   let first: Promise<unknown> = Promise.resolve();
-  const kept = new Map<string, ManagedServer>();
+  const managed = new Map<string, ManagedServer>();
   // Sorted, so that what models are told does not depend on the order in the configuration.
-  for (const [name, server] of Object.entries(parts.servers).toSorted(byName)) {
+  for (const [name, server] of Object.entries(deps.servers).toSorted(byName)) {
     const onTools = (): void => void (snapshot = undefined);
     const shared = {
       environment,
@@ -156,38 +156,38 @@ export function openMcp(parts: McpDeps): Mcp {
       clock,
       random,
       times,
-      log: say,
+      log,
       redact,
       onTools,
     };
-    kept.set(name, manageServer({ name, server, ...shared }));
+    managed.set(name, manageServer({ name, server, ...shared }));
   }
 
   function takeSnapshot(): McpTools {
-    if (kept.size === 0) return noTools;
+    if (managed.size === 0) return noTools;
     const tools = new Map<string, Tool>();
-    for (const [name, server] of kept)
+    for (const [name, server] of managed)
       for (const offered of server.list()?.tools ?? []) {
-        const definition = parts.servers[name];
+        const definition = deps.servers[name];
         if (definition === undefined) continue;
-        const made = createServerTool(
+        const tool = createServerTool(
           { name, server: definition, managed: server, store },
           offered,
         );
-        tools.set(made.name, made);
+        tools.set(tool.name, tool);
       }
-    const told = [...tools.values()].map(({ name, description, input, replay }) => [
+    const announced = [...tools.values()].map(({ name, description, input, replay }) => [
       name,
       description,
       input,
       replay,
     ]);
-    const hash = createHash("sha256").update(JSON.stringify(told)).digest("hex").slice(0, 16);
+    const hash = createHash("sha256").update(JSON.stringify(announced)).digest("hex").slice(0, 16);
     return { tools, hash, missing: missing() };
   }
 
   function missing(): McpTools["missing"] {
-    return [...kept].flatMap(([name, server]) =>
+    return [...managed].flatMap(([name, server]) =>
       server.list() === null && server.state() !== "stopped"
         ? [{ name, why: server.lastError() ?? "It has not answered yet." }]
         : [],
@@ -195,13 +195,13 @@ export function openMcp(parts: McpDeps): Mcp {
   }
 
   function stateOf(name: string, server: ManagedServer): McpServerState {
-    const definition = parts.servers[name];
+    const definition = deps.servers[name];
     return {
       name,
       kind: definition !== undefined && "url" in definition ? "http" : "program",
       state: server.state(),
-      tools: (server.list()?.tools ?? []).map(({ name: called, remote }) => ({
-        name: called,
+      tools: (server.list()?.tools ?? []).map(({ name: toolName, remote }) => ({
+        name: toolName,
         remote,
       })),
       leftOut: server.list()?.leftOut ?? [],
@@ -217,27 +217,27 @@ export function openMcp(parts: McpDeps): Mcp {
       return { ...snapshot, missing: missing() };
     },
     secrets,
-    states: () => [...kept].map(([name, server]) => stateOf(name, server)),
+    states: () => [...managed].map(([name, server]) => stateOf(name, server)),
     keysOf(name) {
-      const server = kept.has(name) ? parts.servers[name] : undefined;
+      const server = managed.has(name) ? deps.servers[name] : undefined;
       return server === undefined ? null : storedKeysOf(server);
     },
     restart(name) {
-      const server = kept.get(name);
+      const server = managed.get(name);
       if (server === undefined) return null;
       server.restart();
       return stateOf(name, server);
     },
     start() {
-      if (kept.size === 0) return;
+      if (managed.size === 0) return;
       const settled = new AbortController();
-      const late = clock.sleep(times.firstMs, settled.signal);
-      const all = Promise.all([...kept.values()].map(({ firstAttempt: tried }) => tried));
-      first = Promise.race([all, late]).finally(() => settled.abort());
-      for (const server of kept.values()) server.start();
+      const timeout = clock.sleep(times.firstMs, settled.signal);
+      const all = Promise.all([...managed.values()].map(({ firstAttempt: tried }) => tried));
+      first = Promise.race([all, timeout]).finally(() => settled.abort());
+      for (const server of managed.values()) server.start();
     },
     async stop() {
-      await Promise.all([...kept.values()].map((server) => server.stop()));
+      await Promise.all([...managed.values()].map((server) => server.stop()));
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Secrets } from "../../ops/secrets/secrets.ts";
 
 export type ResolvedValues =
   | { readonly ok: true; readonly values: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly words: string };
+  | { readonly ok: false; readonly message: string };
 
 /** Where values that the settings only reference are stored. */
 export interface ValueSources {
@@ -13,34 +13,38 @@ export interface ValueSources {
 
 /** Resolves literal values and references. Nothing is substituted inside a text. */
 export function resolveValues(
-  given: Readonly<Record<string, SecretValue>>,
-  kept: ValueSources,
+  declared: Readonly<Record<string, SecretValue>>,
+  sources: ValueSources,
   origin?: string,
 ): ResolvedValues {
   const values: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
-    const found = findValue(value, kept, origin);
-    if ("words" in found) return { ok: false, words: `${name}: ${found.words}` };
+  for (const [name, value] of Object.entries(declared)) {
+    const found = findValue(value, sources, origin);
+    if ("message" in found) return { ok: false, message: `${name}: ${found.message}` };
     values[name] = found.text;
   }
   return { ok: true, values };
 }
 
-type FoundValue = { readonly text: string } | { readonly words: string };
+type FoundValue = { readonly text: string } | { readonly message: string };
 
-function findValue(value: SecretValue, kept: ValueSources, origin: string | undefined): FoundValue {
+function findValue(
+  value: SecretValue,
+  sources: ValueSources,
+  origin: string | undefined,
+): FoundValue {
   if (typeof value === "string") return { text: value };
   const { prefix = "" } = value;
   if ("env" in value) {
-    const text = kept.environment[value.env] ?? "";
-    if (text === "") return { words: `The variable ${value.env} is not set.` };
+    const text = sources.environment[value.env] ?? "";
+    if (text === "") return { message: `The variable ${value.env} is not set.` };
     return { text: `${prefix}${text}` };
   }
-  const stored = kept.secrets.read(value.secret);
-  if (stored === null) return { words: `There is no stored key ${value.secret}.` };
+  const stored = sources.secrets.read(value.secret);
+  if (stored === null) return { message: `There is no stored key ${value.secret}.` };
   // A key belongs to the origin it was stored for, whatever the settings say.
   if (URL.parse(stored.baseUrl)?.origin !== origin)
-    return { words: `The stored key ${value.secret} is for another address.` };
+    return { message: `The stored key ${value.secret} is for another address.` };
   return { text: `${prefix}${stored.key}` };
 }
 
@@ -53,13 +57,13 @@ export interface ServerKeys {
 /** The stored keys that its settings name, each once. */
 export function storedKeysOf(server: McpServer): ServerKeys {
   if (!("url" in server)) return { url: null, secrets: [] };
-  const named = Object.values(server.headers ?? {}).flatMap((value) =>
+  const names = Object.values(server.headers ?? {}).flatMap((value) =>
     typeof value !== "string" && "secret" in value ? value.secret : [],
   );
-  return { url: server.url, secrets: [...new Set(named)] };
+  return { url: server.url, secrets: [...new Set(names)] };
 }
 
-const soundsSecret = /key|token|secret|pass|auth|credential/i;
+const secretName = /key|token|secret|pass|auth|credential/i;
 
 /** The values to redact: every header that is sent, and those of a program's variables whose names sound secret. */
 export function secretValues(
@@ -71,7 +75,7 @@ export function secretValues(
     return Object.entries((isSent ? server.headers : server.env) ?? {}).flatMap(([name, value]) => {
       // The redactor already knows stored keys.
       if (typeof value !== "string") return "env" in value ? (environment[value.env] ?? []) : [];
-      return isSent || soundsSecret.test(name) ? value : [];
+      return isSent || secretName.test(name) ? value : [];
     });
   });
 }

@@ -6,10 +6,10 @@ import type { McpServer } from "../../ops/config/mcp-servers.ts";
 import type { OfferedTool } from "./tool-list.ts";
 import type { ManagedServer } from "./managed-server.ts";
 
-const longestOutput = 1024 * 1024;
+const maxOutputLength = 1024 * 1024;
 const maxBlocks = 1_000;
 const maxFiles = 16;
-const largestFile = 10 * 1024 * 1024;
+const maxFileBytes = 10 * 1024 * 1024;
 
 type Block = CallToolResult["content"][number];
 
@@ -23,13 +23,13 @@ export interface ResultDeps {
  * limits is left out, with a remark.
  */
 async function readResult(
-  place: ResultDeps,
+  deps: ResultDeps,
   { content, structuredContent, isError }: CallToolResult,
 ): Promise<ToolResult> {
-  const output = createExcerpt(longestOutput);
+  const output = createExcerpt(maxOutputLength);
   const files: ToolFile[] = [];
   const blocks = content.slice(0, maxBlocks);
-  for (const block of blocks) await addBlock(place, block, output, files);
+  for (const block of blocks) await addBlock(deps, block, output, files);
   if (content.length > maxBlocks)
     output.add(`[${content.length - maxBlocks} more parts were left out]\n`);
   // A server that answers in both forms says the same thing twice.
@@ -43,25 +43,25 @@ async function readResult(
 }
 
 async function addBlock(
-  place: ResultDeps,
+  deps: ResultDeps,
   block: Block,
   output: Excerpt,
   files: ToolFile[],
 ): Promise<void> {
-  const keep = async (what: string, data: string, mediaType: string | undefined) =>
-    output.add(`${await storeFile(place, what, { data, mediaType }, files)}\n`);
+  const addFile = async (label: string, data: string, mediaType: string | undefined) =>
+    output.add(`${await storeFile(deps, label, { data, mediaType }, files)}\n`);
   switch (block.type) {
     case "text":
       return output.add(`${block.text}\n`);
     case "image":
     case "audio":
-      return keep(block.type, block.data, block.mimeType);
+      return addFile(block.type, block.data, block.mimeType);
     case "resource_link":
       return output.add(`[resource: ${block.name}, ${block.uri}]\n`);
     case "resource": {
       const { resource } = block;
       if ("text" in resource) return output.add(`[resource: ${resource.uri}]\n${resource.text}\n`);
-      return keep(`resource: ${resource.uri}`, resource.blob, resource.mimeType);
+      return addFile(`resource: ${resource.uri}`, resource.blob, resource.mimeType);
     }
     default:
       return output.add("[a part of a kind that is not known here]\n");
@@ -71,20 +71,20 @@ async function addBlock(
 /** Returns the text that takes the file's place. */
 async function storeFile(
   { store, owner }: ResultDeps,
-  what: string,
+  label: string,
   { data, mediaType = "" }: { readonly data: string; readonly mediaType: string | undefined },
   files: ToolFile[],
 ): Promise<string> {
   const type = /^[a-z]+\/[a-z0-9.+-]{1,100}$/i.test(mediaType)
     ? mediaType.toLowerCase()
     : "application/octet-stream";
-  if (files.length === maxFiles || data.length > (largestFile / 3) * 4)
-    return `[${what}, ${type}: too much, left out]`;
+  if (files.length === maxFiles || data.length > (maxFileBytes / 3) * 4)
+    return `[${label}, ${type}: too much, left out]`;
   const bytes = Buffer.from(data, "base64");
   const put = await store.putBlob(owner, bytes, type);
-  if (put.status !== "stored") return `[${what}, ${type}: it could not be kept]`;
+  if (put.status !== "stored") return `[${label}, ${type}: it could not be kept]`;
   files.push({ blobId: put.id, mediaType: type, size: bytes.byteLength });
-  return `[${what}, ${type}, ${bytes.byteLength} bytes, ${put.id}]`;
+  return `[${label}, ${type}, ${bytes.byteLength} bytes, ${put.id}]`;
 }
 
 export interface ServerToolDeps {
@@ -101,9 +101,9 @@ const connectionMs = 5_000;
 const timeoutMarginMs = 10_000;
 
 /** A server's tool as the engine sees it. */
-export function createServerTool(parts: ServerToolDeps, offered: OfferedTool): Tool {
-  const { name: server, managed: kept, store } = parts;
-  const { timeLimitMs = defaultTimeLimitMs, readOnlyHints = "ignored" } = parts.server;
+export function createServerTool(toolDeps: ServerToolDeps, offered: OfferedTool): Tool {
+  const { name: server, managed, store } = toolDeps;
+  const { timeLimitMs = defaultTimeLimitMs, readOnlyHints = "ignored" } = toolDeps.server;
   // A server's hints about its own tools count only if the operator trusts them.
   const isHarmless = offered.readsOnly && readOnlyHints === "believed";
   return {
@@ -113,27 +113,27 @@ export function createServerTool(parts: ServerToolDeps, offered: OfferedTool): T
     replay: isHarmless ? "safe" : "never",
     timeLimitMs,
     approval: () => (isHarmless ? "none" : "ask"),
-    async run({ owner, input }, hands) {
+    async run({ owner, input }, context) {
       const decoded = jsonObject.safeParse(input);
       if (!decoded.success) return failed("The arguments are not an object. Nothing was sent.");
-      const connection = await kept.connection(connectionMs, hands.signal);
+      const connection = await managed.connection(connectionMs, context.signal);
       if (connection === null)
         return failed(
-          `The MCP server ${server} is not connected, so nothing was sent to it. ${kept.lastError() ?? ""}`,
+          `The MCP server ${server} is not connected, so nothing was sent to it. ${managed.lastError() ?? ""}`,
         );
-      if (hands.signal.aborted) return { outcome: "cancelled", output: "Nothing was sent." };
+      if (context.signal.aborted) return { outcome: "cancelled", output: "Nothing was sent." };
       try {
-        const work = { ...hands, timeLimitMs: timeLimitMs + timeoutMarginMs };
+        const callContext = { ...context, timeLimitMs: timeLimitMs + timeoutMarginMs };
         return await readResult(
           { store, owner },
-          await connection.call(offered, decoded.data, work),
+          await connection.call(offered, decoded.data, callContext),
         );
       } catch (error) {
-        if (hands.signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
-        const { outcome, message: words } = kept.classifyFailure(connection, error);
+        if (context.signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
+        const { outcome, message } = managed.classifyFailure(connection, error);
         return outcome === "failed"
-          ? failed(words)
-          : { outcome, output: `${words} Whether ${server} has done it is not known.` };
+          ? failed(message)
+          : { outcome, output: `${message} Whether ${server} has done it is not known.` };
       }
     },
   };

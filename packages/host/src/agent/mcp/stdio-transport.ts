@@ -8,13 +8,13 @@ export interface LineReader {
   add(bytes: Buffer): readonly string[] | null;
 }
 
-export function createLineReader(longest: number): LineReader {
-  let pieces: Buffer[] = [];
-  let held = 0;
+export function createLineReader(maxBytes: number): LineReader {
+  let chunks: Buffer[] = [];
+  let buffered = 0;
 
-  function letGo(): null {
-    pieces = [];
-    held = 0;
+  function reset(): null {
+    chunks = [];
+    buffered = 0;
     return null;
   }
 
@@ -23,16 +23,16 @@ export function createLineReader(longest: number): LineReader {
       const lines: string[] = [];
       let from = 0;
       for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
-        const line = Buffer.concat([...pieces, bytes.subarray(from, end)]);
-        letGo();
-        if (line.byteLength > longest) return null;
+        const line = Buffer.concat([...chunks, bytes.subarray(from, end)]);
+        reset();
+        if (line.byteLength > maxBytes) return null;
         lines.push(line.toString("utf8"));
         from = end + 1;
       }
       const rest = bytes.subarray(from);
-      if (rest.byteLength > 0) pieces.push(rest);
-      held += rest.byteLength;
-      return held > longest ? letGo() : lines;
+      if (rest.byteLength > 0) chunks.push(rest);
+      buffered += rest.byteLength;
+      return buffered > maxBytes ? reset() : lines;
     },
   };
 }
@@ -42,13 +42,13 @@ const leaders = new Set<number>();
 
 /** If this process exits without cleanup, its servers end with it. */
 export function trackGroup(leader: number): void {
-  if (leaders.size === 0) process.once("exit", endAll);
+  if (leaders.size === 0) process.once("exit", killAll);
   leaders.add(leader);
 }
 
 export function untrackGroup(leader: number): void {
   leaders.delete(leader);
-  if (leaders.size === 0) process.removeListener("exit", endAll);
+  if (leaders.size === 0) process.removeListener("exit", killAll);
 }
 
 /** A group that has ended is no error. */
@@ -60,7 +60,7 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   }
 }
 
-function endAll(): void {
+function killAll(): void {
   for (const leader of leaders) signalGroup(leader, "SIGKILL");
 }
 
@@ -72,13 +72,13 @@ export interface LaunchSettings {
   readonly folder: string;
   readonly decode: (line: string) => JSONRPCMessage;
   /** Receives a line the program wrote to stderr. */
-  readonly onWords: (line: string) => void;
+  readonly onStderrLine: (line: string) => void;
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-const longestMessage = 16 * 1024 * 1024;
-const maxStderrLine = 64 * 1024;
+const maxMessageBytes = 16 * 1024 * 1024;
+const maxStderrLineBytes = 64 * 1024;
 /** A program that writes this many invalid lines does not speak the protocol. */
 const maxInvalidLines = 1_000;
 /** How long a program may take to exit once its stdin is closed, and again after SIGTERM. */
@@ -98,8 +98,8 @@ export class StdioTransport implements Transport {
   readonly #launch: LaunchSettings;
   #child: Child | undefined;
   #ended: Promise<void> = Promise.resolve();
-  #taken: Promise<void> = Promise.resolve();
-  #garbage = 0;
+  #handled: Promise<void> = Promise.resolve();
+  #invalidLines = 0;
   /** Why it was stopped, or how it ended. */
   end: string | undefined;
 
@@ -141,54 +141,55 @@ export class StdioTransport implements Transport {
         this.end ??=
           signal === null ? `It ended with exit code ${code ?? 0}.` : `It was ended by ${signal}.`;
         if (child.pid !== undefined) endGroup(child.pid);
-        const linger = setTimeout(() => {
+        const timer = setTimeout(() => {
           child.stdout.destroy();
           child.stderr.destroy();
         }, lingerMs);
-        child.once("close", () => clearTimeout(linger));
+        child.once("close", () => clearTimeout(timer));
       });
       child.once("close", () => {
         resolve();
-        void this.#taken.then(() => this.onclose?.());
+        void this.#handled.then(() => this.onclose?.());
       });
     });
     return started;
   }
 
   #listen(child: Child): void {
-    const messages = createLineReader(longestMessage);
+    const messages = createLineReader(maxMessageBytes);
     child.stdout.on("data", (bytes: Buffer) => {
       const lines = messages.add(bytes);
-      if (lines === null) return this.#giveUp("It wrote a message that is too long.");
+      if (lines === null) return this.#fail("It wrote a message that is too long.");
       // One at a time: the client handles a notification asynchronously, and a response right after it would overtake
       // it.
-      for (const line of lines) this.#taken = this.#taken.then(() => this.#take(line)).then(pause);
+      for (const line of lines)
+        this.#handled = this.#handled.then(() => this.#handleLine(line)).then(pause);
     });
-    const words = createLineReader(maxStderrLine);
+    const reason = createLineReader(maxStderrLineBytes);
     child.stderr.on("data", (bytes: Buffer) => {
-      for (const line of words.add(bytes) ?? []) this.#launch.onWords(line);
+      for (const line of reason.add(bytes) ?? []) this.#launch.onStderrLine(line);
     });
     // A program that exits closes its stdin; its exit is reported separately.
     for (const stream of [child.stdin, child.stdout, child.stderr])
       stream.on("error", (error) => this.onerror?.(error));
   }
 
-  #take(line: string): void {
+  #handleLine(line: string): void {
     if (line.trim() === "") return;
     let message: JSONRPCMessage;
     try {
       message = this.#launch.decode(line);
     } catch {
-      this.#garbage += 1;
-      if (this.#garbage > maxInvalidLines) this.#giveUp("It writes what is no message.");
+      this.#invalidLines += 1;
+      if (this.#invalidLines > maxInvalidLines) this.#fail("It writes what is no message.");
       return;
     }
     this.onmessage?.(message);
   }
 
-  #giveUp(words: string): void {
+  #fail(reason: string): void {
     if (this.end !== undefined) return;
-    this.end = words;
+    this.end = reason;
     this.#child?.stdout.destroy();
     if (this.pid !== null) signalGroup(this.pid, "SIGKILL");
   }
@@ -207,21 +208,21 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (child?.pid === undefined) return;
     child.stdin.end();
-    if (await this.#endsWithin(exitTimeoutMs)) return;
+    if (await this.#exitsWithin(exitTimeoutMs)) return;
     signalGroup(child.pid, "SIGTERM");
-    if (await this.#endsWithin(terminateTimeoutMs)) return;
+    if (await this.#exitsWithin(terminateTimeoutMs)) return;
     signalGroup(child.pid, "SIGKILL");
     await this.#ended;
   }
 
-  async #endsWithin(ms: number): Promise<boolean> {
+  async #exitsWithin(ms: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
+    const timeout = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(false), ms);
     });
-    const isOver = await Promise.race([this.#ended.then(() => true), late]);
+    const hasEnded = await Promise.race([this.#ended.then(() => true), timeout]);
     clearTimeout(timer);
-    return isOver;
+    return hasEnded;
   }
 }
 

@@ -14,8 +14,8 @@ function nameTool(server: string, tool: string): string {
   const plain = `${server}${nameSeparator}${tool}`;
   if (/^[A-Za-z0-9_-]+$/.test(tool) && plain.length <= maxToolNameLength) return plain;
   const tail = `_${createHash("sha256").update(plain).digest("hex").slice(0, 8)}`;
-  const made = `${server}${nameSeparator}${tool.replaceAll(/[^A-Za-z0-9_-]+/g, "_")}`;
-  return `${made.slice(0, maxToolNameLength - tail.length)}${tail}`;
+  const sanitized = `${server}${nameSeparator}${tool.replaceAll(/[^A-Za-z0-9_-]+/g, "_")}`;
+  return `${sanitized.slice(0, maxToolNameLength - tail.length)}${tail}`;
 }
 
 /** A tool that a server offers and the host accepts. */
@@ -36,15 +36,15 @@ export interface ToolList {
 }
 
 const maxTools = 128;
-const longestName = 256;
-const longestDescription = 4_000;
-const largestSchema = 32 * 1024;
-const largestTogether = 512 * 1024;
-const deepestSchema = 24;
+const maxNameLength = 256;
+const maxDescriptionLength = 4_000;
+const maxSchemaLength = 32 * 1024;
+const maxTotalLength = 512 * 1024;
+const maxSchemaDepth = 24;
 const maxReportedOmissions = 20;
 
 const offered = z.looseObject({
-  name: z.string().min(1).max(longestName),
+  name: z.string().min(1).max(maxNameLength),
   description: z.string().optional(),
   inputSchema: jsonObject,
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).optional().catch(undefined),
@@ -56,24 +56,24 @@ const offered = z.looseObject({
  */
 export function readToolList(server: string, listed: readonly unknown[]): ToolList {
   const leftOut: string[] = [];
-  const taken = new Map<string, OfferedTool>();
+  const accepted = new Map<string, OfferedTool>();
   let size = 0;
-  const decoded = listed.map((each) => offered.safeParse(each));
-  const sound = decoded.flatMap(({ data }) => (data === undefined ? [] : [data]));
-  if (sound.length < listed.length)
-    leftOut.push(`${listed.length - sound.length} tools are not described as tools are.`);
-  for (const { name, description, inputSchema, annotations } of sound.toSorted(compareTools)) {
+  const decoded = listed.map((tool) => offered.safeParse(tool));
+  const valid = decoded.flatMap(({ data }) => (data === undefined ? [] : [data]));
+  if (valid.length < listed.length)
+    leftOut.push(`${listed.length - valid.length} tools are not described as tools are.`);
+  for (const { name, description, inputSchema, annotations } of valid.toSorted(compareTools)) {
     const words = schemaProblem(inputSchema);
     const schema = JSON.stringify(inputSchema);
-    const called = nameTool(server, name);
+    const toolName = nameTool(server, name);
     if (words !== undefined) leftOut.push(`${shownName(name)}: ${words}`);
-    else if (taken.has(called)) leftOut.push(`${shownName(name)}: it is there twice.`);
-    else if (taken.size === maxTools || size + schema.length > largestTogether)
+    else if (accepted.has(toolName)) leftOut.push(`${shownName(name)}: it is there twice.`);
+    else if (accepted.size === maxTools || size + schema.length > maxTotalLength)
       leftOut.push(`${shownName(name)}: there are too many.`);
     else {
       size += schema.length;
-      taken.set(called, {
-        name: called,
+      accepted.set(toolName, {
+        name: toolName,
         remote: name,
         description: describeTool(server, description ?? ""),
         input: { ...inputSchema, type: "object" },
@@ -81,35 +81,37 @@ export function readToolList(server: string, listed: readonly unknown[]): ToolLi
       });
     }
   }
-  const more = leftOut.length - maxReportedOmissions;
+  const omitted = leftOut.length - maxReportedOmissions;
   return {
-    tools: [...taken.values()].toSorted((a, b) => compare(a.name, b.name)),
-    leftOut: more > 0 ? [...leftOut.slice(0, maxReportedOmissions), `And ${more} more.`] : leftOut,
+    tools: [...accepted.values()].toSorted((a, b) => compare(a.name, b.name)),
+    leftOut:
+      omitted > 0 ? [...leftOut.slice(0, maxReportedOmissions), `And ${omitted} more.`] : leftOut,
   };
 }
 
 /** Names the source first: a model reads the description, and a server may write anything into it. */
 function describeTool(server: string, words: string): string {
   const text = words.toWellFormed().trim();
-  const cut = text.length > longestDescription ? `${text.slice(0, longestDescription)}…` : text;
-  return `[A tool of the MCP server ${server}, in that server's words.] ${cut}`.trimEnd();
+  const shortened =
+    text.length > maxDescriptionLength ? `${text.slice(0, maxDescriptionLength)}…` : text;
+  return `[A tool of the MCP server ${server}, in that server's words.] ${shortened}`.trimEnd();
 }
 
 function schemaProblem(schema: JsonObject): string | undefined {
   if (schema["type"] !== "object") return "its arguments are not an object.";
-  if (JSON.stringify(schema).length > largestSchema) return "its schema is too large.";
-  if (!isSound(schema, 0)) return "its schema is too deep, or refers to somewhere else.";
+  if (JSON.stringify(schema).length > maxSchemaLength) return "its schema is too large.";
+  if (!isSelfContained(schema, 0)) return "its schema is too deep, or refers to somewhere else.";
   return undefined;
 }
 
 /** An external reference would make a reader fetch it. */
-function isSound(value: unknown, depth: number): boolean {
+function isSelfContained(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return true;
-  if (depth === deepestSchema) return false;
+  if (depth === maxSchemaDepth) return false;
   return Object.entries(value).every(
-    ([name, each]) =>
-      (name !== "$ref" || typeof each !== "string" || each.startsWith("#")) &&
-      isSound(each, depth + 1),
+    ([name, tool]) =>
+      (name !== "$ref" || typeof tool !== "string" || tool.startsWith("#")) &&
+      isSelfContained(tool, depth + 1),
   );
 }
 

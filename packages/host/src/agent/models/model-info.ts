@@ -61,7 +61,7 @@ export type ModelOverrides = z.infer<typeof modelOverrides>;
 const unknownModelFacts: ModelFacts = { window: 32_000, output: 8_000 };
 
 export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFacts {
-  const row = modelTable.find((row) => fits(row.name, name));
+  const row = modelTable.find((entry) => fits(entry.name, name));
   const { name: _, ...known } = row ?? { name, ...unknownModelFacts };
   const override = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
   if (override === undefined) return known;

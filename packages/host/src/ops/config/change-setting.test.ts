@@ -18,7 +18,7 @@ function makeHome(files: Record<string, string> = {}): string {
 const read = (home: string) =>
   readConfig({ flags: { home }, environment: {}, personFolder: "/people/ada" });
 
-test("a setting is written with its type, beside what stood there, and is read again", async () => {
+test("a setting is written with its type, beside existing ones, and read back", async () => {
   const home = makeHome({ "config.json": `{"$schema": "./x.json", "host": "::1"}` });
   expect(await changeSetting(home, "port", "9000")).toEqual({
     ok: true,
@@ -37,7 +37,7 @@ test("a setting is written with its type, beside what stood there, and is read a
   expect(read(home)).toMatchObject({ value: { port: { value: 8787 } } });
 });
 
-test("a secret goes to a file of its owner's alone, and leaves the one that others may read", async () => {
+test("a secret goes to a file readable by its owner only, and leaves the shared one", async () => {
   const home = makeHome({ "config.json": `{"token": "in-the-open", "port": 1}` });
   await changeSetting(home, "token", "kept-apart");
   const secret = join(home, "config.secret.json");
@@ -48,14 +48,14 @@ test("a secret goes to a file of its owner's alone, and leaves the one that othe
   });
 });
 
-test("a secret file that others could read is closed to them, and holds nothing but secrets", () => {
+test("a secrets file readable by others gets its permissions fixed, and contains only secrets", () => {
   const home = makeHome({ "config.secret.json": `{"token": "t"}` });
   expect(read(home)).toMatchObject({ ok: true });
   expect(statSync(join(home, "config.secret.json")).mode & 0o777).toBe(0o600);
   expect(read(makeHome({ "config.secret.json": `{"port": 1}` }))).toMatchObject({ ok: false });
 });
 
-test("what is not allowed is refused in words and written nowhere", async () => {
+test("an invalid setting is refused with a message and not written", async () => {
   const home = makeHome();
   for (const [name, value] of [
     ["port", "eighty"],
@@ -74,7 +74,7 @@ const shape = z.object({
   additionalProperties: z.literal(false),
 });
 
-test("the schema holds every setting that the file can hold, with what it means", () => {
+test("the schema contains every setting the file can hold, with its description", () => {
   const { properties } = shape.parse(configSchema());
   const inFile = settingNames.filter((name) => name !== "home");
   expect(Object.keys(properties)).toEqual(["$schema", ...inFile]);

@@ -7,7 +7,7 @@ import { plainFile, secretFile } from "./read-config.ts";
 import type { Setting } from "./setting.ts";
 import { type SettingName, settings } from "./settings.ts";
 
-/** Puts a setting into the file it belongs in, or takes it out (`undefined`), and answers that file's path. */
+/** Sets or removes (`undefined`) a setting in the file it belongs in, and returns that file's path. */
 export async function changeSetting(
   home: string,
   name: SettingName,
@@ -21,7 +21,7 @@ export async function changeSetting(
   const path = join(home, secret ? secretFile : plainFile);
   const written = await write(path, name, value.value);
   if (!written.ok) return written;
-  // A secret that stood in the open until now does not stay there.
+  // A secret must not stay in the readable file.
   if (secret && existsSync(join(home, plainFile))) {
     const removed = await write(join(home, plainFile), name, undefined);
     if (!removed.ok) return removed;

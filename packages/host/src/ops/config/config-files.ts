@@ -3,7 +3,7 @@ import { z } from "zod";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
 import { type SettingName, settingNames, settings } from "./settings.ts";
 
-/** A file of settings, as it was read. */
+/** A settings file as read. */
 export interface ConfigFile {
   readonly path: string;
   readonly values: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export function readPlainFile(path: string): Outcome<ConfigFile> {
   return readFileOf(path, settingNames.filter(isInFile));
 }
 
-/** Closed to everybody else, also where it was not. */
+/** Restricts the file to its owner, in case it was not. */
 export function readSecretFile(path: string): Outcome<ConfigFile> {
   const file = readFileOf(path, settingNames.filter(isSecret));
   if (file.ok && Object.keys(file.value.values).length > 0) closeToOthers(path);
@@ -35,7 +35,7 @@ function closeToOthers(path: string): void {
   try {
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
   } catch {
-    // Another's file, or a disk that is read-only: doctor says so.
+    // Another owner's file or a read-only disk: doctor reports it.
   }
 }
 
@@ -45,7 +45,7 @@ function readFileOf(path: string, allowed: readonly SettingName[]): Outcome<Conf
     text = readFileSync(path, "utf8");
   } catch (error) {
     const code = systemCode(error);
-    // ENOTDIR is the home's own trouble, and is told where the home is made.
+    // ENOTDIR is a problem of the home itself, reported where the home is created.
     if (code === "ENOENT" || code === "ENOTDIR") return done({ path, values: {} });
     return failed("config.invalid", `The settings in ${path} cannot be read (${code}).`);
   }

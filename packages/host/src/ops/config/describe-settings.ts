@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isInFile, isSecret } from "./config-files.ts";
 import { flagOf, settingNames, settings, variableOf } from "./settings.ts";
 
-/** What config.json may hold, as a JSON schema: editors complete and check by it. */
+/** The JSON schema of config.json, for completion and validation in editors. */
 export function configSchema(): Record<string, unknown> {
   const properties = settingNames.filter(isInFile).map((name) => {
     const { about, allowed, fallbackInWords, schema } = settings[name];

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { prepareHome } from "./home.ts";
 
-test("a home that is missing is made, with the folders above it, for its owner alone", () => {
+test("a missing home is created with its parents, for its owner only", () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-home-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const home = join(folder, "some", "where");
@@ -13,7 +13,7 @@ test("a home that is missing is made, with the folders above it, for its owner a
   expect(statSync(home).mode & 0o777).toBe(0o700);
 });
 
-test("where no folder can be made the answer is a sentence, and it comes", () => {
+test("a home that cannot be created gives a message, and does not hang", () => {
   expect(prepareHome("/proc/none/here")).toMatchObject({
     ok: false,
     failure: { code: "home.unusable" },

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
 
 /**
- * Makes the home where it is missing, closed to everybody else. A folder that was there before
- * keeps its mode: it may be shared on purpose, and what is secret in it has a mode of its own.
+ * Creates a missing home, restricted to its owner. An existing folder keeps its mode: it may be shared on purpose, and
+ * secret files in it have their own.
  */
 export function prepareHome(path: string): Outcome<string> {
   try {
@@ -17,7 +17,7 @@ export function prepareHome(path: string): Outcome<string> {
   }
 }
 
-/** Level by level: where a folder cannot be made at all (in /proc), a recursive mkdir never comes back. */
+/** Level by level: a recursive mkdir hangs where no folder can be created (in /proc). */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   const parent = dirname(path);

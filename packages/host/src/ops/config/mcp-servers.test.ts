@@ -5,7 +5,7 @@ import { mcpServers } from "./mcp-servers.ts";
 const program = { command: "mcp-files", args: ["/srv"] };
 const web = { url: "https://wiki.example/mcp" };
 
-test("servers come as an object from the file and as its text from elsewhere", () => {
+test("servers are an object in the file and its JSON text elsewhere", () => {
   const servers = { files: program, wiki: { ...web, headers: { "X-Key": { env: "KEY" } } } };
   expect(mcpServers.parse(servers)).toEqual(servers);
   expect(mcpServers.parse(JSON.stringify(servers))).toEqual(servers);

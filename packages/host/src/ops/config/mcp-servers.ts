@@ -1,27 +1,27 @@
 import { z } from "zod";
 
 /**
- * A value that is written down here, or the place where it is kept. Nothing is expanded inside of a text: what looks like
- * a variable in it is sent as it is.
+ * A literal value, or a reference to where it is stored. Nothing is expanded inside a text: what looks like a variable
+ * is sent as is.
  */
 const given = z.string().max(8_192);
-/** What stands before it, like `Bearer `. */
+/** Put before the value, like `Bearer `. */
 const prefix = z.string().max(64).optional();
-/** The name of a variable of the host's own environment. */
+/** The name of a variable in the host's environment. */
 const fromEnvironment = z.strictObject({
   env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/),
   prefix,
 });
-/** The name of a stored key. It is sent to the address that it was stored for, so a program cannot have it. */
+/** The name of a stored key. A key is sent only to the address it was stored for, so a program cannot have it. */
 const fromSecrets = z.strictObject({ secret: z.string().min(1).max(200), prefix });
 const programValue = z.union([given, fromEnvironment]);
 const sentValue = z.union([given, fromEnvironment, fromSecrets]);
 export type SecretValue = z.infer<typeof sentValue>;
 
 const shared = {
-  /** How long one call may take. */
+  /** Per call. */
   timeLimitMs: z.int().min(1_000).max(3_600_000).optional(),
-  /** Whether a server is believed when it says that a tool only reads: such a call asks nobody, and may be repeated. */
+  /** Whether to trust a server's read-only hints: such a call needs no approval, and may be repeated. */
   readOnlyHints: z.enum(["ignored", "believed"]).optional(),
 };
 
@@ -29,13 +29,13 @@ const programServer = z.strictObject({
   command: z.string().min(1).max(4_096),
   args: z.array(z.string().max(32_768)).max(256).optional(),
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), programValue).optional(),
-  /** Where it runs; where the host runs when it is left out. */
+  /** The host's working directory by default. */
   cwd: z.string().regex(/^\//).max(4_096).optional(),
   ...shared,
 });
 export type ProgramServer = z.infer<typeof programServer>;
 
-/** What the connection itself decides. */
+/** Headers that the connection itself sets. */
 const ownHeaders =
   /^(?:host|connection|content-.*|transfer-encoding|te|upgrade|expect|accept|cookie|proxy-.*|mcp-.*|last-event-id)$/i;
 
@@ -54,7 +54,7 @@ const webServer = z.strictObject({
 });
 export type WebServer = z.infer<typeof webServer>;
 
-/** A tool is called `server__tool`: without underscores in the first part nobody can speak in another's name. */
+/** A tool is called `server__tool`: without underscores in the first part, no server can impersonate another. */
 const serverName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?$/i);
 
 export type McpServer = ProgramServer | WebServer;
@@ -64,7 +64,7 @@ const servers: z.ZodType<McpServers> = z
   .record(serverName, z.union([programServer, webServer]))
   .refine((all) => Object.keys(all).length <= 32);
 
-/** Flags and the environment bring the same object as a text. */
+/** Flags and the environment contain the same object as JSON text. */
 export const mcpServers: z.ZodType<McpServers> = z.union([
   z.string().transform(asJson).pipe(servers),
   servers,

@@ -48,7 +48,7 @@ export const telegramSettings = {
   }),
 };
 
-/** Written down here, or the name of a variable of the host's own environment that holds it. */
+/** A literal, or the name of a variable in the host's environment. */
 const secretSchema = z.union([
   webhookSecret,
   z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/) }),
@@ -56,13 +56,13 @@ const secretSchema = z.union([
 
 const webhookSchema = z.strictObject({
   secret: secretSchema.optional(),
-  /** The one before it, while both count. */
+  /** The previous secret, while both are valid. */
   oldSecret: secretSchema.optional(),
   url: z.string().max(2_048).refine(isWebhookUrl).optional(),
   network: z.enum(["public", "private"]).optional(),
-  /** What its texts may be beside messages. */
+  /** Which commands its messages may contain. */
   commands: z.array(webhookCommand).max(webhookCommand.options.length).optional(),
-  /** What these commands reach: the sessions that a conversation of its own has begun, or all of the owner's. */
+  /** What these commands can reach: sessions of its own conversations, or all of the owner's. */
   sessions: z.enum(["own", "all"]).optional(),
 });
 export type Webhooks = Readonly<Record<string, z.infer<typeof webhookSchema>>>;
@@ -76,7 +76,7 @@ export const webhookSettings = {
     about: "the programs that may speak to the agent by signed webhooks",
     allowed:
       'an object of webhooks by name, like {"build-server": {"secret": {"env": "BUILD_SECRET"}, "url": "https://build.example.org/holdfast"}}; "network": "private" where the address is not on the public internet, "oldSecret" while two secrets count, "commands": ["new", "stop"] for what its texts may be beside messages, "sessions": "all" where these may reach every session',
-    // The environment and flags bring the same object as a text.
+    // The environment and flags contain the same object as JSON text.
     schema: z.union([z.string().transform(parseWebhooksJson).pipe(webhooksSchema), webhooksSchema]),
     fallback: () => ({}),
     fallbackInWords: "none",
@@ -99,7 +99,7 @@ export const notifySettings = {
     schema: z.string().max(2_048).refine(isWebhookUrl),
     fallback: () => undefined,
     fallbackInWords: "none: nobody is told",
-    // Many a hook is open to whoever knows its address.
+    // Many hooks are open to whoever knows their URL.
     traits: ["secret"],
   }),
   notifySecret: setting<string | undefined>({

@@ -28,7 +28,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Which models answer, and where. Their keys are no settings: see the environment and the stored ones. */
+/** Which models answer, and where. Keys are no settings: they come from the environment or are stored. */
 export const modelSettings = {
   model: setting<string | undefined>({
     about: "the model that answers",

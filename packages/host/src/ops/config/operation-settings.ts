@@ -14,7 +14,7 @@ const dollars = z
   ])
   .pipe(z.number().min(0).max(1_000_000));
 
-/** How a host is run and watched over, as opposed to what it does. */
+/** How a host is operated and monitored. */
 export const operationSettings = {
   roles: setting<readonly Role[]>({
     about: "what this process does: several can share one store",

@@ -21,7 +21,7 @@ function sentenceFor(given: Partial<ConfigSources>): string {
   return config.ok ? "no failure" : config.failure.message;
 }
 
-test("with nothing set the host serves on loopback and keeps its data in the person's folder", () => {
+test("by default the host listens on loopback and keeps its data in the user's folder", () => {
   const config = read({});
   expect(config).toMatchObject({
     ok: true,
@@ -55,7 +55,7 @@ test("a flag wins over the environment, which wins over the file, and each value
   });
 });
 
-test("an empty variable counts as not set", () => {
+test("an empty variable counts as unset", () => {
   expect(read({ environment: { HOLDFAST_PORT: "" } })).toMatchObject({
     value: { port: { value: 8787, source: { from: "default" } } },
   });
@@ -81,13 +81,13 @@ test.each(["holdfast.example.org", "https://holdfast.example.org/", "ftp://holdf
   },
 );
 
-test("a refused token is not repeated to the screen", () => {
+test("a refused token is not printed", () => {
   const sentence = sentenceFor({ environment: { HOLDFAST_TOKEN: "two words" } });
   expect(sentence).toContain("HOLDFAST_TOKEN");
   expect(sentence).not.toContain("two words");
 });
 
-test("a misspelt name in the file is refused with the names that it can hold", () => {
+test("a misspelt name in the file is refused with the valid names", () => {
   const home = makeHome(`{"prot": 1}`);
   const names = settingNames.filter((name) => name !== "home").join(", ");
   expect(sentenceFor({ flags: { home } })).toBe(
@@ -95,19 +95,19 @@ test("a misspelt name in the file is refused with the names that it can hold", (
   );
 });
 
-test("the file cannot move the home in which it lies", () => {
+test("the file cannot move the home that contains it", () => {
   expect(sentenceFor({ flags: { home: makeHome(`{"home": "/elsewhere"}`) } })).toMatch(
     /^"home" in /,
   );
 });
 
-test.each(["", "[]", "{", "null"])("a file that holds %j is refused in one sentence", (text) => {
+test.each(["", "[]", "{", "null"])("a file containing %j is refused with one sentence", (text) => {
   expect(sentenceFor({ flags: { home: makeHome(text) } })).toMatch(
     /config\.json must hold one JSON object/,
   );
 });
 
-test("a store whose address has another scheme is refused: it is no file of that name", () => {
+test("a store address with an unknown scheme is refused rather than used as a file name", () => {
   expect(read({ flags: { store: "mysql://db/x" } })).toMatchObject({ ok: false });
   expect(read({ flags: { store: "postgre://db/x" } })).toMatchObject({ ok: false });
   expect(read({ flags: { store: "postgres://db/x" } })).toMatchObject({ ok: true });

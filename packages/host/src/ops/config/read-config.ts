@@ -24,11 +24,11 @@ interface FoundValue {
   readonly source: Source;
 }
 
-/** Both lie in the home. What is secret may stand in either; `config set` puts it where only its owner reads. */
+/** Both are in the home. A secret may be in either; `config set` writes it to the one only its owner can read. */
 export const plainFile = "config.json";
 export const secretFile = "config.secret.json";
 
-/** Everything is read and checked here, once, before anything starts. */
+/** Reads and validates all settings once, before anything starts. */
 export function readConfig(sources: ConfigSources): Outcome<Config> {
   const home = parseSetting("home", findGiven("home", sources, []), sources);
   if (!home.ok) return home;
@@ -44,7 +44,7 @@ export function readConfig(sources: ConfigSources): Outcome<Config> {
     if (!settled.ok) return settled;
     config[name] = settled.value;
   }
-  // The loop went over every name, and each value passed its own schema.
+  // The loop covered every name, and each value passed its own schema.
   return done(config as Config);
 }
 
@@ -57,7 +57,7 @@ function findGiven(
   if (flag !== undefined)
     return { given: flag, source: { from: "flag", name: `--${flagOf(name)}` } };
   const variable = environment[variableOf(name)];
-  // An empty variable is the shell's way of not setting one.
+  // In a shell, an empty variable means an unset one.
   if (variable !== undefined && variable !== "") {
     return { given: variable, source: { from: "environment", name: variableOf(name) } };
   }

@@ -11,9 +11,9 @@ export interface Setting<T> {
   readonly allowed: string;
   readonly schema: z.ZodType<T>;
   readonly fallback: (surroundings: DefaultContext) => T;
-  /** The default in words, for the help text. */
+  /** The default as shown in the help text. */
   readonly fallbackInWords: string;
-  /** Where it cannot be set in the file, or must not be shown. */
+  /** Whether it cannot be set in the file, or must not be shown. */
   readonly traits?: readonly ("not-in-file" | "secret")[];
 }
 
@@ -21,13 +21,13 @@ export function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
 }
 
-/** Flags and the environment bring text where the file brings a number. */
+/** Flags and the environment contain text, the file a number. */
 export function wholeNumber(from: number, to: number): z.ZodType<number> {
   const digits = z.string().regex(/^\d+$/).transform(Number);
   return z.union([digits, z.number()]).pipe(z.int().min(from).max(to));
 }
 
-/** Flags and the environment bring a text with commas where the file brings a list. */
+/** Flags and the environment contain comma-separated text, the file a list. */
 export function listOf<T>(item: z.ZodType<T, string>): z.ZodType<readonly T[]> {
   const text = z.string().transform((given) =>
     given

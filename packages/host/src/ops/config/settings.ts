@@ -23,8 +23,8 @@ export function isPostgres(place: string): boolean {
 }
 
 /**
- * Every setting, in one place. The key is its name in the file; `HOLDFAST_BASE_PATH` and
- * `--base-path` follow from `basePath`. A flag wins over the environment, which wins over the file.
+ * All settings. The key is the name in the file; `HOLDFAST_BASE_PATH` and `--base-path` are derived from `basePath`. A
+ * flag wins over the environment, which wins over the file.
  */
 export const settings = {
   home: setting({
@@ -102,7 +102,7 @@ export const settings = {
       .transform((place) => (isPostgres(place) ? place : resolve(place))),
     fallback: () => undefined,
     fallbackInWords: "holdfast.db in the home",
-    // The address of a database may hold its password.
+    // A database URL may contain a password.
     traits: ["secret"],
   }),
   ...modelSettings,
@@ -146,7 +146,7 @@ export const settings = {
     schema: mcpServers,
     fallback: () => ({}),
     fallbackInWords: "none",
-    // Headers and environments may hold secrets.
+    // Headers and environments may contain secrets.
     traits: ["secret"],
   }),
   ...toolSettings,
@@ -179,7 +179,7 @@ export type Source =
   | { readonly from: "flag" | "environment"; readonly name: string }
   | { readonly from: "file"; readonly name: string; readonly path: string };
 
-/** A value that knows where it came from. */
+/** A value and where it came from. */
 export interface ConfigValue<T> {
   readonly value: T;
   readonly source: Source;

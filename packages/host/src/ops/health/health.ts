@@ -14,13 +14,13 @@ export interface HealthDeps {
   readonly roles: readonly string[];
 }
 
-/** How the store stands: what keeps it from being read, and what from being written. */
+/** Why the store cannot be read or written, if so. */
 interface StoreCondition {
   readonly answers: boolean;
   readonly writeFailure: Failed | "late" | undefined;
 }
 
-/** Asks the store, but not for every stranger who asks us. */
+/** Caches the store's state, so that anonymous requests do not each query it. */
 export function createHealthCheck({
   store,
   writes,
@@ -66,7 +66,7 @@ export function createHealthCheck({
   };
 }
 
-/** For everybody's eyes, so without the store's own words: those may name files and servers, and stand in the log. */
+/** Public, so without the store's own messages: those may name files and servers, and are in the log. */
 const writeFailureReasons: Record<FailureCode, string> = {
   store_full:
     "The store's disk is full: make room. Reads go on, and nothing that was accepted is lost.",

@@ -35,7 +35,7 @@ function watching() {
   };
 }
 
-test("a store that goes is one line, and one more when it is back, however often it was asked", async () => {
+test("an outage is logged once, and its end once, however often the store is read", async () => {
   const { report, clock, place, told, bugs } = watching();
   for (const _ of [1, 2]) {
     place.isAway = true;
@@ -56,7 +56,7 @@ test("a store that goes is one line, and one more when it is back, however often
   expect(bugs).toEqual([]);
 });
 
-test("a bug is told as often as it happens, while the store is away too", () => {
+test("a bug is logged every time, also during an outage", () => {
   const { report, told, bugs } = watching();
   report(new StoreFailure("store_unavailable", "gone"));
   report(new Error("a bug"));
@@ -64,7 +64,7 @@ test("a bug is told as often as it happens, while the store is away too", () => 
   expect([told.length, bugs.length]).toEqual([1, 2]);
 });
 
-test("few open files are objected to in a sentence, and enough are not", () => {
+test("a low file limit gives a warning, and a sufficient one does not", () => {
   const limits = (soft: string) =>
     `Max processes 1 2\nMax open files            ${soft}       4096   files\n`;
   expect(fileLimitWarning(limits("1024"))).toMatch(/^Only 1024 files may be open at once/);

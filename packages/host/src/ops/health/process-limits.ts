@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
-/** Below this a few hundred open pages are too many. */
+/** Fewer do not suffice for a few hundred open pages. */
 const minOpenFiles = 4_096;
 
-/** A sentence for the operator when few files may be open at once; each open page takes one. */
+/** A warning for the operator if the open-file limit is low; each open page takes one. */
 export function fileLimitWarning(limits: string | undefined = readLimits()): string | undefined {
   const soft = /^Max open files\s+(\d+)/m.exec(limits ?? "")?.[1];
   if (soft === undefined || Number(soft) >= minOpenFiles) return undefined;
@@ -16,24 +16,24 @@ function readLimits(): string | undefined {
   try {
     return readFileSync("/proc/self/limits", "utf8");
   } catch {
-    // Elsewhere the system does not tell it this way, and Node itself has raised it as far as it may.
+    // Other systems have no such file, and Node has already raised the limit as far as possible.
     return undefined;
   }
 }
 
 /**
- * V8 doubles the space of young objects whenever many of them live on, up to 134 MB, and hardly gives it back. A start, and
- * thousands of pages that come at once, look like that without needing it. Within this size 5,000 of them and 200 live runs
+ * V8 doubles the young generation whenever many objects survive, up to 134 MB, and hardly shrinks it again. A start, or
+ * thousands of pages connecting at once, triggers that without need. Within this size, 5,000 pages and 200 live runs
  * were still served in time (docs/benchmarks.md).
  */
 const maxYoungBytes = 16 * 1024 * 1024;
 
-/** Until the host is there, the space stays as it is: a start leaves little behind that is worth room. */
+/** Keeps the young generation small during startup, which leaves few long-lived objects. */
 export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-/** From now on it may grow, as far as is of use. It grows when garbage is collected, so that is when it is looked at. */
+/** Lets it grow as far as useful from now on. It grows during garbage collection, so that is when to check. */
 export function allowYoungGenerationGrowth(): void {
   if (youngGenerationBytes() >= maxYoungBytes) return;
   setFlagsFromString("--semi-space-growth-factor=2");

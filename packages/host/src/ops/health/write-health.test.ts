@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createHealthCheck } from "./health.ts";
 import { monitorWrites } from "./store-health.ts";
 
-/** A store whose disk can be made to refuse, and a host's eyes on it. */
+/** A store whose disk can be made to fail, and a host that monitors it. */
 function watching() {
   const memory = createReferenceStore();
   onTestFinished(() => memory.close());
@@ -41,7 +41,7 @@ function watching() {
 }
 
 test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
-  "while writes end with %s the host is not ready and says what to do, and it is again when one succeeds",
+  "while writes fail with %s the host is not ready and says what to do, until one succeeds",
   async (code) => {
     const { disk, clock, told, health, store } = watching();
     const session = await openTestSession(store);
@@ -55,7 +55,7 @@ test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
     const failing = await health();
     expect(failing).toMatchObject({ status: "degraded", ready: false, store: { code } });
     expect(failing.reasons).toHaveLength(1);
-    // What the store says of itself may name files: it is for the log.
+    // The store's own message may name files: it is for the log.
     expect(failing.reasons.join()).not.toContain("/srv/x");
 
     disk.refuses = null;
@@ -64,7 +64,7 @@ test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
   },
 );
 
-test("nothing is written to find out while all is well, and one write a second while it is not", async () => {
+test("a healthy store is not probed with writes, and a failing one is once a second", async () => {
   const { disk, clock, health, store } = watching();
   const session = await openTestSession(store);
   const before = disk.writes;
@@ -82,7 +82,7 @@ test("nothing is written to find out while all is well, and one write a second w
   expect(disk.writes).toBe(failed + 1);
 });
 
-test("a write that succeeds between others that fail does not make it ready", async () => {
+test("a successful write between failing ones does not make the host ready", async () => {
   const { disk, clock, health, store } = watching();
   const session = await openTestSession(store);
   disk.refuses = "store_full";
@@ -94,7 +94,7 @@ test("a write that succeeds between others that fail does not make it ready", as
   expect(await health()).toMatchObject({ ready: false });
 });
 
-test("a store that is closed while the host stops is no trouble", async () => {
+test("a store closed during shutdown is not reported", async () => {
   const { disk, told, store } = watching();
   const session = await openTestSession(store);
   disk.refuses = "store_closed";

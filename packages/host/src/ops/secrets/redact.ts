@@ -1,12 +1,12 @@
 import { redactSecrets } from "@holdfast/engine";
 import type { Json } from "@holdfast/protocol";
 
-/** Takes secrets out of text before it leaves: those that this host knows, and whatever has the form of one. */
+/** Removes secrets from text that leaves the host: known ones, and anything that looks like one. */
 export type Redact = (text: string) => string;
 
 const shortestKnown = 8;
 
-/** `known` is asked each time: a key may be set while the host runs. */
+/** `known` is called each time, since a key may be set while the host runs. */
 export function createRedactor(known: () => Iterable<string> = () => []): Redact {
   return (text) => {
     let left = text;
@@ -16,7 +16,7 @@ export function createRedactor(known: () => Iterable<string> = () => []): Redact
   };
 }
 
-/** The same for every text inside of plain data. */
+/** The same for every string inside plain data. */
 export function redactJson(value: Json, redact: Redact): Json {
   if (typeof value === "string") return redact(value);
   if (Array.isArray(value)) return value.map((each) => redactJson(each, redact));

@@ -26,7 +26,7 @@ const silent = (error: Error): never => {
   throw error;
 };
 
-test("a key lies in a file for its owner alone, and another process sees it at once", async () => {
+test("a key is stored in a file readable by its owner only, and another process sees it at once", async () => {
   const home = makeHome();
   const [here, there] = [openSecrets(home, silent), openSecrets(home, silent)];
   expect(there.read("anthropic")).toBeNull();
@@ -41,14 +41,14 @@ test("a key lies in a file for its owner alone, and another process sees it at o
   expect(statSync(join(home, "secrets.json")).mode & 0o777).toBe(0o600);
 });
 
-test("of many that are stored at once none is lost", async () => {
+test("concurrent writes lose no key", async () => {
   const secrets = openSecrets(makeHome(), silent);
   const names = Array.from({ length: 20 }, (_, index) => `provider-${index}`);
   await Promise.all(names.map((name) => secrets.put(name, stored(name))));
   expect(secrets.keys().toSorted()).toEqual(names.toSorted());
 });
 
-test("a file that others could read is closed to them", async () => {
+test("a file readable by others gets its permissions fixed", async () => {
   const home = makeHome();
   const path = join(home, "secrets.json");
   await openSecrets(home, silent).put("openai", stored("two"));
@@ -57,7 +57,7 @@ test("a file that others could read is closed to them", async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test("a damaged file holds no key, and is reported without a word of what stands in it", async () => {
+test("a damaged file yields no key, and is reported without its content", async () => {
   const home = makeHome();
   const path = join(home, "secrets.json");
   writeFileSync(path, '{"version": 1, "keys": {"openai": {"key": "half-a-sec');
@@ -71,7 +71,7 @@ test("a damaged file holds no key, and is reported without a word of what stands
   expect(readFileSync(path, "utf8")).toContain("whole");
 });
 
-test("[safety] keys that cannot be read at this moment are neither written over nor taken for removed", async () => {
+test("[safety] temporarily unreadable keys are neither overwritten nor taken for removed", async () => {
   const home = makeHome();
   const path = join(home, "secrets.json");
   await openSecrets(home, silent).put("openai", stored("two"));

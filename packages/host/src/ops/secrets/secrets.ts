@@ -6,21 +6,21 @@ import { z } from "zod";
 import { systemCode } from "../../util/outcome.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
 
-/** A key and the only address that it is sent to. */
+/** A key and the only address it is sent to. */
 export interface StoredKey {
   readonly key: string;
   readonly baseUrl: string;
 }
 
-/** Keys that people have stored. They lie apart from the store, for the owner of the home alone, and are never shown. */
+/** Keys that people have stored, outside the store, readable by the home's owner only and never shown. */
 export interface Secrets {
   read(name: string): StoredKey | null;
   put(name: string, stored: StoredKey): Promise<void>;
-  /** Says whether there was one. */
+  /** Returns whether there was one. */
   remove(name: string): Promise<boolean>;
-  /** Those that begin so. */
+  /** The names with this prefix. */
   names(prefix: string): readonly string[];
-  /** For taking them out of texts. */
+  /** For redaction. */
   keys(): readonly string[];
 }
 
@@ -30,7 +30,7 @@ const secretsFile = z.object({
 });
 type Keys = z.infer<typeof secretsFile>["keys"];
 
-/** Several processes share the file: each looks whether it has changed before it believes what it knows. */
+/** Several processes share the file, so each checks whether it has changed before using its cache. */
 export function openSecrets(home: string, report: (error: Error) => void): Secrets {
   const path = join(home, "secrets.json");
   let seen = "";
@@ -58,7 +58,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
     }
   }
 
-  /** Keys that are there and cannot be read at this moment are not written over: only what is damaged makes room. */
+  /** Temporarily unreadable keys are not overwritten: only a damaged file is replaced. */
   function loadToChange(): Keys {
     try {
       return look();
@@ -93,7 +93,7 @@ function decode(text: string): Keys {
   return secretsFile.parse(JSON.parse(text)).keys;
 }
 
-/** Nothing of what stands in the file: it may be a key. */
+/** Contains nothing of the file, which may be a key. */
 function unreadableError(path: string, error: unknown): Error {
   const words = `The stored keys in ${path} cannot be read`;
   if (isDamage(error)) return new Error(`${words} (damaged): store them again.`);
@@ -104,7 +104,7 @@ function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || error instanceof z.ZodError;
 }
 
-/** The old keys or the new ones, never half of them, and never for others to read. */
+/** Atomic, and never readable by others. */
 async function replaceSecretsFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   try {

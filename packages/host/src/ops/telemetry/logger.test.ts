@@ -15,7 +15,7 @@ function telling(options: Partial<LoggerOptions> = {}) {
   return { logger, lines };
 }
 
-test("a line is JSON with its level, its time and its fields, and below the level nothing is told", async () => {
+test("a line is JSON with its level, time and fields, and lines below the level are dropped", async () => {
   const { logger, lines } = telling();
   logger.debug("too quiet");
   logger.info("first", { status: 200, absent: undefined });
@@ -27,7 +27,7 @@ test("a line is JSON with its level, its time and its fields, and below the leve
   ]);
 });
 
-test("no secret is told: by its name, by its form, or because the host knows it", async () => {
+test("secrets are redacted by field name, by form, and if the host knows them", async () => {
   const { logger, lines } = telling();
   const key = `sk-ant-${"x1".repeat(20)}`;
   logger.warn(`The provider refused ${key}`, {
@@ -45,7 +45,7 @@ test("no secret is told: by its name, by its form, or because the host knows it"
   expect(lines).toHaveLength(2);
 });
 
-test("silent is silent, and a bug has its stack", async () => {
+test("silent logs nothing, and a bug has its stack", async () => {
   const { logger, lines } = telling({ level: "silent" });
   logger.report(new Error("a bug"));
   await logger.flush();
@@ -58,7 +58,7 @@ test("silent is silent, and a bug has its stack", async () => {
   expect(told["stack"]).toContain("logger.test.ts");
 });
 
-test("for people a line is short, and what came from outside moves no cursor", async () => {
+test("pretty lines are short, and untrusted text cannot control the terminal", async () => {
   const { logger, lines } = telling({ format: "pretty" });
   logger.info("request", { path: "/a\u001b[2J\u202e", status: 404 });
   await logger.flush();

@@ -13,7 +13,7 @@ const logLine = z.looseObject({
 
 const hiddenFields: ReadonlySet<string> = new Set(["level", "time", "msg", "stack", "pid"]);
 
-/** A line of the log as a person reads it in a terminal. */
+/** A log line as shown in a terminal. */
 function prettyLine(json: string): string {
   let parsed;
   try {
@@ -32,7 +32,7 @@ function prettyLine(json: string): string {
     : `${escapeControls(head)}\n${escapeControls(stack)}`;
 }
 
-/** What came from outside moves no cursor and paints nothing. */
+/** Untrusted text must not control the terminal. */
 function escapeControls(text: string): string {
   return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, "\ufffd");
 }
@@ -43,15 +43,15 @@ type LogFormat = "json" | "pretty";
 
 type LogFields = Readonly<Record<string, Json | undefined>>;
 
-/** What the host tells its operator, line by line. */
+/** The host's log for its operator. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** What must not happen, with its stack. */
+  /** Logs a bug with its stack. */
   readonly report: (bug: Error, fields?: LogFields) => void;
-  /** Resolves when every line has been handed over. */
+  /** Resolves when every line has been written. */
   flush(): Promise<void>;
 }
 
@@ -59,13 +59,13 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly redact: Redact;
-  /** Takes a line without its end. */
+  /** Receives a line without its newline. */
   readonly write: (line: string) => void;
 }
 
 type ActiveLevel = Exclude<LogLevel, "silent">;
 
-/** The library is loaded with the first line that is told: a host with nothing to say does not wait for it. */
+/** Loads the library with the first line, so a host with nothing to log does not wait for it. */
 export function createLogger({ level, format, redact, write }: LoggerOptions): Logger {
   const least = logLevels.indexOf(level);
   let pino: Promise<Pino> | undefined;
@@ -108,7 +108,7 @@ export function createLogger({ level, format, redact, write }: LoggerOptions): L
   };
 }
 
-/** Fields of these names are never told, whatever they hold. */
+/** Fields with these names are never logged, whatever they contain. */
 const secretNames =
   /^(?:authorization|(?:set-)?cookie|token|password|passphrase|secret|(?:api[-_]?)?key)$/i;
 
@@ -121,7 +121,7 @@ function redactFields(fields: LogFields, redact: Redact): Record<string, Json> {
   return clean;
 }
 
-/** For a host inside of another program, which has its own way to tell of bugs. */
+/** For a host embedded in another program, which reports bugs in its own way. */
 export function reportOnly(report: (bug: Error) => void): Logger {
   const silent = (): void => undefined;
   return {
@@ -134,7 +134,7 @@ export function reportOnly(report: (bug: Error) => void): Logger {
   };
 }
 
-/** What a host that is a process of its own tells on standard error. */
+/** The log of a host process, on stderr. */
 export function createHostLogger(
   { logLevel, logFormat, token, store }: Config,
   write: (line: string) => void,

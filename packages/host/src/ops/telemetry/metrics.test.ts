@@ -54,7 +54,7 @@ function open() {
   return store;
 }
 
-test("what a turn wrote is counted: runs, steps, tokens, cost, prefix, tools and commits", async () => {
+test("a turn is counted: runs, steps, tokens, cost, prefix, tools and commits", async () => {
   const store = open();
   const metrics = createMetrics();
   await turnOn(store, { observe: metrics.observe });
@@ -72,7 +72,7 @@ test("what a turn wrote is counted: runs, steps, tokens, cost, prefix, tools and
     expect(text).toContain(`${line}\n`);
 });
 
-test("a label from outside neither breaks a line nor makes the page grow without end", () => {
+test("an untrusted label neither breaks a line nor grows the output without bound", () => {
   const registry = new MetricRegistry();
   registry.declare("x_total", "counter", "x");
   registry.add("x_total", 1, { name: 'a"b\nc\\' });
@@ -112,7 +112,7 @@ test("without a collector nothing is loaded, and with one spans arrive under the
   expect(bodies.get("/v1/metrics") ?? "").toContain("gen_ai_client_operation_duration_seconds");
 });
 
-test("what the warm agents did is told, and why they were let go of", async () => {
+test("cache metrics show what warm agents did and why they were evicted", async () => {
   const metrics = createMetrics();
   metrics.watchAgents(() => ({
     hits: 7,

@@ -8,7 +8,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-/** What is measured, under the names of the GenAI conventions where they have one. */
+/** Metric names, from the GenAI conventions where those have one. */
 export const metricNames = {
   runs: "holdfast_runs_total",
   steps: "holdfast_steps_total",
@@ -32,7 +32,7 @@ export const metricNames = {
   started: "process_start_time_seconds",
 } as const;
 
-/** On what lasts: the names of spans' attributes. */
+/** Span attributes. */
 const spanAttributes = {
   model: "gen_ai.request.model",
   operation: "gen_ai.operation.name",
@@ -43,7 +43,7 @@ const spanAttributes = {
 type Labels = Readonly<Record<string, string>>;
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-/** A label that comes from a model or a person must not make the page grow without end. */
+/** A label from a model or a person must not grow the output without bound. */
 const maxSeries = 500;
 
 interface Series {
@@ -53,7 +53,7 @@ interface Series {
   count?: number;
 }
 
-/** Counters, gauges and histograms, written as Prometheus reads them. */
+/** Counters, gauges and histograms in the Prometheus text format. */
 export class MetricRegistry {
   readonly #metrics = new Map<
     string,
@@ -127,7 +127,7 @@ function writeLabels(labels: Labels): string {
     .join(",");
 }
 
-/** Something that lasted, told when it has ended. Times are of the wall clock, in milliseconds. */
+/** A finished span. Times are wall-clock, in milliseconds. */
 export interface Span {
   readonly name: string;
   readonly startedAt: number;
@@ -136,14 +136,14 @@ export interface Span {
 }
 
 export interface Metrics {
-  /** What passed through the log: everything that is counted follows from it. */
+  /** Receives every commit: all counters follow from these. */
   readonly observe: (commit: Commit, result: CommitResult, ms: number) => void;
-  /** What the warm agents did so far is asked for when somebody looks. */
+  /** Agent figures are read when the metrics are rendered. */
   watchAgents(figures: () => CacheFigures): void;
   render(store: Pick<Store, "work">): Promise<string>;
 }
 
-/** What began and has not ended is remembered up to this; the oldest is forgotten first. */
+/** Bounds open spans; the oldest is dropped first. */
 const maxOpen = 10_000;
 const maxWork = 1_000;
 
@@ -256,7 +256,7 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
       registry.set(metricNames.loopDelay, delay.mean / 1e9, { quantile: "mean" });
       registry.set(metricNames.memory, process.memoryUsage.rss());
       registry.set(metricNames.started, Math.round(performance.timeOrigin / 1000));
-      // A store that is away has nothing to tell; what was counted before stands.
+      // An unavailable store has no gauges; the counters remain.
       const [queued, live] = await Promise.all([
         store.work.queued(maxWork).catch(() => undefined),
         store.work.live(maxWork).catch(() => undefined),

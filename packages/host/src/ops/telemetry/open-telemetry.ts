@@ -1,6 +1,6 @@
 import { type Span, metricNames } from "./metrics.ts";
 
-/** Where spans and durations go, when the operator has named a collector. */
+/** Exports spans and durations to the operator's collector. */
 export interface Telemetry {
   readonly exportSpan: (span: Span) => void;
   close(): Promise<void>;
@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const service = "holdfast";
 const closeMs = 3_000;
 
-/** Loaded only when `OTEL_EXPORTER_OTLP_ENDPOINT` is set; its address and headers are the operator's own. */
+/** Loaded only if `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the operator configures its address and headers. */
 export async function openTelemetry(
   environment: Environment,
   report: (bug: Error) => void,
@@ -21,7 +21,7 @@ export async function openTelemetry(
   try {
     return await load();
   } catch (error) {
-    // A host that cannot be watched still works.
+    // A host without telemetry still works.
     report(error instanceof Error ? error : new Error(String(error)));
     return undefined;
   }

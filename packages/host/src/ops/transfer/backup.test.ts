@@ -38,7 +38,7 @@ async function openStore(home: string) {
   return { store, log: createLog(store), close };
 }
 
-test("a backup that is made while messages come in is whole and clean, and restores into an empty home", async () => {
+test("a backup made while messages arrive is complete and clean, and restores into an empty home", async () => {
   const home = makeHome();
   mkdirSync(join(home, "memory/6f"), { recursive: true });
   writeFileSync(join(home, "memory/6f/MEMORY.md"), "a note");
@@ -67,13 +67,13 @@ test("a backup that is made while messages come in is whole and clean, and resto
   expect(existsSync(join(fresh, "token"))).toBe(false);
   const again = await openStore(fresh);
   const row = await again.store.reads.session(owner, session);
-  // Each commit had two events, so a copy that cut one in half would show.
+  // Each commit has two events, so a torn copy would show.
   expect([(row?.head ?? 0) % 2, (row?.head ?? 0) <= last]).toEqual([1, true]);
   const found = await runFsck(again.store.audit, { now: await again.store.now() });
   expect(found).toMatchObject({ exitCode: 0, sessions: 1 });
 });
 
-test("a home that holds something is not written over", async () => {
+test("a home that is not empty is not overwritten", async () => {
   const home = makeHome();
   const { store } = await openStore(home);
   const made = await makeBackup(home, store, new Date(0));
@@ -82,12 +82,12 @@ test("a home that holds something is not written over", async () => {
   expect(await restoreBackup(join(home, "nowhere"), makeHome())).toMatchObject({ ok: false });
 });
 
-test("[P1] a log that another store has left behind is never taken into what is restored", async () => {
+test("[P1] a leftover WAL of another store is never replayed into a restored one", async () => {
   const home = makeHome();
   const { store, log } = await openStore(home);
   const made = await makeBackup(home, store, new Date(0));
   const fresh = makeHome();
-  // Somebody has put the damaged store aside, and not what lay beside it.
+  // Somebody has moved the damaged store away, but not its WAL.
   await log.createSession({ owner });
   cpSync(join(home, "holdfast.db-wal"), join(fresh, "holdfast.db-wal"));
   const restored = await restoreBackup(made?.folder ?? "", fresh);
@@ -95,13 +95,13 @@ test("[P1] a log that another store has left behind is never taken into what is 
   expect(readdirSync(fresh)).toEqual(["holdfast.db-wal"]);
 });
 
-test("a store with tools of its own is left to them", async () => {
+test("a store with its own backup tools is left to them", async () => {
   const store = createReferenceStore();
   onTestFinished(() => store.close());
   expect(await makeBackup(makeHome(), store, new Date(0))).toBeUndefined();
 });
 
-test("a copy that cannot be made leaves nothing that looks like one", async () => {
+test("a failed copy leaves nothing that looks like a backup", async () => {
   const home = makeHome();
   const failing = { backup: async () => Promise.reject(new Error("no room")) };
   await expect(makeBackup(home, failing, new Date(0))).rejects.toThrow("no room");

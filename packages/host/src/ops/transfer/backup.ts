@@ -13,14 +13,14 @@ export interface Backup {
 }
 
 const storeFile = "holdfast.db";
-/** P1: a log of another store that is left behind would be played into the one that is restored beside it. */
+/** P1: a leftover WAL of another store would be replayed into the restored one. */
 const logFiles = [`${storeFile}-wal`, `${storeFile}-shm`, `${storeFile}-journal`];
-/** What is worth keeping beside the store. Secrets and the token are not: a backup may lie where others read. */
+/** What is backed up beside the store. Secrets and the token are not: a backup may be readable by others. */
 const includedFolders = ["memory"];
 
 /**
- * A consistent copy of everything, made while the host runs: SQLite itself copies the store. It has its name only when it is
- * whole. `undefined`: this store is copied by its own database's tools.
+ * A consistent copy made while the host runs: SQLite itself copies the store. It gets its name only when complete.
+ * `undefined` if the database's own tools make backups.
  */
 export async function makeBackup(
   home: string,
@@ -49,7 +49,7 @@ export async function makeBackup(
   return { name, folder, bytes };
 }
 
-/** Into a home that holds nothing yet: what is there is never written over. */
+/** Restores into an empty home only: nothing is overwritten. */
 export async function restoreBackup(folder: string, home: string): Promise<Outcome<string>> {
   try {
     if (!existsSync(join(folder, storeFile)))

@@ -10,19 +10,19 @@ import {
 } from "@holdfast/protocol";
 
 /**
- * A session as a document. It holds what was said and nothing that has power: no ids that another host would take for its
- * own, no paths, no approvals, nothing that is told to a model unseen.
+ * A session as a document. It contains what was said and nothing with authority: no ids another host would take for its
+ * own, no paths, no approvals, nothing a model would be told unseen.
  */
 export const documentFormat = "holdfast.session";
 export const documentVersion = 1;
 
-/** Further than this no calendar goes: a time beyond it could not be written down. */
+/** The range of Date: a later time could not be formatted. */
 export const timestamp = z.int().nonnegative().max(8_640_000_000_000_000);
 const longText = z.string().max(1_000_000);
 const callName = z.string().min(1).max(200);
 const toolName = z.string().min(1).max(200);
 
-/** Everything here is strict: what a reader does not know, it does not carry along. */
+/** All strict: unknown fields are refused rather than carried along. */
 export const documentPart = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: longText }),
   z.strictObject({ type: z.literal("reasoning"), text: longText }),
@@ -78,7 +78,7 @@ export const documentSession = z.strictObject({
   project: z.string().min(1).max(120).nullable(),
   tags: z.array(z.string().min(1).max(60)).max(50),
   createdAt: timestamp,
-  /** Who gave the title: one that a person chose is not written over later, one that was derived is. Chosen unless told. */
+  /** Who set the title: a chosen one is not replaced later, a derived one is. Chosen by default. */
   titleSource: titleSource.nullable().optional(),
   pinned: z.boolean().optional(),
   archived: z.boolean().optional(),
@@ -92,7 +92,7 @@ export const documentBlob = z.strictObject({
 });
 export type DocumentBlob = z.infer<typeof documentBlob>;
 
-/** Without its lists, which are read line by line. */
+/** Without its lists, which are parsed line by line. */
 const documentHead = z.strictObject({
   format: z.literal(documentFormat),
   version: z.literal(documentVersion),
@@ -106,7 +106,7 @@ export interface ParsedDocument {
   readonly session: DocumentSession;
   readonly entries: readonly DocumentEntry[];
   readonly blobs: ReadonlyMap<BlobId, { readonly mediaType: string; readonly bytes: Uint8Array }>;
-  /** Of what it says, whenever it was exported: the same content is the same import. */
+  /** Of the content, whenever it was exported: the same content is the same import. */
   readonly hash: string;
 }
 
@@ -121,7 +121,7 @@ export type DocumentParseResult =
 
 const maxErrors = 20;
 
-/** Line by line: the first lines that are wrong are named, and then nothing of the document is taken. */
+/** Parses line by line: the first errors are named, and then nothing of the document is imported. */
 export function parseDocument(given: unknown): DocumentParseResult {
   const head = documentHead.safeParse(given);
   if (!head.success) return refusedDocument(fieldErrors(head.error));
@@ -162,7 +162,7 @@ function parseLines<T>(
   return read;
 }
 
-/** The bytes must have the name that they come under: nobody's file is taken for another's. */
+/** Bytes must match the id they come under: no file is taken for another. */
 function parseBlobs(lines: readonly unknown[], errors: FieldError[]): ParsedDocument["blobs"] {
   const blobs = new Map<BlobId, { mediaType: string; bytes: Uint8Array }>();
   for (const [index, { id, mediaType, base64 }] of parseLines(
@@ -179,7 +179,7 @@ function parseBlobs(lines: readonly unknown[], errors: FieldError[]): ParsedDocu
   return blobs;
 }
 
-/** Calls are made by the assistant, once each, and answered by tools after that. */
+/** The assistant makes each call once, and tools answer it later. */
 function callErrorsIn(entries: readonly DocumentEntry[]): FieldError[] {
   const errors: FieldError[] = [];
   const open = new Map<string, "open" | "answered">();

@@ -22,10 +22,10 @@ img { max-width: 100%; height: auto; }
 `;
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Nothing but this one style and pictures that are in the file itself: no script, no address of anybody's. */
+/** Allows only this style and embedded images: no script and no external address. */
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`;
 
-/** One file that needs nothing else. Everything that was said is text in it, whatever it looks like. */
+/** One self-contained file. Everything that was said is escaped. */
 export async function* writeHtml(
   { title, createdAt, exportedAt }: DocumentTitle,
   entries: AsyncIterable<DocumentEntry>,

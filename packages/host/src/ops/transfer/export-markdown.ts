@@ -1,7 +1,7 @@
 import type { DocumentEntry, DocumentPart } from "./document.ts";
 import type { DocumentTitle } from "./export.ts";
 
-/** For people and for plain tools. Messages are Markdown already; what a tool said is fenced so that it stays inside. */
+/** For people and plain tools. Messages are Markdown already; tool output is fenced. */
 export async function* writeMarkdown(
   { title, createdAt, exportedAt }: DocumentTitle,
   entries: AsyncIterable<DocumentEntry>,

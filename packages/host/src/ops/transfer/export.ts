@@ -23,7 +23,7 @@ import { writeMarkdown } from "./export-markdown.ts";
 
 const pageSize = 200;
 
-/** What a person sees of a session, oldest first, a page at a time: however long it is, one page is held. */
+/** What a person sees of a session, oldest first, holding one page at a time. */
 async function* readTranscript(
   reads: Reads,
   session: SessionRow,
@@ -41,9 +41,9 @@ async function* readTranscript(
   }
 }
 
-/** Pages are read from the end; what each of them is asked with is all that is kept. */
+/** Pages are read from the end; only their cursors are kept. */
 async function pageCursors(reads: Reads, { owner, id, head }: SessionRow) {
-  // What is said from here on is not part of it.
+  // Later entries are not part of the export.
   const beginnings: (Seq | undefined)[] = [(head + 1) as Seq];
   for (;;) {
     const before = beginnings.at(-1);
@@ -57,7 +57,7 @@ async function pageCursors(reads: Reads, { owner, id, head }: SessionRow) {
 
 const importedEntry = z.looseObject({ originalAt: timestamp.optional() });
 
-/** When it was said, also where it was imported since. */
+/** The original time, also of an imported entry. */
 function timeOf(entry: EntryView): number {
   return importedEntry.safeParse(entry).data?.originalAt ?? entry.at;
 }
@@ -121,7 +121,7 @@ function writePart(part: Part, redact: Redact): DocumentPart | undefined {
     case "notice":
       return { type: "notice", kind: part.kind, text: redact(part.text) };
     case "attached":
-      // What the model was given beside the words may tell of other sessions.
+      // Context given to the model may reveal other sessions.
       return undefined;
   }
 }
@@ -139,10 +139,10 @@ export interface ExportDeps {
   readonly exportedAt: number;
 }
 
-/** So many bytes of attachments travel with a document; those beyond it are named and left out. */
+/** Attachments beyond this are named and left out. */
 const maxBlobBytes = 24 * 1024 * 1024;
 
-/** The document, piece by piece. */
+/** The document in chunks. */
 export function exportSession(
   parts: ExportDeps,
   session: SessionRow,
@@ -176,7 +176,7 @@ function titleOfDocument(session: SessionRow, { redact, exportedAt }: ExportDeps
   return { title, createdAt: session.createdAt, exportedAt };
 }
 
-/** One entry on a line, so that a document can be looked through with plain tools. */
+/** One entry per line, so that plain tools can search a document. */
 async function* writeJson(
   { reads, redact, exportedAt }: ExportDeps,
   session: SessionRow,
@@ -217,7 +217,7 @@ async function* writeJson(
 
 const importedSession = z.looseObject({ imported: z.looseObject({ originalAt: timestamp }) });
 
-/** When it was begun, also where it was imported since. */
+/** The original creation time, also of an imported session. */
 async function originalCreatedAt(
   reads: Reads,
   { owner, id, createdAt }: SessionRow,

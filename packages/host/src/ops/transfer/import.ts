@@ -20,8 +20,8 @@ import type { CommitResult, Failed, Log, Refused } from "@holdfast/engine";
 type Message = Extract<DocumentEntry, { type: "message" }>;
 
 /**
- * The events that say what the document says, in a session of its own. Every id is new, so that nothing here can name, continue or
- * answer anything that is already there. A call that nobody answered is told to have an unknown outcome: nobody runs it.
+ * The document's content as events of a new session. Every id is new, so that nothing can name, continue or answer
+ * existing records. An unanswered call gets an unknown outcome, so that nobody runs it.
  */
 function planImport(document: ParsedDocument, ids: IdSource): NewEvent[] {
   return new ImportPlan(document, ids).events();
@@ -123,7 +123,7 @@ class ImportPlan {
 
 export interface ImportDeps {
   readonly log: Log;
-  /** Ids that follow from a text: the same document is the same session. */
+  /** Derives ids from a text: the same document is the same session. */
   readonly idsFrom: (text: string) => IdSource;
 }
 
@@ -132,24 +132,24 @@ export type ImportResult =
       readonly status: "imported";
       readonly session: SessionId;
       readonly entries: number;
-      /** It was there from an import before. */
+      /** Whether an earlier import already created it. */
       readonly repeated: boolean;
     }
-  /** It was imported before and is in the trash: bringing it back is a person's own act. */
+  /** Imported before and now in the trash: restoring it is up to the person. */
   | { readonly status: "in_trash"; readonly session: SessionId }
   | { readonly status: "invalid"; readonly errors: readonly FieldError[] }
   | Refused
   | Failed;
 
-/** Well within what one commit may hold. */
+/** Well below the limit of one commit. */
 const eventsPerCommit = 500;
 const charactersPerCommit = 2 * 1024 * 1024;
 const maxEventCharacters = 900 * 1024;
 const maxCopies = 20;
 
 /**
- * Takes a document in as a new session. It stands whole or not at all: what is one commit is atomic, and a longer one stays out of
- * the list until its last part is there; sent again, it goes on where it was.
+ * Imports a document as a new session, all or nothing: a single commit is atomic, and a longer import is not listed
+ * until its last part is committed; sent again, it resumes.
  */
 export async function importDocument(
   deps: ImportDeps,
@@ -167,7 +167,7 @@ export async function importDocument(
   for (let copy = 0; ; copy += 1) {
     const result = await importAs(deps, owner, document, copy);
     const isSpent = result.status === "refused" && result.code === "session_exists";
-    // One that was purged has used its ids up for good.
+    // A purged session has used up its ids for good.
     if (!isSpent || copy === maxCopies) return result;
   }
 }
@@ -210,7 +210,7 @@ async function importAs(
   return { status: "imported", session, entries: document.entries.length, repeated };
 }
 
-/** What the rules refuse will not be taken later either: nothing of it stays. What failed may be sent again, and goes on. */
+/** A refused import would be refused again, so nothing of it is kept. A failed one may be sent again and resumes. */
 async function discardIfRefused(
   log: Log,
   owner: OwnerId,

@@ -26,7 +26,7 @@ async function openBed() {
     secrets,
     store,
     log: () => undefined,
-    times: { backOffMs: 5, longestBackOffMs: 20 },
+    times: { backoffMs: 5, maxBackoffMs: 20 },
   });
   const rig = openApi([], { environment: {}, mcp, secrets });
   onTestFinished(async () => {

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 
 import type { PlatformAdapter, Incoming, ChatAddress } from "../../../src/gateway/adapter.ts";
 
-/** A platform of one's own, and what people do and see there. */
+/** A platform under test control, and what people do and see there. */
 export interface AdapterRig {
   readonly adapter: PlatformAdapter;
-  /** Where a person and the bot are alone. */
+  /** The direct chat of a person and the bot. */
   readonly place: ChatAddress;
   readonly person: string;
-  /** The person says this; resolves with the platform's name for it. */
+  /** Sends a message as the person; resolves with the platform's id for it. */
   readonly say: (text: string) => Promise<string>;
   readonly sayWithFile: (text: string, name: string, bytes: Uint8Array) => Promise<void>;
   readonly press: (label: string) => Promise<void>;
-  /** What the bot shows there now, oldest first, without any markup. */
+  /** What the bot shows there now, oldest first, without markup. */
   readonly shown: () => readonly ShownByBot[];
-  /** The next call that shows something meets this. */
+  /** The next call that shows something gets this result. */
   readonly meet: (
     trouble: "rate limit" | "outage" | "refusal" | "cut before" | "cut after",
   ) => void;
@@ -35,10 +35,10 @@ interface AdapterCase {
 const soon = () => AbortSignal.timeout(10_000);
 
 let sentMessages = 0;
-/** One that was never sent before. */
+/** A new one each time. */
 const outgoingMessage = () => ({ id: `parcel_${++sentMessages}`, replyTo: null });
 
-/** What every adapter does on its platform, as far as it declares it. */
+/** What every adapter must do on its platform, as far as its capabilities go. */
 export const adapterCases: readonly AdapterCase[] = [
   {
     title: "it knows who it is, and its limits are usable",
@@ -122,7 +122,7 @@ export const adapterCases: readonly AdapterCase[] = [
       const [came] = (await received(adapter, 0)).incoming;
       assert.ok(came?.kind === "press");
       assert.deepEqual([came.data, came.person.id, came.address], [data, bed.person, place]);
-      // Where it can be changed, it has to be known which one it was.
+      // A message that can be edited must be identified.
       if (adapter.capabilities.edits) assert.equal(came.messageId, bed.shown()[0]?.id);
       await adapter.acknowledgePress(came.press, "Thank you.", soon());
     },

@@ -18,7 +18,7 @@ export function openBotApi(script: Script, options: ApiRigOptions = {}): ApiRig 
   return rig;
 }
 
-/** A bot on the platform over the rig's store, with person 7 on its list. */
+/** A bot on the platform over the rig's store that allows person 7. */
 export function openBot(rig: ApiRig, platform: FakeBotApi, rest: GatewayRigOptions = {}) {
   const gateway = openGatewayOn(rig, () => openFastTelegram(botToken, platform.address), rest);
   gateway.start();
@@ -26,7 +26,7 @@ export function openBot(rig: ApiRig, platform: FakeBotApi, rest: GatewayRigOptio
   return gateway;
 }
 
-/** Resolves when the platform shows so many messages of the bot in the chat. */
+/** Resolves when the platform shows this many messages of the bot in the chat. */
 export function untilShown(platform: FakeBotApi, count: number, chat = 7): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

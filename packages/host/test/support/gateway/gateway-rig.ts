@@ -9,13 +9,13 @@ import type { ApiRig } from "../api-rig.ts";
 
 export type GatewayRigOptions = Partial<GatewayDeps>;
 
-/** At a pace that no person would bear, so that tests need not wait. */
+/** Faster than any real platform allows, so that tests need not wait. */
 export async function openFastTelegram(token: string, apiRoot: string): Promise<PlatformAdapter> {
   const adapter = await createTelegramAdapter({ token, apiRoot, pollSeconds: 5 });
   return { ...adapter, limits: { ...adapter.limits, paceMs: () => 20 } };
 }
 
-/** A bot over the rig's store, with person 7 on its list. */
+/** A bot over the rig's store that allows person 7. */
 export function openGatewayOn(
   rig: ApiRig,
   openAdapter: () => Promise<PlatformAdapter>,

@@ -7,7 +7,7 @@ import type {
   PlatformFailure,
 } from "../../../src/gateway/adapter.ts";
 
-/** How a platform is away. */
+/** How a platform is unavailable. */
 export type Away = "fails" | "cuts";
 
 interface Shown {
@@ -27,10 +27,10 @@ const troubles: Readonly<Record<Away, PlatformFailure>> = {
   cuts: { status: "unknown", code: "connection_lost", message: "The connection broke." },
 };
 
-/** A platform in simulated time: what it shows, when, and how often it was asked. */
+/** A platform in simulated time: what it shows, when, and how often it was called. */
 export class SimulatedPlatform {
   readonly shown: Shown[] = [];
-  /** When it was asked to show something, whatever came of it. */
+  /** When it was asked to show something, whatever the outcome. */
   readonly asked: Shown[] = [];
   away: Away | null = null;
   readonly #clock: Clock;

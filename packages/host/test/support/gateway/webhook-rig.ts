@@ -16,7 +16,7 @@ import { type GatewayRigOptions, openGatewayOn } from "./gateway-rig.ts";
 
 export const webhookTestSecret = "a-secret-that-both-sides-know";
 
-/** Of a program on this machine. */
+/** For a program on this machine. */
 export function testWebhook(url: string | null, rest: Partial<Webhook> = {}): Webhook {
   const usual = { network: "private", commands: [], sessions: "own" } as const;
   const connectedBy = "configuration";
@@ -46,16 +46,16 @@ export function adapterFor(hooks: readonly Webhook[], rig?: ApiRig) {
 
 export interface WebhookRig extends ApiRig {
   readonly gateway: Gateway;
-  /** Posts these bytes as they are, signed unless other headers are given. */
+  /** Posts these bytes as is, signed unless other headers are given. */
   readonly post: (
     body: string | Uint8Array<ArrayBuffer>,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<Response>;
-  /** Says this under an id of its own. */
+  /** Sends this message under the given id. */
   readonly say: (id: string, message: Readonly<Record<string, unknown>>) => Promise<Response>;
 }
 
-/** A host that a program speaks to by a signed webhook. */
+/** A host that a program talks to by a signed webhook. */
 export function openWebhookRig(
   script: Script,
   hook: Webhook,

@@ -14,10 +14,10 @@ export interface McpRig {
   readonly mcp: Mcp;
   readonly store: ReferenceStore;
   readonly owner: OwnerId;
-  /** Everything that was told to the log. */
+  /** Every line logged. */
   readonly said: string[];
   readonly tool: (name: string) => Promise<Tool>;
-  /** Calls a tool as the engine does; `written` gets what it shows while it runs. */
+  /** Calls a tool as the engine does; `written` gets its live output. */
   readonly call: (name: string, input?: Json, how?: HowToCall) => Promise<ToolResult>;
   readonly stop: () => Promise<void>;
 }
@@ -27,7 +27,7 @@ interface HowToCall {
   readonly written?: (text: string) => void;
 }
 
-/** Servers in quick succession: what would take a minute takes a moment. */
+/** Servers with short timeouts, so that a minute's wait takes a moment. */
 export function openMcpRig(
   servers: McpServers,
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -40,7 +40,7 @@ export function openMcpRig(
     environment,
     store,
     log: (line) => void said.push(line),
-    times: { backOffMs: 5, longestBackOffMs: 20, firstMs: 60_000 },
+    times: { backoffMs: 5, maxBackoffMs: 20, firstMs: 60_000 },
   });
   mcp.start();
   const tool = async (name: string): Promise<Tool> =>
@@ -68,7 +68,7 @@ const misbehavingServerMain = fileURLToPath(
   new URL("./misbehaving-server-main.ts", import.meta.url),
 );
 
-/** A server that misbehaves in this manner. */
+/** A server that misbehaves in the given way. */
 export function misbehavingServer(manner: string, diary?: string, detail = "") {
   return {
     command: process.execPath,

@@ -1,4 +1,4 @@
-/** An MCP server that misbehaves as its first argument says. It keeps a diary in the file that `DIARY` names. */
+/** An MCP server that misbehaves as its first argument says. It records what happens in the file that `DIARY` names. */
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -4,7 +4,7 @@ import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { createModelRegistry, type ModelRegistry } from "../../../src/agent/models/registry.ts";
 import type { Secrets, StoredKey } from "../../../src/ops/secrets/secrets.ts";
 
-/** Keys that are kept nowhere. */
+/** Secrets kept in memory. */
 export function memorySecrets(): Secrets {
   const kept = new Map<string, StoredKey>();
   return {
@@ -30,19 +30,19 @@ export const noModelConfig: ModelConfig = {
   models: { ...unset, value: {} },
 };
 
-/** Without an environment every name is one of a model that can be asked. */
+/** Without an environment, every name is a usable model. */
 export function openTestModels(
   secrets: Secrets,
   environment: Readonly<Record<string, string>> | undefined,
 ): ModelRegistry {
-  // Nobody listens there: a test does not meet what happens to run beside it.
+  // Nothing listens there, so a test does not reach a server that happens to run on this machine.
   const ollamaBaseUrl = { ...unset, value: "http://127.0.0.1:9/v1" };
   const config = { ...noModelConfig, ollamaBaseUrl };
   const models = createModelRegistry({ config, environment: environment ?? {}, secrets });
   return environment === undefined ? { ...models, check: () => null } : models;
 }
 
-/** One model under every name; for small things there is none. */
+/** One model under every name, and no small one. */
 export function modelsOf(model: Model): ModelRegistry {
   const models = openTestModels(memorySecrets(), undefined);
   const none = scriptedModel([]);

@@ -34,9 +34,9 @@ export interface Wire {
   readonly id?: string;
   readonly api?: OpenAiApi;
   readonly frames: (said: readonly Said[]) => string[];
-  /** How its path and body say which model is asked, and that it shall stream. */
+  /** How its path and body name the model and request streaming. */
   readonly asks: RegExp;
-  /** Whether a call's arguments are a text, which may be no JSON, or always an object. */
+  /** Whether a call's arguments are text, possibly invalid JSON, or always an object. */
   readonly inputs?: "objects";
 }
 
@@ -106,7 +106,7 @@ export function openWire(
   });
 }
 
-/** One answer for each request, and then none. */
+/** One answer per request, and then none. */
 export function openServerWith(answers: readonly ServerAnswer[]): Promise<ProviderServer> {
   return openProviderServer((_request, before) => answers[before] ?? { cut: true });
 }
@@ -128,7 +128,7 @@ export const failureIn = (events: readonly ModelEvent[]): ModelFailure | null =>
   return last?.kind === "failed" ? last.failure : null;
 };
 
-/** What the engine would send next: the answer as it is settled, and the results of its calls. */
+/** What the engine would send next: the settled answer and the results of its calls. */
 export function nextMessages(events: readonly ModelEvent[], output = "seen"): ModelMessage[] {
   const parts: AssistantPart[] = [];
   const results: ModelMessage[] = [];
@@ -150,7 +150,7 @@ export function nextMessages(events: readonly ModelEvent[], output = "seen"): Mo
   return [{ role: "assistant", parts }, ...results];
 }
 
-/** A request in the parts that a provider's cache takes one after the other. */
+/** A request in the order in which a provider's cache reads it, without cache marks. */
 export function withoutMarks(body: Json): { head: string; messages: unknown[] } {
   const bare = JSON.parse(
     JSON.stringify(body, (key: string, value: unknown) =>
