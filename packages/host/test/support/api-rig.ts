@@ -101,17 +101,17 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const rig = openMemoryRig(store, { log, onError: report });
   rig.reachable.set("one", memory);
   if (remembers === "everything") rig.turnTo(memory);
-  const kept = openStoredRules(store.register);
-  const hands = {
+  const storedRules = openStoredRules(store.register);
+  const toolset = {
     workspaces: openWorkspaces(
       { home: home ?? "/nowhere", roots: home === undefined ? [] : [home] },
       store,
     ),
-    rules: kept,
-    policy: createPolicy({ mode: "ask", rules: [], storedRules: kept }),
+    rules: storedRules,
+    policy: createPolicy({ mode: "ask", rules: [], storedRules }),
   };
   const runner = new Runner({
-    toolPolicy: hands.policy,
+    toolPolicy: toolset.policy,
     memoryOwnerOf: rig.remembers,
     log,
     ids,
@@ -139,7 +139,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const passwords = home === undefined ? {} : { passwords: openPasswordFile(home) };
   const api = apiRoutes({
     log,
-    toolset: hands,
+    toolset,
     ids,
     runner: {
       notify: (...session) => {
@@ -165,7 +165,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     reviews: { cancel: () => {} },
     prompt: createSystemPrompt({
       home: home ?? "/nowhere",
-      workspaces: hands.workspaces,
+      workspaces: toolset.workspaces,
       notes: async () => "",
     }),
     authenticator,
@@ -242,7 +242,7 @@ function withStoreRules(
   rules: { readonly keepsAnswers: boolean },
 ): ReferenceStore {
   const { requests } = store;
-  const find: typeof requests.find = async (...asked) =>
-    rules.keepsAnswers ? requests.find(...asked) : null;
+  const find: typeof requests.find = async (...args) =>
+    rules.keepsAnswers ? requests.find(...args) : null;
   return { ...store, requests: { find, keep: (request) => requests.keep(request) } };
 }

@@ -24,28 +24,28 @@ interface HostOptions {
 /** A host's handling of background processes; a second one on the same home and store is that host after a restart. */
 export function openProcessHost(home: string, store: Store, options: HostOptions) {
   const { perSession = 4, reports = "turn", turnsInARow = 10, owner } = options;
-  const desk = new ProcessManager({
+  const manager = new ProcessManager({
     home,
     store,
     clock: systemClock,
     liveness: createLiveness(),
     limits: { perSession, hours: 1 },
   });
-  const poked: string[] = [];
+  const notified: string[] = [];
   const watch = createProcessWatcher({
     log: createLog(store),
     ids,
     clock: systemClock,
     owner,
-    manager: desk,
-    runner: { notify: (_, session) => void poked.push(session) },
+    manager,
+    runner: { notify: (_, session) => void notified.push(session) },
     reports,
     turnsInARow,
     report: (bug) => {
       throw bug;
     },
   });
-  return { desk, watch, poked, owner };
+  return { desk: manager, watch, poked: notified, owner };
 }
 
 export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
@@ -56,12 +56,12 @@ export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
   const host = openProcessHost(home, store, { ...options, owner });
   const background = { maxSeconds: 3_600, start: host.desk.start.bind(host.desk) };
   const workspaces = openWorkspaces({ home, roots: [] }, store);
-  const parts = { home, store, workspaces, egressAllow: [], environment: process.env, background };
-  const terminal = createBuiltInTools(parts).get("terminal")!;
+  const deps = { home, store, workspaces, egressAllow: [], environment: process.env, background };
+  const terminal = createBuiltInTools(deps).get("terminal")!;
   const processes = createProcessesTool(host.desk);
   const close = async (): Promise<void> => {
-    for (const { process: each } of await host.desk.store.list(owner))
-      await host.desk.stop(owner, null, each.id);
+    for (const { process } of await host.desk.store.list(owner))
+      await host.desk.stop(owner, null, process.id);
     rmSync(home, { recursive: true, force: true });
   };
 
@@ -72,10 +72,10 @@ export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
     callId: ids.make("call"),
     input,
   });
-  const hands = { signal: new AbortController().signal, write: () => undefined };
-  const ask = (input: Json): Promise<ToolResult> => processes.run(call(input), hands);
+  const context = { signal: new AbortController().signal, write: () => undefined };
+  const ask = (input: Json): Promise<ToolResult> => processes.run(call(input), context);
   const run = (command: Json, more: { seconds?: number } = {}): Promise<ToolResult> =>
-    terminal.run(call({ command, background: true, ...more }), hands);
+    terminal.run(call({ command, background: true, ...more }), context);
   const start = async (command: string): Promise<ProcessId> => {
     const { output } = await run(command);
     return processId.parse(/prc_\w+/.exec(output)?.[0]);

@@ -24,7 +24,7 @@ export interface ConnectDeps extends ValueSources {
   readonly server: McpServer;
   readonly clock: Clock;
   /** For each response during setup. */
-  readonly patienceMs: number;
+  readonly responseTimeoutMs: number;
   readonly onStderrLine: (line: string) => void;
   readonly onToolsChanged: () => void;
   readonly signal: AbortSignal;
@@ -51,7 +51,7 @@ const closeTimeoutMs = 1_000;
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 export async function connect(deps: ConnectDeps): Promise<McpConnection> {
-  const { sdk, patienceMs, signal, onToolsChanged } = deps;
+  const { sdk, responseTimeoutMs: patienceMs, signal, onToolsChanged } = deps;
   const { transport, endSession: leave, endReason: why } = openTransport(deps);
   const client = new sdk.Client(
     { name: "holdfast", version },
@@ -109,7 +109,10 @@ export async function connect(deps: ConnectDeps): Promise<McpConnection> {
   };
 }
 
-async function listTools(client: Client, { name, patienceMs }: ConnectDeps): Promise<ToolList> {
+async function listTools(
+  client: Client,
+  { name, responseTimeoutMs: patienceMs }: ConnectDeps,
+): Promise<ToolList> {
   // A server without tools would answer that the method is unknown.
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], leftOut: [] };
   const listed: unknown[] = [];

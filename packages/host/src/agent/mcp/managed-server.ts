@@ -173,7 +173,7 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
       environment,
       secrets,
       clock,
-      patienceMs: times.responseTimeoutMs,
+      responseTimeoutMs: times.responseTimeoutMs,
       onStderrLine: addStderrLine,
       onToolsChanged: () => current !== null && void refresh(current),
       signal,

@@ -8,8 +8,8 @@ import { z } from "zod";
 import { extractFacts, ownerFolder } from "./notes.ts";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 
-const fact = z.looseObject({ text: z.string(), at: z.number() });
-const factFile = z.looseObject({ facts: z.array(fact), keys: z.array(z.string()) });
+const factSchema = z.looseObject({ text: z.string(), at: z.number() });
+const factFile = z.looseObject({ facts: z.array(factSchema), keys: z.array(z.string()) });
 type FactFile = z.infer<typeof factFile>;
 
 const maxFactsPerSession = 500;
@@ -23,20 +23,20 @@ const maxSessions = 200;
  * the holder of its memory lease writes. A segment's key is written together with its facts, so a segment counts once.
  */
 export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
-  const folderOf = (whose: OwnerId) => join(ownerFolder(home, whose), "facts");
+  const folderOf = (ownerId: OwnerId) => join(ownerFolder(home, ownerId), "facts");
   return {
     owner,
     commit: (batch, signal) =>
       commitFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, signal),
-    learn: async ({ owner: whose, session, key, texts }, signal) => {
+    learn: async ({ owner: ownerId, session, key, texts }, signal) => {
       // A separate file, because only the holder of the session's memory lease writes the main one.
-      const file = join(folderOf(whose), `${session}.review.json`);
+      const file = join(folderOf(ownerId), `${session}.review.json`);
       const found = texts.map((text) => ({ text, at: Date.now() }));
-      const kept = await withFileLock(file, () => addFacts(file, { key, found }, signal));
-      return kept === "busy" ? busy : kept;
+      const result = await withFileLock(file, () => addFacts(file, { key, found }, signal));
+      return result === "busy" ? busy : result;
     },
-    async recall({ owner: whose, text }, signal) {
-      const facts = await readFacts(folderOf(whose), signal);
+    async recall({ owner: ownerId, text }, signal) {
+      const facts = await readFacts(folderOf(ownerId), signal);
       return rankFacts(facts, text);
     },
     close: async () => {},
@@ -85,10 +85,10 @@ async function addFacts(
     if (known.keys.includes(key)) return { status: "committed" };
     if (found.length === 0) return { status: "committed" };
     const texts = new Set(found.map(({ text }) => text));
-    const kept = known.facts.filter(({ text }) => !texts.has(text));
+    const result = known.facts.filter(({ text }) => !texts.has(text));
     const next: FactFile = {
       ...known,
-      facts: [...kept, ...found].slice(-maxFactsPerSession),
+      facts: [...result, ...found].slice(-maxFactsPerSession),
       keys: [...known.keys, key].slice(-maxKeys),
     };
     await writeFileAtomically(file, JSON.stringify(next));
@@ -101,21 +101,21 @@ async function addFacts(
 
 /** By shared words, where rare words weigh more. The newest first among equals. */
 function rankFacts(facts: FactFile["facts"], text: string): { readonly text: string }[] {
-  const asked = new Set(searchWords(text));
+  const queryWords = new Set(searchWords(text));
   const seen = new Map<string, number>();
-  for (const each of facts)
-    for (const word of new Set(searchWords(each.text))) seen.set(word, (seen.get(word) ?? 0) + 1);
+  for (const fact of facts)
+    for (const word of new Set(searchWords(fact.text))) seen.set(word, (seen.get(word) ?? 0) + 1);
   return facts
-    .map((each, index) => {
-      const shared = new Set(searchWords(each.text).filter((word) => asked.has(word)));
+    .map((fact, index) => {
+      const shared = new Set(searchWords(fact.text).filter((word) => queryWords.has(word)));
       let weight = 0;
       for (const word of shared) weight += 1 / (seen.get(word) ?? 1);
-      return { text: each.text, weight, index };
+      return { text: fact.text, weight, index };
     })
     .filter(({ weight }) => weight > 0)
     .toSorted((a, b) => b.weight - a.weight || b.index - a.index)
     .slice(0, maxRecalled)
-    .map((each) => ({ text: each.text }));
+    .map((fact) => ({ text: fact.text }));
 }
 
 /** Short words are too common to search by. */

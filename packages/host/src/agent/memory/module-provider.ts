@@ -25,7 +25,7 @@ const providerModule = z.object({
     .refine((name) => !reservedNames.includes(name), "expected a name of its own"),
   /** Another configuration is another owner: one's pending turns are not given to the other. */
   configuration: z.string().min(1),
-  open: z.custom<(parts: { readonly home: string }) => unknown>(isFunction, "expected a function"),
+  open: z.custom<(deps: { readonly home: string }) => unknown>(isFunction, "expected a function"),
 });
 
 const answer = z.union([
@@ -43,24 +43,24 @@ const recollections = z.array(z.looseObject({ text: z.string() }));
 export async function loadModuleProvider(file: string, home: string): Promise<MemoryHandle> {
   const loaded: unknown = createRequire(import.meta.url)(file);
   const { name, configuration, open } = providerModule.parse(loaded);
-  const made = provider.parse(await open({ home }));
-  const { learn } = made;
+  const opened = provider.parse(await open({ home }));
+  const { learn } = opened;
   const hash = createHash("sha256").update(configuration).digest("hex").slice(0, 32);
   return {
     owner: { provider: name, configuration: hash },
-    commit: async (batch, signal) => decodeAnswer(await made.commit(batch, signal)),
+    commit: async (batch, signal) => decodeAnswer(await opened.commit(batch, signal)),
     ...(learn && { learn: async (lesson, signal) => decodeAnswer(await learn(lesson, signal)) }),
     recall: async (query, signal): Promise<readonly Recollection[]> =>
-      recollections.parse(await made.recall(query, signal)),
-    close: async () => made.close?.(),
+      recollections.parse(await opened.recall(query, signal)),
+    close: async () => opened.close?.(),
   };
 }
 
-function decodeAnswer(given: unknown): MemoryAnswer {
-  const said = answer.safeParse(given);
-  if (!said.success) return noAnswer;
-  if (said.data.status === "committed") return { status: "committed" };
-  const { code, message, retryAfterMs } = said.data;
+function decodeAnswer(value: unknown): MemoryAnswer {
+  const parsed = answer.safeParse(value);
+  if (!parsed.success) return noAnswer;
+  if (parsed.data.status === "committed") return { status: "committed" };
+  const { code, message, retryAfterMs } = parsed.data;
   return { status: "failed", code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 

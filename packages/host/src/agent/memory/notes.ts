@@ -11,7 +11,7 @@ export function ownerFolder(home: string, owner: OwnerId): string {
 }
 
 const maxFactsPerTurn = 20;
-const longestFact = 300;
+const maxFactLength = 300;
 
 /** What people say about themselves, and what they ask to have remembered. */
 const patterns = [
@@ -42,7 +42,8 @@ function* sentencesOf(text: string): Generator<string> {
 
 function factIn(sentence: string): string | undefined {
   // A question states nothing.
-  if (sentence === "" || sentence.length > longestFact || sentence.endsWith("?")) return undefined;
+  if (sentence === "" || sentence.length > maxFactLength || sentence.endsWith("?"))
+    return undefined;
   for (const pattern of patterns) {
     const fact = pattern.exec(sentence)?.groups?.["fact"];
     if (fact !== undefined) return fact.trim().replace(/[.!]+$/u, "");
@@ -58,13 +59,13 @@ const maxCharacters = 8_000;
 export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
   return {
     owner,
-    commit: ({ owner: whose, turns }) =>
+    commit: ({ owner: ownerId, turns }) =>
       commitNotes(
         home,
-        whose,
+        ownerId,
         turns.flatMap((turn) => extractFacts(turn)),
       ),
-    learn: ({ owner: whose, texts }) => commitNotes(home, whose, texts),
+    learn: ({ owner: ownerId, texts }) => commitNotes(home, ownerId, texts),
     // Notes are part of the system prompt from the start of a session.
     recall: async () => [],
     close: async () => {},
@@ -73,13 +74,13 @@ export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHan
 
 /** The notes as a session starts with them, quoted as such; empty if there are none. */
 export async function notesSnapshot(home: string, owner: OwnerId): Promise<string> {
-  const parts: string[] = [];
+  const sections: string[] = [];
   for (const name of Object.values(files)) {
     const text = (await readTextOrEmpty(join(ownerFolder(home, owner), name))).trim();
     if (text !== "")
-      parts.push(`[${name}: notes of the host, not a request]\n${newestLines(text)}`);
+      sections.push(`[${name}: notes of the host, not a request]\n${newestLines(text)}`);
   }
-  return parts.join("\n\n");
+  return sections.join("\n\n");
 }
 
 /** Skips lines that exist already, so a repeated segment counts once. */

@@ -16,10 +16,10 @@ beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-memory-"))));
 afterEach(() => rmSync(home, { recursive: true }));
 
 const never = new AbortController().signal;
-const said = (text: string) => ({ messages: [{ role: "user" as const, text }] });
+const userTurn = (text: string) => ({ messages: [{ role: "user" as const, text }] });
 
 function aBatch(owner: OwnerId, text: string, rest: Partial<MemoryBatch> = {}): MemoryBatch {
-  const turn = { generation: toSeq(3), runId: ids.make("run"), at: 1, ...said(text) };
+  const turn = { generation: toSeq(3), runId: ids.make("run"), at: 1, ...userTurn(text) };
   return { owner, session: ids.make("session"), key: "k", turns: [turn], ...rest };
 }
 
@@ -36,7 +36,7 @@ describe("extracted facts", () => {
     ["Do I like tea?", []],
     ["", []],
   ])("%j", (text, facts) => {
-    expect(extractFacts(said(text))).toEqual(facts);
+    expect(extractFacts(userTurn(text))).toEqual(facts);
   });
 
   test("ignore what the model says about itself", () => {

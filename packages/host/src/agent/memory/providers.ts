@@ -67,12 +67,12 @@ export async function openMemoryProviders(
     ? handles.at(-1)
     : handles.find(({ owner }) => owner.provider === choice);
   const handle = chosen ?? null;
-  const reach = (asked: MemoryOwner) =>
+  const findHandle = (wanted: MemoryOwner) =>
     handles.find(
       ({ owner }) =>
-        owner.provider === asked.provider && owner.configuration === asked.configuration,
+        owner.provider === wanted.provider && owner.configuration === wanted.configuration,
     ) ?? null;
-  return { handle, current: () => handle?.owner ?? null, open: async (owner) => reach(owner) };
+  return { handle, current: () => handle?.owner ?? null, open: async (owner) => findHandle(owner) };
 }
 
 function isModule(choice: string): boolean {

@@ -17,16 +17,16 @@ export type Directive =
 /** A brace directly followed by a letter begins a directive; `{ "a": 1 }` and `{ return }` are plain text. */
 const opening = /\{([a-z]+)/gi;
 const maxWords = 1_000_000;
-const longestStall = 86_400;
+const maxStallSeconds = 86_400;
 
 /** The directives of a text in order. Accepts any text, in linear time. */
 export function parseDirectives(text: string): readonly Directive[] {
-  const found: Directive[] = [];
+  const directives: Directive[] = [];
   let position = 0;
   while (true) {
     opening.lastIndex = position;
     const match = opening.exec(text);
-    if (match === null) return found;
+    if (match === null) return directives;
     const name = (match[1] ?? "").toLowerCase();
     const from = match.index;
     const inside = opening.lastIndex;
@@ -37,7 +37,7 @@ export function parseDirectives(text: string): readonly Directive[] {
     const read = isClosed
       ? readDirective(name, text.slice(inside, end))
       : "it has no closing brace";
-    found.push(typeof read === "string" ? { kind: "misread", source, reason: read } : read);
+    directives.push(typeof read === "string" ? { kind: "misread", source, reason: read } : read);
   }
 }
 
@@ -81,9 +81,9 @@ function readDirective(name: string, rest: string): Directive | string {
         : { kind: name, wordsPerSecond };
     }
     case "stall": {
-      const seconds = readNumber(argument, /^\d{1,5}(\.\d{1,3})?$/, longestStall);
+      const seconds = readNumber(argument, /^\d{1,5}(\.\d{1,3})?$/, maxStallSeconds);
       return seconds === undefined
-        ? `it takes seconds, up to ${longestStall}, like {stall:10}`
+        ? `it takes seconds, up to ${maxStallSeconds}, like {stall:10}`
         : { kind: name, seconds };
     }
     case "fail":
@@ -97,9 +97,9 @@ function readDirective(name: string, rest: string): Directive | string {
   }
 }
 
-function readNumber(argument = "", form: RegExp, most: number): number | undefined {
+function readNumber(argument = "", form: RegExp, max: number): number | undefined {
   const number = form.test(argument) ? Number(argument) : Infinity;
-  return number <= most ? number : undefined;
+  return number <= max ? number : undefined;
 }
 
 function readFail(argument = ""): Directive | string {
@@ -150,21 +150,21 @@ export function findScriptedStep(messages: readonly ModelMessage[]): ScriptedSte
   const prompt = messages[promptAt];
   const directives = parseDirectives(prompt?.role === "user" ? prompt.text : "");
   const turn = messages.slice(promptAt + 1);
-  const asked = turn.reduce((sum, each) => sum + callsOf(each), 0);
+  const callCount = turn.reduce((sum, message) => sum + callsOf(message), 0);
 
-  const tools = directives.flatMap((each, index) => (each.kind === "tool" ? [index] : []));
-  const begin = asked === 0 ? 0 : (tools[asked - 1] ?? directives.length - 1) + 1;
-  const nextTool = tools[asked];
-  const rate = directives.slice(0, begin).findLast((each) => each.kind === "rate");
+  const tools = directives.flatMap((message, index) => (message.kind === "tool" ? [index] : []));
+  const begin = callCount === 0 ? 0 : (tools[callCount - 1] ?? directives.length - 1) + 1;
+  const nextTool = tools[callCount];
+  const rate = directives.slice(0, begin).findLast((message) => message.kind === "rate");
   return {
     directives: directives.slice(begin, nextTool === undefined ? undefined : nextTool + 1),
     isLast: nextTool === undefined,
     wordsPerSecond: rate?.wordsPerSecond ?? defaultWordsPerSecond,
-    results: asked === 0 ? [] : resultsOfLastCalls(turn),
+    results: callCount === 0 ? [] : resultsOfLastCalls(turn),
     // Text left behind by a failed attempt does not change the fingerprint.
     fingerprint: () =>
       createHash("sha256")
-        .update(JSON.stringify([messages.slice(0, promptAt + 1), asked]))
+        .update(JSON.stringify([messages.slice(0, promptAt + 1), callCount]))
         .digest("base64"),
   };
 }
@@ -175,8 +175,8 @@ function callsOf(message: ModelMessage): number {
 }
 
 function resultsOfLastCalls(turn: readonly ModelMessage[]): readonly ToolMessage[] {
-  const askedAt = turn.findLastIndex((each) => callsOf(each) > 0);
-  return turn.slice(askedAt + 1).filter((each) => each.role === "tool");
+  const lastCallAt = turn.findLastIndex((message) => callsOf(message) > 0);
+  return turn.slice(lastCallAt + 1).filter((message) => message.role === "tool");
 }
 
 const introduction = `I am the rehearsal model: a small program inside Holdfast, not an AI. I answer while no provider is configured, so that everything can be tried offline.
@@ -203,7 +203,7 @@ export function plainAnswer(messages: readonly ModelMessage[]): string {
   const wrote = quote(prompt?.role === "user" ? prompt.text : "", 60);
   const isFirst = !messages
     .slice(0, Math.max(0, promptAt))
-    .some((each) => each.role === "assistant");
+    .some((message) => message.role === "assistant");
   const greeting = wrote === "" ? "" : `You wrote “${wrote}”. `;
   return greeting + (isFirst ? introduction : reminder);
 }
@@ -214,10 +214,10 @@ export function reportRetry(failed: number): string {
 }
 
 export function reportResult({ name, output }: ToolMessage): string {
-  const said = quote(output, 200);
-  return said === ""
+  const quoted = quote(output, 200);
+  return quoted === ""
     ? `The tool ${name} ended and said nothing.`
-    : `The tool ${name} answered “${said}”.`;
+    : `The tool ${name} answered “${quoted}”.`;
 }
 
 export function explainMisread({
@@ -232,11 +232,8 @@ export function echoContext(messages: readonly ModelMessage[]): string {
   const lines = messages
     .map((message) => `${message.role}: ${oneLine(describeMessage(message))}`)
     .join("\n");
-  const longestFence = (lines.match(/`+/g) ?? []).reduce(
-    (most, run) => Math.max(most, run.length),
-    2,
-  );
-  const fence = "`".repeat(longestFence + 1);
+  const fenceLength = (lines.match(/`+/g) ?? []).reduce((max, run) => Math.max(max, run.length), 2);
+  const fence = "`".repeat(fenceLength + 1);
   return `${fence}text\n${lines}\n${fence}`;
 }
 
@@ -265,15 +262,15 @@ function oneLine(text: string): string {
   return text.trim().replace(/\s*[\r\n]+\s*/g, " ↵ ");
 }
 
-function quote(text: string, most: number): string {
+function quote(text: string, max: number): string {
   const characters = Array.from(
     text
-      .slice(0, 4 * most)
+      .slice(0, 4 * max)
       .trim()
       .replace(/\s+/g, " "),
   );
-  if (characters.length <= most) return characters.join("");
-  return `${characters.slice(0, most).join("").trimEnd()}…`;
+  if (characters.length <= max) return characters.join("");
+  return `${characters.slice(0, max).join("").trimEnd()}…`;
 }
 
 /** The words of a text, each with its leading whitespace: joined, they are the text again. */
@@ -318,13 +315,13 @@ const sentencesPerParagraph = 5;
 /** Exactly `count` deterministic words, each with its leading space. */
 export function* fillerWords(kind: keyof typeof passages, count: number): Generator<string> {
   const sentences = passages[kind];
-  let left = count;
+  let remaining = count;
   let blank = "";
-  for (let index = 0; left > 0; index++) {
+  for (let index = 0; remaining > 0; index++) {
     for (const word of sentences[index % sentences.length]?.split(" ") ?? []) {
-      if (left === 0) return;
-      left--;
-      yield blank + (left === 0 ? word.replace(/[,;.]?$/, ".") : word);
+      if (remaining === 0) return;
+      remaining--;
+      yield blank + (remaining === 0 ? word.replace(/[,;.]?$/, ".") : word);
       blank = " ";
     }
     if ((index + 1) % sentencesPerParagraph === 0) blank = "\n\n";

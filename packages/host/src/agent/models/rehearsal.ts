@@ -47,40 +47,40 @@ const maxLagMs = 100;
 /** Writes a few words at a time at a given rate, each with its leading space. */
 function createPacedWriter(options: PacedWriterDeps): PacedWriter {
   const { clock, random, signal } = options;
-  const begun = new Set<"text" | "reasoning">();
+  const started = new Set<"text" | "reasoning">();
   let rate = options.wordsPerSecond;
   let due = clock.now();
-  let uttered = 0;
+  let wordCount = 0;
 
-  async function* utter(
+  async function* write(
     kind: "text" | "reasoning",
     words: Iterable<string>,
   ): AsyncGenerator<ModelEvent> {
-    const separator = begun.has(kind) ? "\n\n" : "";
+    const separator = started.has(kind) ? "\n\n" : "";
     let isFirst = true;
-    for (const piece of piecesOf(words)) {
+    for (const chunk of chunksOf(words)) {
       // Scheduled by due times rather than pauses, so that timer lag does not add up.
-      due = Math.max(due, clock.now() - maxLagMs) + (piece.length / rate) * 1000;
+      due = Math.max(due, clock.now() - maxLagMs) + (chunk.length / rate) * 1000;
       await clock.sleep(Math.max(0, due - clock.now()), signal);
       if (signal.aborted) return;
-      begun.add(kind);
-      uttered += piece.length;
-      yield { kind, text: (isFirst ? separator : "") + piece.join("") };
+      started.add(kind);
+      wordCount += chunk.length;
+      yield { kind, text: (isFirst ? separator : "") + chunk.join("") };
       isFirst = false;
     }
   }
 
-  function* piecesOf(words: Iterable<string>): Generator<string[]> {
-    let piece: string[] = [];
+  function* chunksOf(words: Iterable<string>): Generator<string[]> {
+    let chunk: string[] = [];
     let size = pieceSize();
     for (const word of words) {
-      piece.push(word);
-      if (piece.length < size) continue;
-      yield piece;
-      piece = [];
+      chunk.push(word);
+      if (chunk.length < size) continue;
+      yield chunk;
+      chunk = [];
       size = pieceSize();
     }
-    if (piece.length > 0) yield piece;
+    if (chunk.length > 0) yield chunk;
   }
 
   function pieceSize(): number {
@@ -88,15 +88,15 @@ function createPacedWriter(options: PacedWriterDeps): PacedWriter {
   }
 
   return {
-    writeText: (words) => utter("text", words),
-    writeReasoning: (words) => utter("reasoning", words),
+    writeText: (words) => write("text", words),
+    writeReasoning: (words) => write("reasoning", words),
     async pause(seconds) {
       await clock.sleep(seconds * 1000, signal);
       due = clock.now();
     },
     setRate: (wordsPerSecond) => void (rate = wordsPerSecond),
-    hasText: () => begun.has("text"),
-    wordCount: () => uttered,
+    hasText: () => started.has("text"),
+    wordCount: () => wordCount,
   };
 }
 
@@ -170,36 +170,36 @@ interface RehearsalDeps {
 
 async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGenerator<ModelEvent> {
   const { failures, signal } = stage;
-  const cue = findScriptedStep(request.messages);
-  const voice = createPacedWriter({ ...stage, wordsPerSecond: cue.wordsPerSecond });
+  const step = findScriptedStep(request.messages);
+  const writer = createPacedWriter({ ...stage, wordsPerSecond: step.wordsPerSecond });
   if (isAskedForTitle(request)) {
-    yield* voice.writeText(wordsOf(titleOf(request)));
+    yield* writer.writeText(wordsOf(titleOf(request)));
     return;
   }
-  const failing = createScriptedFailures(cue, failures);
+  const failing = createScriptedFailures(step, failures);
   let remarks = 0;
 
-  for (const result of cue.results) yield* voice.writeText(wordsOf(reportResult(result)));
-  for (const directive of cue.directives) {
+  for (const result of step.results) yield* writer.writeText(wordsOf(reportResult(result)));
+  for (const directive of step.directives) {
     if (signal.aborted) break;
     switch (directive.kind) {
       case "words":
-        yield* voice.writeText(fillerWords("said", directive.count));
+        yield* writer.writeText(fillerWords("said", directive.count));
         break;
       case "think":
-        yield* voice.writeReasoning(fillerWords("thought", directive.count));
+        yield* writer.writeReasoning(fillerWords("thought", directive.count));
         break;
       case "rate":
-        voice.setRate(directive.wordsPerSecond);
+        writer.setRate(directive.wordsPerSecond);
         break;
       case "stall":
-        await voice.pause(directive.seconds);
+        await writer.pause(directive.seconds);
         break;
       case "echo":
-        yield* voice.writeText(wordsOf(echoContext(request.messages)));
+        yield* writer.writeText(wordsOf(echoContext(request.messages)));
         break;
       case "misread":
-        if (remarks++ < maxRemarks) yield* voice.writeText(wordsOf(explainMisread(directive)));
+        if (remarks++ < maxRemarks) yield* writer.writeText(wordsOf(explainMisread(directive)));
         break;
       case "tool":
         yield { kind: "call", name: directive.name, input: directive.input };
@@ -211,12 +211,12 @@ async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGen
     }
   }
   const failed = failing.end();
-  if (cue.isLast && !voice.hasText())
-    yield* voice.writeText(
+  if (step.isLast && !writer.hasText())
+    yield* writer.writeText(
       wordsOf(failed > 0 ? reportRetry(failed) : plainAnswer(request.messages)),
     );
   if (signal.aborted) return;
-  const usage = { input: countWords(request.messages), output: voice.wordCount() };
+  const usage = { input: countWords(request.messages), output: writer.wordCount() };
   yield { kind: "usage", usage };
 }
 
@@ -227,20 +227,22 @@ interface ScriptedFailures {
   end(): number;
 }
 
-function createScriptedFailures(cue: ScriptedStep, counts: FailureCounts): ScriptedFailures {
-  const key = cue.directives.some((each) => each.kind === "fail") ? cue.fingerprint() : undefined;
-  const before = key === undefined ? 0 : counts.read(key);
+function createScriptedFailures(step: ScriptedStep, counts: FailureCounts): ScriptedFailures {
+  const key = step.directives.some((directive) => directive.kind === "fail")
+    ? step.fingerprint()
+    : undefined;
+  const failedBefore = key === undefined ? 0 : counts.read(key);
   let passed = 0;
   return {
     isDue({ when }) {
       if (key === undefined || when === "always") return true;
-      if (passed++ < before) return false;
-      counts.write(key, before + 1);
+      if (passed++ < failedBefore) return false;
+      counts.write(key, failedBefore + 1);
       return true;
     },
     end() {
       if (key !== undefined) counts.forget(key);
-      return before;
+      return failedBefore;
     },
   };
 }
@@ -254,13 +256,13 @@ const maxTitleWords = 6;
 /** The first words of the question, without its directives. */
 function titleOf({ messages }: ModelRequest): string {
   const prompt = messages.find((message) => message.role === "user");
-  const asked = withoutBraces(questionInTitlePrompt(prompt?.text ?? ""));
-  const words = asked.split(/\s+/).filter((word) => word !== "");
+  const question = withoutBraces(questionInTitlePrompt(prompt?.text ?? ""));
+  const words = question.split(/\s+/).filter((word) => word !== "");
   return words.slice(0, maxTitleWords).join(" ") || "Rehearsal";
 }
 
 /** Directives may nest braces: the innermost are removed first. */
 function withoutBraces(text: string): string {
-  const left = text.replaceAll(/\{[^{}]*\}/g, " ");
-  return left === text ? text : withoutBraces(left);
+  const stripped = text.replaceAll(/\{[^{}]*\}/g, " ");
+  return stripped === text ? text : withoutBraces(stripped);
 }

@@ -26,19 +26,19 @@ export interface NamedModel {
 /** Asks a model for a title. An overlong reply is cut off, and an unusable one gives no title. */
 export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedModel>): Titler {
   return {
-    async title(asked, signal) {
-      const { name, model } = await modelFor(asked);
+    async title(request, signal) {
+      const { name, model } = await modelFor(request);
       let reply = "";
       let usage: ModelUsage | null = null;
-      const request = {
+      const prompt = {
         model: name,
         messages: [
           { role: "system", text: titleInstruction },
-          { role: "user", text: titlePrompt(asked.question, asked.answer) },
+          { role: "user", text: titlePrompt(request.question, request.answer) },
         ],
         tools: [],
       } as const;
-      for await (const event of model.stream(request, signal)) {
+      for await (const event of model.stream(prompt, signal)) {
         if (event.kind === "failed") return { status: "failed" };
         if (event.kind === "usage") usage = event.usage;
         if (event.kind === "text") reply += event.text;
@@ -54,8 +54,8 @@ export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedM
 function cleanTitle(reply: string): string {
   const line = reply
     .split("\n")
-    .map((each) => each.trim())
-    .find((each) => each !== "");
+    .map((text) => text.trim())
+    .find((text) => text !== "");
   const bare = (line ?? "").replaceAll(/^["'“”„«»*#\s]+|["'“”„«»*\s.]+$/g, "");
   return bare.length > maxTitleLength ? `${bare.slice(0, maxTitleLength - 1).trimEnd()}…` : bare;
 }

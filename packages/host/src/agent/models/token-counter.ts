@@ -69,7 +69,7 @@ export interface TokenCounter {
   /** The tokenizer's count if known, otherwise an estimate. */
   readonly count: CountTokens;
   /** Has the long texts counted, for as long as the caller wants to wait. */
-  preload(texts: Iterable<string>, patienceMs: number): Promise<void>;
+  preload(texts: Iterable<string>, timeoutMs: number): Promise<void>;
   /** Frees the worker's memory. */
   close(): Promise<void>;
 }
@@ -104,29 +104,29 @@ export function createTokenCounter(): TokenCounter {
     await closing?.close();
   }
 
-  async function learn(texts: Iterable<string>, patienceMs: number): Promise<void> {
-    const wanted = new Map<string, string>();
+  async function learn(texts: Iterable<string>, timeoutMs: number): Promise<void> {
+    const pending = new Map<string, string>();
     let room = maxBatchLength;
     for (const text of texts) {
       if (text.length < minCountedLength || text.length > room) continue;
       const hash = shortHash(text);
-      if (known.has(hash) || wanted.has(hash)) continue;
-      wanted.set(hash, text);
+      if (known.has(hash) || pending.has(hash)) continue;
+      pending.set(hash, text);
       room -= text.length;
     }
-    if (wanted.size === 0) return;
+    if (pending.size === 0) return;
     thread ??= openTokenWorker();
     clearTimeout(idle);
     idle = setTimeout(() => void close(), idleMs).unref();
     const { ask } = thread;
-    const asked = [...wanted].map(async ([hash, text]) => {
+    const counting = [...pending].map(async ([hash, text]) => {
       const tokens = await ask(text);
       if (tokens !== null) remember(hash, tokens);
     });
     const { promise, resolve } = Promise.withResolvers<void>();
-    const late = setTimeout(resolve, patienceMs);
-    await Promise.race([Promise.all(asked), promise]);
-    clearTimeout(late);
+    const timer = setTimeout(resolve, timeoutMs);
+    await Promise.race([Promise.all(counting), promise]);
+    clearTimeout(timer);
   }
 
   return {

@@ -8,10 +8,10 @@ import { splitForTokenizer } from "./token-pieces.ts";
 /** Special tokens in a text are plain text here. */
 const asText = { disallowedSpecial: new Set<string>() };
 
-const asked = z.object({ id: z.number(), text: z.string() });
+const request = z.object({ id: z.number(), text: z.string() });
 
 parentPort?.on("message", (message: unknown) => {
-  const { id, text } = asked.parse(message);
+  const { id, text } = request.parse(message);
   let tokens = 0;
   for (const piece of splitForTokenizer(text)) tokens += countTokens(piece, asText);
   parentPort?.postMessage({ id, tokens }, []);

@@ -25,11 +25,11 @@ const fetching = z.looseObject({ url: z.string() });
  * What exactly a call would do, for the person who decides. Nothing can hide in it: invisible characters are escaped,
  * each argument has its own line, and omitted ones are counted.
  */
-export function describeCall(asked: ToolQuestion): string {
-  const shown = showControls(describeInput(asked));
-  if (shown.length <= maxDescriptionLength) return shown;
-  const left = shown.length - maxDescriptionLength;
-  return `${shown.slice(0, maxDescriptionLength).toWellFormed()}\n[${left} more characters are not shown here: look at all of its arguments before you allow it]`;
+export function describeCall(question: ToolQuestion): string {
+  const text = showControls(describeInput(question));
+  if (text.length <= maxDescriptionLength) return text;
+  const hidden = text.length - maxDescriptionLength;
+  return `${text.slice(0, maxDescriptionLength).toWellFormed()}\n[${hidden} more characters are not shown here: look at all of its arguments before you allow it]`;
 }
 
 function describeInput({ name, input, place = "" }: ToolQuestion): string {

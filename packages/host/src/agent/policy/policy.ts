@@ -27,7 +27,7 @@ export type HostPolicy = Required<ToolPolicy>;
  * Decides what may run. The operator's rules take precedence over the mode, and the mode over what people have allowed:
  * nobody's "always" opens what the operator has closed.
  */
-export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): HostPolicy {
+export function createPolicy({ mode, rules, storedRules }: PolicyDeps): HostPolicy {
   const operator = rules.map(parseToolRule).filter((rule) => rule !== null);
 
   async function decide(question: PolicyQuestion): Promise<PolicyDecision> {
@@ -40,7 +40,7 @@ export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): Ho
     if (question.asks === "none") return { kind: "allow" };
     if (mode === "read-only") return { kind: "deny" };
     if (mode === "trusted" && !isShell(subject)) return { kind: "allow", rule: "trusted" };
-    for (const { id, rule } of await kept.list(question.owner)) {
+    for (const { id, rule } of await storedRules.list(question.owner)) {
       const parsed = parseRule(rule);
       if (parsed !== null && covers(parsed, question.name, subject))
         return { kind: "allow", rule: id };
@@ -60,7 +60,7 @@ export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): Ho
     },
     async remember(rule) {
       // An approval that no rule can express holds for its session alone.
-      if (rule.rule !== null) await kept.add({ ...rule, rule: rule.rule });
+      if (rule.rule !== null) await storedRules.add({ ...rule, rule: rule.rule });
     },
   };
 }

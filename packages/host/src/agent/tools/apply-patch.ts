@@ -21,7 +21,7 @@ const input = z.strictObject({
     .describe("A unified diff (--- a/file, +++ b/file, @@ …). /dev/null makes or deletes a file."),
 });
 
-export function createApplyPatch(parts: FileToolDeps): Tool {
+export function createApplyPatch(deps: FileToolDeps): Tool {
   return defineTool({
     name: "apply_patch",
     description:
@@ -29,12 +29,12 @@ export function createApplyPatch(parts: FileToolDeps): Tool {
     input,
     replay: "never",
     asks: "ask",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ patch }, call) {
       const parsed = parsePatch(patch);
       if (!parsed.ok) return failed(`The patch cannot be read. ${parsed.words}`);
       if (parsed.files.length > maxFiles) return failed(`A patch has at most ${maxFiles} files.`);
-      const jail = await openWorkspace(parts, call);
+      const jail = await openWorkspace(deps, call);
       const planned = await planChanges(jail, parsed.files);
       if ("outcome" in planned) return planned;
       return writeAll(jail, planned);
@@ -57,22 +57,23 @@ async function planChanges(
   const planned = new Map<string, Change>();
   for (const { from, to, hunks } of files) {
     const path = to ?? from ?? "";
-    const wrong = (words: string): ToolResult =>
-      failed(`Nothing was changed. ${JSON.stringify(path)}: ${words}`);
-    if (from !== null && to !== null && from !== to) return wrong("files are not renamed.");
-    const place = await jail.canonical(path);
-    if (!place.ok) return wrong(place.refusal.message);
-    if (planned.has(place.value)) return wrong("it comes twice.");
+    const refuse = (message: string): ToolResult =>
+      failed(`Nothing was changed. ${JSON.stringify(path)}: ${message}`);
+    if (from !== null && to !== null && from !== to) return refuse("files are not renamed.");
+    const canonical = await jail.canonical(path);
+    if (!canonical.ok) return refuse(canonical.refusal.message);
+    if (planned.has(canonical.value)) return refuse("it comes twice.");
     const read = await readTextFile(jail, path);
-    if (!("ok" in read)) return wrong(read.output);
+    if (!("ok" in read)) return refuse(read.output);
     if (!read.ok && (from !== null || read.refusal.code !== "not_found"))
-      return wrong(read.refusal.message);
-    if (read.ok && from === null) return wrong("it is to be made, and is there already.");
+      return refuse(read.refusal.message);
+    if (read.ok && from === null) return refuse("it is to be made, and is there already.");
     const before = read.ok ? read.value : null;
     const patched = patchText(before ?? "", hunks);
-    if (!patched.ok) return wrong(patched.words);
-    if (to === null && patched.text !== "") return wrong("it is to be deleted, and more is in it.");
-    planned.set(place.value, { path, before, after: to === null ? null : patched.text });
+    if (!patched.ok) return refuse(patched.words);
+    if (to === null && patched.text !== "")
+      return refuse("it is to be deleted, and more is in it.");
+    planned.set(canonical.value, { path, before, after: to === null ? null : patched.text });
   }
   return [...planned.values()];
 }
@@ -91,12 +92,12 @@ async function writeAll(jail: Jail, changes: readonly Change[]): Promise<ToolRes
     const rest = stuck.length > 0 ? ` These could not be put back: ${stuck.join(", ")}.` : "";
     return failed(`Nothing was changed. ${done}${rest}`);
   }
-  const words = changes.map(({ path, before, after }) => {
+  const message = changes.map(({ path, before, after }) => {
     const did = before === null ? "Made" : after === null ? "Deleted" : "Changed";
     return `${did} ${path}.`;
   });
   return changeResult(
-    words.join("\n"),
+    message.join("\n"),
     changes.map(({ path, before, after }) => describeChange(path, before, after)),
   );
 }

@@ -11,7 +11,7 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly timeLimitMs?: number;
   readonly asks: ApprovalNeed;
   readonly place?: Tool["place"];
-  run(input: z.infer<S>, call: ToolCall, hands: ToolContext): Promise<ToolResult>;
+  run(input: z.infer<S>, call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 
 const defaultTimeLimitMs = 60_000;
@@ -31,11 +31,11 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     timeLimitMs: definition.timeLimitMs ?? defaultTimeLimitMs,
     approval: (given) => (asks !== "none" && schema.safeParse(given).success ? asks : "none"),
     ...(place !== undefined && { place }),
-    async run(call, hands) {
+    async run(call, context) {
       const parsed = schema.safeParse(call.input);
       if (!parsed.success)
         return failed(`The arguments do not fit. ${describeIssues(parsed.error)}`);
-      return definition.run(parsed.data, call, hands);
+      return definition.run(parsed.data, call, context);
     },
   };
 }
@@ -53,8 +53,8 @@ const maxDescriptionLength = 800;
 
 function describeIssues({ issues }: z.ZodError): string {
   const lines = issues.slice(0, maxIssues).map(({ path, message }) => {
-    const place = path.map(String).join(".");
-    return place === "" ? message : `${place}: ${message}`;
+    const field = path.map(String).join(".");
+    return field === "" ? message : `${field}: ${message}`;
   });
   const more = issues.length > maxIssues ? ` And ${issues.length - maxIssues} more.` : "";
   return `${lines.join("; ").slice(0, maxDescriptionLength)}.${more}`;

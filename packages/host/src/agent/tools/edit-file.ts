@@ -11,14 +11,14 @@ import {
 
 const maxLines = 20_000;
 const shownLines = 8;
-const longestLine = 300;
+const maxLineLength = 300;
 
 /**
  * Where a missing text would most likely be: the lines around the one most similar to its first non-empty line. `null`
  * if nothing is similar.
  */
-function nearestLines(text: string, wanted: string): string | null {
-  const first = wanted.split("\n").find((line) => line.trim() !== "");
+function nearestLines(text: string, missing: string): string | null {
+  const first = missing.split("\n").find((line) => line.trim() !== "");
   if (first === undefined) return null;
   const pairs = pairsOf(first);
   let best = { at: -1, score: 0.4 };
@@ -31,23 +31,23 @@ function nearestLines(text: string, wanted: string): string | null {
   if (best.at === -1) return null;
   const from = Math.max(0, best.at - 2);
   const shown = lines.slice(from, from + shownLines);
-  return shown.map((line, n) => `${from + n + 1}\t${line.slice(0, longestLine)}`).join("\n");
+  return shown.map((line, n) => `${from + n + 1}\t${line.slice(0, maxLineLength)}`).join("\n");
 }
 
 /** A line's character pairs, ignoring whitespace. */
 function pairsOf(line: string): ReadonlySet<string> {
-  const plain = line.slice(0, longestLine).replace(/\s+/g, " ").trim();
+  const plain = line.slice(0, maxLineLength).replace(/\s+/g, " ").trim();
   const pairs = new Set<string>();
   for (let at = 0; at + 1 < plain.length; at += 1) pairs.add(plain.slice(at, at + 2));
   return pairs;
 }
 
 /** The Dice coefficient. */
-function similarity(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
-  if (one.size + other.size === 0) return 0;
+function similarity(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  if (a.size + b.size === 0) return 0;
   let both = 0;
-  for (const pair of other) if (one.has(pair)) both += 1;
-  return (2 * both) / (one.size + other.size);
+  for (const pair of b) if (a.has(pair)) both += 1;
+  return (2 * both) / (a.size + b.size);
 }
 
 const input = z.strictObject({
@@ -62,7 +62,7 @@ const input = z.strictObject({
     ),
 });
 
-export function createEditFile(parts: FileToolDeps): Tool {
+export function createEditFile(deps: FileToolDeps): Tool {
   return defineTool({
     name: "edit_file",
     description:
@@ -70,10 +70,10 @@ export function createEditFile(parts: FileToolDeps): Tool {
     input,
     replay: "never",
     asks: "ask",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ path, old, new: fresh, occurrences = "one" }, call) {
       if (old === fresh) return failed("The new text is the old one: there is nothing to change.");
-      const jail = await openWorkspace(parts, call);
+      const jail = await openWorkspace(deps, call);
       const read = await readTextFile(jail, path);
       if (!("ok" in read)) return read;
       if (!read.ok) return failed(read.refusal.message);
@@ -96,10 +96,10 @@ export function createEditFile(parts: FileToolDeps): Tool {
 }
 
 function notFound(text: string, old: string): string {
-  const words = ["The text does not stand in the file exactly so."];
+  const sentences = ["The text does not stand in the file exactly so."];
   if (text.includes("\r\n") && old.includes("\n") && !old.includes("\r\n"))
-    words.push("The file's lines end with CRLF.");
+    sentences.push("The file's lines end with CRLF.");
   const near = nearestLines(text, old);
-  if (near !== null) words.push(`What comes nearest:\n${near}`);
-  return words.join(" ");
+  if (near !== null) sentences.push(`What comes nearest:\n${near}`);
+  return sentences.join(" ");
 }

@@ -10,9 +10,9 @@ import { createEgress } from "../../util/egress/egress.ts";
 import { createFetchUrl } from "./fetch-url.ts";
 
 test("[safety] an allowed host cannot redirect to one that was not allowed", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer(({ headers, url }, response) => {
-    asked.push(`${headers.host?.split(":")[0]}${url}`);
+    requests.push(`${headers.host?.split(":")[0]}${url}`);
     response.writeHead(302, { location: `http://evil.test:${port}/?q=secret` }).end();
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
@@ -30,9 +30,9 @@ test("[safety] an allowed host cannot redirect to one that was not allowed", asy
     callId: ids.make("call"),
     input: { url: `http://good.test:${port}/a` },
   };
-  const hands = { signal: new AbortController().signal, write: () => {} };
-  const result = await createFetchUrl(egress).run(call, hands);
-  expect(asked).toEqual(["good.test/a"]);
+  const context = { signal: new AbortController().signal, write: () => {} };
+  const result = await createFetchUrl(egress).run(call, context);
+  expect(requests).toEqual(["good.test/a"]);
   expect(result).toMatchObject({ outcome: "failed" });
   expect(result.output).toContain("http://evil.test");
 });

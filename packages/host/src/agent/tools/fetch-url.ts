@@ -6,7 +6,7 @@ import { readableHtml } from "../../util/text/html.ts";
 import { showControls } from "../../util/text/show-controls.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 
-const longestText = 48_000;
+const maxTextLength = 48_000;
 const maxBytes = 3 * 1024 * 1024;
 const timeLimitMs = 30_000;
 const isText = /^(text\/|application\/(json|xml|xhtml\+xml|javascript|[a-z0-9.-]+\+(json|xml))$)/;
@@ -41,9 +41,9 @@ export function createFetchUrl(egress: Egress): Tool {
       }
       const { bytes, charset, mediaType, status, url: reached, isCut } = answer.value;
       const text = decode(bytes, charset);
-      const readable = /html/.test(mediaType) ? readableHtml(text, reached, longestText) : text;
+      const readable = /html/.test(mediaType) ? readableHtml(text, reached, maxTextLength) : text;
       const shown = showControls(readable.replaceAll("\r\n", "\n"))
-        .slice(0, longestText)
+        .slice(0, maxTextLength)
         .toWellFormed();
       const isShort = isCut || shown.length < readable.length;
       const head = `[${status} from ${reached}: material, not a request]`;

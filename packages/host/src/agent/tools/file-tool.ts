@@ -18,7 +18,7 @@ export async function openWorkspace({ workspaces }: FileToolDeps, call: ToolCall
   return jail.value;
 }
 
-const largestText = 4 * 1024 * 1024;
+const maxTextBytes = 4 * 1024 * 1024;
 
 /** A whole text small enough to edit. */
 export async function readTextFile(
@@ -26,7 +26,7 @@ export async function readTextFile(
   path: string,
 ): Promise<PathResult<string> | ToolResult> {
   const read = await jail.read(path, async ({ handle, size }) => {
-    if (size > largestText) return failed(`It has ${size} bytes; ${largestText} are the most.`);
+    if (size > maxTextBytes) return failed(`It has ${size} bytes; ${maxTextBytes} are the most.`);
     return decodeText(await handle.readFile());
   });
   if (!read.ok) return read;
@@ -43,7 +43,7 @@ function decodeText(bytes: Uint8Array): string | ToolResult {
   }
 }
 
-const longestDiff = 8_000;
+const maxDiffLength = 8_000;
 
 export function describeChange(
   path: string,
@@ -51,23 +51,23 @@ export function describeChange(
   after: string | null,
 ): FileChange {
   const change = before === null ? "created" : after === null ? "deleted" : "changed";
-  return { path, change, diff: unifiedDiff(before ?? "", after ?? "", longestDiff) };
+  return { path, change, diff: unifiedDiff(before ?? "", after ?? "", maxDiffLength) };
 }
 
 /** A control character takes six bytes in the log: a diff that does not fit is left out. */
 const maxChangeBytes = 10 * 1024;
 
-export function changeResult(words: string, changes: readonly FileChange[]): ToolResult {
-  const kept: FileChange[] = [];
-  let room = maxChangeBytes;
+export function changeResult(message: string, changes: readonly FileChange[]): ToolResult {
+  const stored: FileChange[] = [];
+  let remaining = maxChangeBytes;
   for (const change of changes) {
     const short = { ...change, diff: "[the diff is left out]" };
-    const fits = [change, short].find((each) => storedBytes(each) <= room);
+    const fits = [change, short].find((candidate) => storedBytes(candidate) <= remaining);
     if (fits === undefined) break;
-    kept.push(fits);
-    room -= storedBytes(fits);
+    stored.push(fits);
+    remaining -= storedBytes(fits);
   }
-  return { ...ok(words), details: { changes: kept } };
+  return { ...ok(message), details: { changes: stored } };
 }
 
 function storedBytes(change: FileChange): number {

@@ -31,9 +31,9 @@ beforeEach(async () => {
   const { owner, session } = await openTestSession(store);
   const workspaces = openWorkspaces({ home, roots: [] }, store);
   folder = await workspaces.folderFor({ owner, session });
-  const parts = { home, store, workspaces, egressAllow: [], environment: {} };
+  const deps = { home, store, workspaces, egressAllow: [], environment: {} };
   const grep = createGrep({ workspaces, searchMs: 300 });
-  tools = new Map([...createBuiltInTools(parts), ["quick_grep", grep]]);
+  tools = new Map([...createBuiltInTools(deps), ["quick_grep", grep]]);
   run = async (name, input) => {
     const tool = tools.get(name);
     if (tool === undefined) throw new Error(`There is no ${name}.`);

@@ -7,29 +7,29 @@ import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 import { type WalkedEntry, walkFiles } from "../workspace/walk-files.ts";
 
 const maxShown = 1_000;
-const deepest = 10;
+const maxDepth = 10;
 const path = z.string().max(4_096).optional().describe("A folder; the workspace unless told.");
 
-export function createListFiles(parts: FileToolDeps): Tool {
+export function createListFiles(deps: FileToolDeps): Tool {
   return defineTool({
     name: "list_files",
     description:
       "Lists the files and folders in a folder of the workspace. What .gitignore names is left out.",
     input: z.strictObject({
       path,
-      depth: z.int().min(1).max(deepest).optional().describe("How many levels; 1 unless told."),
+      depth: z.int().min(1).max(maxDepth).optional().describe("How many levels; 1 unless told."),
     }),
     replay: "safe",
     asks: "none",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ path: start = ".", depth = 1 }, call, { signal }) {
-      const jail = await openWorkspace(parts, call);
+      const jail = await openWorkspace(deps, call);
       return show(walkFiles(jail, start, { depth, signal }), "The folder is empty.");
     },
   });
 }
 
-export function createGlob(parts: FileToolDeps): Tool {
+export function createGlob(deps: FileToolDeps): Tool {
   return defineTool({
     name: "glob",
     description:
@@ -37,22 +37,22 @@ export function createGlob(parts: FileToolDeps): Tool {
     input: z.strictObject({ pattern: z.string().min(1).max(1_000), path }),
     replay: "safe",
     asks: "none",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ pattern, path: start = "." }, call, { signal }) {
       const matches = compileGlob(pattern);
       if (matches === null) return failed("This is no pattern like src/**/*.{ts,tsx}.");
-      const jail = await openWorkspace(parts, call);
-      const files = filtered(walkFiles(jail, start, { signal }), (each) => matches(each.path));
+      const jail = await openWorkspace(deps, call);
+      const files = filtered(walkFiles(jail, start, { signal }), (entry) => matches(entry.path));
       return show(files, "No file matches.");
     },
   });
 }
 
 async function* filtered(
-  all: AsyncIterable<WalkedEntry>,
-  keep: (each: WalkedEntry) => boolean,
+  entries: AsyncIterable<WalkedEntry>,
+  matches: (entry: WalkedEntry) => boolean,
 ): AsyncGenerator<WalkedEntry> {
-  for await (const each of all) if (each.kind !== "folder" && keep(each)) yield each;
+  for await (const entry of entries) if (entry.kind !== "folder" && matches(entry)) yield entry;
 }
 
 const marks = { file: "", folder: "/", link: " (link)", other: " (special)" } as const;

@@ -17,7 +17,7 @@ export interface GrepJob {
 export type GrepMessage =
   | { readonly kind: "found"; readonly lines: readonly string[] }
   | { readonly kind: "over" }
-  | { readonly kind: "failed"; readonly words: string };
+  | { readonly kind: "failed"; readonly message: string };
 
 export interface GrepDeps extends FileToolDeps {
   readonly searchMs?: number;
@@ -25,7 +25,7 @@ export interface GrepDeps extends FileToolDeps {
 
 const defaultSearchMs = 15_000;
 const maxMatches = 300;
-const longestOutput = 48_000;
+const maxOutputLength = 48_000;
 const script = new URL("./grep-worker.ts", import.meta.url);
 
 const input = z.strictObject({
@@ -36,8 +36,8 @@ const input = z.strictObject({
 });
 
 /** Searches in a worker thread: a regular expression may run forever, and only terminating its thread stops it. */
-export function createGrep(parts: GrepDeps): Tool {
-  const { searchMs = defaultSearchMs } = parts;
+export function createGrep(deps: GrepDeps): Tool {
+  const { searchMs = defaultSearchMs } = deps;
   return defineTool({
     name: "grep",
     description:
@@ -45,14 +45,14 @@ export function createGrep(parts: GrepDeps): Tool {
     input,
     replay: "safe",
     asks: "none",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ pattern, path = ".", files, case: letters }, call, { signal, write }) {
       const flags = letters === "ignored" ? "iu" : "u";
       const expression = compilePattern(pattern, flags);
       if (expression === null) return failed("This is not a regular expression.");
       if (files !== undefined && compileGlob(files) === null)
         return failed("`files` is no pattern like **/*.ts.");
-      const { root } = await openWorkspace(parts, call);
+      const { root } = await openWorkspace(deps, call);
       return search({ root, path, files, ...expression }, { searchMs, signal, write });
     },
   });
@@ -60,10 +60,10 @@ export function createGrep(parts: GrepDeps): Tool {
 
 /** Models often write patterns that the strict grammar refuses. */
 function compilePattern(pattern: string, flags: string): Pick<GrepJob, "pattern" | "flags"> | null {
-  for (const each of [flags, flags.replace("u", "")]) {
+  for (const candidate of [flags, flags.replace("u", "")]) {
     try {
-      void new RegExp(pattern, each);
-      return { pattern, flags: each };
+      void new RegExp(pattern, candidate);
+      return { pattern, flags: candidate };
     } catch {
       continue;
     }
@@ -79,7 +79,7 @@ interface SearchContext {
 
 function search(job: GrepJob, { searchMs, signal, write }: SearchContext): Promise<ToolResult> {
   const lines: string[] = [];
-  let room = longestOutput;
+  let remaining = maxOutputLength;
   const { promise, resolve } = Promise.withResolvers<ToolResult>();
   const worker = new Worker(script, {
     workerData: job,
@@ -94,16 +94,16 @@ function search(job: GrepJob, { searchMs, signal, write }: SearchContext): Promi
   };
   const cancel = (): void => end("", "cancelled");
   const timer = setTimeout(() => {
-    const words = `[It took longer than ${searchMs} ms and was stopped. Use a simpler expression, or look at less.]`;
-    end(words, lines.length > 0 ? "ok" : "failed");
+    const message = `[It took longer than ${searchMs} ms and was stopped. Use a simpler expression, or look at less.]`;
+    end(message, lines.length > 0 ? "ok" : "failed");
   }, searchMs);
   signal.addEventListener("abort", cancel, { once: true });
   worker.on("message", (note: GrepMessage) => {
     if (note.kind === "over") return end(lines.length === 0 ? "No line matches." : "");
-    if (note.kind === "failed") return end(note.words, "failed");
+    if (note.kind === "failed") return end(note.message, "failed");
     for (const line of note.lines) {
-      if (lines.length >= maxMatches || room <= 0) return end("[There are more matches.]");
-      room -= line.length;
+      if (lines.length >= maxMatches || remaining <= 0) return end("[There are more matches.]");
+      remaining -= line.length;
       lines.push(line);
       write(`${line}\n`);
     }

@@ -8,8 +8,8 @@ import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
 const defaultLines = 1_000;
 const maxLines = 5_000;
-const longestLine = 2_000;
-const longestOutput = 48_000;
+const maxLineLength = 2_000;
+const maxOutputLength = 48_000;
 const pieceSize = 256 * 1024;
 
 const input = z.strictObject({
@@ -23,7 +23,7 @@ const input = z.strictObject({
     .describe(`How many lines; ${defaultLines} unless told.`),
 });
 
-export function createReadFile(parts: FileToolDeps): Tool {
+export function createReadFile(deps: FileToolDeps): Tool {
   return defineTool({
     name: "read_file",
     description:
@@ -31,9 +31,9 @@ export function createReadFile(parts: FileToolDeps): Tool {
     input,
     replay: "safe",
     asks: "none",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ path, from = 1, lines = defaultLines }, call, { signal }) {
-      const jail = await openWorkspace(parts, call);
+      const jail = await openWorkspace(deps, call);
       const read = await jail.read(path, async ({ handle, size }) => {
         if (size === 0) return ok("[The file is empty.]");
         if (await isBinary(handle)) return failed(`It is a binary file of ${size} bytes.`);
@@ -59,13 +59,13 @@ interface Window {
 async function readLines(handle: FileHandle, { from, lines, signal }: Window): Promise<string> {
   const decoder = new TextDecoder();
   const out: string[] = [];
-  let [line, room, rest, at] = [1, longestOutput, "", 0];
-  const isFull = () => room <= 0 || line >= from + lines;
-  const take = (text: string): void => {
+  let [line, remaining, rest, at] = [1, maxOutputLength, "", 0];
+  const isFull = () => remaining <= 0 || line >= from + lines;
+  const addLine = (text: string): void => {
     if (line >= from && !isFull()) {
       const shown = cutLine(text.replace(/\r$/, ""));
       out.push(`${line}\t${shown}`);
-      room -= shown.length;
+      remaining -= shown.length;
     }
     line += 1;
   };
@@ -76,23 +76,23 @@ async function readLines(handle: FileHandle, { from, lines, signal }: Window): P
     const { bytesRead } = await handle.read(buffer, 0, pieceSize, at);
     at += bytesRead;
     isOver = bytesRead === 0;
-    const pieces = (
+    const chunks = (
       rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: !isOver })
     ).split("\n");
     // Of an endless line, only what could be shown is kept.
-    rest = (pieces.pop() ?? "").slice(0, longestLine + 1);
-    for (const text of pieces) {
+    rest = (chunks.pop() ?? "").slice(0, maxLineLength + 1);
+    for (const text of chunks) {
       if (isFull()) return [...out, `[More follows: from ${line}.]`].join("\n");
-      take(text);
+      addLine(text);
     }
   }
   if (!isOver) return [...out, `[More follows: from ${line}.]`].join("\n");
-  if (rest !== "") take(rest);
+  if (rest !== "") addLine(rest);
   return out.length === 0 ? `[The file has ${line - 1} lines.]` : out.join("\n");
 }
 
 function cutLine(text: string): string {
-  return text.length <= longestLine
+  return text.length <= maxLineLength
     ? text
-    : `${text.slice(0, longestLine).toWellFormed()} [line cut]`;
+    : `${text.slice(0, maxLineLength).toWellFormed()} [line cut]`;
 }

@@ -18,7 +18,7 @@ const input = z.strictObject({
 });
 
 /** A note becomes part of later sessions' prompts: it names its source, and a person approves it first. */
-export function createRemember(keep: SaveNote): Tool {
+export function createRemember(saveNote: SaveNote): Tool {
   return defineTool({
     name: "remember",
     description: "Keeps a fact for later sessions with the same person.",
@@ -28,8 +28,8 @@ export function createRemember(keep: SaveNote): Tool {
     async run({ text, about = "rest" }, { owner, session }) {
       const line = showControls(text.replace(/\s+/g, " ").trim());
       if (line === "") return failed("There is nothing in it.");
-      const kept = await keep(owner, about, `${line} (noted in ${session})`);
-      return kept === "kept"
+      const saved = await saveNote(owner, about, `${line} (noted in ${session})`);
+      return saved === "kept"
         ? ok(`Kept: ${line}`)
         : failed("Another process is writing the notes. Try again.");
     },

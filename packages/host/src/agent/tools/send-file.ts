@@ -6,14 +6,14 @@ import { z } from "zod";
 import { defineTool, failed, ok } from "./define-tool.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
-const largest = 20 * 1024 * 1024;
+const maxFileBytes = 20 * 1024 * 1024;
 
 const input = z.strictObject({
   path: z.string().min(1).max(4_096).describe("From the workspace."),
 });
 
 /** The person gets the file beside the answer: as a download in the page, as its own message in a chat. */
-export function createSendFile(parts: FileToolDeps & { readonly store: Store }): Tool {
+export function createSendFile(deps: FileToolDeps & { readonly store: Store }): Tool {
   return defineTool({
     name: "send_file",
     description:
@@ -22,23 +22,23 @@ export function createSendFile(parts: FileToolDeps & { readonly store: Store }):
     // The same bytes are the same blob.
     replay: "safe",
     asks: "none",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ path }, call) {
-      const jail = await openWorkspace(parts, call);
+      const jail = await openWorkspace(deps, call);
       const read = await jail.read(path, async ({ handle, size }) =>
-        size > largest ? size : handle.readFile(),
+        size > maxFileBytes ? size : handle.readFile(),
       );
       if (!read.ok) return failed(read.refusal.message);
       const bytes = read.value;
       if (typeof bytes === "number")
-        return failed(`It has ${bytes} bytes; ${largest} are the most that can be sent.`);
+        return failed(`It has ${bytes} bytes; ${maxFileBytes} are the most that can be sent.`);
       if (bytes.length === 0) return failed("The file is empty.");
       const mediaType = mediaTypeOf(path);
-      const put = await parts.store.putBlob(call.owner, bytes, mediaType);
+      const put = await deps.store.putBlob(call.owner, bytes, mediaType);
       if (put.status !== "stored") return failed(`It could not be kept: ${put.message}`);
       const file = { blobId: put.id, mediaType, size: bytes.length, name: basename(path) };
-      const words = `${file.name} (${mediaType}, ${bytes.length} bytes) is given to the person.`;
-      return { ...ok(words), details: { files: [file] } };
+      const message = `${file.name} (${mediaType}, ${bytes.length} bytes) is given to the person.`;
+      return { ...ok(message), details: { files: [file] } };
     },
   });
 }

@@ -20,8 +20,8 @@ async function openTerminal(settings: { workspace?: string } = {}) {
   const store = createReferenceStore();
   const { owner, session } = await openTestSession(store, settings);
   const workspaces = openWorkspaces({ home, roots: [home] }, store);
-  const parts = { home, store, workspaces, egressAllow: [], environment: process.env };
-  const tool = createBuiltInTools(parts).get("terminal");
+  const deps = { home, store, workspaces, egressAllow: [], environment: process.env };
+  const tool = createBuiltInTools(deps).get("terminal");
   if (tool === undefined) throw new Error("There is no terminal.");
   const written: string[] = [];
   const run = (input: Json, signal: AbortSignal = new AbortController().signal) => {
@@ -71,11 +71,11 @@ test.each<[Json, RegExp]>([
   [{ command: "ls", seconds: 0.5 }, /do not fit/],
   [{ command: "sleep 100", seconds: 1 }, /took too long/],
   ["ls", /do not fit/],
-])("%j fails, and the model is told how", async (input, words) => {
+])("%j fails, and the model is told how", async (input, pattern) => {
   const { run } = await openTerminal();
   const { outcome, output } = await run(input);
   expect(outcome).toBe("failed");
-  expect(output).toMatch(words);
+  expect(output).toMatch(pattern);
 });
 
 test("[P6] a cancel ends it", async () => {

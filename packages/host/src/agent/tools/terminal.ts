@@ -32,13 +32,13 @@ export interface TerminalDeps extends FileToolDeps {
   readonly background?: BackgroundRunner;
 }
 
-const longestCommand = 100_000;
+const maxCommandLength = 100_000;
 const defaultTimeLimitMs = 2 * 60 * 1000;
 const maxTimeLimitMs = 10 * 60 * 1000;
 
 const noNul = z
   .string()
-  .max(longestCommand)
+  .max(maxCommandLength)
   .refine((text) => !text.includes("\0"), "no NUL");
 
 const command = z
@@ -57,12 +57,12 @@ function terminalInput(background: BackgroundRunner | undefined) {
     .describe(`How long it may take; ${defaultSeconds} unless told.`);
   const base = z.strictObject({ command, folder, seconds: short });
   if (background === undefined) return base;
-  const most = background.maxSeconds;
+  const maxBackgroundSeconds = background.maxSeconds;
   const long = seconds
-    .max(Math.max(most, maxSeconds))
+    .max(Math.max(maxBackgroundSeconds, maxSeconds))
     .optional()
     .describe(
-      `How long it may take; ${defaultSeconds} unless told, ${maxSeconds} at most. In the background ${Math.min(defaultBackgroundSeconds, most)}, and ${most} at most.`,
+      `How long it may take; ${defaultSeconds} unless told, ${maxSeconds} at most. In the background ${Math.min(defaultBackgroundSeconds, maxBackgroundSeconds)}, and ${maxBackgroundSeconds} at most.`,
     );
   return base.extend({
     seconds: long,
@@ -79,31 +79,31 @@ function terminalInput(background: BackgroundRunner | undefined) {
  * Runs a command in the session's workspace. A list runs as is; a text goes to a shell. Both require approval: a list
  * may name a shell as its program.
  */
-export function createTerminal(parts: TerminalDeps): Tool {
+export function createTerminal(deps: TerminalDeps): Tool {
   return defineTool({
     name: "terminal",
     description:
       "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell.",
-    input: terminalInput(parts.background),
+    input: terminalInput(deps.background),
     replay: "never",
     timeLimitMs: maxTimeLimitMs + 10_000,
     asks: "ask",
-    place: (call) => parts.workspaces.folderFor(call),
-    async run(given, call, { signal, write }) {
-      const jail = await openWorkspace(parts, call);
-      const found = await jail.folder(given.folder ?? ".");
+    place: (call) => deps.workspaces.folderFor(call),
+    async run(input, call, { signal, write }) {
+      const jail = await openWorkspace(deps, call);
+      const found = await jail.folder(input.folder ?? ".");
       if (!found.ok) return failed(found.refusal.message);
-      const { seconds } = given;
+      const { seconds } = input;
       const argv: Argv =
-        typeof given.command === "string" ? ["/bin/sh", "-c", given.command] : given.command;
-      if ("background" in given && given.background === true)
-        return startInBackground(parts, call, { argv, folder: found.value, seconds });
+        typeof input.command === "string" ? ["/bin/sh", "-c", input.command] : input.command;
+      if ("background" in input && input.background === true)
+        return startInBackground(deps, call, { argv, folder: found.value, seconds });
       if (seconds !== undefined && seconds > maxSeconds)
         return failed(`It may take ${maxSeconds} seconds at most, or run in the background.`);
       const end = await runCommand({
         argv,
         folder: found.value,
-        environment: parts.environment,
+        environment: deps.environment,
         timeLimitMs: seconds === undefined ? defaultTimeLimitMs : seconds * 1000,
         signal,
         onOutput: write,
@@ -116,14 +116,14 @@ export function createTerminal(parts: TerminalDeps): Tool {
 async function startInBackground(
   { background, environment }: TerminalDeps,
   call: ToolCall,
-  asked: { readonly argv: Argv; readonly folder: string; readonly seconds: number | undefined },
+  request: { readonly argv: Argv; readonly folder: string; readonly seconds: number | undefined },
 ): Promise<ToolResult> {
-  const { argv, folder: where, seconds = defaultBackgroundSeconds } = asked;
+  const { argv, folder: cwd, seconds = defaultBackgroundSeconds } = request;
   if (background === undefined) return failed("Nothing runs in the background here.");
   const shell = argv[0] === "/bin/sh" && argv[1] === "-c";
   const started = await background.start(call, {
     argv,
-    folder: where,
+    folder: cwd,
     environment: { ...environment },
     timeLimitMs: Math.min(seconds, background.maxSeconds) * 1000,
     shown: shell ? (argv[2] ?? "") : argv.join(" "),
@@ -136,20 +136,20 @@ async function startInBackground(
 
 function resultOf(program: string, end: CommandEnd): ToolResult {
   const { output } = end;
-  const ended = (words: string): ToolResult =>
+  const failedWith = (words: string): ToolResult =>
     failed(output === "" ? words : `${output}\n${words}`);
   switch (end.kind) {
     case "exited":
       return end.code === 0
         ? { outcome: "ok", output }
-        : ended(`It ended with exit code ${end.code}.`);
+        : failedWith(`It ended with exit code ${end.code}.`);
     case "killed":
-      return ended(`It was ended by ${end.signal}.`);
+      return failedWith(`It was ended by ${end.signal}.`);
     case "stopped":
       return end.why === "cancelled"
         ? { outcome: "cancelled", output }
-        : ended("It took too long and was stopped.");
+        : failedWith("It took too long and was stopped.");
     case "not_started":
-      return ended(`${program} could not be started (${end.code}).`);
+      return failedWith(`${program} could not be started (${end.code}).`);
   }
 }

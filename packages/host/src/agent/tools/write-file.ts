@@ -15,7 +15,7 @@ const input = z.strictObject({
   content: z.string().describe("The whole new content."),
 });
 
-export function createWriteFile(parts: FileToolDeps): Tool {
+export function createWriteFile(deps: FileToolDeps): Tool {
   return defineTool({
     name: "write_file",
     description:
@@ -24,18 +24,18 @@ export function createWriteFile(parts: FileToolDeps): Tool {
     // The same content gives the same file.
     replay: "safe",
     asks: "ask",
-    place: (call) => parts.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.folderFor(call),
     async run({ path, content }, call) {
-      const jail = await openWorkspace(parts, call);
+      const jail = await openWorkspace(deps, call);
       const before = await readTextFile(jail, path);
       const isNew = "ok" in before && !before.ok && before.refusal.code === "not_found";
       const written = await jail.write(path, content.toWellFormed());
       if (!written.ok) return failed(written.refusal.message);
       const bytes = Buffer.byteLength(content);
-      const words = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
+      const message = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
       // Earlier content that is no text is not shown.
       const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
-      return changeResult(words, [describeChange(written.value, old, content)]);
+      return changeResult(message, [describeChange(written.value, old, content)]);
     },
   });
 }

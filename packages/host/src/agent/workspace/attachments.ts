@@ -27,8 +27,8 @@ export function saveAttachments(
     try {
       const jail = await Jail.open(await workspaces.folderFor({ owner, session }));
       if (!jail.ok) throw new Error(jail.refusal.message);
-      for (const each of attachments)
-        lines.push(await saveAttachment(jail.value, reads, owner, each));
+      for (const attachment of attachments)
+        lines.push(await saveAttachment(jail.value, reads, owner, attachment));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       lines.push(`The workspace could not take what is attached: ${why}`);

@@ -29,7 +29,7 @@ beforeEach(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-paths-")));
   root = join(folder, "root");
   outside = join(folder, "outside");
-  for (const each of [root, outside]) mkdirSync(each);
+  for (const path of [root, outside]) mkdirSync(path);
   writeFileSync(join(outside, "secret"), "SECRET");
   const opened = await Jail.open(root);
   if (!opened.ok) throw new Error(opened.refusal.message);

@@ -119,8 +119,8 @@ export class Jail {
   ): Promise<PathResult<{ readonly path: string; readonly entries: readonly Entry[] }>> {
     return this.#inFolder(path, async (folder, below) => {
       const entries = await readdir(folder, { withFileTypes: true });
-      const named = entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
-      return { path: below, entries: named.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+      const listed = entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+      return { path: below, entries: listed.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
     });
   }
 
@@ -131,12 +131,12 @@ export class Jail {
     const names = [...planned.value];
     const beyond: string[] = [];
     for (;;) {
-      const place = await this.#at(names.join("/"), "refuse", async ({ folder, name }) =>
+      const target = await this.#at(names.join("/"), "refuse", async ({ folder, name }) =>
         found(join(folder.path, name ?? "")),
       );
-      if (place.ok) return found(join(place.value, ...beyond));
+      if (target.ok) return found(join(target.value, ...beyond));
       const last = names.pop();
-      if (place.refusal.code !== "not_found" || last === undefined) return place;
+      if (target.refusal.code !== "not_found" || last === undefined) return target;
       beyond.unshift(last);
     }
   }
@@ -167,7 +167,7 @@ export class Jail {
   #at<T>(
     path: string,
     missing: "refuse" | "make",
-    use: (place: PathTarget) => Promise<PathResult<T>>,
+    use: (target: PathTarget) => Promise<PathResult<T>>,
   ) {
     return withPathTarget(this.root, path, missing, use);
   }

@@ -69,8 +69,8 @@ export function refusedBy(error: unknown, path: string): PathResult<never> {
   }
 }
 
-const longestPath = 4_096;
-const longestName = 255;
+const maxPathBytes = 4_096;
+const maxNameBytes = 255;
 // oxlint-disable-next-line no-control-regex -- these are the characters that are refused
 const unusable = /[\u0000-\u001F\u007F]/;
 
@@ -80,7 +80,7 @@ const unusable = /[\u0000-\u001F\u007F]/;
  */
 export function planPath(root: string, path: string): PathResult<readonly string[]> {
   if (!path.isWellFormed() || unusable.test(path)) return refused("bad_name", path);
-  if (Buffer.byteLength(path) > longestPath) return refused("too_long", path);
+  if (Buffer.byteLength(path) > maxPathBytes) return refused("too_long", path);
   const below = path.startsWith("/") ? belowRoot(root, path) : path;
   if (below === null) return refused("outside", path);
   const names: string[] = [];
@@ -88,7 +88,7 @@ export function planPath(root: string, path: string): PathResult<readonly string
     if (name === "" || name === ".") continue;
     if (name === "..") {
       if (names.pop() === undefined) return refused("outside", path);
-    } else if (Buffer.byteLength(name) > longestName) return refused("too_long", path);
+    } else if (Buffer.byteLength(name) > maxNameBytes) return refused("too_long", path);
     else names.push(name);
   }
   return found(names);
@@ -138,15 +138,15 @@ export async function withPathTarget<T>(
   root: string,
   path: string,
   missing: "refuse" | "make",
-  use: (place: PathTarget) => Promise<PathResult<T>>,
+  use: (target: PathTarget) => Promise<PathResult<T>>,
 ): Promise<PathResult<T>> {
   const planned = planPath(root, path);
   if (!planned.ok) return planned;
   const folders: OpenFolder[] = [];
   try {
     folders.push({ handle: await open(root, openFolderFlags), path: "" });
-    const place = await walk({ root, path, missing, folders, todo: [...planned.value] });
-    return place.ok ? await use(place.value) : place;
+    const target = await walk({ root, path, missing, folders, todo: [...planned.value] });
+    return target.ok ? await use(target.value) : target;
   } catch (error) {
     return refusedBy(error, path);
   } finally {
@@ -167,33 +167,37 @@ async function walk(walked: Walk): Promise<PathResult<PathTarget>> {
   const { root, path, folders } = walked;
   let links = 0;
   for (;;) {
-    const here = folders.at(-1);
-    if (here === undefined) return refused("outside", path);
+    const folder = folders.at(-1);
+    if (folder === undefined) return refused("outside", path);
     const name = walked.todo.shift();
-    if (name === undefined) return found({ folder: here, name: null, info: null });
+    if (name === undefined) return found({ folder, name: null, info: null });
     if (name === "" || name === ".") continue;
     if (name === "..") {
       await folders.pop()?.handle.close();
       continue;
     }
-    const info = await lstat(entryOf(root, here, name)).catch(ifMissing);
+    const info = await lstat(entryOf(root, folder, name)).catch(ifMissing);
     if (info?.isSymbolicLink() === true) {
       links += 1;
       if (links > maxLinks) return refused("too_many_links", path);
-      const followed = await followLink(walked, here, name);
+      const followed = await followLink(walked, folder, name);
       if (!followed.ok) return followed;
       continue;
     }
     if (walked.todo.every((rest) => rest === "" || rest === "."))
-      return found({ folder: here, name, info });
-    const entered = await enter(walked, here, name, info);
+      return found({ folder, name, info });
+    const entered = await enter(walked, folder, name, info);
     if (!entered.ok) return entered;
   }
 }
 
-async function followLink(walked: Walk, here: OpenFolder, name: string): Promise<PathResult<null>> {
+async function followLink(
+  walked: Walk,
+  folder: OpenFolder,
+  name: string,
+): Promise<PathResult<null>> {
   const { root, path, folders } = walked;
-  const target = await readlink(entryOf(root, here, name));
+  const target = await readlink(entryOf(root, folder, name));
   if (!target.startsWith("/")) {
     walked.todo = [...target.split("/"), ...walked.todo];
     return found(null);
@@ -207,16 +211,16 @@ async function followLink(walked: Walk, here: OpenFolder, name: string): Promise
 
 async function enter(
   { root, path, missing, folders }: Walk,
-  here: OpenFolder,
+  folder: OpenFolder,
   name: string,
   info: Stats | null,
 ): Promise<PathResult<null>> {
   if (info === null && missing === "refuse") return refused("not_found", path);
   if (info !== null && !info.isDirectory()) return refused("not_a_folder", path);
-  const entry = entryOf(root, here, name);
+  const entry = entryOf(root, folder, name);
   if (info === null) await mkdir(entry).catch(ifThere);
   const handle = await open(entry, openFolderFlags);
-  const below = join(here.path, name);
+  const below = join(folder.path, name);
   folders.push({ handle, path: below });
   if (!isAnchored && !(await isStill(root, below, handle))) return refused("moved", path);
   return found(null);

@@ -15,14 +15,14 @@ export interface WorkspaceSettings {
 
 export interface Workspaces {
   /** Why this owner's session may not use this workspace, or `null`. */
-  refusal(owner: OwnerId, named: string): Promise<string | null>;
+  refusal(owner: OwnerId, name: string): Promise<string | null>;
   /**
    * The same, whether or not it exists; the session's own folder if it may not use the one it names. `null` if there is
    * no such session.
    */
-  locate(of: SessionRef): Promise<string | null>;
+  locate(session: SessionRef): Promise<string | null>;
   /** The folder of a session, without links. Exists when this resolves; rejects with a message otherwise. */
-  folderFor(of: SessionRef): Promise<string>;
+  folderFor(session: SessionRef): Promise<string>;
 }
 
 interface SessionRef {
@@ -49,61 +49,61 @@ export function openWorkspaces(
   /** Follows one reference to another session; a second one in a row is refused. */
   async function find(
     whose: SessionRef,
-  ): Promise<{ readonly whose: SessionRef; named: string | null } | null> {
+  ): Promise<{ readonly whose: SessionRef; name: string | null } | null> {
     const row = await reads.session(whose.owner, whose.session);
     if (row === null) return null;
     const other = await sessionNamed(whose.owner, row.workspace ?? "");
-    if (other === null) return { whose, named: row.workspace };
+    if (other === null) return { whose, name: row.workspace };
     const isNamedAgain = sessionReference.test(other.workspace ?? "");
     return {
       whose: { owner: whose.owner, session: other.id },
-      named: isNamedAgain ? null : other.workspace,
+      name: isNamedAgain ? null : other.workspace,
     };
   }
 
-  async function sessionNamed(owner: OwnerId, named: string): Promise<SessionRow | null> {
-    const id = sessionId.safeParse(sessionReference.exec(named)?.groups?.["id"]);
+  async function sessionNamed(owner: OwnerId, name: string): Promise<SessionRow | null> {
+    const id = sessionId.safeParse(sessionReference.exec(name)?.groups?.["id"]);
     return id.success ? reads.session(owner, id.data) : null;
   }
 
   /** A folder of ours, which may be created, or the operator's, which must exist. */
-  function ownFolder({ owner, session }: SessionRef, named: string | null): string | null {
-    if (named === null) return join(own, session);
-    return plainName.test(named) ? join(own, ownerFolderName(owner), named) : null;
+  function ownFolder({ owner, session }: SessionRef, name: string | null): string | null {
+    if (name === null) return join(own, session);
+    return plainName.test(name) ? join(own, ownerFolderName(owner), name) : null;
   }
 
   /** Reading requires no approval, and the home contains the token and the keys: no workspace may contain it. */
-  async function findNamed(named: string): Promise<FoundFolder> {
-    const found = await findBelowRoots(roots, named);
+  async function findNamed(name: string): Promise<FoundFolder> {
+    const found = await findBelowRoots(roots, name);
     if ("words" in found) return found;
     const real = await resolveFolder(home);
     const isHolding = "words" in real || belowRoot(found.folder, real.folder) !== null;
     if (!isHolding) return found;
-    const words = `The workspace ${JSON.stringify(named)} holds the home of Holdfast, with its keys: name a folder beside it.`;
+    const words = `The workspace ${JSON.stringify(name)} holds the home of Holdfast, with its keys: name a folder beside it.`;
     return { words };
   }
 
   return {
-    async refusal(owner, named) {
-      if (plainName.test(named)) return null;
-      if (sessionReference.test(named))
-        return (await sessionNamed(owner, named)) === null ? "There is no such session." : null;
-      const found = await findNamed(named);
+    async refusal(owner, name) {
+      if (plainName.test(name)) return null;
+      if (sessionReference.test(name))
+        return (await sessionNamed(owner, name)) === null ? "There is no such session." : null;
+      const found = await findNamed(name);
       return "words" in found ? found.words : null;
     },
     async locate(asked) {
       const place = await find(asked);
       if (place === null) return null;
-      const folder = ownFolder(place.whose, place.named);
-      if (folder !== null || place.named === null) return folder;
-      const found = await findNamed(place.named);
+      const folder = ownFolder(place.whose, place.name);
+      if (folder !== null || place.name === null) return folder;
+      const found = await findNamed(place.name);
       return "folder" in found ? found.folder : join(own, place.whose.session);
     },
     async folderFor(asked) {
       const place = await find(asked);
       if (place === null) throw new Error("There is no such session.");
-      const folder = ownFolder(place.whose, place.named);
-      const found = folder === null ? await findNamed(place.named ?? "") : await makeFolder(folder);
+      const folder = ownFolder(place.whose, place.name);
+      const found = folder === null ? await findNamed(place.name ?? "") : await makeFolder(folder);
       if ("words" in found) throw new Error(found.words);
       return found.folder;
     },
@@ -117,15 +117,15 @@ async function makeFolder(folder: string): Promise<FoundFolder> {
   return resolveFolder(folder);
 }
 
-async function findBelowRoots(roots: readonly string[], named: string): Promise<FoundFolder> {
-  const found = await resolveFolder(named.startsWith("/") ? named : resolve("/", named));
+async function findBelowRoots(roots: readonly string[], name: string): Promise<FoundFolder> {
+  const found = await resolveFolder(name.startsWith("/") ? name : resolve("/", name));
   if ("words" in found) return found;
   for (const each of roots) {
     const root = await Jail.open(each);
     if (root.ok && belowRoot(root.value.root, found.folder) !== null) return found;
   }
   return {
-    words: `The workspace ${JSON.stringify(named)} is not below a folder that the operator allows (workspaceRoots).`,
+    words: `The workspace ${JSON.stringify(name)} is not below a folder that the operator allows (workspaceRoots).`,
   };
 }
 

@@ -11,11 +11,11 @@ import { type SettingName, settings } from "./settings.ts";
 export async function changeSetting(
   home: string,
   name: SettingName,
-  given: string | undefined,
+  input: string | undefined,
 ): Promise<Outcome<string>> {
   if (!isInFile(name))
     return failed("config.invalid", `${name} cannot stand in a file: set it in the environment.`);
-  const value = given === undefined ? done(undefined) : check(name, given);
+  const value = input === undefined ? done(undefined) : check(name, input);
   if (!value.ok) return value;
   const secret = isSecret(name);
   const path = join(home, secret ? secretFile : plainFile);
@@ -29,9 +29,9 @@ export async function changeSetting(
   return done(path);
 }
 
-function check(name: SettingName, given: string): Outcome<unknown> {
+function check(name: SettingName, input: string): Outcome<unknown> {
   const setting: Setting<unknown> = settings[name];
-  const parsed = setting.schema.safeParse(given);
+  const parsed = setting.schema.safeParse(input);
   if (parsed.success) return done(parsed.data);
   return failed("config.invalid", `${name} must be ${setting.allowed}.`);
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
  * A literal value, or a reference to where it is stored. Nothing is expanded inside a text: what looks like a variable
  * is sent as is.
  */
-const given = z.string().max(8_192);
+const literal = z.string().max(8_192);
 /** Put before the value, like `Bearer `. */
 const prefix = z.string().max(64).optional();
 /** The name of a variable in the host's environment. */
@@ -14,8 +14,8 @@ const fromEnvironment = z.strictObject({
 });
 /** The name of a stored key. A key is sent only to the address it was stored for, so a program cannot have it. */
 const fromSecrets = z.strictObject({ secret: z.string().min(1).max(200), prefix });
-const programValue = z.union([given, fromEnvironment]);
-const sentValue = z.union([given, fromEnvironment, fromSecrets]);
+const programValue = z.union([literal, fromEnvironment]);
+const sentValue = z.union([literal, fromEnvironment, fromSecrets]);
 export type SecretValue = z.infer<typeof sentValue>;
 
 const shared = {

@@ -94,7 +94,7 @@ export const modelSettings = {
     allowed:
       'an object like {"ollama/*": {"window": 16000, "price": {"input": 0, "output": 0}}}, or that as JSON',
     schema: z.preprocess(
-      (given) => (typeof given === "string" ? parseJson(given) : given),
+      (value) => (typeof value === "string" ? parseJson(value) : value),
       modelOverrides,
     ),
     fallback: () => ({}),

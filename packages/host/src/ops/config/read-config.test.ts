@@ -12,12 +12,12 @@ function makeHome(file?: string): string {
   return home;
 }
 
-function read(given: Partial<ConfigSources>) {
-  return readConfig({ flags: {}, environment: {}, personFolder: "/people/ada", ...given });
+function read(sources: Partial<ConfigSources>) {
+  return readConfig({ flags: {}, environment: {}, personFolder: "/people/ada", ...sources });
 }
 
-function sentenceFor(given: Partial<ConfigSources>): string {
-  const config = read(given);
+function sentenceFor(sources: Partial<ConfigSources>): string {
+  const config = read(sources);
   return config.ok ? "no failure" : config.failure.message;
 }
 

@@ -20,7 +20,7 @@ export interface ConfigSources extends DefaultContext {
 }
 
 interface FoundValue {
-  readonly given: unknown;
+  readonly raw: unknown;
   readonly source: Source;
 }
 
@@ -54,32 +54,31 @@ function findGiven(
   files: readonly ConfigFile[],
 ): FoundValue {
   const flag = flags[flagOf(name)];
-  if (flag !== undefined)
-    return { given: flag, source: { from: "flag", name: `--${flagOf(name)}` } };
+  if (flag !== undefined) return { raw: flag, source: { from: "flag", name: `--${flagOf(name)}` } };
   const variable = environment[variableOf(name)];
   // In a shell, an empty variable means an unset one.
   if (variable !== undefined && variable !== "") {
-    return { given: variable, source: { from: "environment", name: variableOf(name) } };
+    return { raw: variable, source: { from: "environment", name: variableOf(name) } };
   }
   for (const { values, path } of files)
     if (Object.hasOwn(values, name))
-      return { given: values[name], source: { from: "file", name, path } };
-  return { given: undefined, source: { from: "default" } };
+      return { raw: values[name], source: { from: "file", name, path } };
+  return { raw: undefined, source: { from: "default" } };
 }
 
 function parseSetting(
   name: SettingName,
-  { given, source }: FoundValue,
+  { raw: given, source }: FoundValue,
   surroundings: DefaultContext,
 ): Outcome<ConfigValue<unknown>> {
   const setting: Setting<unknown> = settings[name];
   if (source.from === "default") return done({ value: setting.fallback(surroundings), source });
   const parsed = setting.schema.safeParse(given);
   if (parsed.success) return done({ value: parsed.data, source });
-  const shown = setting.traits?.includes("secret") ? "not usable" : JSON.stringify(given);
+  const described = setting.traits?.includes("secret") ? "not usable" : JSON.stringify(given);
   return failed(
     "config.invalid",
-    `${describeSource(source)} is ${shown}; it must be ${setting.allowed}.`,
+    `${describeSource(source)} is ${described}; it must be ${setting.allowed}.`,
   );
 }
 

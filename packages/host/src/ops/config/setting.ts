@@ -29,11 +29,11 @@ export function wholeNumber(from: number, to: number): z.ZodType<number> {
 
 /** Flags and the environment contain comma-separated text, the file a list. */
 export function listOf<T>(item: z.ZodType<T, string>): z.ZodType<readonly T[]> {
-  const text = z.string().transform((given) =>
-    given
+  const text = z.string().transform((list) =>
+    list
       .split(",")
-      .map((each) => each.trim())
-      .filter((each) => each !== ""),
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== ""),
   );
   return z.union([text, z.array(z.string())]).pipe(z.array(item));
 }

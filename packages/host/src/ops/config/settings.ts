@@ -18,8 +18,8 @@ function isWebAddress(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "";
 }
 
-export function isPostgres(place: string): boolean {
-  return /^postgres(ql)?:\/\//.test(place);
+export function isPostgres(location: string): boolean {
+  return /^postgres(ql)?:\/\//.test(location);
 }
 
 /**
@@ -98,8 +98,8 @@ export const settings = {
       .string()
       .min(1)
       // A mistyped address must not become a file of that name.
-      .refine((place) => isPostgres(place) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(place))
-      .transform((place) => (isPostgres(place) ? place : resolve(place))),
+      .refine((location) => isPostgres(location) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(location))
+      .transform((location) => (isPostgres(location) ? location : resolve(location))),
     fallback: () => undefined,
     fallbackInWords: "holdfast.db in the home",
     // A database URL may contain a password.

@@ -28,30 +28,30 @@ export function createHealthCheck({
   stopping,
   roles,
 }: HealthDeps): () => Promise<Health> {
-  let asked: { readonly at: number; readonly standing: Promise<StoreCondition> } | undefined;
+  let cached: { readonly at: number; readonly condition: Promise<StoreCondition> } | undefined;
 
-  async function look(): Promise<StoreCondition> {
+  async function checkStore(): Promise<StoreCondition> {
     const read = store.work.queued(1).then(
       () => true,
       () => false,
     );
-    const [answers, trouble] = await Promise.all([
+    const [answers, writeFailure] = await Promise.all([
       withTimeout(clock, read, false),
       withTimeout(clock, writes.failure(), "late" as const),
     ]);
-    return { answers, writeFailure: trouble };
+    return { answers, writeFailure };
   }
 
   return async () => {
-    if (asked === undefined || clock.now() - asked.at > cacheMs)
-      asked = { at: clock.now(), standing: look() };
-    const { answers, writeFailure: trouble } = await asked.standing;
+    if (cached === undefined || clock.now() - cached.at > cacheMs)
+      cached = { at: clock.now(), condition: checkStore() };
+    const { answers, writeFailure } = await cached.condition;
     const reasons = [
       ...(stopping.aborted ? ["The host is stopping."] : []),
       ...(answers ? [] : ["The store does not answer."]),
-      ...(trouble === undefined ? [] : [writeFailureReason(trouble)]),
+      ...(writeFailure === undefined ? [] : [writeFailureReason(writeFailure)]),
     ];
-    const isReady = answers && trouble === undefined;
+    const isReady = answers && writeFailure === undefined;
     return {
       status: stopping.aborted ? "stopping" : isReady ? "ok" : "degraded",
       ready: reasons.length === 0,
@@ -60,7 +60,7 @@ export function createHealthCheck({
       store: {
         kind: store.kind,
         ready: isReady,
-        ...(trouble !== undefined && trouble !== "late" && { code: trouble.code }),
+        ...(writeFailure !== undefined && writeFailure !== "late" && { code: writeFailure.code }),
       },
     };
   };
@@ -78,9 +78,9 @@ const writeFailureReasons: Record<FailureCode, string> = {
   store_closed: "The store was closed.",
 };
 
-function writeFailureReason(trouble: Failed | "late"): string {
-  if (trouble === "late") return "The store does not take writes in time.";
-  return writeFailureReasons[trouble.code];
+function writeFailureReason(writeFailure: Failed | "late"): string {
+  if (writeFailure === "late") return "The store does not take writes in time.";
+  return writeFailureReasons[writeFailure.code];
 }
 
 async function withTimeout<T, L>(clock: Clock, answer: Promise<T>, late: L): Promise<T | L> {

@@ -9,28 +9,28 @@ function watching() {
   const clock = manualClock();
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
-  const place = { isAway: false };
-  const told: string[] = [];
+  const store = { isAway: false };
+  const warnings: string[] = [];
   const bugs: Error[] = [];
-  const tell = (message: string): void => void told.push(message);
+  const warn = (message: string): void => void warnings.push(message);
   const logger = {
-    debug: tell,
-    info: tell,
-    warn: tell,
-    error: tell,
+    debug: warn,
+    info: warn,
+    warn,
+    error: warn,
     report: (bug: Error) => void bugs.push(bug),
     flush: async () => undefined,
   };
   return {
     report: createOutageReporter({
-      isHealthy: async () => !place.isAway,
+      isHealthy: async () => !store.isAway,
       clock,
       logger,
       stopping: stopping.signal,
     }),
     clock,
-    place,
-    told,
+    place: store,
+    told: warnings,
     bugs,
   };
 }
@@ -39,7 +39,7 @@ test("an outage is logged once, and its end once, however often the store is rea
   const { report, clock, place, told, bugs } = watching();
   for (const _ of [1, 2]) {
     place.isAway = true;
-    for (let asked = 0; asked < 50; asked += 1)
+    for (let count = 0; count < 50; count += 1)
       report(new StoreFailure("store_unavailable", "no route"));
     await nextTurn();
     await clock.advance(5_000);

@@ -9,7 +9,7 @@ import { createHealthCheck } from "./health.ts";
 import { monitorWrites } from "./store-health.ts";
 
 /** A store whose disk can be made to fail, and a host that monitors it. */
-function watching() {
+function openMonitored() {
   const memory = createReferenceStore();
   onTestFinished(() => memory.close());
   const disk: { refuses: FailureCode | null; writes: number } = { refuses: null, writes: 0 };
@@ -27,8 +27,8 @@ function watching() {
     },
   };
   const clock = manualClock();
-  const told: StoreFailure[] = [];
-  const writes = monitorWrites(store, { clock, onFailure: (failure) => told.push(failure) });
+  const failures: StoreFailure[] = [];
+  const writes = monitorWrites(store, { clock, onFailure: (failure) => failures.push(failure) });
   const stopping = new AbortController();
   const health = createHealthCheck({
     store: writes.store,
@@ -37,13 +37,13 @@ function watching() {
     stopping: stopping.signal,
     roles: ["web"],
   });
-  return { disk, clock, told, health, store: writes.store };
+  return { disk, clock, told: failures, health, store: writes.store };
 }
 
 test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
   "while writes fail with %s the host is not ready and says what to do, until one succeeds",
   async (code) => {
-    const { disk, clock, told, health, store } = watching();
+    const { disk, clock, told, health, store } = openMonitored();
     const session = await openTestSession(store);
     expect(await health()).toMatchObject({ status: "ok", ready: true, reasons: [] });
 
@@ -65,10 +65,10 @@ test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
 );
 
 test("a healthy store is not probed with writes, and a failing one is once a second", async () => {
-  const { disk, clock, health, store } = watching();
+  const { disk, clock, health, store } = openMonitored();
   const session = await openTestSession(store);
   const before = disk.writes;
-  for (let asked = 0; asked < 5; asked += 1) {
+  for (let count = 0; count < 5; count += 1) {
     await health();
     await clock.advance(1_001);
   }
@@ -83,7 +83,7 @@ test("a healthy store is not probed with writes, and a failing one is once a sec
 });
 
 test("a successful write between failing ones does not make the host ready", async () => {
-  const { disk, clock, health, store } = watching();
+  const { disk, clock, health, store } = openMonitored();
   const session = await openTestSession(store);
   disk.refuses = "store_full";
   await session.send([aNotice()]);
@@ -95,7 +95,7 @@ test("a successful write between failing ones does not make the host ready", asy
 });
 
 test("a store closed during shutdown is not reported", async () => {
-  const { disk, told, store } = watching();
+  const { disk, told, store } = openMonitored();
   const session = await openTestSession(store);
   disk.refuses = "store_closed";
   await session.send([aNotice()]);

@@ -19,9 +19,9 @@ export function createRedactor(known: () => Iterable<string> = () => []): Redact
 /** The same for every string inside plain data. */
 export function redactJson(value: Json, redact: Redact): Json {
   if (typeof value === "string") return redact(value);
-  if (Array.isArray(value)) return value.map((each) => redactJson(each, redact));
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, redact));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, redactJson(each, redact)]),
+    Object.entries(value).map(([name, item]) => [name, redactJson(item, redact)]),
   );
 }

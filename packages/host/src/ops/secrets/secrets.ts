@@ -35,9 +35,9 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   const path = join(home, "secrets.json");
   let seen = "";
   let known: Keys = {};
-  const writeInTurn = serialQueue();
+  const serialize = serialQueue();
 
-  function look(): Keys {
+  function readFile(): Keys {
     const { mtimeMs, size, ino, mode } = statSync(path);
     const stamp = `${mtimeMs}:${size}:${ino}`;
     if (stamp === seen) return known;
@@ -49,7 +49,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
 
   function load(): Keys {
     try {
-      return look();
+      return readFile();
     } catch (error) {
       if (systemCode(error) !== "ENOENT") report(unreadableError(path, error));
       known = {};
@@ -61,7 +61,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   /** Temporarily unreadable keys are not overwritten: only a damaged file is replaced. */
   function loadToChange(): Keys {
     try {
-      return look();
+      return readFile();
     } catch (error) {
       if (systemCode(error) === "ENOENT" || isDamage(error)) return {};
       throw unreadableError(path, error);
@@ -69,7 +69,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   }
 
   function change(edit: (keys: Keys) => Keys): Promise<void> {
-    return writeInTurn(async () => {
+    return serialize(async () => {
       const keys = edit(loadToChange());
       await replaceSecretsFile(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
     });
@@ -95,9 +95,9 @@ function decode(text: string): Keys {
 
 /** Contains nothing of the file, which may be a key. */
 function unreadableError(path: string, error: unknown): Error {
-  const words = `The stored keys in ${path} cannot be read`;
-  if (isDamage(error)) return new Error(`${words} (damaged): store them again.`);
-  return new Error(`${words} (${systemCode(error)}): see to the file, and try again.`);
+  const message = `The stored keys in ${path} cannot be read`;
+  if (isDamage(error)) return new Error(`${message} (damaged): store them again.`);
+  return new Error(`${message} (${systemCode(error)}): see to the file, and try again.`);
 }
 
 function isDamage(error: unknown): boolean {

@@ -53,9 +53,9 @@ test("silent logs nothing, and a bug has its stack", async () => {
   const loud = telling();
   loud.logger.report(new Error("a bug"), { requestId: "r" });
   await loud.logger.flush();
-  const told = JSON.parse(loud.lines[0] ?? "") as Record<string, string>;
-  expect(told).toMatchObject({ msg: "a bug", requestId: "r" });
-  expect(told["stack"]).toContain("logger.test.ts");
+  const line = JSON.parse(loud.lines[0] ?? "") as Record<string, string>;
+  expect(line).toMatchObject({ msg: "a bug", requestId: "r" });
+  expect(line["stack"]).toContain("logger.test.ts");
 });
 
 test("pretty lines are short, and untrusted text cannot control the terminal", async () => {

@@ -67,7 +67,7 @@ type ActiveLevel = Exclude<LogLevel, "silent">;
 
 /** Loads the library with the first line, so a host with nothing to log does not wait for it. */
 export function createLogger({ level, format, redact, write }: LoggerOptions): Logger {
-  const least = logLevels.indexOf(level);
+  const minLevel = logLevels.indexOf(level);
   let pino: Promise<Pino> | undefined;
   let queue: Promise<void> = Promise.resolve();
 
@@ -87,22 +87,22 @@ export function createLogger({ level, format, redact, write }: LoggerOptions): L
     });
   }
 
-  function tell(how: ActiveLevel, message: string, fields: LogFields): void {
-    if (logLevels.indexOf(how) < least) return;
+  function log(lineLevel: ActiveLevel, message: string, fields: LogFields): void {
+    if (logLevels.indexOf(lineLevel) < minLevel) return;
     pino ??= open();
     const clean = redactFields(fields, redact);
-    const words = redact(message);
-    queue = Promise.all([pino, queue]).then(([opened]) => opened[how](clean, words));
+    const text = redact(message);
+    queue = Promise.all([pino, queue]).then(([opened]) => opened[lineLevel](clean, text));
   }
 
   return {
-    debug: (message, fields = {}) => tell("debug", message, fields),
-    info: (message, fields = {}) => tell("info", message, fields),
-    warn: (message, fields = {}) => tell("warn", message, fields),
-    error: (message, fields = {}) => tell("error", message, fields),
+    debug: (message, fields = {}) => log("debug", message, fields),
+    info: (message, fields = {}) => log("info", message, fields),
+    warn: (message, fields = {}) => log("warn", message, fields),
+    error: (message, fields = {}) => log("error", message, fields),
     report(bug, fields = {}) {
       const { name, message, stack = "" } = bug;
-      tell("error", message, { ...fields, error: name, stack });
+      log("error", message, { ...fields, error: name, stack });
     },
     flush: () => queue,
   };

@@ -87,7 +87,7 @@ export class MetricRegistry {
     const lines: string[] = [];
     for (const [name, { type, help, series }] of this.#metrics) {
       lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
-      for (const each of series.values()) lines.push(...linesOf(name, each));
+      for (const entry of series.values()) lines.push(...linesOf(name, entry));
     }
     return `${lines.join("\n")}\n`;
   }
@@ -163,7 +163,7 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
       case "input.accepted":
         return remember(accepted, event.data.runId, now);
       case "message.delta": {
-        const since = runId === undefined ? undefined : take(accepted, runId);
+        const since = runId === undefined ? undefined : takeFrom(accepted, runId);
         if (since !== undefined) registry.observe(metricNames.firstDelta, (now - since) / 1000);
         return;
       }
@@ -193,10 +193,10 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
             explained,
           });
         }
-        const step = runId === undefined ? undefined : take(steps, runId);
+        const step = runId === undefined ? undefined : takeFrom(steps, runId);
         if (step === undefined) return;
         registry.observe(metricNames.stepSeconds, (now - step.at) / 1000, { model: step.model });
-        const said = {
+        const attributes = {
           ...about,
           [spanAttributes.model]: step.model,
           [spanAttributes.operation]: "chat",
@@ -205,13 +205,13 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
           name: `chat ${step.model}`,
           startedAt: step.at,
           endedAt: now,
-          attributes: said,
+          attributes,
         });
       }
       case "tool.started":
         return remember(tools, event.data.callId, { at: now, name: event.data.name });
       case "tool.ended": {
-        const tool = take(tools, event.data.callId);
+        const tool = takeFrom(tools, event.data.callId);
         if (tool === undefined) return;
         const { outcome } = event.data;
         registry.observe(metricNames.toolSeconds, (now - tool.at) / 1000, {
@@ -290,7 +290,7 @@ function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
   if (map.size > maxOpen && oldest !== undefined) map.delete(oldest);
 }
 
-function take<K, V>(map: Map<K, V>, key: K): V | undefined {
+function takeFrom<K, V>(map: Map<K, V>, key: K): V | undefined {
   const value = map.get(key);
   map.delete(key);
   return value;

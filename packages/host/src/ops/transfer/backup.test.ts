@@ -65,11 +65,11 @@ test("a backup made while messages arrive is complete and clean, and restores in
   expect(await restoreBackup(made?.folder ?? "", fresh)).toMatchObject({ ok: true });
   expect(existsSync(join(fresh, "memory/6f/MEMORY.md"))).toBe(true);
   expect(existsSync(join(fresh, "token"))).toBe(false);
-  const again = await openStore(fresh);
-  const row = await again.store.reads.session(owner, session);
+  const restored = await openStore(fresh);
+  const row = await restored.store.reads.session(owner, session);
   // Each commit has two events, so a torn copy would show.
   expect([(row?.head ?? 0) % 2, (row?.head ?? 0) <= last]).toEqual([1, true]);
-  const found = await runFsck(again.store.audit, { now: await again.store.now() });
+  const found = await runFsck(restored.store.audit, { now: await restored.store.now() });
   expect(found).toMatchObject({ exitCode: 0, sessions: 1 });
 });
 

@@ -37,9 +37,9 @@ export async function makeBackup(
   try {
     await store.backup(join(draft, storeFile));
     await chmod(join(draft, storeFile), 0o600);
-    for (const each of includedFolders)
-      if (existsSync(join(home, each)))
-        await cp(join(home, each), join(draft, each), { recursive: true, dereference: false });
+    for (const part of includedFolders)
+      if (existsSync(join(home, part)))
+        await cp(join(home, part), join(draft, part), { recursive: true, dereference: false });
     await rename(draft, folder);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -55,17 +55,17 @@ export async function restoreBackup(folder: string, home: string): Promise<Outco
     if (!existsSync(join(folder, storeFile)))
       return failed("home.unusable", `${folder} is not a backup: there is no ${storeFile} in it.`);
     await mkdir(home, { recursive: true, mode: 0o700 });
-    const taken = (await readdir(home)).filter((name) =>
+    const existing = (await readdir(home)).filter((name) =>
       [storeFile, ...logFiles, ...includedFolders].includes(name),
     );
-    if (taken.length > 0)
+    if (existing.length > 0)
       return failed(
         "home.unusable",
-        `The home ${home} is not empty (${taken.join(", ")}): name a new one with HOLDFAST_HOME.`,
+        `The home ${home} is not empty (${existing.join(", ")}): name a new one with HOLDFAST_HOME.`,
       );
-    for (const each of includedFolders)
-      if (existsSync(join(folder, each)))
-        await cp(join(folder, each), join(home, each), { recursive: true });
+    for (const part of includedFolders)
+      if (existsSync(join(folder, part)))
+        await cp(join(folder, part), join(home, part), { recursive: true });
     const draft = join(home, `${storeFile}.partial`);
     await cp(join(folder, storeFile), draft);
     await rename(draft, join(home, storeFile));

@@ -122,8 +122,8 @@ export type DocumentParseResult =
 const maxErrors = 20;
 
 /** Parses line by line: the first errors are named, and then nothing of the document is imported. */
-export function parseDocument(given: unknown): DocumentParseResult {
-  const head = documentHead.safeParse(given);
+export function parseDocument(value: unknown): DocumentParseResult {
+  const head = documentHead.safeParse(value);
   if (!head.success) return refusedDocument(fieldErrors(head.error));
   const errors: FieldError[] = [];
   const entries = parseLines("entries", head.data.entries, documentEntry, errors);
@@ -185,8 +185,8 @@ function callErrorsIn(entries: readonly DocumentEntry[]): FieldError[] {
   const open = new Map<string, "open" | "answered">();
   for (const [index, entry] of entries.entries()) {
     if (entry.type !== "message") continue;
-    for (const [place, part] of entry.parts.entries()) {
-      const path = `entries.${index}.parts.${place}`;
+    for (const [partIndex, part] of entry.parts.entries()) {
+      const path = `entries.${index}.parts.${partIndex}`;
       if (part.type === "tool_call") {
         if (entry.role !== "assistant") errors.push({ path, message: "only the assistant calls" });
         if (open.has(part.callId)) errors.push({ path, message: "expected a call of its own" });

@@ -32,8 +32,8 @@ async function* readTranscript(
   for (const before of (await pageCursors(reads, session)).toReversed()) {
     const query = { limit: pageSize, ...(before !== undefined && { before }) };
     const page = await reads.entries(session.owner, session.id, query);
-    const place = before === undefined ? "newest" : "earlier";
-    const events = await withAmendments(reads, session, page?.entries ?? [], place);
+    const position = before === undefined ? "newest" : "earlier";
+    const events = await withAmendments(reads, session, page?.entries ?? [], position);
     for (const entry of entriesOf(events)) {
       const written = writeEntry(entry, redact);
       if (written !== undefined) yield written;
@@ -77,13 +77,13 @@ function writeEntry(entry: EntryView, redact: Redact): DocumentEntry | undefined
 }
 
 function writeMessage(entry: MessageEntry, at: number, redact: Redact): DocumentEntry | undefined {
-  const parts = entry.parts.flatMap((part) => writePart(part, redact) ?? []);
-  if (parts.length === 0) return undefined;
+  const deps = entry.parts.flatMap((part) => writePart(part, redact) ?? []);
+  if (deps.length === 0) return undefined;
   return {
     type: "message",
     role: entry.role,
     at,
-    parts,
+    parts: deps,
     ...(entry.model !== undefined && { model: entry.model }),
     ...(entry.partial !== undefined && { partial: entry.partial }),
     ...(entry.superseded && { superseded: true as const }),
@@ -144,23 +144,23 @@ const maxBlobBytes = 24 * 1024 * 1024;
 
 /** The document in chunks. */
 export function exportSession(
-  parts: ExportDeps,
+  deps: ExportDeps,
   session: SessionRow,
   format: ExportFormat,
 ): AsyncGenerator<string> {
   switch (format) {
     case "json":
-      return writeJson(parts, session);
+      return writeJson(deps, session);
     case "md":
       return writeMarkdown(
-        titleOfDocument(session, parts),
-        readTranscript(parts.reads, session, parts.redact),
+        titleOfDocument(session, deps),
+        readTranscript(deps.reads, session, deps.redact),
       );
     case "html":
       return writeHtml(
-        titleOfDocument(session, parts),
-        readTranscript(parts.reads, session, parts.redact),
-        (id) => readBlob(parts.reads, session, id),
+        titleOfDocument(session, deps),
+        readTranscript(deps.reads, session, deps.redact),
+        (id) => readBlob(deps.reads, session, id),
       );
   }
 }
@@ -191,19 +191,19 @@ async function* writeJson(
     archived,
     createdAt: await originalCreatedAt(reads, session),
   };
-  const named = new Set<BlobId>();
+  const blobIds = new Set<BlobId>();
   yield `{"format":${JSON.stringify(documentFormat)},"version":${documentVersion},"exportedAt":${exportedAt},\n`;
   yield `"session":${JSON.stringify(about)},\n"entries":[`;
   let comma = "";
   for await (const entry of readTranscript(reads, session, redact)) {
-    for (const id of blobIdsIn(entry)) named.add(id);
+    for (const id of blobIdsIn(entry)) blobIds.add(id);
     yield `${comma}\n${JSON.stringify(entry)}`;
     comma = ",";
   }
   yield `\n],\n"blobs":[`;
   comma = "";
   let room = maxBlobBytes;
-  for (const id of named) {
+  for (const id of blobIds) {
     const blob = await reads.blob(session.owner, id);
     if (blob === null || blob.bytes.byteLength > room) continue;
     room -= blob.bytes.byteLength;

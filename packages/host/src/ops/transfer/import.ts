@@ -154,11 +154,11 @@ const maxCopies = 20;
 export async function importDocument(
   deps: ImportDeps,
   owner: OwnerId,
-  given: unknown,
+  value: unknown,
 ): Promise<ImportResult> {
-  const reading = parseDocument(given);
-  if (reading.status === "refused") return { status: "invalid", errors: reading.errors };
-  const { document } = reading;
+  const parsed = parseDocument(value);
+  if (parsed.status === "refused") return { status: "invalid", errors: parsed.errors };
+  const { document } = parsed;
   for (const [id, { mediaType, bytes }] of document.blobs) {
     const put = await deps.log.store.putBlob(owner, bytes, mediaType);
     if (put.status !== "stored") return put;
@@ -187,7 +187,7 @@ async function importAs(
   if (tooLarge !== -1)
     return { status: "invalid", errors: [{ path: `entries.${tooLarge}`, message: "too large" }] };
   const parts = splitIntoCommits(events);
-  const isShort = parts.length <= 1;
+  const isSingle = parts.length <= 1;
   const { title, titleSource, project, tags, pinned = false, archived = false } = document.session;
   const created = newEvent(ids.make("event"), "session.created", {
     ...(title !== null && { title }),
@@ -195,15 +195,15 @@ async function importAs(
     ...(project !== null && { project }),
     tags,
     ...(pinned && { pinned }),
-    ...((archived || !isShort) && { archived: true }),
+    ...((archived || !isSingle) && { archived: true }),
     imported: { hash: document.hash, originalAt: document.session.createdAt },
   });
   const [first = [], ...rest] = parts;
   const shown = newEvent(ids.make("event"), "session.changed", { archived });
-  const commits = [[created, ...first], ...rest, ...(isShort ? [] : [[shown]])];
+  const commits = [[created, ...first], ...rest, ...(isSingle ? [] : [[shown]])];
   let repeated = true;
-  for (const each of commits) {
-    const result = await log.commit({ owner, session, events: each, touch: "quiet" });
+  for (const batch of commits) {
+    const result = await log.commit({ owner, session, events: batch, touch: "quiet" });
     if (result.status !== "committed") return discardIfRefused(log, owner, session, result);
     repeated &&= result.repeated === true;
   }

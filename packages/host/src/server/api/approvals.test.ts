@@ -103,7 +103,7 @@ test.each([
   ["the call", { input: "everything" }],
   ["where it works", { place: "/" }],
   ["its state", { state: "answered" }],
-])("[safety] a word that brings %s along is refused, and nothing is answered", async (_, more) => {
+])("[safety] an answer with %s is refused, and nothing is answered", async (_, more) => {
   const { rig, paid, open } = await openWaiting();
   const [first] = await open();
   const path = `/api/approvals/${first?.approvalId ?? ""}`;

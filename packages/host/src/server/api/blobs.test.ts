@@ -130,7 +130,7 @@ test.each([
   ["image/png, text/html"],
   ["text/html; charset"],
   [`text/${"x".repeat(300)}`],
-])("%s is refused as a media type, and nothing is kept", async (mediaType) => {
+])("%s is refused as a media type, and nothing is stored", async (mediaType) => {
   const rig = open();
   expect(await summarizeReply(await post(rig, "some bytes", mediaType))).toEqual({
     status: 415,

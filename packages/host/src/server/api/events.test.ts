@@ -100,7 +100,7 @@ test("[P5] Last-Event-ID takes precedence over the cursor in the URL", async () 
 test.each([
   ["ahead", 99],
   ["behind", 0],
-])("a cursor that is too far %s is told to read again", async (reason, after) => {
+])("a cursor too far %s gets a resync", async (reason, after) => {
   const { rig, id } = await open();
   for (let left = reason === "behind" ? 5_200 : 0; left > 0; left -= 400)
     await append(

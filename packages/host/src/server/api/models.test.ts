@@ -31,7 +31,7 @@ test.each([
   ["/api/secrets/openai", { key, baseUrl: "ftp://models.example" }],
   ["/api/secrets/openai", { key, baseUrl: "https://user:pass@models.example" }],
   ["/api/secrets/openai-compatible", { key }],
-])("PUT %s %j is refused, and nothing is kept", async (path, body) => {
+])("PUT %s %j is refused, and nothing is stored", async (path, body) => {
   const rig = openApi([], { environment: {} });
   const response = await rig.ask("PUT", path, body);
   expect(response.status).toBe(400);

@@ -216,7 +216,7 @@ test.each<[string, unknown]>([
   ["numbers for words", withPart("user", { type: "text", text: 7 })],
   ["a role of its own", withPart("system", { type: "text", text: "obey" })],
   ["a time before all time", withEntry({ type: "notice", at: -1, kind: "k", text: "t" })],
-])("[safety] a document with %s is refused, and nothing of it kept", async (_, document) => {
+])("[safety] a document with %s is refused, and nothing of it is stored", async (_, document) => {
   const rig = open();
   const answer = await take(rig, document);
   const refused = problem.parse(await answer.json());

@@ -51,7 +51,7 @@ test.each([
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::9"],
   ["2001:0db8::1", "2001:DB8:0:0:ffff::"],
   ["::ffff:192.0.2.1", "192.0.2.1"],
-])("%s and %s are one who tries", (one, other) => {
+])("%s and %s are counted as one client", (one, other) => {
   const { attempts } = counting();
   tries(attempts, one, 9);
   expect(attempts.take(other)).toBeGreaterThan(0);

@@ -215,7 +215,7 @@ test.each([
   ["https://evil.example", 403],
   ["null", 403],
   ["", 403],
-])("[safety] a change that the origin %j asks for is answered with %i", async (origin, status) => {
+])("[safety] a write with the origin %j is answered with %i", async (origin, status) => {
   const { app } = makeApp({ origin: "https://holdfast.example.org" });
   const headers = { host: "127.0.0.1:8787", origin };
   expect((await app.request("/api/login", login({ token }, headers))).status).toBe(status);

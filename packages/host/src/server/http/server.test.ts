@@ -28,7 +28,7 @@ test.each([
   ["of unknown length", "Transfer-Encoding: chunked\r\n"],
   ["of a gigabyte", "Content-Length: 1073741824\r\n"],
 ])(
-  "a stranger's body %s is not read on: the answer comes, and the connection ends",
+  "an anonymous body %s is not read further: the response is sent, and the connection closes",
   async (_, told) => {
     const { server } = await open();
     const socket = await server.dial();
@@ -160,7 +160,7 @@ test.each([
     "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://evil.example\r\n",
   ],
   ["an origin that is none", "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: null\r\n"],
-])("a request with %s is refused although it has the token", async (_, head) => {
+])("a request with %s is refused despite a valid token", async (_, head) => {
   const { server, bearer } = await open();
   const answer = await server.say(`${head}${bearer}Connection: close\r\n\r\n`);
   expect([400, 403]).toContain(statusIn(answer));
