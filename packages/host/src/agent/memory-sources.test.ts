@@ -27,9 +27,9 @@ test("[safety] messages from programs or the host are never noted as a person's 
   const store = createReferenceStore();
   const { owner, session } = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "notes" });
-  const hands = createToolset(config.value, store);
-  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
-  onTestFinished(() => talk.runner.stop());
+  const toolset = createToolset(config.value, store);
+  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
+  onTestFinished(() => runtime.runner.stop());
 
   const said = [
     [
@@ -42,11 +42,11 @@ test("[safety] messages from programs or the host are never noted as a person's 
   ] as const;
   for (const [clientId, lane, text] of said) {
     const message = { owner, session, clientId, lane: laneKey.parse(lane), text };
-    expect(await admitMessage(talk.log, ids, message)).toMatchObject({ status: "accepted" });
-    talk.runner.notify(owner, session);
-    await talk.runner.idle();
+    expect(await admitMessage(runtime.log, ids, message)).toMatchObject({ status: "accepted" });
+    runtime.runner.notify(owner, session);
+    await runtime.runner.idle();
   }
-  await talk.memory.evict(session);
+  await runtime.memory.evict(session);
   const notes = await notesSnapshot(home, owner);
   expect(notes).toContain("three");
   expect(notes).not.toMatch(/one|two/);

@@ -53,28 +53,28 @@ async function open(
   const store = createReferenceStore();
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "off" });
-  const hands = createToolset(config.value, store);
-  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
-  onTestFinished(() => talk.runner.stop());
+  const toolset = createToolset(config.value, store);
+  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
+  onTestFinished(() => runtime.runner.stop());
   const { owner, session } = chat;
   return {
     chat,
     store,
     say: async (clientId: string) => {
       const before = server.requests.length;
-      const admitted = await admitMessage(talk.log, ids, {
+      const admitted = await admitMessage(runtime.log, ids, {
         owner,
         session,
         clientId,
         text: "Hello",
       });
       if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-      talk.runner.notify(owner, session);
-      await talk.runner.idle();
-      const heard = server.requests.slice(before);
+      runtime.runner.notify(owner, session);
+      await runtime.runner.idle();
+      const requests = server.requests.slice(before);
       return {
         run: await store.reads.run(owner, admitted.runId),
-        asked: heard.map(({ body }) => (body as { readonly model: string }).model),
+        asked: requests.map(({ body }) => (body as { readonly model: string }).model),
       };
     },
   };

@@ -40,9 +40,9 @@ async function open() {
   const store = createReferenceStore();
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "off" });
-  const hands = createToolset(config.value, store);
-  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
-  onTestFinished(() => talk.runner.stop());
+  const toolset = createToolset(config.value, store);
+  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
+  onTestFinished(() => runtime.runner.stop());
   const { owner, session } = chat;
   let said = 0;
   return {
@@ -50,7 +50,7 @@ async function open() {
     store,
     chat,
     keys,
-    log: talk.log,
+    log: runtime.log,
     /** Sends a message and returns the run's end and the models that were called. */
     say: async () => {
       said += 1;
@@ -62,11 +62,11 @@ async function open() {
         text: "Hello",
         mode: "queue",
       } as const;
-      const admitted = await admitMessage(talk.log, ids, input);
+      const admitted = await admitMessage(runtime.log, ids, input);
       if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-      talk.runner.notify(owner, session);
-      await talk.runner.idle();
-      await talk.titles.idle();
+      runtime.runner.notify(owner, session);
+      await runtime.runner.idle();
+      await runtime.titles.idle();
       const asked = server.requests
         .slice(before)
         .map(({ body }) => (body as { readonly model: string }).model);

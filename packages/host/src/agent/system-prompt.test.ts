@@ -121,9 +121,9 @@ test("[P9] a session keeps its prompt until the persona or a decision changes, a
   }
   write("persona.md", "You are a pilot.");
   write("project/AGENTS.md", "Run the tests.");
-  const begun = await say();
+  const first = await say();
   write("project/AGENTS.md", "Run them twice.");
-  expect(await say()).toBe(begun);
+  expect(await say()).toBe(first);
   const { hash } = assertPresent(assertPresent(await prompt.workspace(whose)).instructions);
   await prompt.decide(whose, { hash, decision: "trusted" });
   const trusted = await say();

@@ -111,14 +111,14 @@ describe.each(wires)("$title", (wire) => {
       ending: "hang",
     });
     const abort = new AbortController();
-    const heard: ModelEvent[] = [];
+    const events: ModelEvent[] = [];
     for await (const event of open(wire, server).stream(requestOf(user("Hi")), abort.signal)) {
-      heard.push(event);
+      events.push(event);
       abort.abort();
     }
     await server.requests[0]?.closed;
-    expect(failureIn(heard)).toBeNull();
-    expect(heard.length).toBeGreaterThan(0);
+    expect(failureIn(events)).toBeNull();
+    expect(events.length).toBeGreaterThan(0);
   });
 
   test("a consumer that stops early leaves no connection behind", async () => {

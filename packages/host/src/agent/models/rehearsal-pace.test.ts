@@ -97,11 +97,11 @@ test.each([
   const clock = manualClock();
   const aborting = new AbortController();
   const model = createRehearsalModel({ clock });
-  const heard = readToEnd(model.stream(requestOf(user(text)), aborting.signal));
+  const events = readToEnd(model.stream(requestOf(user(text)), aborting.signal));
   await nextTurn();
   await clock.advance(100);
   aborting.abort();
-  expect((await heard).map(({ kind }) => kind)).toEqual(expected);
+  expect((await events).map(({ kind }) => kind)).toEqual(expected);
 });
 
 test("a call that is already aborted says nothing", async () => {

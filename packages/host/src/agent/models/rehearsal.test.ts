@@ -22,13 +22,13 @@ function called(name: string, input: Json, output: string): ModelMessage[] {
 
 const instantClock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
 
-function hearWith(random: () => number, ...messages: ModelMessage[]): Promise<ModelEvent[]> {
+function respondWith(random: () => number, ...messages: ModelMessage[]): Promise<ModelEvent[]> {
   const model = createRehearsalModel({ clock: instantClock, random });
   const request = { model: "rehearsal", messages, tools: [] };
   return readToEnd(model.stream(request, new AbortController().signal));
 }
 
-const hear = (...messages: ModelMessage[]) => hearWith(() => 0.5, ...messages);
+const respond = (...messages: ModelMessage[]) => respondWith(() => 0.5, ...messages);
 const textIn = (events: readonly ModelEvent[], kind: "text" | "reasoning" = "text"): string =>
   events.map((event) => (event.kind === kind ? event.text : "")).join("");
 const countIn = (text: string): number => text.match(/\S+/g)?.length ?? 0;
@@ -37,7 +37,7 @@ const kindsIn = (events: readonly ModelEvent[]): string[] => [
 ];
 
 test("without directives it introduces itself, its directives and how to get a real model", async () => {
-  const said = textIn(await hear(user("Hello, who is there?")));
+  const said = textIn(await respond(user("Hello, who is there?")));
   expect(said).toContain("“Hello, who is there?”");
   expect(said).toMatch(/not an AI/);
   for (const name of ["words", "rate", "think", "tool", "fail", "stall", "echo"])
@@ -46,8 +46,8 @@ test("without directives it introduces itself, its directives and how to get a r
 });
 
 test("it introduces itself once and later only reminds", async () => {
-  const first = textIn(await hear(user("Hello")));
-  const later = textIn(await hear(user("Hello"), assistant(first), user("And now?")));
+  const first = textIn(await respond(user("Hello")));
+  const later = textIn(await respond(user("Hello"), assistant(first), user("And now?")));
   expect(later).toContain("“And now?”");
   expect(later).toContain("HOLDFAST_MODEL");
   expect(countIn(later)).toBeLessThan(countIn(first) / 2);
@@ -57,7 +57,7 @@ test.each([0, 1, 7, 500])(
   "{words:%i} gives exactly that many words, the same each time",
   async (count) => {
     const spoken = async (random: () => number) =>
-      textIn(await hearWith(random, user(`{words:1}{words:${count}}`)));
+      textIn(await respondWith(random, user(`{words:1}{words:${count}}`)));
     const text = await spoken(() => 0);
     expect(countIn(text)).toBe(count + 1);
     expect(text).toMatch(/\.$/);
@@ -66,7 +66,7 @@ test.each([0, 1, 7, 500])(
 );
 
 test("text is streamed a few words at a time, and words are counted as tokens", async () => {
-  const events = await hear(user("{think:20}{words:100}"));
+  const events = await respond(user("{think:20}{words:100}"));
   expect(kindsIn(events)).toEqual(["reasoning", "text", "usage"]);
   expect(countIn(textIn(events, "reasoning"))).toBe(20);
   const sizes = events.map((event) => (event.kind === "text" ? countIn(event.text) : 0));
@@ -79,21 +79,21 @@ test("a tool is called, and the turn continues after its result", async () => {
   const prompt = user(
     `{words:3}{tool:terminal ${JSON.stringify(input)}}{words:4}{tool:clock}{echo}`,
   );
-  const asking = await hear(prompt);
-  expect(asking.slice(-2)).toMatchObject([
+  const calling = await respond(prompt);
+  expect(calling.slice(-2)).toMatchObject([
     { kind: "call", name: "terminal", input },
     { kind: "usage" },
   ]);
-  expect(countIn(textIn(asking))).toBe(3);
+  expect(countIn(textIn(calling))).toBe(3);
 
   const first = called("terminal", input, "}\nand more");
-  const goingOn = await hear(prompt, ...first);
-  expect(textIn(goingOn)).toMatch(
+  const continued = await respond(prompt, ...first);
+  expect(textIn(continued)).toMatch(
     /^The tool terminal answered “} and more”\.\n\nA holdfast is the\.$/,
   );
-  expect(goingOn.at(-2)).toEqual({ kind: "call", name: "clock", input: {} });
+  expect(continued.at(-2)).toEqual({ kind: "call", name: "clock", input: {} });
 
-  const ending = textIn(await hear(prompt, ...first, ...called("clock", {}, "")));
+  const ending = textIn(await respond(prompt, ...first, ...called("clock", {}, "")));
   expect(ending).toMatch(/^The tool clock ended and said nothing\.\n\n```text\nuser: /);
   expect(ending).not.toContain("The tool terminal");
 });
@@ -104,20 +104,20 @@ test("a new message in the middle of a turn takes over", async () => {
     ...called("clock", {}, "noon"),
     user("{words:2}"),
   ];
-  expect(countIn(textIn(await hear(...messages)))).toBe(2);
+  expect(countIn(textIn(await respond(...messages)))).toBe(2);
 });
 
 test("{echo} repeats the context, one line per message", async () => {
-  const [asking, result] = called("terminal", { command: "ls" }, "a.txt\nb.txt");
+  const [calling, result] = called("terminal", { command: "ls" }, "a.txt\nb.txt");
   const messages = [
     { role: "system", text: "Be brief.\n\nAlways." } as const,
     user("Look ```here```"),
     assistant("I look."),
-    asking as ModelMessage,
+    calling as ModelMessage,
     result as ModelMessage,
     user("{echo}"),
   ];
-  expect(textIn(await hear(...messages))).toBe(
+  expect(textIn(await respond(...messages))).toBe(
     [
       "````text",
       "system: Be brief. ↵ Always.",
@@ -132,7 +132,7 @@ test("{echo} repeats the context, one line per message", async () => {
 });
 
 test("misread directives are mentioned in place, three at most, and the rest is carried out", async () => {
-  const said = textIn(await hear(user("{words:2}{sing:loud}{words:x} {a}{b}{c}{words:3}")));
+  const said = textIn(await respond(user("{words:2}{sing:loud}{words:x} {a}{b}{c}{words:3}")));
   expect(said.split("\n\n")).toEqual([
     "A holdfast.",
     "I could not follow {sing:loud}: there is no directive of that name.",
@@ -143,5 +143,5 @@ test("misread directives are mentioned in place, three at most, and the rest is 
 });
 
 test("a request without a message is answered too", async () => {
-  expect(textIn(await hear())).toMatch(/^I am the rehearsal model/);
+  expect(textIn(await respond())).toMatch(/^I am the rehearsal model/);
 });

@@ -29,25 +29,25 @@ function watching() {
       stopping: stopping.signal,
     }),
     clock,
-    place: store,
-    told: warnings,
+    store,
+    warnings,
     bugs,
   };
 }
 
 test("an outage is logged once, and its end once, however often the store is read", async () => {
-  const { report, clock, place, told, bugs } = watching();
+  const { report, clock, store, warnings, bugs } = watching();
   for (const _ of [1, 2]) {
-    place.isAway = true;
+    store.isAway = true;
     for (let count = 0; count < 50; count += 1)
       report(new StoreFailure("store_unavailable", "no route"));
     await nextTurn();
     await clock.advance(5_000);
-    place.isAway = false;
+    store.isAway = false;
     await clock.advance(2_000);
     await nextTurn();
   }
-  expect(told.map((line) => line.slice(0, 25))).toEqual([
+  expect(warnings.map((line) => line.slice(0, 25))).toEqual([
     "The store does not answer",
     "The store answers again.",
     "The store does not answer",
@@ -57,11 +57,11 @@ test("an outage is logged once, and its end once, however often the store is rea
 });
 
 test("a bug is logged every time, also during an outage", () => {
-  const { report, told, bugs } = watching();
+  const { report, warnings, bugs } = watching();
   report(new StoreFailure("store_unavailable", "gone"));
   report(new Error("a bug"));
   report(new Error("a bug"));
-  expect([told.length, bugs.length]).toEqual([1, 2]);
+  expect([warnings.length, bugs.length]).toEqual([1, 2]);
 });
 
 test("a low file limit gives a warning, and a sufficient one does not", () => {

@@ -37,20 +37,20 @@ function openMonitored() {
     stopping: stopping.signal,
     roles: ["web"],
   });
-  return { disk, clock, told: failures, health, store: writes.store };
+  return { disk, clock, failures, health, store: writes.store };
 }
 
 test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
   "while writes fail with %s the host is not ready and says what to do, until one succeeds",
   async (code) => {
-    const { disk, clock, told, health, store } = openMonitored();
+    const { disk, clock, failures, health, store } = openMonitored();
     const session = await openTestSession(store);
     expect(await health()).toMatchObject({ status: "ok", ready: true, reasons: [] });
 
     disk.refuses = code;
     for (const _ of [1, 2, 3])
       expect(await session.send([aNotice()])).toMatchObject({ status: "failed", code });
-    expect(told.map((failure) => failure.code)).toEqual([code]);
+    expect(failures.map((failure) => failure.code)).toEqual([code]);
     await clock.advance(1_001);
     const failing = await health();
     expect(failing).toMatchObject({ status: "degraded", ready: false, store: { code } });
@@ -95,9 +95,9 @@ test("a successful write between failing ones does not make the host ready", asy
 });
 
 test("a store closed during shutdown is not reported", async () => {
-  const { disk, told, store } = openMonitored();
+  const { disk, failures, store } = openMonitored();
   const session = await openTestSession(store);
   disk.refuses = "store_closed";
   await session.send([aNotice()]);
-  expect(told).toEqual([]);
+  expect(failures).toEqual([]);
 });

@@ -147,7 +147,7 @@ export interface Metrics {
 const maxOpen = 10_000;
 const maxWork = 1_000;
 
-export function createMetrics(tell: (span: Span) => void = () => undefined): Metrics {
+export function createMetrics(onSpan: (span: Span) => void = () => undefined): Metrics {
   const registry = declareMetrics();
   const accepted = new Map<RunId, number>();
   const steps = new Map<RunId, { readonly at: number; readonly model: string }>();
@@ -201,7 +201,7 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
           [spanAttributes.model]: step.model,
           [spanAttributes.operation]: "chat",
         };
-        return tell({
+        return onSpan({
           name: `chat ${step.model}`,
           startedAt: step.at,
           endedAt: now,
@@ -224,7 +224,7 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
           [spanAttributes.operation]: operation,
           outcome,
         };
-        return tell({
+        return onSpan({
           name: `${operation} ${tool.name}`,
           startedAt: tool.at,
           endedAt: now,

@@ -63,8 +63,8 @@ test("/new starts another session on the same lane, and /sessions lists both", a
   const rig = open("one");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "garden plans");
-  const begun = await type(rig, id, "/new Kitchen");
-  expect(begun).toMatchObject({ kind: "moved", how: "begun", session: { title: "Kitchen" } });
+  const created = await type(rig, id, "/new Kitchen");
+  expect(created).toMatchObject({ kind: "moved", how: "begun", session: { title: "Kitchen" } });
   const listed = await type(rig, id, "/sessions");
   const titles = listed.kind === "sessions" ? listed.sessions.map(({ title }) => title) : [];
   expect(new Set(titles)).toEqual(new Set(["Kitchen", "garden plans"]));
@@ -74,8 +74,8 @@ test("/resume finds a session by id, id suffix or words, and asks when several m
   const rig = open();
   const ids = new Map<string, SessionId>();
   for (const title of ["Garden in spring", "Garden in autumn", "Kitchen"]) {
-    const begun = await type(rig, null, `/new ${title}`);
-    if (begun.kind === "moved") ids.set(title, begun.session.id);
+    const created = await type(rig, null, `/new ${title}`);
+    if (created.kind === "moved") ids.set(title, created.session.id);
   }
   const kitchen = ids.get("Kitchen") ?? "";
   for (const asked of [kitchen, kitchen.slice(-6), "kitch"])

@@ -23,8 +23,8 @@ async function open() {
   return server;
 }
 
-const head = (path: string, told: string): string =>
-  `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n${told}\r\n`;
+const head = (path: string, headers: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n${headers}\r\n`;
 const hook = "/api/gateway/webhook/ci";
 const piece = `${(25_000).toString(16)}\r\n${"x".repeat(25_000)}\r\n`;
 
@@ -32,9 +32,9 @@ test("[safety] unverified signed requests share a body budget, and the rest are 
   const server = await open();
   const first = await server.dial();
   first.write(head(hook, "Transfer-Encoding: chunked\r\n") + piece);
-  const ask = async (told: string, body: string) => {
+  const ask = async (headers: string, body: string) => {
     const socket = await server.dial();
-    socket.write(head(hook, told) + body);
+    socket.write(head(hook, headers) + body);
     return readAll(socket);
   };
   // Once the first request's bytes have arrived.

@@ -125,8 +125,8 @@ test("a route without a declared policy does not exist, signed in or not", async
 test("unknown paths below /api and /v1 are reported to signed-in clients only", async () => {
   const { app } = makeApp();
   for (const path of ["/api", "/api/nothing", "/v1", "/v1/models"]) {
-    const stranger = await app.request(path);
-    expect([path, stranger.status, await codeOf(stranger)]).toEqual([path, 401, "unauthorized"]);
+    const anonymous = await app.request(path);
+    expect([path, anonymous.status, await codeOf(anonymous)]).toEqual([path, 401, "unauthorized"]);
     const owner = await app.request(path, { headers: bearer });
     expect([path, owner.status, await codeOf(owner)]).toEqual([path, 404, "not_found"]);
   }

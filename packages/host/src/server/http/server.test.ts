@@ -29,11 +29,11 @@ test.each([
   ["of a gigabyte", "Content-Length: 1073741824\r\n"],
 ])(
   "an anonymous body %s is not read further: the response is sent, and the connection closes",
-  async (_, told) => {
+  async (_, headers) => {
     const { server } = await open();
     const socket = await server.dial();
     const ended = readAll(socket);
-    socket.write(post("/api/sessions", told));
+    socket.write(post("/api/sessions", headers));
     // Sends for as long as the server reads.
     const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
     let sent = 0;

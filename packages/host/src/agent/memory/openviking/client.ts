@@ -83,10 +83,10 @@ function decodeAnswer<T>(
 ): OpenVikingResult<T> {
   const json = parse(text);
   if (!response.ok) {
-    const told = refusalBody.safeParse(json).data?.error;
+    const refusal = refusalBody.safeParse(json).data?.error;
     const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
     return {
-      ...fail(told?.code.toLowerCase() ?? `http_${response.status}`, told?.message ?? ""),
+      ...fail(refusal?.code.toLowerCase() ?? `http_${response.status}`, refusal?.message ?? ""),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   }
