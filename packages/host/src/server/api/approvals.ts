@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  answerApproval,
-  type ApprovalCursor,
-  type ApprovalRow,
-  type AnsweredCursor,
-} from "@holdfast/engine";
+import { answerApproval, type ApprovalRow, type AnsweredCursor } from "@holdfast/engine";
 import {
   approvalId,
   type ApprovalView,
@@ -30,16 +25,16 @@ export function approvalRoutes(deps: ApiDeps): Route[] {
 
   async function listApprovals({ owner, query }: Call<"listApprovals">) {
     const { sessionId, limit = defaultApprovalLimit, cursor } = query;
-    const after = cursor === undefined ? undefined : decodeApprovalCursor(cursor);
-    if (after === null) return badApprovalCursor;
+    const after = cursor === undefined ? undefined : decodeCursor(cursor, approvalCursor);
+    if (after === null) return badCursor;
     const page = await log.store.reads.approvals(owner, {
       limit,
       ...(sessionId && { session: sessionId }),
-      ...(after && { after }),
+      ...(after && { after: { askedAt: after[0], id: after[1] } }),
     });
     return answer({
       approvals: page.approvals.map(viewApproval),
-      nextCursor: page.next && encodeApprovalCursor(page.next),
+      nextCursor: page.next && encodeCursor([page.next.askedAt, page.next.id]),
     });
   }
 
@@ -122,24 +117,9 @@ function asError(error: unknown): Error {
 
 const approvalCursor = z.tuple([z.int().nonnegative(), approvalId]);
 
-const badApprovalCursor = problem("invalid_request", {
+const badCursor = problem("invalid_request", {
   errors: [{ path: "cursor", message: "expected a cursor that the list has given" }],
 });
-
-function encodeApprovalCursor({ askedAt, id }: ApprovalCursor): string {
-  return Buffer.from(JSON.stringify([askedAt, id])).toString("base64url");
-}
-
-function decodeApprovalCursor(text: string): ApprovalCursor | null {
-  try {
-    const [askedAt, id] = approvalCursor.parse(
-      JSON.parse(Buffer.from(text, "base64url").toString()),
-    );
-    return { askedAt, id };
-  } catch {
-    return null;
-  }
-}
 
 const defaultAuditLimit = 100;
 const pageSize = 500;
@@ -159,20 +139,20 @@ export function ruleRoutes(deps: ApiDeps): Route[] {
   async function listAudit({ owner, query }: Call<"listAudit">) {
     const { sessionId, limit = defaultAuditLimit, cursor } = query;
     if (sessionId !== undefined) return auditSession(owner, sessionId, limit, cursor);
-    const before = cursor === undefined ? undefined : decodeAuditCursor(cursor, answeredCursor);
-    if (before === null) return badAuditCursor;
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, approvalCursor);
+    if (before === null) return badCursor;
     const page = await reads.answered(owner, {
       limit,
       ...(before && { before: { answeredAt: before[0], id: before[1] } }),
     });
-    const nextCursor = page.next && encodeAuditCursor([page.next.answeredAt, page.next.id]);
+    const nextCursor = page.next && encodeCursor([page.next.answeredAt, page.next.id]);
     return answer({ entries: page.approvals.flatMap(auditEntriesOf), nextCursor });
   }
 
   /** Reads the log in order: what was answered, and what a rule allowed to run. */
   async function auditSession(owner: OwnerId, id: SessionId, limit: number, cursor?: string) {
-    let after: Seq | null = cursor === undefined ? seq.parse(0) : decodeAuditCursor(cursor, seq);
-    if (after === null) return badAuditCursor;
+    let after: Seq | null = cursor === undefined ? seq.parse(0) : decodeCursor(cursor, seq);
+    if (after === null) return badCursor;
     const entries: AuditEntry[] = [];
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await reads.events(owner, id, { after, limit: pageSize });
@@ -180,12 +160,11 @@ export function ruleRoutes(deps: ApiDeps): Route[] {
       for (const event of page.events) {
         entries.push(...(await entriesFrom(owner, id, event)));
         after = event.seq;
-        if (entries.length >= limit)
-          return answer({ entries, nextCursor: encodeAuditCursor(after) });
+        if (entries.length >= limit) return answer({ entries, nextCursor: encodeCursor(after) });
       }
       if (!page.more) return answer({ entries, nextCursor: null });
     }
-    return answer({ entries, nextCursor: encodeAuditCursor(after) });
+    return answer({ entries, nextCursor: encodeCursor(after) });
   }
 
   async function entriesFrom(
@@ -229,17 +208,11 @@ function auditEntriesOf(row: ApprovalRow): readonly AuditEntry[] {
   return [{ at: answeredAt, sessionId, runId, callId, tool, what: decision, ...optional }];
 }
 
-const answeredCursor = z.tuple([z.int().nonnegative(), approvalId]);
-
-const badAuditCursor = problem("invalid_request", {
-  errors: [{ path: "cursor", message: "expected a cursor that the list has given" }],
-});
-
-function encodeAuditCursor(cursor: readonly [number, AnsweredCursor["id"]] | Seq): string {
+function encodeCursor(cursor: readonly [number, AnsweredCursor["id"]] | Seq): string {
   return Buffer.from(JSON.stringify(cursor)).toString("base64url");
 }
 
-function decodeAuditCursor<S extends z.ZodType>(text: string, schema: S): z.infer<S> | null {
+function decodeCursor<S extends z.ZodType>(text: string, schema: S): z.infer<S> | null {
   try {
     return schema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
   } catch {

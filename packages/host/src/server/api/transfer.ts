@@ -16,7 +16,8 @@ const inlineTypes: ReadonlySet<string> = new Set([
   "image/webp",
 ]);
 
-const sandboxedBlob =
+/** Blobs and exports contain untrusted content: browsers must not run it under this host's origin. */
+const sandboxPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 export function blobRoutes(deps: ApiDeps): Route[] {
@@ -39,7 +40,7 @@ export function blobRoutes(deps: ApiDeps): Route[] {
     const headers = {
       etag: tag,
       "cache-control": "private, max-age=31536000, immutable",
-      "content-security-policy": sandboxedBlob,
+      "content-security-policy": sandboxPolicy,
     };
     if (matchesEtag(c.req.header("if-none-match"), tag)) return c.body(null, 304, headers);
     // A media type from a chat or an imported document is untrusted.
@@ -67,10 +68,6 @@ const exportTypes = {
   html: "text/html; charset=utf-8",
 } as const;
 
-/** Exports contain untrusted text: browsers must not run it under this host's origin. */
-const sandboxedExport =
-  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
-
 export function transferRoutes(deps: ApiDeps): Route[] {
   const { log, redact, home } = deps;
 
@@ -89,7 +86,7 @@ export function transferRoutes(deps: ApiDeps): Route[] {
       {
         "content-type": exportTypes[format],
         "content-disposition": `attachment; filename="${params.id}.${format}"`,
-        "content-security-policy": sandboxedExport,
+        "content-security-policy": sandboxPolicy,
         "cache-control": "no-store",
       },
     );
