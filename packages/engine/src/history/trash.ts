@@ -133,7 +133,7 @@ async function endTrashedRun(
   return [
     run.event("run.cancel", { by: "trash" }),
     ...left.settled,
-    ...(await settleUnrunCalls(reads, run, place, { told: fold.tools })),
+    ...(await settleUnrunCalls(reads, run, place, { alreadySettled: fold.tools })),
     notice,
     run.event("run.state", { state: "cancelled", cause: "trashed" }),
   ];

@@ -62,7 +62,7 @@ export async function takeOverRun(
     const next = isAnswerComplete(spill, row) ? completed : decideNext(row, deps.policy);
     const firstSeen = await log.store.now();
     const asked = { owner, session: lease.session, entries: snapshot.entries.entries };
-    const isPassedOn = await awaitsFallback(log.store.reads, run, asked.entries);
+    const isFallbackPending = await awaitsFallback(log.store.reads, run, asked.entries);
     const fold = await foldStepInSlices(deps.clock, snapshot.journal, spill.events);
     const left = [
       ...settleWithNotice(run, snapshot, fold, { ...next, spill, firstSeen }),
@@ -81,7 +81,7 @@ export async function takeOverRun(
     if (result.status === "committed" && next.goesOn)
       return {
         run,
-        position: { ...positionOf(row, result.at), ...(isPassedOn && fallbackPosition) },
+        position: { ...positionOf(row, result.at), ...(isFallbackPending && fallbackPosition) },
       };
     if (result.status !== "committed") run.loseBy(result);
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
@@ -100,10 +100,10 @@ function laneOfRun({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
 /** Limits go on counting where they stood: what a run has used is in its row, not in a runner's memory. */
 function positionOf({ step, tries, startedAt, restedMs }: RunRow, now: number): RunPosition {
   const usedMs = Math.max(0, now - (startedAt ?? now) - restedMs);
-  return { step, tries, isPassedOn: false, usedMs, journal: [] };
+  return { step, tries, isFallbackPending: false, usedMs, journal: [] };
 }
 
-const fallbackPosition = { tries: 0, isPassedOn: true } as const;
+const fallbackPosition = { tries: 0, isFallbackPending: true } as const;
 
 interface NextMove {
   readonly goesOn: boolean;
@@ -154,7 +154,7 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
 
 /** What was begun is told with the rest of its journal; the calls of a spilled answer are stored with it. */
 function callsToSettle(fold: StepFold, { isWhole, end }: FoundSpill) {
-  return { told: fold.tools, unstored: isWhole ? (end?.calls ?? []) : [] };
+  return { alreadySettled: fold.tools, unstored: isWhole ? (end?.calls ?? []) : [] };
 }
 
 /** Entries for everything that the journal holds, above a notice that says why. */
@@ -216,7 +216,10 @@ async function settleAll(
   const left = settleJournal(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
   const { owner, session } = run;
   const asked = { owner, session, entries: snapshot.entries.entries };
-  const unrun = await settleUnrunCalls(reads, run, asked, { told: fold.tools, unstored: [] });
+  const unrun = await settleUnrunCalls(reads, run, asked, {
+    alreadySettled: fold.tools,
+    unstored: [],
+  });
   const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
   const text = `The run could not go on, and has ended. What was said and done until then is above.${warning}`;
   return [

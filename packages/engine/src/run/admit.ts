@@ -20,13 +20,13 @@ import { sizeLimits, jsonSize } from "./settle.ts";
 export interface NewInput {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** The client's own name for its message, unique in the session for life. */
+  /** The client's own id for its message, unique in the session forever. */
   readonly clientId: string;
   readonly text: string;
   readonly attachments?: readonly Attachment[];
   readonly mode?: InputMode;
   readonly lane?: LaneKey;
-  /** It came from a platform: its answer is owed to the lane from here on. */
+  /** The message came from a platform, so its lane is owed a reply. */
   readonly inbound?: { readonly key: string; readonly replyTo?: string };
 }
 
@@ -42,8 +42,8 @@ export type Admission =
   | Failed;
 
 /**
- * P1: accepts a message in one transaction; the answer comes after its sync. The same message again (a client that
- * did not hear the answer) gets the stored answer; other content under the same client id is a conflict.
+ * P1: accepts a message in one transaction and answers after the sync. The same message again (from a client that
+ * missed the answer) gets the stored answer; different content under the same client id is a conflict.
  */
 export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Promise<Admission> {
   const { owner, session, mode } = input;
@@ -53,7 +53,7 @@ export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Pr
   return answer(await log.commit({ owner, session, events: [...events, ...interrupting] }));
 }
 
-/** What accepts a message, for a commit that may carry more, and how to read that commit's result. */
+/** The events that accept a message, for a commit that may carry more, and how to read that commit's result. */
 export async function acceptInput(
   ids: IdSource,
   input: NewInput,
@@ -77,16 +77,16 @@ export async function acceptInput(
       text,
       ...(attachments.length > 0 && { attachments: [...attachments] }),
       ...(lane !== undefined && { lane }),
-      // P11: accepted and owed by the same transaction.
+      // P11: the same transaction accepts the message and records the reply it is owed.
       ...(inbound !== undefined && { inbound: { ...inbound, delivery: ids.make("delivery") } }),
     },
     runId,
   );
-  // The acceptance is also the beginning of its run: `queued`.
+  // Accepting a message also creates its run, in state `queued`.
   return { events: [accepted], refused, answer: admissionOf };
 }
 
-/** What is accepted must fit when it becomes an entry, with what is then added to it. */
+/** An accepted message must still fit once it becomes an entry, together with what is added to it then. */
 function refusalOf(text: string, attachments: readonly Attachment[]): Refused | undefined {
   if (text.trim() === "" && attachments.length === 0) {
     return refuse("invalid_event", "A message needs words or an attachment.");
@@ -106,7 +106,7 @@ function admissionOf(result: CommitResult): Admission {
   return { status: "accepted", ...input, repeated };
 }
 
-/** Cancelling a run that ends at this moment is harmless, so the run that was live when we looked is enough. */
+/** Reading the live run once is enough: cancelling a run that is just ending is harmless. */
 async function cancelLiveRun(
   log: Log,
   ids: IdSource,
@@ -124,7 +124,7 @@ interface QueuedInputTarget {
   readonly messageId: MessageId;
 }
 
-/** Changes a message that is still waiting; the store refuses one that was taken (`input_claimed`) or never was. */
+/** Changes a queued message; the store refuses one that was claimed (`input_claimed`) or never existed. */
 export function changeInput(
   log: Log,
   ids: IdSource,
@@ -141,17 +141,17 @@ export function changeInput(
   return log.commit({ owner, session, events: [changed] });
 }
 
-/** Takes a message that is still waiting out of the inbox. Its run ends as cancelled, without having begun. */
+/** Removes a queued message from the inbox. Its run ends as cancelled without ever having started. */
 export async function removeInput(
   log: Log,
   ids: IdSource,
   { owner, session, messageId }: QueuedInputTarget,
 ): Promise<CommitResult> {
   const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
-  const input = snapshot?.inbox.find((each) => each.messageId === messageId);
+  const input = snapshot?.inbox.find((queued) => queued.messageId === messageId);
   const removed = newEvent(ids.make("event"), "input.removed", { messageId });
   const ended = { state: "cancelled", cause: "removed" } as const;
-  // A message that is not waiting has no run to end here; the store says what became of it.
+  // A message that is no longer queued has no run to end here; the store reports what became of it.
   const events = input
     ? [removed, newEvent(ids.make("event"), "run.state", ended, input.runId)]
     : [removed];

@@ -18,12 +18,12 @@ import type { RunHandle } from "./run-handle.ts";
 import { type ResumeCause } from "../log/fold-rows.ts";
 import type { CommitResult } from "../ports/commit.ts";
 
-/** What becomes of a call that nobody has begun: it runs, a person is asked, or the model is told why it was not run. */
+/** What happens to a call that has not started: it runs, a person is asked, or the model is told why it did not run. */
 export type CallVerdict =
   | ({ readonly kind: "run"; readonly allowedBy?: string; readonly answer?: string } & CallPlace)
   | { readonly kind: "ask"; readonly inputHash: string; readonly details: ApprovalDetails }
   | { readonly kind: "refused"; readonly why: keyof typeof callRefusals }
-  | { readonly kind: "failed"; readonly words: string };
+  | { readonly kind: "failed"; readonly message: string };
 
 interface CallPlace {
   readonly place?: string;
@@ -44,13 +44,13 @@ export const callRefusals = {
   cancelled: "The run ended before this was begun, so it was not run.",
 } as const;
 
-/** Asks exactly what the tools say. */
+/** Asks exactly when the tools ask for it. */
 const defaultPolicy: ToolPolicy = {
   decide: async ({ asks }) => ({ kind: asks === "none" ? "allow" : "ask" }),
   remember: async () => {},
 };
 
-/** An approval is about a tool, its very arguments and where it works: a call with others has another hash. */
+/** An approval covers a tool, its exact arguments and its workspace: any other call has a different hash. */
 function hashCall(
   { name, input }: Pick<ModelCall, "name" | "input">,
   place: CallPlace,
@@ -58,20 +58,20 @@ function hashCall(
   return sha256OfJson({ name, input, ...place });
 }
 
-/** Where the call works, in a field of its own where the tool has something to say; or why it cannot. */
+/** The folder a call works in, if the tool has one, or why it cannot be resolved. */
 export async function resolvePlace(
   tool: Tool,
   call: ToolCall,
-): Promise<CallPlace | { readonly words: string }> {
+): Promise<CallPlace | { readonly message: string }> {
   if (tool.place === undefined) return {};
   try {
     return { place: await tool.place(call) };
   } catch (error) {
-    return { words: error instanceof Error ? error.message : String(error) };
+    return { message: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** The verdict on each call, from the policy and from what people have said in this session. */
+/** Decides each call by the policy and by the approvals already given in this session. */
 export async function decideCalls(
   deps: CallPolicyDeps,
   run: RunHandle,
@@ -80,25 +80,27 @@ export async function decideCalls(
   const { toolPolicy = defaultPolicy } = deps;
   if (calls.length === 0) return [];
   const { owner, session, runId } = run;
-  const said = await deps.log.store.reads.approvalsFor(owner, session, runId);
+  const approvals = await deps.log.store.reads.approvalsFor(owner, session, runId);
   return Promise.all(
     calls.map(async ({ call, tool }): Promise<CallVerdict> => {
       const { callId, name, input } = call;
       const asked = { owner, session, runId, callId, input };
       const place = await resolvePlace(tool, asked);
-      if ("words" in place) return { kind: "failed", words: place.words };
+      if ("message" in place) return { kind: "failed", message: place.message };
       const inputHash = await hashCall(call, place);
-      // One that was withdrawn binds nobody; its call is asked for anew.
-      const own = said.findLast((row) => row.callId === callId && row.state !== "withdrawn");
-      if (own !== undefined) return applyAnswer(toolPolicy, own, inputHash, place);
+      // A withdrawn approval binds nobody; its call is asked about again.
+      const ownApproval = approvals.findLast(
+        (row) => row.callId === callId && row.state !== "withdrawn",
+      );
+      if (ownApproval !== undefined) return applyAnswer(toolPolicy, ownApproval, inputHash, place);
       const question = { ...asked, name, asks: approvalNeedOf(tool, call), ...place };
       const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
       if (decided.kind === "deny") return { kind: "refused", why: "forbidden" };
-      // Nobody but a person can answer a question, whatever is allowed.
+      // Only a person can answer a question, whatever the rules allow.
       if (question.asks !== "question") {
         if (decided.kind === "allow")
           return { kind: "run", ...place, ...(decided.rule && { allowedBy: decided.rule }) };
-        const covering = await findCovering(toolPolicy, said, question, inputHash);
+        const covering = await findCovering(toolPolicy, approvals, question, inputHash);
         if (covering !== undefined) return { kind: "run", ...place, allowedBy: covering.id };
       }
       const details = await describeCall(toolPolicy, question);
@@ -107,16 +109,16 @@ export async function decideCalls(
   );
 }
 
-/** What was said for the session before covers what it says, in the place where it was said. */
+/** An earlier approval for the session covers what its rule covers, in the workspace it was given for. */
 async function findCovering(
   policy: ToolPolicy,
-  said: readonly ApprovalRow[],
+  approvals: readonly ApprovalRow[],
   question: PolicyQuestion,
   inputHash: string,
 ): Promise<ApprovalRow | undefined> {
   const isCovered = async (rule: string): Promise<boolean> =>
     (await policy.covers?.(rule, question).catch(() => false)) === true;
-  for (const row of said) {
+  for (const row of approvals) {
     const { rule, place } = row.details;
     if (row.tool !== columnText(question.name) || !holdsForSession(row.decision)) continue;
     if (place !== question.place) continue;
@@ -127,14 +129,14 @@ async function findCovering(
 }
 
 /**
- * A yes without words for a rule. Where there are no words at all it is one for the tool; where there are, and none would
- * do for this call (it is too long, or about many files), it is one for the very same call.
+ * A yes without a rule. If the policy has no rules at all, it covers the tool; if it has, but none fits this call (too
+ * long, or about many files), it covers only the identical call.
  */
 function coversSameCall(policy: ToolPolicy, row: ApprovalRow, inputHash: string): boolean {
   return policy.covers === undefined || row.inputHash === inputHash;
 }
 
-/** A person is asked in any case, if need be without the words of the policy. */
+/** The person is asked in any case, if need be without the policy's description. */
 async function describeCall(
   policy: ToolPolicy,
   question: PolicyQuestion,
@@ -143,7 +145,7 @@ async function describeCall(
   return (await policy.describe?.(question).catch(() => ({}))) ?? {};
 }
 
-/** A tool that cannot say whether it needs a person needs one. */
+/** A tool that fails to say whether it needs approval needs it. */
 function approvalNeedOf(tool: Tool, { input }: ModelCall): ApprovalNeed {
   try {
     return tool.approval?.(input) ?? "none";
@@ -155,17 +157,17 @@ function approvalNeedOf(tool: Tool, { input }: ModelCall): ApprovalNeed {
 async function applyAnswer(
   policy: ToolPolicy,
   row: ApprovalRow,
-  actual: string,
+  actualHash: string,
   place: CallPlace,
 ): Promise<CallVerdict> {
   const { id: approvalId, decision, inputHash, tool, owner, session, details } = row;
   const { answer, rule = null, by = null } = details;
-  // P7: what was allowed is allowed with these arguments, in this place, and no others.
-  if (inputHash !== actual) return { kind: "refused", why: "changed" };
+  // P7: an approval holds for these arguments in this workspace and no others.
+  if (inputHash !== actualHash) return { kind: "refused", why: "changed" };
   const run = { kind: "run", ...place, allowedBy: approvalId } as const;
   switch (decision) {
     case "always":
-      // Before the call runs, so that a crash makes it remembered twice rather than not at all.
+      // Remember before the call runs: a crash then remembers twice rather than not at all.
       await policy.remember({ owner, tool, approvalId, session, rule, by }).catch(() => {});
       return run;
     case "once":
@@ -185,18 +187,18 @@ export type AnswerResult =
   | { readonly status: "not_found" }
   | Exclude<CommitResult, { status: "committed" }>;
 
-/** What a person says beside yes or no. */
+/** What a person says besides yes or no. */
 export interface AnswerDetails {
-  /** To a question. */
+  /** The answer to a question. */
   readonly answer?: string;
-  /** What a yes for more than this call is to cover; the narrowest rule that was offered unless told. */
+  /** The rule for a yes that covers more than this call; by default the narrowest one offered. */
   readonly rule?: string;
   readonly by?: string;
 }
 
 /**
- * A person's word on a call. The same word again changes nothing; another one is refused, and so is one that comes too
- * late. The last open approval of a run wakes it: its runner is told by a poke here and finds it by a sweep elsewhere.
+ * Records a person's answer. Repeating it changes nothing; a different or a late answer is refused. Closing the last
+ * open approval of a run wakes the run: a runner in this process is notified, one elsewhere finds it on its sweep.
  */
 export function answerApproval(
   log: Log,
@@ -204,12 +206,12 @@ export function answerApproval(
   owner: OwnerId,
   approvalId: ApprovalId,
   decision: ApprovalAnswer,
-  words: AnswerDetails = {},
+  answerDetails: AnswerDetails = {},
 ): Promise<AnswerResult> {
-  return closeApproval(log, ids, owner, approvalId, decision, words);
+  return closeApproval(log, ids, owner, approvalId, decision, answerDetails);
 }
 
-/** Nobody answered in time, by the store's clock. That is a no. */
+/** Nobody answered in time by the store's clock, which counts as a no. */
 export function expireApproval(
   log: Log,
   ids: IdSource,
@@ -227,27 +229,34 @@ async function closeApproval(
   owner: OwnerId,
   approvalId: ApprovalId,
   decision: ApprovalDecision,
-  words: AnswerDetails = {},
+  answerDetails: AnswerDetails = {},
 ): Promise<AnswerResult> {
   const { reads } = log.store;
   for (;;) {
     const first = await reads.approval(owner, approvalId);
     const session = first && (await reads.session(owner, first.session));
-    // Read behind the session: whatever moves after this moves its head too.
+    // Read after the session: any later change moves the session's head, and the commit is refused.
     const row = session && (await reads.approval(owner, approvalId));
     if (row === null || session === null) return { status: "not_found" };
-    if (row.state !== "open") return alreadyClosed(row, decision, words);
+    if (row.state !== "open") return alreadyClosed(row, decision, answerDetails);
     const { runId } = row;
-    const said = { ...words, ...ruleOf(row, decision, words) };
+    const approvals = { ...answerDetails, ...ruleOf(row, decision, answerDetails) };
     const open = await reads.approvalsFor(owner, session.id, runId);
-    const isLast = !open.some((each) => each.state === "open" && each.id !== approvalId);
+    const isLast = !open.some(
+      (approval) => approval.state === "open" && approval.id !== approvalId,
+    );
     const wakes = isLast && session.liveRun === runId && session.liveState === "waiting";
     const result = await log.commit({
       owner,
       session: session.id,
       expect: { head: session.head },
       events: [
-        newEvent(ids.make("event"), "approval.answered", { approvalId, decision, ...said }, runId),
+        newEvent(
+          ids.make("event"),
+          "approval.answered",
+          { approvalId, decision, ...approvals },
+          runId,
+        ),
         ...(wakes
           ? [
               newEvent(
@@ -269,7 +278,7 @@ async function closeApproval(
           state: "answered",
           decision,
           answeredAt: at,
-          details: { ...row.details, ...said },
+          details: { ...row.details, ...approvals },
         },
       };
     }
@@ -277,7 +286,7 @@ async function closeApproval(
   }
 }
 
-/** A yes for more than one call always says for what, where there are words for it. */
+/** A yes for more than one call always names its rule, if the policy offered any. */
 function ruleOf(
   { details }: ApprovalRow,
   decision: ApprovalDecision,

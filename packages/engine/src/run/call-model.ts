@@ -13,15 +13,15 @@ import type { Journal } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { sizeLimits, jsonSize } from "./settle.ts";
 
-/** How a model call ended, and what it asked for. What it said is in the journal. */
+/** How a model call ended and which tools it called. Its output is in the journal. */
 export interface CallEnd {
-  /** `abandoned`: it did not stop when it was told to, and may still be at it. */
+  /** `abandoned`: it ignored its signal and may still be running. */
   readonly end: "done" | "stopped" | "abandoned" | { readonly failure: ModelFailure };
   readonly calls: readonly ModelCall[];
   readonly usage: ModelUsage | null;
 }
 
-/** A provider that ignores its signal is left alone after this time. */
+/** How long a provider may ignore its signal before it is abandoned. */
 const abandonAfterMs = 5_000;
 
 /** Streams one model call into the journal. */
@@ -29,9 +29,9 @@ export async function callModel(
   run: RunHandle,
   model: Model,
   request: ModelRequest,
-  rest: { readonly journal: Journal; readonly messageId: MessageId; readonly clock: Clock },
+  deps: { readonly journal: Journal; readonly messageId: MessageId; readonly clock: Clock },
 ): Promise<CallEnd> {
-  const { journal, messageId, clock } = rest;
+  const { journal, messageId, clock } = deps;
   const calls: ModelCall[] = [];
   let size = 0;
   let usage: ModelUsage | null = null;
@@ -59,7 +59,7 @@ export async function callModel(
         if (journal.stopped !== null) return { end: { failure: journal.stopped }, calls, usage };
         break;
       case "call":
-        // Before it is measured: what is too deep to be kept is too deep to be written out.
+        // Checked before measuring: input too deeply nested to store is also too deep to serialise.
         if (!json.safeParse(event.input).success)
           return { end: { failure: malformedCall }, calls: [], usage };
         size += jsonSize(event);
@@ -106,8 +106,8 @@ const malformedCall: ModelFailure = {
 };
 
 /**
- * The stream until it ends, or until some time after the signal. A provider that throws has failed. One answer is waited
- * for at a time, and nothing of those before it is kept: a stream may be long.
+ * A model's stream up to its end, or until shortly after the signal aborts. A provider that throws has failed. Only one
+ * event is awaited at a time and none is retained, since a stream may be long.
  */
 class ModelStream implements AsyncDisposable {
   readonly #iterator: AsyncIterator<ModelEvent>;
@@ -129,7 +129,7 @@ class ModelStream implements AsyncDisposable {
     return this.#isAbandoned;
   }
 
-  /** `null`: there is nothing more to come. */
+  /** `null`: the stream has ended. */
   next(): Promise<ModelEvent | null> {
     if (this.#isAbandoned) return Promise.resolve(null);
     return new Promise((resolve) => {

@@ -23,8 +23,8 @@ export type CancelResult =
   | Exclude<CommitResult, { status: "committed" }>;
 
 /**
- * P6: a durable wish, from any process. Asking again changes nothing. A run that rests ends here and now; one that is
- * under way is ended by its runner within a second.
+ * P6: a durable request, from any process; repeating it changes nothing. A run at rest ends right here, one under way
+ * is ended by its runner within a second.
  */
 export async function requestCancel(
   log: Log,
@@ -37,12 +37,12 @@ export async function requestCancel(
     const first = await reads.run(owner, runId);
     const limit = first !== null && isResting(first.state) ? maxEntriesPerStep : 1;
     const snapshot = first && (await reads.snapshot(owner, first.session, { limit }));
-    // Read behind the snapshot: if it has moved since then, the head has too.
+    // Read after the snapshot: if the run has moved since, so has the head, and the commit is refused.
     const run = snapshot && (await reads.run(owner, runId));
     if (run === null || snapshot === null) return { status: "not_found" };
     if (terminalStates.has(run.state)) return { status: "ended" };
     if (isResting(run.state) && limit === 1) continue;
-    // Nobody works on it, so nobody else would end it.
+    // No runner works on it, so nobody else would end it.
     const atRest = run.state === "queued" || isResting(run.state);
     if (run.cancelRequested && !atRest) return { status: "requested" };
     const result = await log.commit({
@@ -60,14 +60,14 @@ function cancelEvent(ids: IdSource, runId: RunId): NewEvent {
   return newEvent(ids.make("event"), "run.cancel", {}, runId);
 }
 
-/** One commit clears all of it: the message that waited, what the journal held, the run itself. */
+/** One commit clears everything: the queued message, the journal's output and the run itself. */
 async function cancelEvents(
   reads: Reads,
   ids: IdSource,
   run: RunRow,
   snapshot: Snapshot,
 ): Promise<readonly NewEvent[]> {
-  const input = snapshot.inbox.find((each) => each.runId === run.id);
+  const input = snapshot.inbox.find((queued) => queued.runId === run.id);
   const isLive = snapshot.run?.id === run.id;
   const writer = createRunEvents(ids, run.id);
   return [
@@ -82,7 +82,7 @@ function inputRemoved(ids: IdSource, { messageId }: InputRow): NewEvent {
   return newEvent(ids.make("event"), "input.removed", { messageId });
 }
 
-/** What a tool that ended has done is told, though the run that asked for it goes no further. */
+/** Tools that ended keep their results, even though the run that called them goes no further. */
 async function settleCancelled(
   reads: Reads,
   run: RunEvents,
@@ -93,9 +93,9 @@ async function settleCancelled(
   const fold = foldStep(snapshot.journal);
   const options = { partial: "cancelled", mayStartAgain: false, fold } as const;
   const { settled, dropped } = settleJournal(run, snapshot, options);
-  const place = { owner, session, entries: snapshot.entries.entries };
+  const stepEntries = { owner, session, entries: snapshot.entries.entries };
   const unrun = isResting(state)
-    ? await settleUnrunCalls(reads, run, place, { told: fold.tools })
+    ? await settleUnrunCalls(reads, run, stepEntries, { alreadySettled: fold.tools })
     : [];
   if (dropped.length === 0) return [...settled, ...unrun];
   const notice = run.event("notice.added", {

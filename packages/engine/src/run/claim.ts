@@ -21,7 +21,7 @@ export interface ClaimDeps {
   readonly clock: Clock;
   readonly holder: () => Holder;
   readonly leaseMs: number;
-  /** What is given to the model beside a message. It takes a short time, and never fails. */
+  /** Finds what the model gets alongside a message. It is quick and never fails. */
   readonly recall?: Recall;
 }
 
@@ -42,8 +42,8 @@ export async function acquireRunLease(
 }
 
 /**
- * The one door to a run: takes the next waiting message and makes it an entry, under the lease. Only now is it part
- * of the conversation, so it never stands before the answer that was running when it came.
+ * The only way a run starts: takes the next queued message and makes it an entry, under the lease. Only now does it
+ * join the conversation, so it never precedes the answer that was running when it arrived.
  */
 export async function claimNext(
   { log, ids, clock, recall }: ClaimDeps,
@@ -62,7 +62,7 @@ export async function claimNext(
       const { text, attachments } = content;
       const question = { owner, session: lease.session, text, attachments };
       recalled.set(messageId, await recall(question));
-      // The session may have gone on while we asked.
+      // Read again: the session may have moved on during the recall.
       continue;
     }
     const run = new RunHandle(log, ids, { owner, runId, lease, head, lane }, clock);
@@ -76,14 +76,14 @@ export async function claimNext(
   }
 }
 
-/** An interrupting message goes before what was waiting; otherwise they go in the order of their arrival. */
+/** An interrupting message goes first; the others go in order of arrival. */
 function nextInput(inbox: readonly InputRow[]): InputRow | undefined {
   return inbox.find((input) => input.mode === "interrupt") ?? inbox[0];
 }
 
 /**
- * A waiting message as the entry that it becomes. One without words says that its run continues another: it has nothing to
- * add to the conversation, and is gone from the inbox.
+ * Turns a queued message into its entry. One without content only continues another run: it adds nothing to the
+ * conversation and just leaves the inbox.
  */
 export function inputEntry(
   run: RunEvents,
@@ -102,14 +102,14 @@ export function inputEntry(
   });
 }
 
-/** Words or an attachment are asked of every message that a person sends. */
+/** Every message from a person has text or an attachment. */
 function isContinuation({ content }: InputRow): boolean {
   return content !== null && content.text === "" && content.attachments.length === 0;
 }
 
 export interface SteerDeps {
   readonly log: Log;
-  /** Puts what is attached to a message where tools find it, and says where. It never fails. */
+  /** Stores a message's attachments where tools can find them and says where. It never fails. */
   readonly placeAttachments?: Recall;
 }
 
@@ -118,28 +118,34 @@ function hasAttachments({ content }: InputRow): boolean {
 }
 
 /**
- * Gives the model what was said to steer it, before its next step. A steering message has a run of its own from its
- * acceptance; here that run is done. One that came before this run began was meant for another, and waits for its turn
- * like any other. Returns how many were taken.
+ * Gives the model the queued steering messages before its next step, and returns how many. Each steering message has a
+ * run of its own, which completes here. One that arrived before this run started was meant for an earlier run and waits
+ * its turn.
  */
 export async function takeSteering(
-  { log, placeAttachments: place }: SteerDeps,
+  { log, placeAttachments }: SteerDeps,
   run: RunHandle,
   entries: readonly StoredEvent[],
 ): Promise<number> {
   const { owner, session, runId } = run;
-  const begun = entries.find((entry) => entry.type === "message.user" && entry.runId === runId);
-  const isForThisRun = ({ mode, seq }: InputRow) => mode === "steer" && seq > (begun?.seq ?? 0);
+  const firstMessage = entries.find(
+    (entry) => entry.type === "message.user" && entry.runId === runId,
+  );
+  const isForThisRun = ({ mode, seq }: InputRow) =>
+    mode === "steer" && seq > (firstMessage?.seq ?? 0);
   const placed = new Map<MessageId, readonly Part[]>();
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
     const steering = snapshot?.inbox.filter(isForThisRun) ?? [];
     if (snapshot === null || steering.length === 0) return 0;
-    const bare = steering.filter((each) => hasAttachments(each) && !placed.has(each.messageId));
-    if (place !== undefined && bare.length > 0) {
-      for (const { messageId, content } of bare)
-        if (content !== null) placed.set(messageId, await place({ owner, session, ...content }));
-      // The session may have gone on while they were placed.
+    const unplaced = steering.filter(
+      (input) => hasAttachments(input) && !placed.has(input.messageId),
+    );
+    if (placeAttachments !== undefined && unplaced.length > 0) {
+      for (const { messageId, content } of unplaced)
+        if (content !== null)
+          placed.set(messageId, await placeAttachments({ owner, session, ...content }));
+      // Read again: the session may have moved on while the attachments were stored.
       continue;
     }
     const events = steering.flatMap((input) => [

@@ -36,50 +36,50 @@ import type { Log } from "../log/log.ts";
 
 export interface DriveDeps extends StepDeps, CallPolicyDeps, SpillDeps, SteerDeps, BudgetDeps {
   readonly tick: Tick;
-  /** P6: what was left alone can write nothing any more. */
+  /** P6: after this, nothing that was abandoned can write any more. */
   readonly raiseFence: () => Promise<void>;
   readonly random: Random;
-  /** Who has to remember the turn, if anybody has: a throw-away turn is nobody's. */
+  /** Which provider has to remember the turn; none for a throw-away turn. */
   readonly memoryOwnerOf?: MemoryOwnerOf;
   /** Without it, a context that is too long ends its run. */
   readonly fit?: ContextFit;
 }
 
-/** Where a run stands when a runner takes it into its hands. */
+/** Where a run stands when a runner picks it up. */
 export interface RunPosition {
   readonly step: number;
-  /** How often the model has failed in that step; 0 when its answer is there. */
+  /** How often the model has failed in this step; 0 once it has answered. */
   readonly tries: number;
-  /** Whether the next call is the same step's, of one who stands in and has all of its tries. */
-  readonly isPassedOn: boolean;
-  /** How much of its time the run had used, by the store's clock and without its rest. */
+  /** The next call repeats the same step with a fallback model, which gets all of its tries. */
+  readonly isFallbackPending: boolean;
+  /** How much of its time the run has used, by the store's clock, not counting time at rest. */
   readonly usedMs: number;
-  /** Journal events of the step that a runner before us had begun and that are not settled. */
+  /** Unsettled journal events of the step that a previous runner started. */
   readonly journal: readonly StoredEvent[];
 }
 
 type NextAction = "continue" | "ended";
 
 /**
- * Drives a run to its end. Each round reads where it stands from the log: calls without a result are run, otherwise the
- * model is asked. So a run that goes on after a crash takes the same path as one that was never interrupted.
+ * Drives a run to its end. Each round reads the run's state from the log: it runs calls that have no result, otherwise
+ * it calls the model. A run that resumes after a crash therefore takes the same path as one that was never interrupted.
  */
 export async function driveRun(
   deps: DriveDeps,
   run: RunHandle,
   position: RunPosition,
-  known?: CachedContext,
+  cachedContext?: CachedContext,
 ): Promise<void> {
-  const begun = deps.clock.now() - position.usedMs;
-  let { step, tries, journal, isPassedOn } = position;
-  let standIn: string | null = null;
-  const context = new RunContext(deps.log.store, run, known, deps.fit?.count);
-  // Whoever takes over after a failure waits as the runner before would have.
+  const startedAt = deps.clock.now() - position.usedMs;
+  let { step, tries, journal, isFallbackPending } = position;
+  let fallback: string | null = null;
+  const context = new RunContext(deps.log.store, run, cachedContext, deps.fit?.count);
+  // After a take-over, wait as long as the previous runner would have.
   if (tries > 0) await deps.clock.sleep(stepBackoffMs(tries - 1, deps.random), run.signal);
   for (;;) {
     if (run.lost !== null) return;
     const spent =
-      deps.clock.now() - begun > deps.limits.timeMs
+      deps.clock.now() - startedAt > deps.limits.timeMs
         ? "time"
         : step >= deps.limits.steps && tries === 0
           ? "steps"
@@ -87,13 +87,17 @@ export async function driveRun(
     const entries = await context.read();
     if (entries === null) return run.lose("trashed");
     const calls = pendingCalls(entries.tail);
-    const asked = { owner: run.owner, session: run.session, entries: entries.tail };
-    // P7: what was not begun is not left as if it might have been.
+    const stepEntries = { owner: run.owner, session: run.session, entries: entries.tail };
+    // P7: calls that never started must not look as if they might have.
     if (run.cancelled) {
-      return endRun(run, "cancelled", await settleUnrunCalls(deps.log.store.reads, run, asked));
+      return endRun(
+        run,
+        "cancelled",
+        await settleUnrunCalls(deps.log.store.reads, run, stepEntries),
+      );
     }
     if (calls.length > 0) {
-      await runTools(deps, run, { ...asked, calls }, new Journal(deps, run, journal));
+      await runTools(deps, run, { ...stepEntries, calls }, new Journal(deps, run, journal));
       journal = [];
       continue;
     }
@@ -109,26 +113,26 @@ export async function driveRun(
     }
     const steered = await takeSteering(deps, run, entries.tail);
     if (steered > 0) continue;
-    step += tries === 0 && !isPassedOn ? 1 : 0;
-    // A compaction may have covered the notice that names who stands in.
-    standIn = currentFallback(entries.tail, run.runId) ?? standIn;
-    const call = await callStepModel(deps, run, context, { step, tries, standIn });
+    step += tries === 0 && !isFallbackPending ? 1 : 0;
+    // A compaction may have covered the notice that names the fallback.
+    fallback = currentFallback(entries.tail, run.runId) ?? fallback;
+    const call = await callStepModel(deps, run, context, { step, tries, fallback });
     if (call === null) return;
     const next = await settleCall(deps, run, call, tries);
     if (next === "ended") return;
-    tries = next === "again" ? tries + 1 : 0;
-    isPassedOn = next === "passed on";
+    tries = next === "retry" ? tries + 1 : 0;
+    isFallbackPending = next === "fallback";
   }
 }
 
 interface ModelCallOutcome extends CallEnd {
   readonly modelName: string;
-  /** Who is asked when this one cannot answer. */
+  /** The model to fall back to if this one cannot answer. */
   readonly next: string | null;
   readonly journal: Journal;
   readonly context: RunContext;
   readonly record: RequestRecord;
-  /** About how many were sent. */
+  /** Roughly how many tokens were sent. */
   readonly tokens: number;
 }
 
@@ -136,10 +140,10 @@ async function callStepModel(
   deps: DriveDeps,
   run: RunHandle,
   context: RunContext,
-  at: { readonly step: number; readonly tries: number; readonly standIn: string | null },
+  attempt: { readonly step: number; readonly tries: number; readonly fallback: string | null },
 ): Promise<ModelCallOutcome | null> {
-  const { step, tries } = at;
-  const ready = await prepareStep(deps, run, context, at.standIn);
+  const { step, tries } = attempt;
+  const ready = await prepareStep(deps, run, context, attempt.fallback);
   if ("code" in ready) {
     const { code, message } = ready;
     await endRun(run, "failed", [noticeEvent(run, code, message)], code);
@@ -147,7 +151,7 @@ async function callStepModel(
   }
   const { name, model, next, framed } = ready;
   if (deps.fit !== undefined) await compactIfNearlyFull(deps.fit, run, context, name, framed.bytes);
-  const begun = await run.write([
+  const startedAt = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
     run.event("step.started", {
@@ -157,7 +161,7 @@ async function callStepModel(
       ...spillMarkFor(deps.spills, run),
     }),
   ]);
-  const seq = begun?.at(-1)?.seq;
+  const seq = startedAt?.at(-1)?.seq;
   const sent = seq === undefined ? null : await context.request(framed.bytes, seq, name);
   if (sent === null) return null;
   const { messages, tools, record, counted } = sent;
@@ -178,16 +182,16 @@ function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
   return { how, model, calls, usage };
 }
 
-/** Turns what a model call left behind into entries, and says how the run goes on. */
+/** Turns the outcome of a model call into entries and decides how the run continues. */
 async function settleCall(
   deps: DriveDeps,
   run: RunHandle,
   call: ModelCallOutcome,
   tries: number,
-): Promise<NextAction | "again" | "passed on"> {
+): Promise<NextAction | "retry" | "fallback"> {
   const { end, calls, usage, modelName: model, journal, record: request } = call;
   const { message } = journal.fold();
-  // What is settled carries the record; a run that cannot settle it is lost, and with it what it knew.
+  // The settled message carries the record; if it cannot be settled, the run is lost and this state with it.
   if (message !== null || calls.length > 0) call.context.markRecorded();
   const usages = usageEvent(run, model, usage);
   if (end === "stopped" || end === "abandoned") {
@@ -215,38 +219,41 @@ async function settleCall(
     return "ended";
   }
   const failure = await recoverFromOverflow(deps, run, call, end.failure);
-  const kept = [...settledMessage(run, message, { model, request, partial: "failed" }), ...usages];
+  const partialOutput = [
+    ...settledMessage(run, message, { model, request, partial: "failed" }),
+    ...usages,
+  ];
   const isLast = !isRetryable(failure) || tries + 1 >= deps.limits.modelTries;
   if (
     call.next !== null &&
     mayFallBack(failure) &&
-    !failure.atOnce &&
+    !failure.retryNow &&
     (isLast || isTooLongToWait(failure))
   ) {
-    const passed = fallbackNotice(run, model, call.next, failure);
-    return (await run.write([...kept, passed])) === null ? "ended" : "passed on";
+    const notice = fallbackNotice(run, model, call.next, failure);
+    return (await run.write([...partialOutput, notice])) === null ? "ended" : "fallback";
   }
   if (isLast) {
     await endRun(
       run,
       "failed",
-      [...kept, noticeEvent(run, failure.code, failure.message)],
+      [...partialOutput, noticeEvent(run, failure.code, failure.message)],
       failure.code,
     );
     return "ended";
   }
-  // Durable, so that whoever takes over goes on counting; and shown, so that a person sees why nothing comes.
-  const again = run.event("run.state", { state: "running", cause: failure.code });
-  if ((await run.write([...kept, again])) === null) return "ended";
+  // Durable so that a take-over keeps counting tries, and visible so that a person sees why nothing comes.
+  const retrying = run.event("run.state", { state: "running", cause: failure.code });
+  if ((await run.write([...partialOutput, retrying])) === null) return "ended";
   const pause = retryDelayMs(tries, failure, deps.random);
   if (pause > 0) await deps.clock.sleep(pause, run.signal);
-  return "again";
+  return "retry";
 }
 
-/** `written`: what was in the way is not there any more. It is about the context, and not about who is asked. */
-type TransientFailure = ModelFailure & { readonly atOnce?: true };
+/** `retryNow`: the obstacle was in the context and is gone, so neither a pause nor another model is needed. */
+type TransientFailure = ModelFailure & { readonly retryNow?: true };
 
-/** A context that was too long is made shorter, and then it is a failure in passing. */
+/** Compacts a context that was too long; the failure is then transient. */
 async function recoverFromOverflow(
   { fit, clock }: DriveDeps,
   run: RunHandle,
@@ -260,7 +267,7 @@ async function recoverFromOverflow(
     { model, tokens, epoch: context.epochs },
     clock,
   );
-  return room === "made" ? { ...failure, class: "retryable", atOnce: true } : room;
+  return room === "made" ? { ...failure, class: "retryable", retryNow: true } : room;
 }
 
 function isRetryable(failure: ModelFailure): boolean {
@@ -268,7 +275,7 @@ function isRetryable(failure: ModelFailure): boolean {
 }
 
 function retryDelayMs(tries: number, failure: TransientFailure, random: Random): number {
-  if (failure.atOnce === true) return 0;
+  if (failure.retryNow === true) return 0;
   return Math.max(stepBackoffMs(tries, random), failure.retryAfterMs ?? 0);
 }
 
@@ -281,18 +288,18 @@ function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {
 }
 
 /**
- * P4: the commit that ends the run, together with the last entries. A cancel that came while they were on their
- * way is told by the store itself, and then the run ends as cancelled with all that was said.
+ * P4: the commit that ends the run, together with its last entries. If a cancel arrived meanwhile, the store refuses
+ * the commit and the run ends as cancelled, with everything it had output.
  */
 async function endRun(
   run: RunHandle,
   state: Extract<RunState, "completed" | "cancelled" | "failed" | "limit" | "interrupted">,
   entries: readonly NewEvent[],
   cause?: string,
-  behind: readonly NewEvent[] = [],
+  trailing: readonly NewEvent[] = [],
 ): Promise<void> {
   const ended = run.event("run.state", { state, ...(cause !== undefined && { cause }) });
-  let result = await run.sendUntilAnswered({ events: [...entries, ended, ...behind] });
+  let result = await run.sendUntilAnswered({ events: [...entries, ended, ...trailing] });
   if (result.status === "refused" && result.code === "cancel_requested") {
     const cancelled = run.event("run.state", { state: "cancelled" });
     result = await run.sendUntilAnswered({ events: [...entries, cancelled] });
@@ -304,15 +311,15 @@ async function endRun(
 export interface RunLimits {
   readonly steps: number;
   readonly timeMs: number;
-  /** Millionths of a dollar; none by default. */
+  /** In millionths of a dollar; unlimited by default. */
   readonly costMicros?: number;
-  /** What all runs of an owner may cost within 24 hours by the store's clock. Past it no run begins. */
+  /** What all runs of an owner may cost within 24 hours by the store's clock. Once spent, no new run starts. */
   readonly costMicrosPerDay?: number;
-  /** How often a model call that failed in passing is tried again. */
+  /** How many times a step's model call is tried when it fails transiently. */
   readonly modelTries: number;
 }
 
-/** All runs, this one among them, whose spend is held against one limit: those that others have begun on its behalf. */
+/** All runs, including this one, that share one spending limit: a run and those started on its behalf. */
 export type RunsSharingBudget = (
   run: Pick<RunHandle, "owner" | "session" | "runId">,
 ) => Promise<readonly RunId[]>;
@@ -320,16 +327,16 @@ export type RunsSharingBudget = (
 export interface BudgetDeps {
   readonly log: Log;
   readonly limits: RunLimits;
-  /** Each run by itself unless told. */
+  /** By default each run has its own budget. */
   readonly runsSharingBudget?: RunsSharingBudget;
 }
 
 async function isOverBudget(
-  { log, limits, runsSharingBudget: spendsWith }: BudgetDeps,
+  { log, limits, runsSharingBudget }: BudgetDeps,
   run: RunHandle,
 ): Promise<boolean> {
   if (limits.costMicros === undefined) return false;
-  const runs = (await spendsWith?.(run)) ?? [run.runId];
+  const runs = (await runsSharingBudget?.(run)) ?? [run.runId];
   const usages = await Promise.all(
     runs.map((runId) => log.store.reads.usage(run.owner, { runId })),
   );

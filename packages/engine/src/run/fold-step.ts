@@ -18,9 +18,9 @@ type Range = [Seq, Seq];
 export interface StreamedMessage {
   readonly messageId: MessageId;
   readonly parts: readonly Part[];
-  /** The numbers of the deltas that it is made of. */
+  /** The seqs of the deltas that make up the text. */
   readonly deltas: readonly Range[];
-  /** `[ms, characters]` for each delta, from the first one on. */
+  /** `[ms, characters]` of each delta, counted from the first one. */
   readonly timing: readonly [number, number][];
 }
 
@@ -29,19 +29,19 @@ export interface StreamedTool {
   readonly output: string;
   readonly ended: EventData<"tool.ended"> | null;
   readonly deltas: readonly Range[];
-  /** Something of it was not in the store and was found afterwards. */
+  /** Part of it was missing from the store and was recovered later. */
   readonly recovered?: true;
 }
 
-/** What a step has left behind so far. */
+/** What a step has produced so far. */
 export interface StepFold {
   readonly message: StreamedMessage | null;
   readonly tools: ReadonlyMap<CallId, StreamedTool>;
-  /** Output that belongs to no tool of the step. It is shown to nobody, but its numbers are accounted for. */
+  /** Output of no known tool. It is never shown, but its seqs are accounted for. */
   readonly stray: readonly Range[];
 }
 
-/** The number of what has none. */
+/** Marks events from a spill, which have no seq. */
 const noSeq = 0 as Seq;
 
 interface OpenPart {
@@ -54,7 +54,7 @@ interface OpenPart {
 
 interface OpenMessage {
   readonly id: MessageId;
-  readonly begunAt: number;
+  readonly startedAt: number;
   readonly parts: OpenPart[];
   readonly deltas: Range[];
   readonly timing: DeltaTimings;
@@ -69,16 +69,16 @@ interface OpenTool {
 }
 
 /**
- * Folds a step's journal, event by event, and keeps nothing of them but what they say. The runner settles its own step
- * with it and a take-over someone else's, so both write the same entries from the same events: what was on a screen is
- * what gets stored (P5).
+ * Folds a step's journal event by event without retaining the events. A runner settles its own step with it and a
+ * take-over settles someone else's, so both write the same entries from the same events: what was on screen is what
+ * gets stored (P5).
  */
 export class StepFolder {
   readonly #tools = new Map<CallId, OpenTool>();
   readonly #stray: Range[] = [];
   #message: OpenMessage | null = null;
 
-  /** What was found in a spill goes behind what the store has; it has no numbers to account for. */
+  /** Spilled events follow the stored ones and have no seqs to account for. */
   addSpilled(event: NewEvent): void {
     this.add({ ...event, seq: noSeq, at: 0 });
   }
@@ -87,11 +87,11 @@ export class StepFolder {
     const decoded = decodeEvent(stored);
     if (decoded.kind !== "known") return;
     const { event } = decoded;
-    const numbers = seqSpanOf(stored);
-    const found = event.seq === noSeq ? ({ recovered: true } as const) : {};
+    const span = seqSpanOf(stored);
+    const mark = event.seq === noSeq ? ({ recovered: true } as const) : {};
     switch (event.type) {
       case "message.delta":
-        return this.#addDelta(event.data, stored, numbers);
+        return this.#addDelta(event.data, stored, span);
       case "tool.started": {
         const { deltas = [] } = this.#tools.get(event.data.callId) ?? {};
         const output = new TextBuilder();
@@ -100,22 +100,21 @@ export class StepFolder {
       }
       case "tool.output": {
         const tool = this.#tools.get(event.data.callId);
-        addToRanges(tool?.deltas ?? this.#stray, numbers);
+        addToRanges(tool?.deltas ?? this.#stray, span);
         if (tool === undefined) return;
         tool.output.add(event.data.text);
-        this.#tools.set(event.data.callId, { ...tool, ...found });
+        this.#tools.set(event.data.callId, { ...tool, ...mark });
         return;
       }
       case "tool.ended": {
         const tool = this.#tools.get(event.data.callId);
-        if (tool) this.#tools.set(event.data.callId, { ...tool, ended: event.data, ...found });
+        if (tool) this.#tools.set(event.data.callId, { ...tool, ended: event.data, ...mark });
         return;
       }
       default:
     }
   }
 
-  /** What has been added so far. */
   fold(): StepFold {
     const tools = this.#tools.entries().map(([callId, tool]): [CallId, StreamedTool] => {
       const { output, deltas, ...rest } = tool;
@@ -128,17 +127,17 @@ export class StepFolder {
   #addDelta(
     delta: EventData<"message.delta">,
     { seq, at, joined }: JournalEvent,
-    numbers: readonly [Seq, Seq],
+    span: readonly [Seq, Seq],
   ): void {
     const { messageId: id, text } = delta;
-    this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new DeltaTimings() };
-    const { parts, deltas, timing, begunAt } = this.#message;
+    this.#message ??= { id, startedAt: at, parts: [], deltas: [], timing: new DeltaTimings() };
+    const { parts, deltas, timing, startedAt } = this.#message;
     appendToPart(parts, delta, seq);
-    addToRanges(deltas, numbers);
+    addToRanges(deltas, span);
     if (joined !== undefined)
       for (const [index, ms] of joined.times.entries())
-        timing.add(at + ms - begunAt, joined.lengths[index] ?? 0);
-    else if (seq !== noSeq) timing.add(at - begunAt, text.length);
+        timing.add(at + ms - startedAt, joined.lengths[index] ?? 0);
+    else if (seq !== noSeq) timing.add(at - startedAt, text.length);
   }
 }
 
@@ -152,11 +151,14 @@ export function foldStep(
   return folder.fold();
 }
 
-/** A journal may be long: after so many events others have their turn. One that was joined counts for few of its deltas. */
+/**
+ * A journal may be long: yield to the event loop after this many events. A joined event counts for only a few of its
+ * deltas.
+ */
 const maxEventsPerSlice = 2_000;
 const joinedPerEvent = 20;
 
-/** As `foldStep`, without holding the event loop up. */
+/** Like `foldStep`, without blocking the event loop. */
 export async function foldStepInSlices(
   clock: Clock,
   journal: readonly JournalEvent[],
@@ -176,7 +178,7 @@ export async function foldStepInSlices(
   return folder.fold();
 }
 
-/** The numbers of every delta in a journal. */
+/** The seqs of every delta in a journal. */
 export function deltaRanges(journal: Iterable<JournalEvent>): Range[] {
   const ranges: Range[] = [];
   for (const event of journal) if (roleOf(event) === "delta") addToRanges(ranges, seqSpanOf(event));
@@ -197,7 +199,7 @@ function appendToPart(
   open.recovered ||= recovered;
 }
 
-/** Numbers that follow each other are one range. */
+/** Adjacent seqs share one range. */
 function addToRanges(ranges: Range[], [from, to]: readonly [Seq, Seq]): void {
   if (to === noSeq) return;
   const last = ranges.at(-1);
@@ -221,12 +223,12 @@ function closeMessage({ id, parts, deltas, timing }: OpenMessage): StreamedMessa
   return { messageId: id, parts: closed, deltas: copyRanges(deltas), timing: timing.pairs() };
 }
 
-/** Pieces are joined when they have become as long as this. */
+/** Pieces are joined into a block once they reach this length. */
 const blockLength = 512;
 
 /**
- * A text that grows by small pieces. Adding one string to another keeps both, and the place where they meet, for as long as
- * the sum is kept: here what has gathered is written out as one block, and the blocks are put together when they are read.
+ * A text that grows in small pieces. `a + b` keeps both strings and a node that joins them alive for as long as the sum
+ * lives, so pieces are flattened into blocks, and the blocks are joined when the text is read.
  */
 export class TextBuilder {
   #blocks: string[] = [];
@@ -253,18 +255,18 @@ export class TextBuilder {
   }
 }
 
-/** A replay needs no more than this. */
+/** A replay needs no more detail than this. */
 const maxTimingPairs = 2_000;
-/** More than a message may have of characters. */
+/** More than the number of characters in any message. */
 const lengthRadix = 2 ** 21;
 
 /**
- * When how much was said: `[ms, characters]` for each delta. Where there are too many, neighbours become one. Every live run
- * has such a list, so both numbers of a pair are kept as one: `ms * lengths + characters`.
+ * How much text arrived when: `[ms, characters]` per delta. When there are too many, neighbours are merged. Every live
+ * run holds such a list, so each pair is packed into one number: `ms * lengthRadix + characters`.
  */
 export class DeltaTimings {
   #pairs: number[] = [];
-  /** How many deltas a pair stands for, and how many the last one has so far. */
+  /** How many deltas a pair covers, and how many the last one covers so far. */
   #size = 1;
   #inLast = 0;
 
@@ -293,7 +295,7 @@ export class DeltaTimings {
   }
 }
 
-/** Not the remainder: a clock that was set back makes a time that is less than nothing. */
+/** Not `%`: a clock that was set back makes the time negative. */
 function lengthOfPair(pair: number): number {
   return pair - Math.floor(pair / lengthRadix) * lengthRadix;
 }

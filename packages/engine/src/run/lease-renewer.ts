@@ -3,10 +3,10 @@ import type { Holder, LeaseRow } from "../ports/rows.ts";
 import type { Leases } from "../ports/lease.ts";
 import type { LossReason, RunHandle } from "./run-handle.ts";
 
-/** A session's lease in our hands, from run to run. */
+/** A session's lease, held by this process from run to run. */
 export class HeldLease {
   lease: LeaseRow;
-  /** The run that is driven under it at the moment. */
+  /** The run currently driven under it. */
   run: RunHandle | null = null;
   /** By our own clock. */
   until: number;
@@ -22,11 +22,11 @@ export class HeldLease {
     return this.#lost;
   }
 
-  /** Whether its run has written nothing since this was asked last. */
+  /** Whether its run has written nothing since the last call. */
   hasWrittenNothing(): boolean {
-    const before = this.#commits;
+    const previous = this.#commits;
     this.#commits = this.run?.commits;
-    return before === undefined || before === this.#commits;
+    return previous === undefined || previous === this.#commits;
   }
 
   lose(reason: LossReason): void {
@@ -36,8 +36,8 @@ export class HeldLease {
 }
 
 /**
- * Keeps the leases of a process: one write renews them all. A lease that was taken, or that could not be renewed in
- * time by our own clock, is given up before anybody else can have it. Nothing held, nothing written.
+ * Renews all leases of a process in one write. A lease that was taken over, or that could not be renewed in time by our
+ * own clock, is given up before anybody else can hold it. With no leases held, nothing is written.
  */
 export class LeaseRenewer {
   readonly #leases: Leases;
@@ -56,13 +56,15 @@ export class LeaseRenewer {
     return this.#held;
   }
 
-  /** `askedAt`: our clock just before the lease was asked for, so that we never believe to have it longer than it lasts. */
+  /**
+   * `askedAt`: our clock just before the lease was requested, so that we never believe we hold it longer than we do.
+   */
   hold(lease: LeaseRow, askedAt: number): HeldLease {
     const held = new HeldLease(lease, askedAt + this.#leaseMs);
     this.#held.add(held);
     if (this.#stop === undefined) {
       this.#stop = new AbortController();
-      void this.#beat(this.#stop.signal);
+      void this.#renewPeriodically(this.#stop.signal);
     }
     return held;
   }
@@ -77,8 +79,8 @@ export class LeaseRenewer {
   }
 
   /**
-   * Takes the lease again under a higher fence: whatever is left alone and still goes on under the old one can write
-   * nothing any more. A new holder, since the old one would get its old fence.
+   * Acquires the lease again under a higher fence, so that abandoned work under the old one can no longer write. Needs
+   * a new holder: the old one would get its old fence back.
    */
   async raiseFence(held: HeldLease, holder: Holder): Promise<void> {
     const { kind, session, fence: replacing } = held.lease;
@@ -94,22 +96,22 @@ export class LeaseRenewer {
     held.run?.adoptLease(result.lease);
   }
 
-  async #beat(signal: AbortSignal): Promise<void> {
+  async #renewPeriodically(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(this.#leaseMs / 3, signal);
       if (signal.aborted) return;
-      this.#giveUpWhatEnds();
+      this.#loseExpiring();
       await this.#renew();
-      this.#giveUpWhatEnds();
+      this.#loseExpiring();
     }
   }
 
   async #renew(): Promise<void> {
-    const asked = [...this.#held];
+    const renewing = [...this.#held];
     const askedAt = this.#clock.now();
-    const refs = asked.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
+    const refs = renewing.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
     const answered = new AbortController();
-    // A store that does not answer must not keep us from noticing that our time is over.
+    // A store that does not answer must not keep us from noticing that the lease runs out.
     const result = await Promise.race([
       this.#leases.renew(refs, this.#leaseMs).catch(() => null),
       this.#clock.sleep(this.#leaseMs / 6, answered.signal).then(() => null),
@@ -117,17 +119,17 @@ export class LeaseRenewer {
     answered.abort();
     if (result?.status === "renewed") {
       const lost = new Map(result.lost.map(({ session, fence }) => [session, fence]));
-      for (const held of asked) {
+      for (const held of renewing) {
         const { session, fence } = held.lease;
-        // One whose fence was raised meanwhile is not the one that was asked for.
+        // A lease whose fence was raised meanwhile is not the one that was renewed.
         if (lost.get(session) === fence) held.lose("fenced");
         else if (!lost.has(session)) held.until = askedAt + this.#leaseMs;
       }
     }
   }
 
-  /** Who cannot renew stops by the monotonic clock, with a beat to spare before the lease runs out. */
-  #giveUpWhatEnds(): void {
+  /** Without a renewal we stop by the monotonic clock, one renewal interval before the lease runs out. */
+  #loseExpiring(): void {
     const soon = this.#clock.now() + this.#leaseMs / 3;
     for (const held of this.#held) if (held.until <= soon) held.lose("store");
   }

@@ -19,11 +19,11 @@ import type { AgentCache, BorrowedAgent } from "../agents/cache.ts";
 import type { Reads } from "../ports/reads.ts";
 
 export interface StepDeps {
-  /** The model that a session's next call goes to. */
+  /** The model for a session's next call. */
   readonly modelFor: (run: RunHandle) => Promise<ModelChain>;
-  /** The system prompt as it would be today. A session that has one keeps it while the signature is the same. */
+  /** The system prompt as of now. A session keeps the one it has while the signature stays the same. */
   readonly system: (run: RunHandle) => Promise<string>;
-  /** Of what the system prompt is made from; without it, of the prompt itself. */
+  /** Signature of the system prompt's inputs; by default of the prompt itself. */
   readonly signature?: (run: RunHandle) => Promise<string>;
   readonly tools: ReadonlyMap<string, Tool>;
 }
@@ -33,22 +33,22 @@ export interface PreparedStep extends ChosenModel {
 }
 
 /**
- * What a step needs before its model can be asked. A model that cannot be opened and a prompt that cannot be made are
- * told to the person like every other failure of a model; trying again would tell them the same thing later.
+ * Gathers what a step needs before its model can be called. A model that cannot be opened or a prompt that cannot be
+ * built is reported like any other model failure, and not retried: it would only fail again later.
  */
 export async function prepareStep(
   deps: StepDeps,
   run: RunHandle,
   context: RunContext,
-  standIn: string | null,
+  fallback: string | null,
 ): Promise<PreparedStep | ModelFailure> {
   try {
-    const chosen = chooseModel(await deps.modelFor(run), standIn);
+    const chosen = chooseModel(await deps.modelFor(run), fallback);
     const framed = await context.frame(await frameSource(deps, run, chosen));
     if (framed.status === "failed") throw new StoreFailure(framed.code, framed.message);
     return { ...chosen, framed };
   } catch (error) {
-    // A store that cannot be read now is no reason to end the run.
+    // A store that cannot be read right now is no reason to end the run.
     if (error instanceof StoreFailure) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return { class: "fatal", code: "not_set_up", message };
@@ -58,8 +58,8 @@ export async function prepareStep(
 async function frameSource(deps: StepDeps, run: RunHandle, chosen: ChosenModel) {
   const tools = [...deps.tools.values()].map(toolSpecOf);
   const system = () => deps.system(run);
-  const named = deps.signature === undefined ? await system() : await deps.signature(run);
-  const signature = signatureOf(named, tools);
+  const source = deps.signature === undefined ? await system() : await deps.signature(run);
+  const signature = signatureOf(source, tools);
   return {
     signature: chosen.isFallback ? signatureForFallback(signature, chosen.name) : signature,
     tools,
@@ -67,13 +67,13 @@ async function frameSource(deps: StepDeps, run: RunHandle, chosen: ChosenModel) 
   };
 }
 
-/** A signature that names its parts keeps their names, so that a change can be told by them. */
-function signatureOf(named: string, tools: readonly ToolSpec[]): string {
-  const agent = /^(?:[a-z]+=[0-9a-f]+ ?)+$/u.test(named) ? named : `agent=${shortHash(named)}`;
+/** A signature made of named parts keeps the names, so that a change can be attributed to a part. */
+function signatureOf(source: string, tools: readonly ToolSpec[]): string {
+  const agent = /^(?:[a-z]+=[0-9a-f]+ ?)+$/u.test(source) ? source : `agent=${shortHash(source)}`;
   return `${agent} tools=${shortHash(JSON.stringify(tools))}`;
 }
 
-/** P9: another model keeps nothing of what was sent to the one before; the frame says that it is another. */
+/** P9: another model has cached nothing of the previous requests; the frame records that the model changed. */
 function signatureForFallback(signature: string, name: string): string {
   const parts = signature.split(" ").filter((part) => !part.startsWith("model="));
   return [`model=${shortHash(name)}`, ...parts].join(" ");
@@ -85,11 +85,11 @@ function toolSpecOf({ name, description, input }: Tool): ToolSpec {
 
 export type RunAgentCache = AgentCache<CachedContext>;
 
-/** What a run works with: an agent of its lane, and what that agent knows of the run's session. */
+/** What a run works with: an agent of its lane, and that agent's cached context of the session. */
 export interface BorrowedRunAgent {
   readonly stepDeps: StepDeps;
   readonly cachedContext: CachedContext;
-  /** Gives the agent back. What it knows of the session holds only if the run has come to its own end. */
+  /** Returns the agent. Its cached context is kept only if the run ended by itself. */
   release(): void;
 }
 
@@ -111,7 +111,7 @@ function borrowedRunAgent(
   run: RunHandle,
 ): BorrowedRunAgent {
   const { agent, signature } = borrowed;
-  const known = borrowed.kept ?? emptyCachedContext();
+  const cachedContext = borrowed.kept ?? emptyCachedContext();
   return {
     stepDeps: {
       modelFor: async () => ({
@@ -123,15 +123,15 @@ function borrowedRunAgent(
       signature: async () => signature,
       tools: agent.tools,
     },
-    cachedContext: known,
+    cachedContext,
     release() {
       const { version } = run;
-      borrowed.release(run.lost === "ended" ? { version, kept: known } : undefined);
+      borrowed.release(run.lost === "ended" ? { version, kept: cachedContext } : undefined);
     },
   };
 }
 
-/** The run fails with what kept its agent from being built, as with any model that cannot be opened. */
+/** The run fails with the reason its agent could not be built, as with any model that cannot be opened. */
 function failedRunAgent(error: unknown): BorrowedRunAgent {
   const reject = async (): Promise<never> => {
     throw error instanceof Error ? error : new Error(String(error));
@@ -143,21 +143,21 @@ function failedRunAgent(error: unknown): BorrowedRunAgent {
   };
 }
 
-/** Who answers a session's next call, and who does when that one cannot. */
+/** The model for a session's next call, and its fallbacks in order. */
 export interface ModelChain extends NamedModel {
   readonly fallbacks?: readonly NamedModel[];
 }
 
 export interface ChosenModel extends NamedModel {
-  /** Who is asked when this one cannot answer. */
+  /** The model to fall back to if this one cannot answer. */
   readonly next: string | null;
-  /** Whether it stands in for the session's own. */
+  /** Whether it replaces the session's own model. */
   readonly isFallback: boolean;
 }
 
 const fallbackNoticeKind = "model_fallback";
 
-/** Who stands in for the session's model in this run. It is read from the log: whoever takes the run over asks the same one. */
+/** The fallback model this run currently uses. It is read from the log, so a take-over uses the same one. */
 export function currentFallback(entries: readonly StoredEvent[], runId: RunId): string | null {
   const names = entries.flatMap((entry) =>
     entry.runId === runId ? (fallbackNamedIn(entry) ?? []) : [],
@@ -168,15 +168,17 @@ export function currentFallback(entries: readonly StoredEvent[], runId: RunId): 
 function fallbackNamedIn(entry: StoredEvent): string | null {
   const decoded = entry.type === "notice.added" ? decodeEvent(entry) : null;
   if (decoded?.kind !== "known" || decoded.event.type !== "notice.added") return null;
-  const { kind: told, details } = decoded.event.data;
-  return told === fallbackNoticeKind && typeof details?.["to"] === "string" ? details["to"] : null;
+  const { kind: noticeKind, details } = decoded.event.data;
+  return noticeKind === fallbackNoticeKind && typeof details?.["to"] === "string"
+    ? details["to"]
+    : null;
 }
 
 const pageSize = 200;
 
 /**
- * Whether the run was passed on to one who stands in, and nobody has asked that one yet: what the model before it has used of
- * the tries is not for it to pay.
+ * Whether the run switched to a fallback that has not been called yet: it must not pay for the tries of the model
+ * before.
  */
 export async function awaitsFallback(
   reads: Pick<Reads, "events">,
@@ -197,26 +199,26 @@ export async function awaitsFallback(
   return false;
 }
 
-/** A name that the chain does not hold any more is nobody's: then the session's own model answers. */
-function chooseModel(chain: ModelChain, standIn: string | null): ChosenModel {
+/** Uses the session's own model if the chain no longer holds the fallback's name. */
+function chooseModel(chain: ModelChain, fallback: string | null): ChosenModel {
   const all = [chain, ...(chain.fallbacks ?? [])];
   const at = Math.max(
     0,
-    all.findIndex(({ name }) => name === standIn),
+    all.findIndex(({ name }) => name === fallback),
   );
   const { name, model } = all[at] ?? chain;
   return { name, model, next: all[at + 1]?.name ?? null, isFallback: at > 0 };
 }
 
-/** A longer wait is not waited for where somebody else can answer. */
+/** With a fallback available, longer waits are skipped. */
 const maxRetryWaitMs = 30_000;
 
 /**
- * Whether another model may answer in place of one that has failed: it is out of reach, overloaded, or does not take the
- * key. One that refuses, or was asked something malformed or too long, has answered.
+ * Whether another model may answer instead of a failed one: it is unreachable, overloaded or rejects the key. A model
+ * that refused, or that got a malformed or too long request, has answered.
  */
-export function mayFallBack({ class: why }: ModelFailure): boolean {
-  return why === "retryable" || why === "overloaded" || why === "auth";
+export function mayFallBack({ class: failureClass }: ModelFailure): boolean {
+  return failureClass === "retryable" || failureClass === "overloaded" || failureClass === "auth";
 }
 
 export function isTooLongToWait({ retryAfterMs = 0 }: ModelFailure): boolean {

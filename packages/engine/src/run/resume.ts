@@ -15,19 +15,19 @@ import type { Snapshot } from "../ports/reads.ts";
 export interface ResumeTarget {
   readonly owner: OwnerId;
   readonly runId: RunId;
-  /** Names the command: sent again, it gets the first answer again. */
+  /** Identifies the command: repeating it returns the first answer. */
   readonly command: EventId;
 }
 
 export type ResumeResult =
-  /** The run that goes on: this one, or the one that continues it. */
+  /** The run that continues: this one, or a new one that continues it. */
   | { readonly status: "resumed"; readonly runId: RunId; readonly session: RunRow["session"] }
   | { readonly status: "not_found" }
   | Exclude<CommitResult, { status: "committed" }>;
 
 /**
- * Goes on by a person's word. A run that is paused goes on itself, and no attempt is counted. One that has ended is
- * continued by a new run that names it and waits its turn in the inbox, like everything that is claimed.
+ * Resumes a run at a person's request. A paused run resumes itself, without counting an attempt. An ended run is
+ * continued by a new run that names it and waits its turn in the inbox like any other.
  */
 export async function resumeRun(
   log: Log,
@@ -43,18 +43,21 @@ export async function resumeRun(
     const done = await reads.event(owner, session, command);
     if (done !== null) return { status: "resumed", session, runId: done.runId ?? runId };
     const snapshot = await reads.snapshot(owner, session, { limit: 10 });
-    // Read behind the snapshot: if it has moved since then, the head has too.
-    const now = snapshot && (await reads.run(owner, runId));
-    if (now === null || snapshot === null) return { status: "not_found" };
-    // One continuation is enough, however often it is asked for.
+    // Read after the snapshot: if the run has moved since, so has the head, and the commit is refused.
+    const current = snapshot && (await reads.run(owner, runId));
+    if (current === null || snapshot === null) return { status: "not_found" };
+    // One continuation is enough, however often it is requested.
     const waiting = snapshot.inbox.find(({ hash }) => hash === runId);
     if (waiting !== undefined) return { status: "resumed", session, runId: waiting.runId };
-    const goesOn =
-      now.state === "paused" ? resumeEvents(target) : continueEndedRun(ids, target, now, snapshot);
-    if ("status" in goesOn) return goesOn;
+    const continuation =
+      current.state === "paused"
+        ? resumeEvents(target)
+        : continueEndedRun(ids, target, current, snapshot);
+    if ("status" in continuation) return continuation;
     const expect = { head: snapshot.session.head };
-    const result = await log.commit({ owner, session, expect, events: goesOn.events });
-    if (result.status === "committed") return { status: "resumed", session, runId: goesOn.runId };
+    const result = await log.commit({ owner, session, expect, events: continuation.events });
+    if (result.status === "committed")
+      return { status: "resumed", session, runId: continuation.runId };
     if (result.status === "failed" || result.code !== "head_moved") return result;
   }
 }
@@ -65,8 +68,8 @@ interface Continuation {
 }
 
 function resumeEvents({ runId, command }: ResumeTarget): Continuation {
-  const word = { state: "claimed", cause: "resumed" } as const;
-  return { runId, events: [newEvent(command, "run.state", word, runId)] };
+  const resumed = { state: "claimed", cause: "resumed" } as const;
+  return { runId, events: [newEvent(command, "run.state", resumed, runId)] };
 }
 
 function continueEndedRun(

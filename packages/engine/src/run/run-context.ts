@@ -21,13 +21,13 @@ import type { RunHandle } from "./run-handle.ts";
 import type { Compaction, CompactionReason } from "../context/compact.ts";
 import type { Clock } from "../ports/clock.ts";
 
-/** What is known of a session's context from step to step, and from run to run while an agent stays warm. */
+/** What is known of a session's context between steps, and between runs while an agent stays warm. */
 export interface CachedContext {
   entries: ContextEntries | null;
-  /** The newest request, and as much of it as stands in the log. */
+  /** The newest request, as far as the log records it. */
   sent: SentRequest | null;
   recorded: readonly string[] | null;
-  /** How many tokens the provider counts for one that is counted here. */
+  /** How many provider tokens correspond to one token counted here. */
   correction: number;
   readonly hashes: HashMemo;
 }
@@ -38,15 +38,15 @@ export function emptyCachedContext(): CachedContext {
 
 export interface SentContext extends BuiltContext {
   readonly record: RequestRecord;
-  /** As counted here. */
+  /** In tokens as counted here. */
   readonly counted: number;
 }
 
-/** A session's context as one run uses it. Reads what is new, hashes what is new. */
+/** A session's context as used by one run. Reads and hashes only what is new. */
 export class RunContext {
   readonly #store: Store;
   readonly #run: RunHandle;
-  readonly #known: CachedContext;
+  readonly #cached: CachedContext;
   readonly #count: CountTokens | undefined;
 
   constructor(
@@ -58,77 +58,77 @@ export class RunContext {
     this.#count = count;
     this.#store = store;
     this.#run = run;
-    this.#known = known;
+    this.#cached = known;
   }
 
-  /** The session's epochs as of what was read last. */
+  /** How many epochs the session had at the last read. */
   get epochs(): number | undefined {
-    return this.#known.entries?.epochs;
+    return this.#cached.entries?.epochs;
   }
 
-  /** The entries that the model gets, as they are now. `null`: the session is gone. */
+  /** The entries the model currently gets. `null`: the session is gone. */
   async read(): Promise<ContextEntries | null> {
     const { owner, session } = this.#run;
-    const { entries: known } = this.#known;
+    const { entries: known } = this.#cached;
     const { reads } = this.#store;
     const entries =
       known === null
         ? await readContext(reads, owner, session)
         : await refreshContext(reads, owner, session, known);
-    if (entries !== null && !isContinuation(known, entries)) this.#learn(entries);
-    this.#known.entries = entries;
+    if (entries !== null && !isContinuation(known, entries)) this.#restoreLastRequest(entries);
+    this.#cached.entries = entries;
     return entries;
   }
 
-  /** How the context begins, as far as is known; with an event, it has to stand in the log before it is used. */
+  /** How the context starts. If it comes with an event, that event must be in the log before the frame is used. */
   frame(source: FrameSource): Promise<Framed> {
-    const frame = this.#known.entries?.frame ?? null;
+    const frame = this.#cached.entries?.frame ?? null;
     return frameContext(this.#store, this.#run.owner, frame, source);
   }
 
   /**
-   * The request for the step that has begun, and what will be said of it in the log. From here on it counts as sent.
-   * `null`: the session is gone.
+   * Builds the request for the step that has started and the record the log will keep of it. From here on it counts as
+   * sent. `null`: the session is gone.
    */
-  async request(bytes: FrameBytes, begun: Seq, model: string): Promise<SentContext | null> {
+  async request(bytes: FrameBytes, stepSeq: Seq, model: string): Promise<SentContext | null> {
     const entries = await this.read();
     if (entries === null) return null;
-    const { sent, recorded, hashes } = this.#known;
+    const { sent, recorded, hashes } = this.#cached;
     const context = buildContext(entries, bytes, hashes, this.#count);
     const record = recordRequest(sent, recorded, entries, { blocks: context.blocks, model });
     const sentHashes = context.blocks.map(({ hash }) => hash);
-    this.#known.sent = { seq: begun, hashes: sentHashes, model, knownFrom: "sending" };
+    this.#cached.sent = { seq: stepSeq, hashes: sentHashes, model, knownFrom: "sending" };
     return { ...context, record, counted: countedTokens(context) };
   }
 
-  /** About how long the next request is, before it is made. */
+  /** Estimates the length of the next request. */
   estimateTokens(bytes: FrameBytes): number {
-    const { entries, hashes } = this.#known;
+    const { entries, hashes } = this.#cached;
     if (entries === null) return 0;
     return this.tokensIn(countedTokens(buildContext(entries, bytes, hashes, this.#count)));
   }
 
   tokensIn(counted: number): number {
-    return Math.ceil(counted * this.#known.correction);
+    return Math.ceil(counted * this.#cached.correction);
   }
 
-  /** What the provider counted for a request that was counted here. */
+  /** Learns from the provider's count for a request that was counted here. */
   learnTokens(counted: number, { input, cacheRead = 0, cacheWrite = 0 }: ModelUsage): void {
-    const seen = Math.max(input, cacheRead + cacheWrite) / counted;
-    // A provider that counts nothing, or nonsense, is not believed.
-    if (seen >= 0.2 && seen <= 5) this.#known.correction = seen;
+    const ratio = Math.max(input, cacheRead + cacheWrite) / counted;
+    // Ignore a provider that counts nothing or nonsense.
+    if (ratio >= 0.2 && ratio <= 5) this.#cached.correction = ratio;
   }
 
-  /** The record stands in the log, with the message that was made from its request. */
+  /** The record is in the log, with the message made from its request. */
   markRecorded(): void {
-    this.#known.recorded = this.#known.sent?.hashes ?? null;
+    this.#cached.recorded = this.#cached.sent?.hashes ?? null;
   }
 
-  /** What was reshaped, or is read for the first time, tells itself what was recorded of it. */
-  #learn(entries: ContextEntries): void {
-    const before = lastSentRequest(entries);
-    this.#known.sent ??= before;
-    this.#known.recorded = before?.hashes ?? null;
+  /** A context that was reshaped, or is read for the first time, takes its last request from its own entries. */
+  #restoreLastRequest(entries: ContextEntries): void {
+    const lastRequest = lastSentRequest(entries);
+    this.#cached.sent ??= lastRequest;
+    this.#cached.recorded = lastRequest?.hashes ?? null;
   }
 }
 
@@ -141,11 +141,11 @@ function isContinuation(known: ContextEntries | null, entries: ContextEntries): 
   return known.epoch?.seq === entries.epoch?.seq && known.ranges === entries.ranges;
 }
 
-/** What keeps a session's context within its model's window. */
+/** Keeps a session's context within its model's window. */
 export interface ContextFit {
-  /** In tokens; `null` when nobody knows. */
+  /** In tokens; `null` if unknown. */
   windowOf(model: string): number | null;
-  /** Rather too many than too few. */
+  /** Should overestimate rather than underestimate. */
   readonly count?: CountTokens;
   compact(
     run: RunHandle,
@@ -154,10 +154,10 @@ export interface ContextFit {
   ): Promise<Compaction>;
 }
 
-/** Beyond this part of the window there is too little room for an answer. */
+/** Above this share of the window too little room is left for an answer. */
 const nearlyFullShare = 0.8;
 
-/** Before a step: what is nearly full is compacted first. If that is not possible now, the model is asked all the same. */
+/** Compacts a nearly full context before a step. If that is not possible now, the model is called anyway. */
 export async function compactIfNearlyFull(
   fit: ContextFit,
   run: RunHandle,
@@ -173,8 +173,8 @@ export async function compactIfNearlyFull(
 const otherCompactionWaitMs = 2_000;
 
 /**
- * After a model said that the context is too long. Says whether asking again makes sense: it was compacted, by us or by
- * somebody else. A model whose window nobody knows has just told it: less than what it got.
+ * Compacts after a model said the context is too long, and says whether a retry makes sense because we or somebody else
+ * compacted it. If the model's window is unknown, it must be less than what was sent.
  */
 export async function compactAfterOverflow(
   fit: ContextFit,
@@ -188,7 +188,7 @@ export async function compactAfterOverflow(
     case "compacted":
       return "made";
     case "deferred":
-      // Whoever is at it needs a moment; what is asked next begins with their summary.
+      // Give the other compaction a moment; the retry then starts with its summary.
       if (result.why === "held") await clock.sleep(otherCompactionWaitMs, run.signal);
       return "made";
     case "refused":

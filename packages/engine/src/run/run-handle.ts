@@ -18,7 +18,7 @@ import { type Clock } from "../ports/clock.ts";
 import { type Commit, type CommitResult, type Refused } from "../ports/commit.ts";
 import { type LeaseRow } from "../ports/rows.ts";
 
-/** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
+/** Why a runner gave up a run. Unless the run has ended, whoever takes it over continues from the log. */
 export type LossReason =
   | "ended"
   | "rests"
@@ -32,24 +32,24 @@ type RunCommit = Pick<Commit, "events" | "expect" | "touch">;
 
 const firstPauseMs = 100;
 const maxPauseMs = 1_000;
-/** How long a tick is sent again before its journal looks for another place. */
+/** How long a tick's commit is retried before the journal spills. */
 const tickRetryMs = 1_000;
 
 /**
- * A run in a runner's hands: where it writes, and under which fence. The binding to its session is here and
- * nowhere in the agent, so that an agent that is reused can only write where its run belongs.
+ * A run as its runner holds it: where it writes, and under which fence. Only this object binds it to its session, never
+ * the agent, so a reused agent can only write where its run belongs.
  */
 export class RunHandle {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly runId: RunId;
-  /** Where the run's message came from, as far as is known. */
+  /** Where the run's message came from, if known. */
   readonly lane: LaneKey | null;
   readonly ids: IdSource;
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #over = new AbortController();
-  readonly #gone = new AbortController();
+  readonly #stopController = new AbortController();
+  readonly #lossController = new AbortController();
   #lease: LeaseRow;
   #head: Seq;
   #lost: LossReason | null = null;
@@ -81,7 +81,7 @@ export class RunHandle {
     return this.#version;
   }
 
-  /** The version before our first commit: what others have brought it to. */
+  /** The session's version before our first commit. */
   get versionBefore(): number {
     return this.#versionBefore;
   }
@@ -90,17 +90,17 @@ export class RunHandle {
     return this.#lease;
   }
 
-  /** The same run under a higher fence: what was sent under the old one and is still on its way is refused. */
+  /** Continues the run under a higher fence: commits still in flight under the old one are refused. */
   adoptLease(lease: LeaseRow): void {
     this.#lease = lease;
   }
 
-  /** Set when the run is no longer ours to write. */
+  /** Set once we may no longer write to the run. */
   get lost(): LossReason | null {
     return this.#lost;
   }
 
-  /** What the store would not take, when that is why the run is lost. */
+  /** The refusal, if that is why the run was lost. */
   get refusal(): Refused | null {
     return this.#refusal;
   }
@@ -109,28 +109,28 @@ export class RunHandle {
     return this.#cancelled;
   }
 
-  /** How often it has written. Each answer tells whether anybody else wrote to the session meanwhile. */
+  /** How many commits it has made. Each result shows whether anybody else wrote to the session meanwhile. */
   get commits(): number {
     return this.#commits;
   }
 
-  /** Aborted by a cancel and by the loss of the run: for models, tools and waits. */
+  /** Aborted by a cancel or the loss of the run: for models, tools and waits. */
   get signal(): AbortSignal {
-    return this.#over.signal;
+    return this.#stopController.signal;
   }
 
-  /** Aborted by the loss alone. */
+  /** Aborted only by the loss of the run. */
   get lossSignal(): AbortSignal {
-    return this.#gone.signal;
+    return this.#lossController.signal;
   }
 
   lose(reason: LossReason): void {
     this.#lost ??= reason;
-    this.#gone.abort();
-    this.#over.abort();
+    this.#lossController.abort();
+    this.#stopController.abort();
   }
 
-  /** Lets go of the run because of what a commit answered. */
+  /** Gives up the run because of a commit's result. */
   loseBy(result: Exclude<CommitResult, { status: "committed" }>): void {
     const reason = lossReasonOf(result);
     if (reason === "refused" && result.status === "refused") this.#refusal ??= result;
@@ -142,15 +142,15 @@ export class RunHandle {
   }
 
   /**
-   * Commits under the fence and gives the events back as they stand in the log. A store that is away is waited for until
-   * the lease would run out. `null`: the run is lost, and nothing of it is in our hands any more.
+   * Commits under the fence and returns the events as stored. Retries while the store is away, until the lease would
+   * run out. `null`: the run is lost and we no longer hold any of it.
    */
   async write(events: readonly NewEvent[]): Promise<readonly StoredEvent[] | null> {
     const result = await this.sendUntilAnswered({ events });
     return this.#storedBy(events, result);
   }
 
-  /** One try: `away` says that the store could not take it, and that the same events are to be sent again. */
+  /** One try. `away`: the store could not take it, and the same events must be sent again. */
   async tryWrite(events: readonly NewEvent[]): Promise<readonly StoredEvent[] | null | "away"> {
     const result = await this.send({ events }, tickRetryMs);
     if (result.status === "failed" && result.code !== "store_closed") return "away";
@@ -166,18 +166,21 @@ export class RunHandle {
     return events.map((event, index) => ({ ...event, seq: (first + index) as Seq, at }));
   }
 
-  /** Sends the same commit until the store answers it, or the run is lost: who cannot renew stops by the keeper's clock. */
+  /**
+   * Sends the same commit until the store answers or the run is lost; the lease renewer loses it when the lease cannot
+   * be renewed.
+   */
   async sendUntilAnswered(commit: RunCommit): Promise<CommitResult> {
     for (let tries = 0; ; tries += 1) {
       const result = await this.send(commit);
       if (result.status !== "failed" || result.code === "store_closed") return result;
       if (this.#lost !== null) return result;
       const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
-      await this.#clock.sleep(pause, this.#gone.signal);
+      await this.#clock.sleep(pause, this.#lossController.signal);
     }
   }
 
-  /** One commit, for callers to whom a refusal or a failure means something. */
+  /** One commit, for callers that handle refusals and failures themselves. */
   async send(commit: RunCommit, retryForMs?: number): Promise<CommitResult> {
     const { owner, session, lease } = this;
     if (this.#lost !== null)
@@ -185,10 +188,10 @@ export class RunHandle {
     const under = { lease: "run", fence: lease.fence } as const;
     const result = await this.#log.commit(
       { ...commit, owner, session, under },
-      { signal: this.#gone.signal, ...(retryForMs !== undefined && { retryForMs }) },
+      { signal: this.#lossController.signal, ...(retryForMs !== undefined && { retryForMs }) },
     );
     if (result.status === "committed") {
-      // A number that is not ours came between: it may be a cancel.
+      // A foreign event came in between: it may be a cancel.
       const isAlone = result.first === this.#head + 1;
       this.#head = result.last;
       if (this.#commits === 0) this.#versionBefore = result.version - countEntries(commit.events);
@@ -199,15 +202,15 @@ export class RunHandle {
     return result;
   }
 
-  /** P6: looks whether somebody asked for the run's end. */
+  /** P6: checks whether somebody asked to cancel the run. */
   async checkCancelled(): Promise<void> {
     try {
       const run = await this.#log.store.reads.run(this.owner, this.runId);
       if (run?.cancelRequested !== true) return;
       this.#cancelled = true;
-      this.#over.abort();
+      this.#stopController.abort();
     } catch {
-      // A store that cannot be read now is looked at again with the next tick.
+      // The store cannot be read right now; the next tick checks again.
     }
   }
 }

@@ -40,13 +40,13 @@ export interface ToolDeps extends CallPolicyDeps {
   readonly raiseFence: () => Promise<void>;
 }
 
-/** A tool that ignores its signal is left alone after this time. */
+/** How long a tool may ignore its signal earlier it is abandoned. */
 const abandonAfterMs = 5_000;
 
 /**
- * Works off the calls of a message. Those that need nobody's word run side by side and settle in one commit; then one
- * commit asks for all the others and puts the run to rest. P7: each is recorded as started before it starts, and one that a
- * dead runner had started is not started again unless it says that this is safe.
+ * Runs the calls of a message. Those that need no approval run in parallel and settle in one commit; then one commit
+ * asks for approval of all the others and puts the run to rest. P7: each call is recorded as started earlier it starts,
+ * and one that a dead runner started is not started again unless its tool declares that safe.
  */
 export async function runTools(
   deps: ToolDeps,
@@ -56,33 +56,35 @@ export async function runTools(
 ): Promise<void> {
   const { calls } = asked;
   const known = journal.fold().tools;
-  const todo = calls.map((call) => ({ call, before: known.get(call.callId) }));
-  const fresh = todo.flatMap(({ call, before }) => {
+  const todo = calls.map((call) => ({ call, earlier: known.get(call.callId) }));
+  const fresh = todo.flatMap(({ call, earlier }) => {
     const tool = call.malformed ? undefined : deps.tools.get(call.name);
-    return before === undefined && tool !== undefined ? [{ call, tool }] : [];
+    return earlier === undefined && tool !== undefined ? [{ call, tool }] : [];
   });
-  const sorted = await decideCalls(deps, run, fresh);
-  const verdicts = new Map(fresh.map(({ call }, index) => [call.callId, sorted[index]]));
+  const decisions = await decideCalls(deps, run, fresh);
+  const verdicts = new Map(fresh.map(({ call }, index) => [call.callId, decisions[index]]));
   const asks = calls.flatMap((call) => {
     const verdict = verdicts.get(call.callId);
     return verdict?.kind === "ask" ? [{ call, verdict }] : [];
   });
   const now = todo.filter(({ call }) => verdicts.get(call.callId)?.kind !== "ask");
   const ends = await Promise.all(
-    now.map(({ call, before }) =>
-      finishCall(deps, run, call, { journal, before, verdict: verdicts.get(call.callId) }),
+    now.map(({ call, earlier }) =>
+      finishCall(deps, run, call, { journal, earlier, verdict: verdicts.get(call.callId) }),
     ),
   );
   if (!(await journal.flush())) return;
   if (ends.some(({ outcome }) => outcome === "unknown")) await deps.raiseFence();
   const { tools } = journal.fold();
-  const told = await markStartedAsUnknown(deps.log.store.reads, asked, ends, tools);
-  const settled = told.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
+  const finalEnds = await markStartedAsUnknown(deps.log.store.reads, asked, ends, tools);
+  const settled = finalEnds.map((end) =>
+    settledTool(run, end, tools.get(end.callId)?.deltas ?? []),
+  );
   if (settled.length > 0 && (await run.write(settled)) === null) return;
   if (asks.length > 0 && !run.cancelled) await requestApprovals(run, asks);
 }
 
-/** From here on it is a person's turn: the run gives its lease up, and nothing is lost with its runner. */
+/** It is now a person's turn: the run gives up its lease, and nothing is lost if its runner dies. */
 async function requestApprovals(
   run: RunHandle,
   calls: readonly {
@@ -96,7 +98,7 @@ async function requestApprovals(
   });
   const waiting = run.event("run.state", { state: "waiting" });
   if ((await run.write([...asked, waiting])) === null) return;
-  // A cancel that came just before found a run under way, and left its end to us.
+  // A cancel that arrived just earlier saw a live run and left ending it to us.
   if (!run.cancelled) run.lose("rests");
 }
 
@@ -106,15 +108,15 @@ async function finishCall(
   call: ModelCall,
   rest: {
     readonly journal: Journal;
-    readonly before: StreamedTool | undefined;
+    readonly earlier: StreamedTool | undefined;
     readonly verdict: CallVerdict | undefined;
   },
 ): Promise<ToolEnd> {
-  const { journal, before, verdict } = rest;
-  if (before !== undefined && (before.ended !== null || before.started.replay === "never"))
-    return toolEndOf(before);
+  const { journal, earlier, verdict } = rest;
+  if (earlier !== undefined && (earlier.ended !== null || earlier.started.replay === "never"))
+    return toolEndOf(earlier);
   const { callId, name } = call;
-  const resultId = before?.started.resultId ?? run.ids.make("message");
+  const resultId = earlier?.started.resultId ?? run.ids.make("message");
   if (call.malformed)
     return { callId, name, resultId, outcome: "failed", output: malformedArguments };
   const tool = deps.tools.get(name);
@@ -122,7 +124,7 @@ async function finishCall(
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
   if (verdict?.kind === "refused") return { callId, name, resultId, ...refusedResult(verdict.why) };
   if (verdict?.kind === "failed")
-    return { callId, name, resultId, outcome: "failed", output: verdict.words };
+    return { callId, name, resultId, outcome: "failed", output: verdict.message };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
   const { owner, session, runId } = run;
   const asked = { owner, session, runId, callId, input: call.input };
@@ -135,13 +137,14 @@ async function finishCall(
       allowedBy,
     });
   }
-  // One that may begin again works where it works now; whoever began it before knew a place of their own.
+  // A call that may start again runs in today's workspace; the runner that started it earlier had resolved its own.
   const place = await resolvePlace(tool, asked);
-  if ("words" in place) return { callId, name, resultId, outcome: "failed", output: place.words };
+  if ("message" in place)
+    return { callId, name, resultId, outcome: "failed", output: place.message };
   return startTool(deps, run, tool, { call: { ...asked, ...place }, resultId, journal });
 }
 
-/** Told to the model in words, and to people by a word of its own: a no is not the end of a run. */
+/** The model gets a sentence and people get an outcome of its own: a no does not end the run. */
 function refusedResult(why: keyof typeof callRefusals): ToolOutcomeResult {
   return { outcome: "cancelled", output: callRefusals[why], details: { refusal: why } };
 }
@@ -175,17 +178,17 @@ async function startTool(
       ...spillMarkFor(deps.spills, run),
     }),
   );
-  // A run that was lost while this was on its way is somebody else's: what is not begun is not begun here.
+  // If the run was lost meanwhile, it belongs to another runner: do not start the tool here.
   if (!started || run.lost !== null)
     return { callId, name, resultId, outcome: "cancelled", output: "" };
   const result = await runWithTimeLimit(deps.clock, tool, run, call, journal);
-  const kept = await storeOutput(deps.log.store, run.owner, result.output);
+  const stored = await storeOutput(deps.log.store, run.owner, result.output);
   const { outcome } = result;
-  const { output, blobId = result.blobId } = kept;
+  const { output, blobId = result.blobId } = stored;
   const details = fittingDetails(result.details);
-  const more = { ...(blobId && { blobId }), ...(details && { details }) };
-  await journal.record(run.event("tool.ended", { callId, resultId, outcome, output, ...more }));
-  return { callId, name, resultId, outcome, output, ...more };
+  const extras = { ...(blobId && { blobId }), ...(details && { details }) };
+  await journal.record(run.event("tool.ended", { callId, resultId, outcome, output, ...extras }));
+  return { callId, name, resultId, outcome, output, ...extras };
 }
 
 interface ToolOutcomeResult {
@@ -195,14 +198,16 @@ interface ToolOutcomeResult {
   readonly details?: ToolDetails | undefined;
 }
 
-/** A result stands without its details rather than not at all. */
+/** A result without its details is better than no result. */
 function fittingDetails(details: ToolDetails | undefined): ToolDetails | undefined {
   const decoded = toolDetails.safeParse(details);
   if (!decoded.success || jsonSize(decoded.data) > sizeLimits.toolDetails) return undefined;
   return decoded.data;
 }
 
-/** Runs a tool within its time. Whatever it does, there is a result, and nothing that it writes afterwards counts. */
+/**
+ * Runs a tool within its time limit. Whatever it does, there is a result, and output it writes afterwards is ignored.
+ */
 async function runWithTimeLimit(
   clock: Clock,
   tool: Tool,
@@ -210,11 +215,11 @@ async function runWithTimeLimit(
   call: ToolCall,
   journal: Journal,
 ): Promise<ToolOutcomeResult> {
-  const over = new AbortController();
+  const timeout = new AbortController();
   const finished = new AbortController();
-  const signal = AbortSignal.any([run.signal, over.signal]);
+  const signal = AbortSignal.any([run.signal, timeout.signal]);
   const waiting = AbortSignal.any([finished.signal, run.signal]);
-  const limit = clock.sleep(tool.timeLimitMs, waiting).then(() => over.abort());
+  const limit = clock.sleep(tool.timeLimitMs, waiting).then(() => timeout.abort());
   const work = runTool(tool, call, {
     signal,
     write: outputWriter(call, journal, finished.signal),
@@ -226,28 +231,32 @@ async function runWithTimeLimit(
       output: "The tool did not stop when it was told to, and was left alone.",
     }));
   const result = await Promise.race([work, abandoned]);
-  const isOver = over.signal.aborted;
+  const timedOut = timeout.signal.aborted;
   finished.abort();
   const { output } = result;
   if (result.outcome === "ok" || result.outcome === "unknown") return result;
   if (run.cancelled) return { outcome: "cancelled", output };
-  if (!isOver) return result;
+  if (!timedOut) return result;
   return {
     outcome: "failed",
     output: `${output}\nThe time limit of ${tool.timeLimitMs} ms was over.`.trim(),
   };
 }
 
-/** An exception is taken for a failure, whenever it comes. */
-async function runTool(tool: Tool, call: ToolCall, hands: ToolContext): Promise<ToolOutcomeResult> {
+/** An exception counts as a failure, whenever it is thrown. */
+async function runTool(
+  tool: Tool,
+  call: ToolCall,
+  context: ToolContext,
+): Promise<ToolOutcomeResult> {
   try {
-    return await tool.run(call, hands);
+    return await tool.run(call, context);
   } catch (error) {
     return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** Takes output as long as the tool runs and as much as can be kept. */
+/** Accepts output while the tool runs, up to the size limit. */
 function outputWriter(
   call: ToolCall,
   journal: Journal,
@@ -256,17 +265,17 @@ function outputWriter(
   let room: number = sizeLimits.toolOutput;
   return (text) => {
     if (finished.aborted || text === "" || room <= 0) return;
-    const kept = truncateToBytes(text, room);
-    room = kept === text ? room - jsonSize(text) : 0;
-    if (kept !== "") void journal.addOutput(call.callId, kept);
+    const stored = truncateToBytes(text, room);
+    room = stored === text ? room - jsonSize(text) : 0;
+    if (stored !== "") void journal.addOutput(call.callId, stored);
   };
 }
 
-/** What is larger goes to a blob, once; its beginning and its end stay in the row. In bytes, as it is stored. */
+/** Larger output goes to a blob, and the row keeps its beginning and end. In bytes, as stored. */
 const maxRowBytes = 64 * 1024;
 const headLength = 12 * 1024;
 const tailLength = 4 * 1024;
-/** Control characters are stored in six bytes each; the results of all calls of a step go into one commit. */
+/** Control characters take six bytes each, and the results of all calls of a step share one commit. */
 const maxHeadBytes = 3 * headLength + 2;
 
 export interface StoredOutput {
@@ -275,15 +284,15 @@ export interface StoredOutput {
 }
 
 /**
- * A tool's output as it is kept. What is left out of the row is named in it, for the person and for the model. A blob
- * that cannot be put costs the middle of the output, and the row says so.
+ * Prepares a tool's output for storage. The row names what was left out, for the person and for the model. If the blob
+ * cannot be stored, the middle of the output is lost, and the row says so.
  */
 async function storeOutput(
   store: Pick<Store, "putBlob">,
   owner: OwnerId,
   output: string,
 ): Promise<StoredOutput> {
-  // A character is stored in one to six bytes: most output is decided without making its bytes.
+  // A character takes one to six bytes, so most output is decided without encoding it.
   if (output.length * 6 + 2 <= maxRowBytes || jsonSize(output) <= maxRowBytes) return { output };
   const bytes = new TextEncoder().encode(output);
   const put = await store.putBlob(owner, bytes, "text/plain; charset=utf-8");

@@ -24,7 +24,7 @@ import type { Reads } from "../ports/reads.ts";
 import { callRefusals } from "./approvals.ts";
 import type { MemoryOwner } from "../ports/memory.ts";
 
-/** What it takes to make a run's events, for whoever settles it. */
+/** What is needed to create a run's events, for whoever settles it. */
 export type RunEvents = Pick<RunHandle, "event" | "ids" | "runId">;
 
 export function createRunEvents(ids: IdSource, runId: RunId): RunEvents {
@@ -37,34 +37,34 @@ export function createRunEvents(ids: IdSource, runId: RunId): RunEvents {
 
 export type PartialCause = "cancelled" | "interrupted" | "failed" | "limit";
 
-/** The entry that stands for a streamed message. One that ended early says why. */
+/** The entry for a streamed message. If it ended early, it says why. */
 export function settledMessage(
   run: RunEvents,
   streamed: StreamedMessage | null,
-  rest: {
+  settlement: {
     readonly model: string;
     readonly calls?: readonly ModelCall[];
-    /** What the model was sent for it. */
+    /** The record of the request that produced it. */
     readonly request?: RequestRecord;
     readonly partial?: PartialCause;
   },
 ): readonly NewEvent[] {
-  const calls = (rest.calls ?? []).map((call): Part => ({ type: "tool_call", ...call }));
+  const calls = (settlement.calls ?? []).map((call): Part => ({ type: "tool_call", ...call }));
   const parts = [...(streamed?.parts ?? []), ...calls];
   if (parts.length === 0 && streamed === null) return [];
   return [
     run.event("message.assistant", {
       messageId: streamed?.messageId ?? run.ids.make("message"),
       parts,
-      model: rest.model,
-      ...(rest.request && { request: rest.request }),
-      ...(rest.partial && { partial: rest.partial }),
+      model: settlement.model,
+      ...(settlement.request && { request: settlement.request }),
+      ...(settlement.partial && { partial: settlement.partial }),
       ...(streamed && { deltas: [...streamed.deltas], timing: [...streamed.timing] }),
     }),
   ];
 }
 
-/** Calls that stand in a spill alone. */
+/** Marks calls that only a spill recorded. */
 export function asRecovered(calls: readonly ModelCall[]): readonly ModelCall[] {
   return calls.map((call) => ({ ...call, recovered: true }));
 }
@@ -80,7 +80,7 @@ export interface ToolEnd {
   readonly recovered?: true | undefined;
 }
 
-/** How a tool ended, as far as its journal tells. P7: one that was started and not seen to end is unknown. */
+/** How a tool ended according to its journal. P7: one that started and has no recorded end is unknown. */
 export function toolEndOf(tool: StreamedTool): ToolEnd {
   const { callId, resultId, name } = tool.started;
   if (tool.ended === null)
@@ -89,7 +89,7 @@ export function toolEndOf(tool: StreamedTool): ToolEnd {
   return { callId, name, resultId, outcome, output, blobId, details, recovered: tool.recovered };
 }
 
-/** The entry that stands for a tool and its streamed output. */
+/** The entry for a tool and its streamed output. */
 export function settledTool(
   run: RunEvents,
   end: ToolEnd,
@@ -108,16 +108,16 @@ export function settledTool(
   });
 }
 
-/** The entries that say of calls that they were not run, and why; of those that were begun, that nobody knows. */
+/** Results for calls that did not run, saying why; calls that did start are unknown. */
 function unrunResults(
   run: RunEvents,
   calls: readonly ModelCall[],
   output: string,
-  begun: ReadonlySet<unknown> = new Set(),
+  started: ReadonlySet<unknown> = new Set(),
 ): readonly NewEvent[] {
   return calls.map(({ callId, name }) => {
     const resultId = run.ids.make("message");
-    const end = begun.has(callId)
+    const end = started.has(callId)
       ? ({ outcome: "unknown", output: "" } as const)
       : ({ outcome: "cancelled", output } as const);
     return settledTool(run, { callId, name, resultId, ...end }, []);
@@ -132,7 +132,7 @@ export function usageEvent(
   return usage === null ? [] : [run.event("usage.recorded", usageData(model, usage))];
 }
 
-/** A model call as the ledger takes it. */
+/** A model call's usage as the ledger stores it. */
 export function usageData(model: string, usage: ModelUsage): EventData<"usage.recorded"> {
   const { input, output, cacheRead, cacheWrite, costMicros } = usage;
   return {
@@ -145,116 +145,117 @@ export function usageData(model: string, usage: ModelUsage): EventData<"usage.re
   };
 }
 
-/** Ten thousand dollars for one call: above it a count is nonsense, and sums of nonsense must stay sums. */
+/** Ten thousand dollars for one call: anything above is nonsense, and must not overflow the sums. */
 const maxUsageCount = 10_000_000_000;
 
-/** What a provider counts is not always a whole number, or one at all. */
+/** Providers do not always report whole numbers, or numbers at all. */
 function toCount(count: number): number {
   return count > 0 ? Math.min(Math.round(count), maxUsageCount) : 0;
 }
 
 const pageSize = 500;
 
-/** Where a run's calls were asked for. */
+/** Where a run's calls were requested. */
 export interface StepEntries {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** The newest entries; the answer that asks for the calls is among them. */
+  /** The newest entries, including the answer that requested the calls. */
   readonly entries: readonly StoredEvent[];
 }
 
 /**
- * P7: which calls of the newest answer were ever begun, also by a runner whose journal a take-over has put aside. Of these
- * nobody may say that they were not run.
+ * P7: the calls of the newest answer that ever started, including under a runner whose journal a take-over discarded.
+ * None of them may be reported as not run.
  */
 async function startedCalls(
   reads: Reads,
   { owner, session, entries }: StepEntries,
 ): Promise<ReadonlySet<unknown>> {
-  const begun = new Set<unknown>();
-  const asked = entries.findLast(({ type }) => type === "message.assistant");
-  let after: Seq | undefined = asked?.seq;
+  const started = new Set<unknown>();
+  const answer = entries.findLast(({ type }) => type === "message.assistant");
+  let after: Seq | undefined = answer?.seq;
   while (after !== undefined) {
     const page = await reads.events(owner, session, { after, limit: pageSize });
     for (const { type, data } of page?.events ?? [])
-      if (type === "tool.started") begun.add(data["callId"]);
+      if (type === "tool.started") started.add(data["callId"]);
     after = page?.more === true ? page.events.at(-1)?.seq : undefined;
   }
-  return begun;
+  return started;
 }
 
 /**
- * P7: what a run that ends has to say of the calls that it leaves: those that nobody began were not run, and of the
- * others nobody knows. Calls in `told` are told elsewhere; `unstored` are those of an answer that is stored with this.
+ * P7: results for the calls that an ending run leaves open: those that never started were not run, the others are
+ * unknown. Calls in `alreadySettled` have their result elsewhere; `unstored` are the calls of an answer stored in the
+ * same commit.
  */
 export async function settleUnrunCalls(
   reads: Reads,
   run: RunEvents,
-  place: StepEntries,
-  rest: {
-    readonly told?: { has(callId: CallId): boolean };
+  stepEntries: StepEntries,
+  settlement: {
+    readonly alreadySettled?: { has(callId: CallId): boolean };
     readonly unstored?: readonly ModelCall[];
   } = {},
 ): Promise<readonly NewEvent[]> {
-  const { told = new Set(), unstored = [] } = rest;
-  const calls = [...pendingCalls(place.entries), ...unstored].filter(
-    ({ callId }) => !told.has(callId),
+  const { alreadySettled: alreadySettled = new Set(), unstored = [] } = settlement;
+  const calls = [...pendingCalls(stepEntries.entries), ...unstored].filter(
+    ({ callId }) => !alreadySettled.has(callId),
   );
   if (calls.length === 0) return [];
-  return unrunResults(run, calls, callRefusals.cancelled, await startedCalls(reads, place));
+  return unrunResults(run, calls, callRefusals.cancelled, await startedCalls(reads, stepEntries));
 }
 
-/** P7: a call that this runner did not run may have been begun by one before: how that went, nobody knows. */
+/** P7: a call this runner did not run may have been started by an earlier one: its outcome is unknown. */
 export async function markStartedAsUnknown(
   reads: Reads,
-  place: StepEntries,
+  stepEntries: StepEntries,
   ends: readonly ToolEnd[],
-  own: { has(callId: CallId): boolean },
+  ranHere: { has(callId: CallId): boolean },
 ): Promise<readonly ToolEnd[]> {
-  if (ends.every(({ callId }) => own.has(callId))) return ends;
-  const begun = await startedCalls(reads, place);
+  if (ends.every(({ callId }) => ranHere.has(callId))) return ends;
+  const started = await startedCalls(reads, stepEntries);
   return ends.map((end) =>
-    own.has(end.callId) || !begun.has(end.callId)
+    ranHere.has(end.callId) || !started.has(end.callId)
       ? end
       : { ...end, outcome: "unknown", output: "" },
   );
 }
 
-/** Who has to remember a turn; `null`: nobody, it is a throw-away one or there is no memory. */
+/** Which provider has to remember a turn; `null` for a throw-away turn or without memory. */
 export type MemoryOwnerOf = (run: RunHandle) => MemoryOwner | null;
 
 /**
- * Says that the turn is to be remembered. It goes behind the run's completion, into the same commit: a completion that
- * is refused because of a cancel takes its mark along. P10: nothing is committed here.
+ * Marks the turn as to be remembered. The mark follows the run's completion in the same commit, so a completion refused
+ * because of a cancel takes its mark with it. P10: nothing is committed here.
  */
 export function memoryMark(
-  remembers: MemoryOwnerOf | undefined,
+  memoryOwnerOf: MemoryOwnerOf | undefined,
   run: RunHandle,
 ): readonly NewEvent[] {
-  const owner = remembers?.(run) ?? null;
+  const owner = memoryOwnerOf?.(run) ?? null;
   if (owner === null) return [];
   const { provider, configuration } = owner;
   return [run.event("memory.marked", { owner: { provider, configuration } })];
 }
 
 /**
- * What one message, one tool's output and one call may grow to, so that every settlement fits into an event with room to
- * spare. Counted as the JSON text that is stored, in bytes.
+ * How large a message, a tool's output and a call may get, so that every settlement fits into an event with room to
+ * spare. In bytes of the stored JSON.
  */
 export const sizeLimits = {
-  /** Its calls included. */
+  /** Including its calls. */
   message: 768 * 1024,
   toolOutput: 512 * 1024,
-  /** All calls of a step settle in one commit, with their outputs. */
+  /** All calls of a step settle in one commit together with their outputs. */
   toolDetails: 12 * 1024,
-  /** What all tools of a step had said that its runner did not live to settle. */
+  /** The output of all tools of a step that its runner did not live to settle. */
   leftovers: 6 * 1024 * 1024,
   callInput: 128 * 1024,
   calls: 100,
   input: 768 * 1024,
 } as const;
 
-/** Characters that stand for themselves in JSON, in one byte each. */
+/** Characters that JSON stores unescaped, in one byte each. */
 const plainAscii = /^[ !#-[\]-~]*$/;
 
 export function jsonSize(value: unknown): number {
@@ -262,7 +263,7 @@ export function jsonSize(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
-/** The beginning that fits, cut between characters. */
+/** The longest prefix that fits, cut between characters. */
 export function truncateToBytes(text: string, bytes: number): string {
   if (jsonSize(text) <= bytes) return text;
   let end = Math.min(text.length, bytes);
