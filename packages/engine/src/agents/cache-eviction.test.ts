@@ -22,10 +22,10 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const lane = aLane();
-const on = ({ owner, session }: TestSession, where: LaneKey = lane) => ({
+const on = ({ owner, session }: TestSession, location: LaneKey = lane) => ({
   owner,
   session,
-  lane: where,
+  lane: location,
 });
 
 async function takeTurn(cache: AgentCache<string>, chat: TestSession): Promise<void> {
@@ -34,7 +34,7 @@ async function takeTurn(cache: AgentCache<string>, chat: TestSession): Promise<v
 }
 
 describe("eviction", () => {
-  test("by count and by bytes, the one that was not used longest first, and never one that runs", async () => {
+  test("happens by count and by bytes, least recently used first, and never to a running agent", async () => {
     const { cache, made, clock } = openAgentCache(harness.store, {
       limits: { bytes: 10_000, count: 2, idleMs: 1_000, baselines: 8 },
     });
@@ -49,7 +49,7 @@ describe("eviction", () => {
     expect(cache.figures()).toMatchObject({ agents: 2, evictions: { count: 1 } });
   });
 
-  test("by idle time and by scarce memory", async () => {
+  test("happens by idle time and when memory is scarce", async () => {
     let memory: "enough" | "scarce" = "enough";
     const { cache, made, clock } = openAgentCache(harness.store, { memory: () => memory });
     await takeTurn(cache, a);
@@ -65,7 +65,7 @@ describe("eviction", () => {
     expect(cache.figures()).toMatchObject({ agents: 0, evictions: { idle: 1, pressure: 1 } });
   });
 
-  test("does its last work outside: another lane uses the cache meanwhile, and what hangs is left after its time", async () => {
+  test("closes agents in the background: other lanes use the cache meanwhile, and a hanging close is abandoned after its time", async () => {
     const asked: (readonly SessionId[])[] = [];
     const { cache, made, clock } = openAgentCache(harness.store, {
       beforeClose: (_agent, sessions) => {
@@ -86,7 +86,7 @@ describe("eviction", () => {
   });
 });
 
-test("at its end the cache lets go of every agent that nobody uses, each once", async () => {
+test("on close, the cache closes every agent that is not in use, once each", async () => {
   const { cache, made } = openAgentCache(harness.store);
   await takeTurn(cache, a);
   const running = await cache.borrow(on(b, aLane()));
@@ -96,23 +96,23 @@ test("at its end the cache lets go of every agent that nobody uses, each once", 
   running.release();
 });
 
-test("[S1.9] a store that does not answer holds up its own run, and neither the event loop nor another lane", async () => {
-  const stuck = createGate();
+test("[S1.9] a store that does not answer holds up its own run, but neither the event loop nor another lane", async () => {
+  const hanging = createGate();
   const { cache } = openAgentCache(harness.store, {
     readVersion: async (_owner, session) => {
-      if (session === a.session) await stuck.promise;
+      if (session === a.session) await hanging.promise;
       return 0;
     },
   });
   const waiting = cache.borrow(on(a));
-  const goesOn = await Promise.race([
+  const continued = await Promise.race([
     waiting.then(() => "borrowed"),
     nextTurn().then(() => "free"),
   ]);
-  expect(goesOn).toBe("free");
+  expect(continued).toBe("free");
   const other = await cache.borrow(on(b, aLane()));
   other.release({ version: 0 });
   expect(cache.figures().agents).toBe(2);
-  stuck.open();
+  hanging.open();
   (await waiting).release({ version: 0 });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 
-test("[P9] over a day of 500 turns every request begins with the one before, or the log says why not", async () => {
+test("[P9] over a day of 500 turns every request starts with the previous one, or the log says why not", async () => {
   const harness = await referenceHarness.open();
   const { requests, stable, explained, acts } = await runScriptedDay(harness.store, {
     turns: 500,
@@ -13,6 +13,6 @@ test("[P9] over a day of 500 turns every request begins with the one before, or 
   expect(stable + explained).toBe(requests);
   expect(requests).toBeGreaterThan(500);
   expect(Object.keys(acts)).toHaveLength(9);
-  // What changes a context on purpose is rare, and so is the cost of it.
+  // Deliberate context changes are rare, and so is their cost.
   expect(stable / requests).toBeGreaterThan(0.9);
 }, 120_000);

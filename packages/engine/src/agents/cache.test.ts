@@ -28,7 +28,7 @@ const openCache = (rest: Partial<AgentCacheDeps<string>> = {}) =>
 
 const of = ({ owner, session }: TestSession): AgentRequest => ({ owner, session, lane });
 
-/** A turn: borrows, writes as a run would, gives the agent back at the version of its own last write. */
+/** One turn: borrows the agent, writes as a run would and returns the agent at the version of its own last write. */
 async function takeTurn(cache: AgentCache<string>, chat: TestSession) {
   const borrowed = await cache.borrow(of(chat));
   const { version } = await chat.commit([aUserMessage("a turn")]);
@@ -58,7 +58,7 @@ describe("reuse", () => {
     expect(cache.figures()).toMatchObject({ hits: 5, folds: 0, builds: 1 });
   });
 
-  test("[S1.14] a foreign write to the first session is noticed behind a turn on the second", async () => {
+  test("[S1.14] a foreign write to the first session is noticed after a turn on the second", async () => {
     const { cache } = openCache();
     await takeTurn(cache, a);
     await takeTurn(cache, b);
@@ -69,7 +69,7 @@ describe("reuse", () => {
     expect(cache.figures()).toMatchObject({ folds: 1, builds: 1 });
   });
 
-  test("a run borrows exclusively: a second one on the lane gets another agent", async () => {
+  test("a run borrows exclusively: a second run on the lane gets another agent", async () => {
     const { cache, made } = openCache();
     const first = await cache.borrow(of(a));
     const second = await cache.borrow(of(b));
@@ -80,7 +80,7 @@ describe("reuse", () => {
     expect(cache.entriesOf(lane)).toHaveLength(2);
   });
 
-  test("an agent of another configuration is closed and built anew", async () => {
+  test("an agent of another configuration is closed and rebuilt", async () => {
     let signature = "one";
     const { cache, made, factory } = openCache();
     factory.signature = async () => signature;
@@ -92,7 +92,7 @@ describe("reuse", () => {
     expect(cache.figures().evictions).toEqual({ configuration: 1 });
   });
 
-  test("a build that fails reaches its run, and leaves no placeholder behind", async () => {
+  test("a failed build is reported to its run and leaves no placeholder", async () => {
     const { cache, factory } = openCache();
     const { build } = factory;
     factory.build = () => Promise.reject(new Error("no key"));
@@ -117,7 +117,7 @@ describe("re-baselining", () => {
     return entry;
   };
 
-  test("[S1.4] does nothing to an entry that belongs to another session", () => {
+  test("[S1.4] does nothing to an entry of another session", () => {
     const { cache } = openCache();
     const entry = entryFor(b.session);
     entry.baselines.set(b.session, 3);
@@ -138,7 +138,7 @@ describe("re-baselining", () => {
     expect((await takeTurn(cache, a)).status).toBe("current");
   });
 
-  test("[S1.6] leaves entries that opted out and placeholders untouched, and both count as reusable", async () => {
+  test("[S1.6] leaves unchecked entries and placeholders alone, and both stay reusable", async () => {
     const { cache } = openCache();
     const optedOut = new CacheEntry<string>({
       lane,
@@ -186,14 +186,14 @@ describe("re-baselining", () => {
     await takeTurn(cache, a);
     await write(a);
     isReadable = false;
-    const unread = await cache.borrow(of(a));
-    expect(unread).toMatchObject({ agent: made[0], status: "unknown" });
-    unread.release(await a.row());
+    const unreadable = await cache.borrow(of(a));
+    expect(unreadable).toMatchObject({ agent: made[0], status: "unknown" });
+    unreadable.release(await a.row());
     isReadable = true;
     expect(await cache.borrow(of(b))).toMatchObject({ agent: made[0], status: "new" });
   });
 
-  test("an agent that served more sessions than it remembers knows nothing stale of those it forgot", async () => {
+  test("an agent that served more sessions than it remembers knows nothing stale of the forgotten ones", async () => {
     const { cache } = openCache({
       limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 1 },
     });

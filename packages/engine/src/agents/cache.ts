@@ -3,43 +3,40 @@ import type { Agent, AgentFactory, AgentRequest } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import { type BaselineStatus, CacheEntry } from "./cache-entry.ts";
 
-export interface AgentCacheDeps<Kept> {
+export interface AgentCacheDeps<Cached> {
   readonly factory: AgentFactory;
-  /** The session's stored version; a rejection counts as not known. */
+  /** The session's stored version; a rejection counts as unknown. */
   readonly readVersion: (owner: OwnerId, session: SessionId) => Promise<number | null>;
   readonly clock: Clock;
   readonly limits: CacheLimits;
-  /** What has to be done with an agent's sessions before it is closed: their memory is committed. */
+  /** Runs before an agent is closed: its sessions' memory is committed. */
   readonly beforeClose: (agent: Agent, sessions: readonly SessionId[]) => Promise<void>;
   readonly memory: () => "enough" | "scarce";
-  /** About how much memory takes up what an agent keeps of a session. */
-  readonly sizeOf: (kept: Kept) => number;
-  /** How long an agent that goes may take for its last work. */
+  /** Roughly how many bytes an agent's cached context of a session takes. */
+  readonly sizeOf: (cached: Cached) => number;
+  /** How long closing an agent may take. */
   readonly closeBudgetMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** An agent in a run's hands, and in nobody else's until it is given back. */
-export interface BorrowedAgent<Kept> {
+/** An agent borrowed by one run exclusively until it is released. */
+export interface BorrowedAgent<Cached> {
   readonly agent: Agent;
-  /** How what the agent knows stands to what is stored: only when it is `behind`, something has to be folded in. */
+  /** How the agent's knowledge compares to the store; only `behind` means that changes have to be folded in. */
   readonly status: BaselineStatus;
-  /** The version that the agent knew of this session. */
+  /** The version of this session the agent knew. */
   readonly baseline: number | null;
-  /** What it knew of it. The borrower may change it, and says at its release whether it still holds. */
-  readonly kept: Kept | undefined;
+  /** What it cached of the session. The borrower may change it and says on release whether it is still valid. */
+  readonly cached: Cached | undefined;
   readonly signature: string;
-  /**
-   * Gives it back, at the version that the borrower's own last commit answered. Without one nothing is known of the
-   * session any more.
-   */
-  release(at?: { readonly version: number; readonly kept?: Kept }): void;
+  /** Returns the agent at the version of the borrower's last commit. Without a version the session is forgotten. */
+  release(at?: { readonly version: number; readonly cached?: Cached }): void;
 }
 
 export interface CacheFigures {
-  /** Used as it was. */
+  /** Reused as they were. */
   readonly hits: number;
-  /** Used, after what others had written was folded in. */
+  /** Reused after folding in what others had written. */
   readonly folds: number;
   readonly builds: number;
   readonly evictions: Readonly<Partial<Record<EvictionReason, number>>>;
@@ -48,48 +45,48 @@ export interface CacheFigures {
 }
 
 /**
- * Warm agents by lane. Choosing and marking happen without a pause in between, so nobody sees the cache half changed;
- * whatever takes time (reading versions, building, committing memory, closing) happens outside of that.
+ * Warm agents by lane. Choosing and marking an entry happens synchronously, so nobody sees the cache half changed;
+ * everything slow (reading versions, building, committing memory, closing) happens outside of that.
  */
-export class AgentCache<Kept = never> {
-  readonly #deps: AgentCacheDeps<Kept>;
-  readonly #entries = new Set<CacheEntry<Kept>>();
+export class AgentCache<Cached = never> {
+  readonly #deps: AgentCacheDeps<Cached>;
+  readonly #entries = new Set<CacheEntry<Cached>>();
   readonly #closing = new Set<Promise<void>>();
   readonly #evictions: Partial<Record<EvictionReason, number>> = {};
   #hits = 0;
   #folds = 0;
   #builds = 0;
 
-  constructor(deps: AgentCacheDeps<Kept>) {
+  constructor(deps: AgentCacheDeps<Cached>) {
     this.#deps = deps;
   }
 
-  /** An idle agent of the lane with the right signature, whichever session it served; else a new one. */
-  async borrow(request: AgentRequest): Promise<BorrowedAgent<Kept>> {
+  /** An idle agent of the lane with the right signature, whichever session it served; otherwise a new one. */
+  async borrow(request: AgentRequest): Promise<BorrowedAgent<Cached>> {
     const signature = await this.#deps.factory.signature(request);
-    const found = this.#take(request.lane, signature);
-    const entry = found ?? this.#place(request.lane, signature);
+    const found = this.#takeIdle(request.lane, signature);
+    const entry = found ?? this.#addPlaceholder(request.lane, signature);
     const agent = found?.agent ?? (await this.#build(entry, request));
     const { session } = request;
     const live = await this.#liveVersion(request);
-    const standing: BaselineStatus =
+    const status: BaselineStatus =
       entry.coherence === "unchecked" ? "unknown" : entry.baselines.statusFor(session, live);
     const baseline = entry.baselines.get(session) ?? entry.baselines.get("any");
     entry.session = session;
-    if (found !== undefined && standing === "behind") this.#folds += 1;
+    if (found !== undefined && status === "behind") this.#folds += 1;
     else if (found !== undefined) this.#hits += 1;
     let isBorrowed = true;
     return {
       agent,
-      status: standing,
+      status,
       baseline: baseline?.version ?? null,
-      kept: baseline?.kept,
+      cached: baseline?.cached,
       signature,
       release: (at) => {
         if (!isBorrowed) return;
         isBorrowed = false;
         if (at === undefined) entry.baselines.forget(session);
-        else this.rebaseline(entry, session, at.version, at.kept);
+        else this.rebaseline(entry, session, at.version, at.cached);
         entry.isBorrowed = false;
         entry.usedAt = this.#deps.clock.now();
         this.evictIfNeeded();
@@ -97,45 +94,50 @@ export class AgentCache<Kept = never> {
     };
   }
 
-  /** Moves an entry's baseline for its own session, and nothing else of it. */
-  rebaseline(entry: CacheEntry<Kept>, session: SessionId, version: number, kept?: Kept): void {
+  /** Moves an entry's baseline for its own session only. */
+  rebaseline(
+    entry: CacheEntry<Cached>,
+    session: SessionId,
+    version: number,
+    cached?: Cached,
+  ): void {
     if (!entry.isComparable) return;
     if (entry.session !== null && entry.session !== session) return;
     entry.session = session;
-    entry.baselines.move(session, version, kept);
+    entry.baselines.move(session, version, cached);
   }
 
-  /** Puts an agent that was made elsewhere into the cache. */
-  add(entry: CacheEntry<Kept>): void {
+  /** Adds an agent that was built elsewhere. */
+  add(entry: CacheEntry<Cached>): void {
     this.#entries.add(entry);
     this.evictIfNeeded();
   }
 
-  entriesOf(lane: LaneKey): readonly CacheEntry<Kept>[] {
+  entriesOf(lane: LaneKey): readonly CacheEntry<Cached>[] {
     return [...this.#entries].filter((entry) => entry.lane === lane);
   }
 
-  /** Lets go of what is idle for too long or too much. Chooses at once; the rest goes on behind. */
+  /** Evicts agents that are idle too long or too many. Choosing is immediate, closing happens in the background. */
   evictIfNeeded(): void {
     const { limits, clock, memory } = this.#deps;
     this.#retire(chooseEvictions(this.#sizes(), limits, clock.now(), memory()));
   }
 
-  /** Lets go of a lane's idle agents, and waits until they are closed. */
+  /** Evicts a lane's idle agents and waits until they are closed. */
   async evict(lane: LaneKey): Promise<void> {
     const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
     this.#retire(idle.map((entry) => ({ entry, reason: "asked" })));
     await this.settled();
   }
 
-  /** Lets go of every agent that nobody uses, and waits until they are closed, or their time is over. */
+  /** Evicts every agent that is not in use and waits until they are closed or time is up. */
   async close(): Promise<void> {
     const idle = [...this.#entries].filter((entry) => !entry.isBorrowed);
     this.#retire(idle.map((entry) => ({ entry, reason: "asked" })));
     await this.settled();
   }
 
-  /** Resolves when everything that was let go of is closed, or its time is over. */
+  /** Resolves when all evicted agents are closed or their time is up. */
   async settled(): Promise<void> {
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
@@ -152,17 +154,19 @@ export class AgentCache<Kept = never> {
     };
   }
 
-  #sizes(): ReadonlyMap<CacheEntry<Kept>, number> {
+  #sizes(): ReadonlyMap<CacheEntry<Cached>, number> {
     const { sizeOf } = this.#deps;
     return new Map(
       [...this.#entries].map((entry) => [
         entry,
-        entry.baselines.kept().reduce((sum, kept) => sum + sizeOf(kept), entry.agent?.bytes ?? 0),
+        entry.baselines
+          .cached()
+          .reduce((sum, cached) => sum + sizeOf(cached), entry.agent?.bytes ?? 0),
       ]),
     );
   }
 
-  #take(lane: LaneKey, signature: string): CacheEntry<Kept> | undefined {
+  #takeIdle(lane: LaneKey, signature: string): CacheEntry<Cached> | undefined {
     const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
     const outdated = idle.filter((entry) => entry.signature !== signature);
     this.#retire(outdated.map((entry) => ({ entry, reason: "configuration" })));
@@ -171,9 +175,9 @@ export class AgentCache<Kept = never> {
     return found;
   }
 
-  #place(lane: LaneKey, signature: string): CacheEntry<Kept> {
+  #addPlaceholder(lane: LaneKey, signature: string): CacheEntry<Cached> {
     const { limits, clock } = this.#deps;
-    const entry = new CacheEntry<Kept>({
+    const entry = new CacheEntry<Cached>({
       lane,
       signature,
       agent: null,
@@ -185,7 +189,7 @@ export class AgentCache<Kept = never> {
     return entry;
   }
 
-  async #build(entry: CacheEntry<Kept>, request: AgentRequest): Promise<Agent> {
+  async #build(entry: CacheEntry<Cached>, request: AgentRequest): Promise<Agent> {
     try {
       const agent = await this.#deps.factory.build(request, entry.signature);
       this.#builds += 1;
@@ -198,7 +202,7 @@ export class AgentCache<Kept = never> {
     }
   }
 
-  /** Fail safe: a version that cannot be read keeps nobody from working. */
+  /** Fails safe: an unreadable version must not block a run. */
   async #liveVersion({ owner, session, version }: AgentRequest): Promise<number | null> {
     if (version !== undefined) return version;
     try {
@@ -208,7 +212,7 @@ export class AgentCache<Kept = never> {
     }
   }
 
-  #retire(victims: readonly Eviction<Kept>[]): void {
+  #retire(victims: readonly Eviction<Cached>[]): void {
     for (const { entry, reason } of victims) {
       this.#entries.delete(entry);
       this.#evictions[reason] = (this.#evictions[reason] ?? 0) + 1;
@@ -221,7 +225,7 @@ export class AgentCache<Kept = never> {
     }
   }
 
-  /** First its last work, then its resources: both within their time, so that what hangs holds nobody up. */
+  /** Commits memory first, then frees resources, each within a time limit, so that a hang holds nobody up. */
   async #close(agent: Agent, sessions: readonly SessionId[]): Promise<void> {
     await this.#within(() => this.#deps.beforeClose(agent, sessions));
     await this.#within(() => agent.close());
@@ -246,29 +250,29 @@ export interface CacheLimits {
   readonly baselines: number;
 }
 
-export interface Eviction<Kept> {
-  readonly entry: CacheEntry<Kept>;
+export interface Eviction<Cached> {
+  readonly entry: CacheEntry<Cached>;
   readonly reason: EvictionReason;
 }
 
 /**
- * Of the entries with their sizes, who has to go, the one that was not used longest first. An agent that is borrowed is never chosen, so the cache may be
- * over its limits as long as that many run.
+ * The entries to evict, least recently used first. A borrowed agent is never chosen, so the cache may exceed its limits
+ * while that many run.
  */
-function chooseEvictions<Kept>(
-  entries: ReadonlyMap<CacheEntry<Kept>, number>,
+function chooseEvictions<Cached>(
+  entries: ReadonlyMap<CacheEntry<Cached>, number>,
   limits: CacheLimits,
   now: number,
   memory: "enough" | "scarce",
-): readonly Eviction<Kept>[] {
-  const victims: Eviction<Kept>[] = [];
+): readonly Eviction<Cached>[] {
+  const victims: Eviction<Cached>[] = [];
   let bytes = entries.values().reduce((sum, size) => sum + size, 0);
   let count = entries.size;
   const idle = [...entries.keys()]
     .filter((entry) => !entry.isBorrowed)
     .toSorted((one, other) => one.usedAt - other.usedAt);
   for (const entry of idle) {
-    const reason = whyNow(entry);
+    const reason = evictionReason(entry);
     if (reason === null) continue;
     victims.push({ entry, reason });
     bytes -= entries.get(entry) ?? 0;
@@ -276,7 +280,7 @@ function chooseEvictions<Kept>(
   }
   return victims;
 
-  function whyNow(entry: CacheEntry<Kept>): EvictionReason | null {
+  function evictionReason(entry: CacheEntry<Cached>): EvictionReason | null {
     if (now - entry.usedAt >= limits.idleMs) return "idle";
     if (memory === "scarce") return "pressure";
     if (count > limits.count) return "count";

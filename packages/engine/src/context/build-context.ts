@@ -15,35 +15,35 @@ import type { ModelMessage, AssistantPart, ModelCall } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
 import type { AppliedEpoch, ContextEntries } from "./read-context.ts";
 
-/** How the context begins, in its exact bytes. */
+/** How the context starts, byte for byte. */
 export interface FrameBytes {
   readonly system: string;
   readonly tools: readonly ToolSpec[];
 }
 
-/** A piece of a request that a provider's cache takes or leaves as a whole. */
+/** A piece of a request that a provider's cache hits or misses as a whole. */
 export interface Block {
-  /** The entry that it was made from; `null` for what the frame gives. */
+  /** The entry it was made from; `null` for the frame. */
   readonly seq: Seq | null;
   readonly hash: string;
-  /** As they were counted here; a provider counts in its own way. */
+  /** As counted here; providers count differently. */
   readonly tokens: number;
 }
 
-/** What a model is asked, and the hash of each block of it. Cache markers are a provider's business and in neither. */
+/** The model's request and the hash of each of its blocks. Cache markers are up to the provider and in neither. */
 export interface BuiltContext {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   readonly blocks: readonly Block[];
 }
 
-/** What was hashed and counted before, by the block's text: only what is new is. */
+/** Hashes and token counts of earlier blocks, by their text, so that only new ones are computed. */
 export type HashMemo = Map<string, Pick<Block, "hash" | "tokens">>;
 
-/** For whoever has no better way. */
+/** The default estimate. */
 const countByLength: CountTokens = (text) => Math.ceil(text.length / 4);
 
-/** About what a picture takes that a provider has made small enough for its model. */
+/** Roughly what an image takes after a provider has scaled it down for its model. */
 const imageTokens = 1_600;
 
 export function buildContext(
@@ -74,12 +74,12 @@ export function buildContext(
   };
 }
 
-/** Head, summary, tail: the summary stands where what it covers stood. */
+/** Head, summary, tail: the summary takes the place of what it covers. */
 function renderContext({ head, epoch, tail }: ContextEntries): readonly RenderedMessage[] {
   const rest = renderEntries(tail);
   if (epoch === null) return rest;
   const summary = renderSummary(epoch);
-  // The summary stands on the person's side: what follows it is an answer, or a person's word behind one.
+  // The summary has the user's role: what follows it is an answer, or a message after one.
   const read = rest[0]?.message.role === "user" ? [{ seq: epoch.seq, message: summaryRead }] : [];
   return [...renderEntries(head), summary, ...read, ...rest];
 }
@@ -112,16 +112,16 @@ function dropUnused(memo: HashMemo, texts: readonly { readonly text: string }[])
   for (const text of memo.keys()) if (!used.has(text)) memo.delete(text);
 }
 
-/** A message as the model gets it, and the entry that it was made from. */
+/** A message as the model gets it, and the entry it was made from. */
 export interface RenderedMessage {
   readonly seq: Seq;
   readonly message: ModelMessage;
 }
 
 /**
- * What the model gets, as a function of the entries. Every call is followed by its result; a call without one gets an
- * answer that says so, since a provider refuses a call that stands alone. P9: an entry is rendered the same whatever
- * comes behind it, but for a call whose result is still to come.
+ * What the model gets, as a function of the entries. Every call is followed by its result; a call without one gets a
+ * placeholder that says so, since providers refuse a call without a result. P9: an entry renders the same whatever
+ * follows it, except for a call whose result is still to come.
  */
 function renderEntries(visible: readonly StoredEvent[]): readonly RenderedMessage[] {
   const entries = entriesForModel(visible);
@@ -150,7 +150,7 @@ function hasContent(part: AssistantPart): boolean {
   return part.kind === "call" || (part.kind === "text" && part.text !== "");
 }
 
-/** A model is not asked to go on with its own words: some providers refuse a request that ends with them. */
+/** Some providers refuse a request that ends with the model's own words, so it never does. */
 function partialNotice(cause: string): ModelMessage {
   return { role: "notice", text: `[host: the answer above ended early (${cause}).]` };
 }
@@ -162,7 +162,7 @@ function userMessage(parts: readonly Part[]): ModelMessage {
   return { role: "user", text: userText(parts), ...(images.length > 0 && { images }) };
 }
 
-/** What was given beside a person's words is told apart from them: it is material, and nobody's request. */
+/** What is attached to a person's message is set apart from their text: it is material, not a request. */
 function userText(parts: readonly Part[]): string {
   const texts = [textOf(parts)];
   for (const part of parts) {
@@ -173,13 +173,13 @@ function userText(parts: readonly Part[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** Text that did not come from the person: set off, with where it came from, and without power over what is around it. */
+/** Text that did not come from the person: quoted with its source, and unable to break out of the quote. */
 function quoteMaterial(source: string, text: string): string {
   const lines = text.split("\n").map((line) => `> ${line}`);
   return `[${source}: material from the host, not a request]\n${lines.join("\n")}`;
 }
 
-/** The calls of the newest assistant message that have no result yet: what a run that goes on has to do first. */
+/** The calls of the newest assistant message without a result: a continuing run has to handle them first. */
 export function pendingCalls(visible: readonly StoredEvent[]): readonly ModelCall[] {
   const entries = entriesForModel(visible);
   const results = resultsIn(entries);
@@ -191,7 +191,7 @@ export function pendingCalls(visible: readonly StoredEvent[]): readonly ModelCal
   return callsOf(decoded.event.data.parts).filter((call) => !results.has(call.callId));
 }
 
-/** In the order in which a person reads them, without what another attempt has replaced. */
+/** In reading order, without entries that another attempt has superseded. */
 function entriesForModel(visible: readonly StoredEvent[]): readonly StoredEvent[] {
   return eventsInReadingOrder(visible).filter((entry) => entry.data["superseded"] !== true);
 }
@@ -238,9 +238,9 @@ function toolMessage(call: ModelCall, result: ToolResultPart | undefined): Model
   if (result === undefined) return { role: "tool", callId, name, output: unknownOutcome };
   const { outcome, output } = result;
   if (outcome === "ok") return { role: "tool", callId, name, output };
-  const said =
+  const outcomeText =
     outcome === "unknown"
       ? unknownOutcome
       : `The tool ${outcome === "failed" ? "failed" : "was cancelled"}.`;
-  return { role: "tool", callId, name, output: output === "" ? said : `${said}\n${output}` };
+  return { role: "tool", callId, name, output: output === "" ? outcomeText : `${outcomeText}\n${output}` };
 }

@@ -29,11 +29,11 @@ export interface CompactionDeps {
   readonly holder: () => Holder;
   readonly summariser: Summariser;
   readonly count: CountTokens;
-  /** Has these counted more exactly, if it can; after that `count` knows them. */
+  /** Counts these texts more exactly, if possible; afterwards `count` knows them. */
   readonly learn?: (texts: readonly string[]) => Promise<void>;
 }
 
-/** Who asks. A person is not told to wait; everybody else is. */
+/** Who asks. Back-off applies to everybody but a person. */
 export type CompactionReason = "asked" | "preflight" | "overflow" | "idle" | "hygiene";
 
 export interface CompactionTarget {
@@ -41,16 +41,17 @@ export interface CompactionTarget {
   readonly session: SessionId;
   readonly reason: CompactionReason;
   readonly sizes: CompactionSizes;
-  /** The session's epoch when the asker found its context too long; without it, when this was called. */
+  /** The epoch at which the caller found the context too long; by default the one at the time of the call. */
   readonly epoch?: number | undefined;
   readonly focus?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * - `compacted`: the context begins with the new summary.
- * - `deferred`: somebody else is at it, was first, or the lock was lost; everything is as it was, and that is no failure.
- * - `refused`: it would not free enough, or it was tried in vain not long ago.
+ * - `compacted`: the context now starts with the new summary.
+ * - `deferred`: somebody else is compacting or was first, or the lock was lost; nothing changed, and that is not a
+ * failure.
+ * - `refused`: it would not free enough, or it was tried in vain recently.
  */
 export type Compaction =
   | {
@@ -66,8 +67,8 @@ export type Compaction =
   | Failed;
 
 /**
- * The one way to compact a session, whoever asks. What is said while the summary is written stays live behind it: the
- * commit names what it covers, and needs its lock, its epoch and that nothing of it was taken out of view.
+ * The only way to compact a session, whoever asks. Messages that arrive while the summary is written stay live after
+ * it: the commit names what it covers, and requires its lock, its epoch and that everything covered is still visible.
  */
 export async function compactSession(
   deps: CompactionDeps,
@@ -86,7 +87,7 @@ export async function compactSession(
     const entries = await readContext(reads, owner, session);
     if (row === null || entries === null) return { status: "refused", code: "session_not_found" };
     if (row.trashedAt !== null) return { status: "refused", code: "session_trashed" };
-    // Whoever had the lock before us has done what we came for.
+    // The previous lock holder has already done what we came for.
     if (row.epoch !== (target.epoch ?? before.epoch)) return { status: "deferred", why: "newer" };
     const now = await deps.log.store.now();
     if (reason !== "asked" && backedOffUntil(entries) > now)
@@ -101,12 +102,12 @@ export async function compactSession(
   }
 }
 
-/** What was done stands, whether or not its lock could be given back: that one runs out by itself. */
+/** The compaction holds whether or not its lock could be released: the lock expires by itself. */
 function ignoreStoreFailure(error: unknown): void {
   if (!(error instanceof StoreFailure)) throw error;
 }
 
-/** A delete takes the lock along: whoever lost it to one need not come back. */
+/** A deletion removes the lock as well: whoever lost it that way need not come back. */
 async function unlessGone(
   { log }: CompactionDeps,
   { owner, session }: CompactionTarget,
@@ -161,7 +162,7 @@ async function compactUnderLock(
   }
 }
 
-/** Every text that a plan is made by. */
+/** Every text the plan depends on. */
 function countedTexts(entries: ContextEntries, sizes: CompactionSizes): readonly string[] {
   const texts: string[] = [];
   const note: CountTokens = (text) => texts.push(text);
@@ -188,7 +189,7 @@ function outcomeOf(
   }
 }
 
-/** A person who asks is answered; for the others it is written down when it may be tried again. */
+/** A person gets an answer; for everybody else the time of the next try is recorded. */
 async function recordNoGain(
   { log, ids }: CompactionDeps,
   { owner, session, reason }: CompactionTarget,
@@ -211,7 +212,7 @@ const maxPauseMs = 60 * 60_000;
 
 type Notice = Pick<EventData<"notice.added">, "kind" | "text" | "details">;
 
-/** What is written down when a compaction gains nothing. Each time in a row it waits twice as long. */
+/** Recorded when a compaction gains nothing. Each failure in a row doubles the wait. */
 function backOffNotice(entries: ContextEntries, now: number): Notice {
   const tries = lastFutileTry(entries).tries + 1;
   const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** (tries - 1));
@@ -222,12 +223,12 @@ function backOffNotice(entries: ContextEntries, now: number): Notice {
   };
 }
 
-/** Until when nobody but a person tries again; 0 when nothing stands in the way. */
+/** Until when only a person may try again; 0 if there is no back-off. */
 function backedOffUntil(entries: ContextEntries): number {
   return lastFutileTry(entries).until;
 }
 
-/** A compaction that succeeded ends the count: its notice then lies below the epoch. */
+/** A successful compaction resets the count: earlier notices are then below the epoch. */
 function lastFutileTry({ tail, epoch }: ContextEntries): { tries: number; until: number } {
   const none = { tries: 0, until: 0 };
   const last = tail.findLast(

@@ -11,7 +11,7 @@ import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { createCompactionLock } from "./compaction-lock.ts";
 
-describe.each([referenceHarness])("the lock on the $name store", ({ open }) => {
+describe.each([referenceHarness])("the compaction lock on the $name store", ({ open }) => {
   test.each(compactionLockCases)("$title", async ({ run }) => {
     const harness = await open();
     try {
@@ -23,7 +23,7 @@ describe.each([referenceHarness])("the lock on the $name store", ({ open }) => {
   });
 });
 
-test("of two who replace the same dead holder, one wins", async () => {
+test("of two that replace the same dead holder, one wins", async () => {
   const harness = await referenceHarness.open();
   const { session } = await openTestSession(harness.store);
   const gone = aHolder();
@@ -40,7 +40,7 @@ test("of two who replace the same dead holder, one wins", async () => {
   await harness.close();
 });
 
-describe("a heartbeat", () => {
+describe("a compaction lock's heartbeat", () => {
   const failed: Failed = { status: "failed", code: "store_unavailable", message: "away" };
   const renewed: RenewResult = { status: "renewed", lost: [] };
   const session = ids.make("session");
@@ -54,13 +54,13 @@ describe("a heartbeat", () => {
     return { clock, heartbeat };
   }
 
-  test("renews three times in the lock's life, and not once more after the stop", async () => {
+  test("renews three times per lock lifetime, and never after it is stopped", async () => {
     let renewals = 0;
     const { clock, heartbeat } = keepWith(async () => {
       renewals += 1;
       return renewed;
     });
-    for (let each = 0; each < 6; each += 1) await clock.advance(300);
+    for (let step = 0; step < 6; step += 1) await clock.advance(300);
     expect(renewals).toBe(6);
     expect(heartbeat.lost.aborted).toBe(false);
     await heartbeat.stop();
@@ -68,22 +68,22 @@ describe("a heartbeat", () => {
     expect(renewals).toBe(6);
   });
 
-  test("says so at once when the store says that the lock is lost", async () => {
+  test("reports at once when the store says that the lock is lost", async () => {
     const { clock, heartbeat } = keepWith(async () => ({ status: "renewed", lost: [ref] }));
     await clock.advance(300);
     expect(heartbeat.lost.aborted).toBe(true);
     await heartbeat.stop();
   });
 
-  test("outlasts a store that is away for a while, and gives up by its own clock before the expiry", async () => {
+  test("outlasts a short store outage, and gives up by its own clock before the expiry", async () => {
     let isAway = true;
     const { clock, heartbeat } = keepWith(async () => (isAway ? failed : renewed));
-    for (let each = 0; each < 7; each += 1) await clock.advance(100);
+    for (let step = 0; step < 7; step += 1) await clock.advance(100);
     isAway = false;
     await clock.advance(100);
     isAway = true;
-    // Renewed at 800, for 900 more.
-    for (let each = 0; each < 8; each += 1) await clock.advance(100);
+    // Renewed at 800 ms, for 900 ms more.
+    for (let step = 0; step < 8; step += 1) await clock.advance(100);
     await clock.advance(99);
     expect(heartbeat.lost.aborted).toBe(false);
     await clock.advance(1);
@@ -91,19 +91,19 @@ describe("a heartbeat", () => {
     await heartbeat.stop();
   });
 
-  test("takes a renewal that throws for none, and goes on", async () => {
+  test("treats a renewal that throws as failed and continues", async () => {
     let renewals = 0;
     const { clock, heartbeat } = keepWith(async () => {
       renewals += 1;
       if (renewals === 1) throw new Error("a bug");
       return renewed;
     });
-    for (let each = 0; each < 12; each += 1) await clock.advance(100);
+    for (let step = 0; step < 12; step += 1) await clock.advance(100);
     expect([heartbeat.lost.aborted, renewals]).toEqual([false, 4]);
     await heartbeat.stop();
   });
 
-  test("counts an answer that never comes as lost when the time is up", async () => {
+  test("treats an answer that never comes as a loss when time is up", async () => {
     const { clock, heartbeat } = keepWith(() => new Promise(() => undefined));
     await clock.advance(300);
     expect(heartbeat.lost.aborted).toBe(false);
@@ -113,7 +113,7 @@ describe("a heartbeat", () => {
   });
 });
 
-test("a store that cannot answer is neither a yes nor a no", async () => {
+test("a store that cannot answer yields neither a yes nor a no", async () => {
   const harness = await referenceHarness.open();
   const { session } = await openTestSession(harness.store);
   await harness.close();

@@ -8,47 +8,49 @@ import { StoreFailure } from "../ports/store.ts";
 import { sameHolder, type Heartbeat, startHeartbeat } from "../log/leases.ts";
 
 export interface CompactionLockOptions {
-  /** Five minutes unless set. */
+  /** Five minutes by default. */
   readonly ttlMs?: number;
   readonly clock?: Clock;
-  /** Without it, a holder counts as alive until its lease has run out. */
+  /** Without it, a holder counts as alive until its lease expires. */
   readonly liveness?: Liveness;
 }
 
 export interface HeldLock {
   readonly session: SessionId;
-  /** What the compaction is committed under. */
+  /** The fence the compaction commits under. */
   readonly fence: Fence;
-  /** By our own clock, not the store's: surely ours before this. */
+  /** By our own clock, not the store's: certainly ours until then. */
   readonly safeUntil: number;
 }
 
 /**
- * One compaction at a time for a session, whoever asks. An empty id stands for "no session": nothing is locked and
- * the store is not asked. When the store cannot answer, each method rejects with a `StoreFailure`.
+ * Allows one compaction at a time per session, whoever asks. An empty id means "no session": nothing is locked and the
+ * store is not asked. If the store cannot answer, each method rejects with a `StoreFailure`.
  */
 export interface CompactionLock {
-  /** `null`: another one has it, or there is no such session. By its holder again: the same fence, more time. */
+  /**
+   * `null`: somebody else holds it, or the session does not exist. For the current holder: the same fence, more time.
+   */
   acquire(session: SessionId | "", holder: Holder): Promise<HeldLock | null>;
-  /** Only by the holder itself; for anyone else nothing changes. */
+  /** Only for the holder itself; for anybody else it does nothing. */
   release(session: SessionId | "", holder: Holder): Promise<void>;
   holder(session: SessionId | ""): Promise<Holder | null>;
-  /** The lock with more time, or `null` when it was lost. */
+  /** The extended lock, or `null` if it was lost. */
   renew(lock: HeldLock): Promise<HeldLock | null>;
-  /** Renews until it is stopped or the lock is lost; three times in its life unless said otherwise. */
+  /** Renews until stopped or lost; by default three times per lifetime. */
   keep(lock: HeldLock, everyMs?: number): Heartbeat;
 }
 
-const fiveMinutes = 5 * 60 * 1000;
+const defaultTtlMs = 5 * 60 * 1000;
 
 export function createCompactionLock(
   leases: Leases,
-  { ttlMs = fiveMinutes, clock = systemClock, liveness }: CompactionLockOptions = {},
+  { ttlMs = defaultTtlMs, clock = systemClock, liveness }: CompactionLockOptions = {},
 ): CompactionLock {
   async function ask(session: SessionId, holder: Holder, replacing?: Fence): Promise<LeaseResult> {
     const request: LeaseRequest = { kind: "compaction", session, holder, ttlMs };
     const result = await leases.acquire(replacing ? { ...request, replacing } : request);
-    // A holder that is proven dead does not block the session until its time is up.
+    // A holder proven dead does not block the session until its lease expires.
     const isStale = result.status === "held" && liveness?.isDead(result.by.holder) === "dead";
     return isStale && replacing === undefined ? ask(session, holder, result.by.fence) : result;
   }

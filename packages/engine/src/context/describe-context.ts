@@ -17,7 +17,7 @@ import { newestFirst } from "../log/entries.ts";
 export const contextKinds = ["system", "tools", "summary", "user", "assistant", "tool"] as const;
 export type ContextKind = (typeof contextKinds)[number];
 
-/** How much of what a provider was sent it had kept from before; `null` when nothing was sent, or nobody counted. */
+/** Which share of what was sent came from the provider's cache; `null` if nothing was sent, or nobody counted. */
 export interface CountedUsage extends UsageTotals {
   readonly hitShare: number | null;
 }
@@ -26,41 +26,41 @@ export interface DescribedTurn extends PastTurn {
   readonly usage: CountedUsage;
 }
 
-/** What a session's model gets, in figures, and what it cost so far. */
+/** What a session's model gets, in figures, and what it has cost so far. */
 export interface ContextReport {
   readonly model: string | null;
-  /** Estimates, by what they are spent on. */
+  /** Estimates, by what the tokens are spent on. */
   readonly tokens: Readonly<Record<ContextKind, number>>;
-  /** What the context begins with now; 0 is the conversation itself. */
+  /** The epoch the context currently starts with; 0 is the conversation itself. */
   readonly epoch: number;
   /** Newest first. */
   readonly epochs: readonly PastEpoch[];
   readonly turns: readonly DescribedTurn[];
   readonly totals: CountedUsage;
-  /** There is more than was looked through. */
+  /** There is more than was scanned. */
   readonly more: boolean;
 }
 
 export interface DescribeOptions {
   readonly count: CountTokens;
-  /** At most so many, the newest. */
+  /** The maximum, newest first. */
   readonly turns: number;
 }
 
 const noFrame: FrameBytes = { system: "", tools: [] };
 
-/** For a person who wants to know what fills the window and what was paid twice. `null`: there is no such session. */
+/** For a person who wants to know what fills the window and what was paid for twice. `null`: no such session. */
 export async function describeContext(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
-  { count, turns: most }: DescribeOptions,
+  { count, turns: maxTurns }: DescribeOptions,
 ): Promise<ContextReport | null> {
   const row = await reads.session(owner, session);
   const entries = row && (await readContext(reads, owner, session));
   if (row === null || entries === null) return null;
   const frame = entries.frame && (await readFrame({ reads }, owner, entries.frame));
-  const past = await readRequests(reads, owner, session, { turns: most, epochs: row.epoch });
+  const past = await readRequests(reads, owner, session, { turns: maxTurns, epochs: row.epoch });
   const usage = await Promise.all(past.turns.map(({ runId }) => reads.usage(owner, { runId })));
   const turns = past.turns.map((turn, index) => ({
     ...turn,
@@ -86,7 +86,7 @@ function tokensByKind(
   const { messages, blocks } = buildContext(entries, frame, new Map());
   tokens.tools = frame.tools.length === 0 ? 0 : count(JSON.stringify(frame.tools));
   for (const [index, message] of messages.entries()) {
-    // The tools are a block of their own, and no message.
+    // The tools are a block of their own but not a message.
     const isSummary = index > 0 && blocks[index + 1]?.seq === entries.epoch?.seq;
     const kind = isSummary ? "summary" : message.role === "notice" ? "user" : message.role;
     tokens[kind] += count(message.role === "system" ? message.text : JSON.stringify(message));
@@ -103,15 +103,15 @@ const noUsage: UsageTotals = {
   calls: 0,
 };
 
-/** Providers differ in whether `input` holds what they had kept: whichever is larger was sent. */
+/** Providers differ in whether `input` includes cached tokens: the larger figure is what was sent. */
 function withHitShare(usage: UsageTotals): CountedUsage {
   const sent = Math.max(usage.input, usage.cacheRead + usage.cacheWrite);
   return { ...usage, hitShare: sent === 0 ? null : usage.cacheRead / sent };
 }
 
-/** P9: a request that did not go on from the one before it: from which block on, and what explains it. */
+/** P9: a request that did not extend the previous one: from which block on, and what explains it. */
 export interface PrefixChange {
-  /** The answer that the request was made for. */
+  /** The answer the request was made for. */
   readonly seq: Seq;
   readonly block: number;
   readonly part: "system" | "tools" | "conversation";
@@ -122,7 +122,7 @@ export interface PrefixChange {
   } | null;
 }
 
-/** A run, as far as its requests are in view. */
+/** A run, as far as its requests were scanned. */
 export interface PastTurn {
   readonly runId: RunId;
   readonly seq: Seq;
@@ -136,7 +136,7 @@ export interface PastEpoch {
   readonly epoch: number;
   readonly seq: Seq;
   readonly at: number;
-  /** `null` for one that goes back to another. */
+  /** `null` for one that restores another. */
   readonly covers: { readonly from: Seq; readonly to: Seq } | null;
   readonly restores: number | null;
 }
@@ -147,12 +147,12 @@ export interface PastRequests {
   readonly more: boolean;
 }
 
-/** A long history is looked through no further than this: the panel shows what is recent. */
+/** How far back a long history is scanned: the panel shows what is recent. */
 const maxEntriesScanned = 2_000;
 
 type Answer = Extract<KnownEvent, { type: "message.assistant" }>;
 
-/** What the entries in view tell of the requests that were made, newest first. */
+/** What the scanned entries say about past requests, newest first. */
 async function readRequests(
   reads: Reads,
   owner: OwnerId,
@@ -226,12 +226,12 @@ async function turnOf(
   };
 }
 
-/** A request begins with these two, in this order. */
+/** A request starts with these two, in this order. */
 function partOf({ block }: NonNullable<RequestRecord["differs"]>): PrefixChange["part"] {
   return block === 0 ? "system" : block === 1 ? "tools" : "conversation";
 }
 
-/** Why that event came, as far as it says so itself. */
+/** The cause recorded in that event, if any. */
 async function causeAt(
   reads: Reads,
   owner: OwnerId,

@@ -30,12 +30,12 @@ function talk(
     const seq = toSeq(entries.length + 2);
     entries.push({ ...event, seq, at: 0 });
   };
-  const text = (words: number, of: string) => ({
+  const text = (texts: number, of: string) => ({
     type: "text" as const,
-    text: `${of} `.repeat(words),
+    text: `${of} `.repeat(texts),
   });
-  for (const { words, steps } of turns) {
-    add(anEvent("message.user", { messageId: aMessageId(), parts: [text(words, "ask")] }));
+  for (const { words: texts, steps } of turns) {
+    add(anEvent("message.user", { messageId: aMessageId(), parts: [text(texts, "ask")] }));
     for (const step of steps) {
       const calls = Array.from({ length: step.calls }, () => ids.make("call"));
       add(
@@ -82,8 +82,8 @@ const whole = (tail: readonly StoredEvent[]): ContextEntries => ({
   tail,
 });
 
-/** The context as it is once a plan is carried out. */
-function carriedOut(before: ContextEntries, { covers }: CompactionPlan): ContextEntries {
+/** The context after carrying out a plan. */
+function afterCompaction(before: ContextEntries, { covers }: CompactionPlan): ContextEntries {
   const all = [...before.head, ...before.tail];
   return {
     ...before,
@@ -112,9 +112,12 @@ function always(holds: (entries: ContextEntries, plan: CompactionPlan) => void):
 }
 
 describe("a compaction", () => {
-  test("never parts a call from its results", () => {
+  test("never separates a call from its results", () => {
     always((entries, plan) => {
-      for (const half of [carriedOut(entries, plan).head, carriedOut(entries, plan).tail]) {
+      for (const half of [
+        afterCompaction(entries, plan).head,
+        afterCompaction(entries, plan).tail,
+      ]) {
         const text = (type: string) =>
           JSON.stringify(half.filter((entry) => entry.type === type)).match(/call_\w+/g) ?? [];
         expect(new Set(text("message.tool"))).toEqual(new Set(text("message.assistant")));
@@ -122,29 +125,29 @@ describe("a compaction", () => {
     });
   });
 
-  test("never takes the newest message of a person away, nor the first", () => {
+  test("never covers the first or the newest message of a person", () => {
     always((entries, plan) => {
       const users = entries.tail.filter(({ type }) => type === "message.user");
-      const { head, tail } = carriedOut(entries, plan);
+      const { head, tail } = afterCompaction(entries, plan);
       expect(tail.map(({ seq }) => seq)).toContain(users.at(-1)?.seq);
       const isAnswered = entries.tail[1]?.type === "message.assistant";
       expect(head[0]).toBe(isAnswered ? users[0] : undefined);
     });
   });
 
-  test("leaves person and answer in turns where they were in turns", () => {
+  test("keeps messages and answers alternating where they alternated", () => {
     always((entries, plan) => {
-      const inTurns = (all: readonly string[]) =>
+      const alternates = (all: readonly string[]) =>
         all.filter((role, index) => role === "user" && all[index - 1] === "user").length;
-      expect(inTurns(roles(carriedOut(entries, plan)))).toBeLessThanOrEqual(
-        inTurns(roles(entries)),
+      expect(alternates(roles(afterCompaction(entries, plan)))).toBeLessThanOrEqual(
+        alternates(roles(entries)),
       );
     });
   });
 
-  test("covers or keeps each entry, and not both", () => {
+  test("covers or keeps each entry, never both", () => {
     always((entries, plan) => {
-      const { head, tail } = carriedOut(entries, plan);
+      const { head, tail } = afterCompaction(entries, plan);
       const covered = entries.tail.filter(
         ({ seq }) => seq >= plan.covers.from && seq <= plan.covers.to,
       );
@@ -161,7 +164,7 @@ describe("a compaction", () => {
     expect(planCompaction(short, count, sizes)).toBeNull();
   });
 
-  test("goes on from the summary before: it covers from the same entry, and only what is new is material", () => {
+  test("extends the previous summary: it covers from the same entry, and only new entries are material", () => {
     const turns = Array.from({ length: 8 }, () => ({
       words: 60,
       steps: [{ words: 60, calls: 1 }],
@@ -170,7 +173,7 @@ describe("a compaction", () => {
     const first = planCompaction(entries, count, sizes);
     if (first === null) throw new Error("There was nothing to cover.");
     const more = talk([...turns, ...turns]).slice(entries.tail.length);
-    const compacted = carriedOut(entries, first);
+    const compacted = afterCompaction(entries, first);
     const second = planCompaction(
       { ...compacted, tail: [...compacted.tail, ...more] },
       count,
@@ -182,7 +185,7 @@ describe("a compaction", () => {
   });
 });
 
-describe("what a summary is made from", () => {
+describe("summary material", () => {
   test.each([
     ["the key is sk-ant-0123456789abcdefABCDEF", "the key is [key]"],
     ["password: hunter2hunter2", "password: [redacted]"],
@@ -197,18 +200,18 @@ describe("what a summary is made from", () => {
     ["postgres://me:s3cr3t@db.example/x", "postgres://me:[password]@db.example/x"],
     ["-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "[private key]"],
     ["a token of gratitude, and a secret garden", "a token of gratitude, and a secret garden"],
-  ])("leaves secrets out: %s", (text, left) => {
+  ])("omits secrets: %s", (text, left) => {
     expect(redactSecrets(text)).toBe(left);
   });
 
   test.each(["eyJ-", "sk-", "token", "://a:"])(
-    "text that is made of beginnings of secrets holds nobody up: %s",
+    "text full of secret prefixes does not slow the search down: %s",
     (beginning) => {
       expect(redactSecrets(beginning.repeat(50_000))).not.toBe("");
     },
   );
 
-  test("gives the same local summary each time, within its length, and says what it left out", () => {
+  test("yields the same local summary every time, within its limit, and says what was left out", () => {
     const material = Array.from({ length: 40 }, (_, index) => ({
       role: constantRole(index),
       text: `Line ${index} ${"word ".repeat(30)}`,

@@ -3,28 +3,28 @@ import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts
 import type { ContextEntries } from "./read-context.ts";
 
 export interface CompactionSizes {
-  /** What is kept as it is at the end, in tokens. */
+  /** How much is kept verbatim at the end, in tokens. */
   readonly tailTokens: number;
   readonly summaryTokens: number;
 }
 
 export interface CompactionPlan {
   readonly covers: { readonly from: Seq; readonly to: Seq };
-  /** What is new to the summary. What an earlier one covers is in that one's words. */
+  /** What is new to the summary; what an earlier summary covers is already in its text. */
   readonly material: readonly SummaryMaterial[];
   readonly previous: string | null;
-  /** Of what goes, and of everything that is live, in tokens. */
+  /** Tokens of what is covered, and of everything live. */
   readonly coveredTokens: number;
   readonly liveTokens: number;
 }
 
-/** A compaction has to free this part of what is live, or it is not worth what it costs. */
+/** A compaction has to free this share of what is live to be worth its cost. */
 const minFreedShare = 0.2;
 
 /**
- * What a summary would stand for. It begins behind the first turn, or where the last summary began, and ends before the
- * tail: the newest person's message and everything behind it always stay, and so does what fits beside them. Units are
- * covered whole, so a call is never parted from its results. `null`: there is not enough to gain.
+ * Chooses what a summary covers. It starts after the first turn, or where the last summary started, and ends before the
+ * tail: the newest message of a person and everything after it always stay, and so does what fits beside them. Units
+ * are covered whole, so a call is never separated from its results. `null`: there is not enough to gain.
  */
 export function planCompaction(
   entries: ContextEntries,
@@ -52,7 +52,7 @@ export function planCompaction(
   return isWorthIt(plan, sizes.summaryTokens) ? plan : null;
 }
 
-/** Whether a summary of that length leaves enough room behind. */
+/** Whether a summary of that length frees enough. */
 export function isWorthIt(
   { coveredTokens, liveTokens }: Pick<CompactionPlan, "coveredTokens" | "liveTokens">,
   summaryTokens: number,
@@ -60,7 +60,10 @@ export function isWorthIt(
   return coveredTokens - summaryTokens >= liveTokens * minFreedShare;
 }
 
-/** The first message with its answer says what the conversation is about. A first message alone would stand before the summary as a second request. */
+/**
+ * The first message with its answer says what the conversation is about. On its own, the first message would precede
+ * the summary like a second request.
+ */
 function afterFirstTurn(units: readonly Unit[]): number {
   const [first, second] = units;
   return first?.kind === "user" && second?.kind === "answer" ? 2 : 0;
@@ -84,8 +87,8 @@ function tokensOf(units: readonly Unit[]): number {
 }
 
 /**
- * Entries that stay together: a person's message, or an answer with everything that its calls brought. What is neither
- * goes with what stands before it.
+ * Entries that stay together: a person's message, or an answer with everything its calls produced. Anything else
+ * belongs to the unit before it.
  */
 export interface Unit {
   readonly kind: "user" | "answer";
@@ -99,12 +102,12 @@ function unitsOf(entries: readonly StoredEvent[], count: CountTokens): readonly 
   const units: Unit[] = [];
   for (const entry of entries) {
     const before = units.at(-1);
-    // Nothing was said yet.
+    // No unit has started yet.
     if (before === undefined && !startsUnit(entry)) continue;
-    const said = materialOf(entry);
-    const tokens = said.reduce((sum, { text }) => sum + count(text), 0);
+    const spoken = materialOf(entry);
+    const tokens = spoken.reduce((sum, { text }) => sum + count(text), 0);
     if (before !== undefined && !startsUnit(entry)) {
-      const material = [...before.material, ...said];
+      const material = [...before.material, ...spoken];
       units[units.length - 1] = {
         ...before,
         last: entry.seq,
@@ -114,7 +117,7 @@ function unitsOf(entries: readonly StoredEvent[], count: CountTokens): readonly 
       continue;
     }
     const kind = entry.type === "message.user" ? "user" : "answer";
-    units.push({ kind, first: entry.seq, last: entry.seq, tokens, material: said });
+    units.push({ kind, first: entry.seq, last: entry.seq, tokens, material: spoken });
   }
   return units;
 }

@@ -24,7 +24,7 @@ const source = (signature: string) => ({
   system: async () => `Be kind. ${notes}`,
 });
 
-/** Frames the session as a run would, and commits what has to be. */
+/** Frames the session as a run would, and commits what is needed. */
 async function frame(signature: string): Promise<Extract<Framed, { status: "framed" }>> {
   const entries = await readContext(harness.store.reads, chat.owner, chat.session);
   const framed = await frameContext(
@@ -38,7 +38,7 @@ async function frame(signature: string): Promise<Extract<Framed, { status: "fram
   return framed;
 }
 
-test("[P9] a session keeps its beginning byte by byte while notes change around it", async () => {
+test("[P9] a session keeps its frame byte for byte while its notes change", async () => {
   notes = "Likes tea.";
   const first = await frame("persona 1");
   notes = "Likes coffee.";
@@ -48,7 +48,7 @@ test("[P9] a session keeps its beginning byte by byte while notes change around 
   expect(second.bytes).toEqual({ system: "Be kind. Likes tea.", tools });
 });
 
-test("[P9] a change of what it is made from is an event that says so", async () => {
+test("[P9] a change of the frame's inputs is an event that says so", async () => {
   notes = "Likes tea.";
   await frame("persona 1");
   notes = "Likes coffee.";
@@ -60,7 +60,7 @@ test("[P9] a change of what it is made from is an event that says so", async () 
   expect((await frame("persona 2")).event).toBeUndefined();
 });
 
-test("sessions that begin alike store their beginning once", async () => {
+test("sessions with the same frame store it once", async () => {
   notes = "Likes tea.";
   const first = await frame("persona 1");
   chat = await openTestSession(harness.store, {}, chat.owner);
@@ -69,7 +69,7 @@ test("sessions that begin alike store their beginning once", async () => {
   expect(second.frame).toEqual(first.frame);
 });
 
-test("[P9] a change of the frame names what has changed, where the signatures name their parts", async () => {
+test("[P9] a frame change names what changed, if the signatures name their parts", async () => {
   await frame("model=aa persona=bb tools=cc");
   const causes = async (signature: string) => (await frame(signature)).event?.cause;
   expect(await causes("model=aa persona=dd tools=cc")).toBe("persona");

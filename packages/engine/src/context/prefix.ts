@@ -14,12 +14,14 @@ import type { Store } from "../ports/store.ts";
 import type { FrameBytes, Block } from "./build-context.ts";
 import type { ContextEntries } from "./read-context.ts";
 
-/** The renderer of `messages.ts`. A change of what it writes is a new number beside the old one, not in its place. */
+/**
+ * The version of the renderer. When its output changes, add a new number next to the old one instead of replacing it.
+ */
 const rendering = 2;
 
-/** How a context would begin if it began today. */
+/** How a context would start today. */
 export interface FrameSource {
-  /** Of what both are made from, but for what is frozen at a session's beginning (its notes). */
+  /** Signature of the inputs of both, except for what is frozen at the session's start (its notes). */
   readonly signature: string;
   readonly tools: readonly ToolSpec[];
   system(): Promise<string>;
@@ -30,14 +32,14 @@ export type Framed =
       readonly status: "framed";
       readonly frame: ContextFrame;
       readonly bytes: FrameBytes;
-      /** To be committed before the frame is used: the session has had another one until now, or none. */
+      /** Must be committed before the frame is used: the session had another frame until now, or none. */
       readonly event?: EventData<"context.framed">;
     }
   | Failed;
 
 /**
- * P9: a session keeps the system prompt and the tools that it began with, byte by byte, as long as what they are made from
- * is the same. They are stored by their content: a thousand sessions that begin alike store them once.
+ * P9: a session keeps the system prompt and the tools it started with, byte for byte, while their inputs stay the same.
+ * They are stored by content: a thousand sessions that start alike store them once.
  */
 export async function frameContext(
   store: Pick<Store, "reads" | "putBlob">,
@@ -46,8 +48,8 @@ export async function frameContext(
   source: FrameSource,
 ): Promise<Framed> {
   const isCurrent = known?.signature === source.signature && known.rendering === rendering;
-  const kept = known !== null && isCurrent ? await readFrame(store, owner, known) : null;
-  if (known !== null && kept !== null) return { status: "framed", frame: known, bytes: kept };
+  const reused = known !== null && isCurrent ? await readFrame(store, owner, known) : null;
+  if (known !== null && reused !== null) return { status: "framed", frame: known, bytes: reused };
   const bytes = { system: await source.system(), tools: source.tools };
   const system = await store.putBlob(owner, encode(bytes.system), "text/plain");
   if (system.status === "failed") return system;
@@ -60,7 +62,7 @@ export async function frameContext(
 
 const longestCause = 100;
 
-/** P9: a change says what has changed, where the two signatures name their parts alike. */
+/** P9: a change says what changed, if both signatures name the same parts. */
 function causeOf(known: ContextFrame | null, signature: string): string {
   if (known === null) return "first";
   if (known.rendering !== rendering) return "rendering";
@@ -78,7 +80,7 @@ function partName(part: string): string {
   return /^(?<name>[a-z]+)=/u.exec(part)?.groups?.["name"] ?? unnamedPart;
 }
 
-/** How a context begins, as it was stored. `null`: the bytes are gone, or are not what they were. */
+/** The stored frame. `null`: its bytes are missing or corrupt. */
 export async function readFrame(
   { reads }: Pick<Store, "reads">,
   owner: OwnerId,
@@ -107,19 +109,19 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** The newest request of a session: the hash of each of its blocks, and which entry it was made for. */
+/** The newest request of a session: the hash of each block, and the entry it was made for. */
 export interface SentRequest {
   /** `null`: not all of them are known here. */
   readonly hashes: readonly string[] | null;
-  /** What came behind it can explain a change. */
+  /** Later events can explain a change. */
   readonly seq: Seq;
-  /** Who it was made for; another one has kept nothing of it. `null`: not known. */
+  /** The model it was sent to; another model has none of it cached. `null`: unknown. */
   readonly model: string | null;
-  /** `log`: read from what is in view. A request whose answer was cut away may have been made since. */
+  /** `log`: read from visible entries. A later request may be missing if its answer was cut. */
   readonly knownFrom: "log" | "sending";
 }
 
-/** The newest request that the entries tell of. A record that goes on from one that is not here tells only half. */
+/** The newest request recorded in the entries. A record that extends a missing one is incomplete. */
 export function lastSentRequest({ head, epoch, tail }: ContextEntries): SentRequest | null {
   const entries = epoch === null ? tail : [...head, ...tail];
   return entries.reduce<SentRequest | null>((sent, entry) => {
@@ -139,9 +141,9 @@ function appendHashes(
 }
 
 /**
- * P9: what is recorded of a request: the hashes that those who read the log do not know yet, or all of them when it does
- * not go on from what they know. When it does not go on from the request before, then also the first block that
- * differs and the event that explains it.
+ * P9: the record of a request: the hashes that readers of the log do not know yet, or all of them if it does not extend
+ * what they know. If it does not extend the previous request, also the first block that differs and the event that
+ * explains it.
  */
 export function recordRequest(
   sent: SentRequest | null,
@@ -174,7 +176,7 @@ function isPrefix(some: readonly string[], all: readonly string[]): boolean {
   return some.every((hash, index) => all[index] === hash);
 }
 
-/** With nothing known from below an epoch, its summary is the first block that cannot be what it was. */
+/** If nothing below an epoch is known, its summary is the first block that must differ. */
 function summaryBlock({ epoch }: ContextEntries, blocks: readonly Block[]): number {
   return Math.max(
     0,
@@ -199,7 +201,7 @@ function explanation(
   return cutBehind(after, { ranges });
 }
 
-/** A cut stands just below the range that it opened, and is not part of what is visible. */
+/** A cut is stored just below the range it opened and is not visible itself. */
 function cutBehind(
   after: Seq,
   { ranges }: Pick<ContextEntries, "ranges">,

@@ -46,7 +46,7 @@ function anAnswer(text: string, request?: RequestRecord) {
   });
 }
 
-/** A turn, with the record of what the model was sent for it. */
+/** One turn, returning the record of what the model was sent for it. */
 async function turn(text: string): Promise<RequestRecord> {
   await chat.commit([aUserMessage(text)]);
   const entries = await read();
@@ -69,7 +69,7 @@ const seqOfUser = async (text: string) =>
   ).seq;
 
 describe("what the model gets", () => {
-  test("is head, summary and tail: the summary stands where what it covers stood", async () => {
+  test("is head, summary and tail: the summary takes the place of what it covers", async () => {
     for (const each of ["one", "two", "three"]) await turn(each);
     await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
     await turn("four");
@@ -86,7 +86,7 @@ describe("what the model gets", () => {
     ]);
   });
 
-  test("goes back to the epoch before when an undo goes past one, and forth again by a redo", async () => {
+  test("returns to the previous epoch when an undo goes past one, and forward again by a redo", async () => {
     for (const each of ["one", "two"]) await turn(each);
     await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
     await turn("three");
@@ -100,7 +100,7 @@ describe("what the model gets", () => {
     expect(await read()).toMatchObject({ epoch: null, head: [] });
   });
 
-  test("an earlier epoch, or the whole conversation, applies again when it is chosen", async () => {
+  test("uses an earlier epoch, or the whole conversation, again when it is chosen", async () => {
     for (const each of ["one", "two"]) await turn(each);
     const first = await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
     await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
@@ -115,7 +115,7 @@ describe("what the model gets", () => {
     expect(await texts()).toEqual(["one", "Answer to one", "two", "Answer to two"]);
   });
 
-  test("brought up to date is the same as read anew, whatever happened meanwhile", async () => {
+  test("is the same whether refreshed or read anew, whatever happened meanwhile", async () => {
     const act = constantFrom("say", "say", "answer", "undo", "redo", "compact", "epoch");
     await assert(
       asyncProperty(array(array(act, { maxLength: 3 }), { maxLength: 12 }), async (all) => {
@@ -154,7 +154,7 @@ describe("what the model gets", () => {
 });
 
 describe("[P9] what was sent", () => {
-  test("is a prefix of what is sent next, and only what is new is recorded", async () => {
+  test("is a prefix of what is sent next, and only new blocks are recorded", async () => {
     const records = [];
     for (const each of ["one", "two", "three"]) records.push(await turn(each));
     expect(records.map(({ from, hashes }) => [from, hashes.length])).toEqual([
@@ -165,7 +165,7 @@ describe("[P9] what was sent", () => {
     expect(records.every(({ differs }) => differs === undefined)).toBe(true);
   });
 
-  test("names the first block that differs, and the event that explains it", async () => {
+  test("names the first block that differs and the event that explains it", async () => {
     for (const each of ["one", "two"]) await turn(each);
     const entries = await read();
     const sent = lastSentRequest(entries);
@@ -179,7 +179,7 @@ describe("[P9] what was sent", () => {
     expect(differs?.explainedBy?.seq).toBeGreaterThan(seq);
   });
 
-  test("is explained by a compaction, also for one who knows only what stands above it", async () => {
+  test("is explained by a compaction, even for a reader who knows only what is above it", async () => {
     for (const each of ["one", "two", "three"]) await turn(each);
     const compacted = await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
     const record = await turn("four");
@@ -190,7 +190,7 @@ describe("[P9] what was sent", () => {
     expect((await turn("five")).differs).toBeUndefined();
   });
 
-  test("without an event that explains it, a change stands there unexplained", async () => {
+  test("leaves a change without an explaining event unexplained", async () => {
     await turn("one");
     const entries = await read();
     const { blocks } = buildContext(entries, { ...frame, system: "Another." }, new Map());

@@ -12,33 +12,34 @@ import {
 import { newestFirst, withAmendments } from "../log/entries.ts";
 import type { Reads } from "../ports/reads.ts";
 
-/** The summary that the context begins with, and which entries it stands for. */
+/** The summary the context starts with, and the entries it covers. */
 export interface AppliedEpoch {
   readonly number: number;
-  /** Where it stands in the log. */
+  /** Its position in the log. */
   readonly seq: Seq;
   readonly covers: { readonly from: Seq; readonly to: Seq };
   readonly summary: string;
 }
 
-/** The part of a session that the model gets, as it was at one version. */
+/** The part of a session the model gets, at one version. */
 export interface ContextEntries {
   readonly version: number;
-  /** How often what the context begins with has changed. */
+  /** How often the start of the context has changed. */
   readonly epochs: number;
   /** What was visible at that version. */
   readonly ranges: readonly SeqRange[];
   readonly frame: ContextFrame | null;
   readonly epoch: AppliedEpoch | null;
-  /** Before what the summary covers; all of the conversation when nothing is covered. */
+  /** Entries before the covered range; the whole conversation if nothing is covered. */
   readonly head: readonly StoredEvent[];
-  /** Behind it. */
+  /** Entries after it. */
   readonly tail: readonly StoredEvent[];
 }
 
 /**
- * Reads what the model gets: a function of the log, the visible ranges and the epoch. Costs what is live, however
- * long the conversation below the epoch is. The pages are of one version: when it moves meanwhile, they are read again.
+ * Reads what the model gets: a function of the log, the visible ranges and the epoch. The cost depends on what is live,
+ * however long the conversation below the epoch is. All pages are of one version: if it moves meanwhile, they are read
+ * again.
  */
 export async function readContext(
   reads: Reads,
@@ -51,13 +52,13 @@ export async function readContext(
     const read = await readOnce(reads, owner, session);
     const after = await reads.session(owner, session);
     const { version, ranges, epoch: epochs } = before;
-    // What was found late goes with its notice, also when a cut has taken its number out of view.
+    // Late entries go with their notice, even if a cut took their seq out of view.
     const tail = await withAmendments(reads, before, read.tail, "newest");
     if (after?.version === version) return { version, ranges, epochs, ...read, tail };
   }
 }
 
-/** Entries that change what stands before them. A cut does too, and is seen by the ranges. */
+/** Entries that change earlier ones. A cut does so too, and shows in the ranges. */
 const reshaping: ReadonlySet<string> = new Set([
   "context.compacted",
   "context.epoch",
@@ -65,8 +66,8 @@ const reshaping: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What was read before, brought up to date: nothing is read when the version is the same, only what is new when it was
- * added to, and everything when it was reshaped.
+ * Brings an earlier read up to date: reads nothing if the version is the same, only what is new if entries were
+ * appended, and everything if the context was reshaped.
  */
 export async function refreshContext(
   reads: Reads,
@@ -115,7 +116,7 @@ function sameRanges(some: readonly SeqRange[], others: readonly SeqRange[]): boo
   return JSON.stringify(some) === JSON.stringify(others);
 }
 
-/** The newest entry that speaks of epochs decides; `epoch: null` is the whole conversation. */
+/** The newest entry about epochs decides; `epoch: null` is the whole conversation. */
 interface EpochChoice {
   readonly epoch: AppliedEpoch | null;
   readonly frame: ContextFrame | null;
@@ -137,7 +138,7 @@ async function epochChoiceOf(
       ? null
       : await reads.entries(owner, session, { before: (at + 1) as Seq, limit: 1 });
   const restored = page?.entries[0] && knownEvent(page.entries[0]);
-  // An epoch counts only while it is visible, and it stands above everything that it covers.
+  // An epoch counts only while it is visible, and it is stored above everything it covers.
   if (restored?.seq !== at || restored?.type !== "context.compacted")
     return { epoch: null, frame: null };
   return compactedChoice(restored);

@@ -23,7 +23,10 @@ export type EpochResult =
   | CommitResult
   | { readonly status: "refused"; readonly code: "epoch_not_found"; readonly message: string };
 
-/** Lets the context begin as it did in an earlier epoch; 0 is the whole conversation. The later ones stay, and can be restored too. */
+/**
+ * Makes the context start as in an earlier epoch; 0 is the whole conversation. Later epochs stay and can be restored
+ * too.
+ */
 export async function restoreEpoch(
   { log, ids }: { readonly log: Log; readonly ids: IdSource },
   { owner, session, expectedHead }: EpochTarget,
@@ -39,7 +42,7 @@ export async function restoreEpoch(
       message: "There is no such epoch in view.",
     };
   const current = await readContext(log.store.reads, owner, session);
-  // It begins so already: nothing is appended, and the answer is as if it had been.
+  // It already starts that way: nothing is appended, but the answer is the same.
   if (current !== null && (current.epoch?.seq ?? null) === at) return unchanged(row);
   const event = newEvent(ids.make("event"), "context.epoch", {
     epoch: row.epoch + 1,
@@ -50,7 +53,9 @@ export async function restoreEpoch(
   return log.commit({ owner, session, events: [event], expect });
 }
 
-/** Where the summary of that epoch stands; `null` for one that is the whole conversation, `undefined` for none. */
+/**
+ * The position of that epoch's summary; `null` if it is the whole conversation, `undefined` if there is no such epoch.
+ */
 async function epochSeq(
   log: Log,
   owner: OwnerId,

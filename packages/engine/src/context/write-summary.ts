@@ -6,13 +6,13 @@ import type {
 } from "../ports/background-models.ts";
 import type { CompactionPlan, CompactionSizes } from "./plan-compaction.ts";
 
-/** How much of a conversation a summariser gets at once, in tokens, and the most that a single message may bring. */
+/** The most tokens a summariser gets at once, and the most characters of a single message. */
 const maxPieceTokens = 24_000;
 const maxTextLength = 16_000;
 
 /**
- * Writes the summary of a plan, piece by piece, each one an update of the one before. Secrets go neither in nor out. When
- * nobody answers, or not with words, the local summary does.
+ * Writes the summary of a plan piece by piece, each piece updating the previous summary. Secrets go neither in nor out.
+ * If the summariser fails or returns nothing, the local summary is used.
  */
 export async function writeSummary(
   { summariser, count }: { readonly summariser: Summariser; readonly count: CountTokens },
@@ -28,7 +28,7 @@ export async function writeSummary(
     const request = { owner, session, previous: summary, material, focus, limitTokens };
     const answer = await summariser.summarise(request, signal);
     const text = answer.status === "summarised" ? redactSecrets(answer.text).trim() : "";
-    // One that is longer than it may be is no summary.
+    // An overlong summary does not count as one.
     summary =
       text !== "" && count(text) <= limitTokens * 2
         ? text
@@ -44,7 +44,7 @@ function splitMaterial(
   const pieces: SummaryMaterial[][] = [];
   let room = 0;
   for (const { role, text } of material) {
-    // Redacted first: a secret across the cut would leave half of itself behind.
+    // Redact first: truncating could cut a secret in half and leave the rest unrecognised.
     const shown = { role, text: truncateMiddle(redactSecrets(text)) };
     const tokens = count(shown.text);
     if (tokens > room || pieces.length === 0) {
@@ -57,7 +57,7 @@ function splitMaterial(
   return pieces;
 }
 
-/** The beginning and the end of what is too long. */
+/** The beginning and end of a text that is too long. */
 function truncateMiddle(text: string): string {
   if (text.length <= maxTextLength) return text;
   const half = maxTextLength / 2;
@@ -67,8 +67,8 @@ function truncateMiddle(text: string): string {
 const maxLineLength = 240;
 
 /**
- * A summary without a model: what the person asked for, how each answer began, what tools did. Nothing is invented, and
- * the same material gives the same words. What does not fit is left out from the oldest on.
+ * A summary without a model: what the person asked for, how each answer started, what tools did. Nothing is invented,
+ * and the same material gives the same text. What does not fit is dropped, oldest first.
  */
 export function summariseLocally(
   previous: string | null,
@@ -100,8 +100,8 @@ function lineOf({ role, text }: SummaryMaterial): string {
 }
 
 /**
- * Forms that secrets have. A summary outlives what it was made from, and goes to a model that may be another's. Whatever can
- * run on begins where a word does: a model must not be able to make the search for them take long.
+ * What secrets look like. A summary outlives its source and may go to another provider's model. Every open-ended
+ * pattern starts at a word boundary, so that a model cannot craft text that makes the search slow.
  */
 const secretPatterns: readonly (readonly [RegExp, string])[] = [
   [

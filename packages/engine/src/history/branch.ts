@@ -22,17 +22,17 @@ export type BranchResult =
   | HistoryRefusal;
 
 export interface BranchOptions {
-  /** The last entry that the branch keeps; the newest when absent. */
+  /** The last entry the branch keeps; by default the newest. */
   readonly at?: Seq | undefined;
   readonly title?: string | undefined;
-  /** The branch's own id. One that is there already was branched by the same command before. */
+  /** The branch's own id. If it exists already, the same command created it earlier. */
   readonly session?: SessionId | undefined;
 }
 
 /**
- * P8: a session of its own that goes on from a point of another. It copies nothing: what stands below its beginning is
- * read from the log that it left, and its numbers go on from there. It takes nothing away, so a run that is live in its
- * origin goes on undisturbed.
+ * P8: a session of its own that continues from a point of another. Nothing is copied: entries below its start are read
+ * from the origin's log, and its seqs continue from there. The origin is unchanged, so its live run continues
+ * undisturbed.
  */
 export async function branch(
   { log, ids }: HistoryDeps,
@@ -64,7 +64,7 @@ export async function branch(
   return result.status === "committed" ? { status: "branched", session } : result;
 }
 
-/** A branch at the end, under a title that tells the two apart. */
+/** A branch at the end, with a title that tells the two apart. */
 export async function duplicate(
   deps: HistoryDeps,
   target: HistoryTarget,
@@ -85,7 +85,7 @@ function titleOfCopy(title: string): string {
 
 interface BranchPoint {
   readonly seq: Seq;
-  /** What the list says of the part up to here. */
+  /** What the list shows for the part up to here. */
   readonly messageCount: number;
   readonly preview: string;
 }
@@ -93,8 +93,8 @@ interface BranchPoint {
 const maxTries = 20;
 
 /**
- * The row and the entries are read one after the other. That they belong together is proven by the version, which
- * every entry and every cut moves.
+ * The row and the entries are read one after the other. The version, which every entry and every cut moves, proves that
+ * they belong together.
  */
 async function findBranchPoint(
   log: HistoryDeps["log"],
@@ -123,7 +123,7 @@ async function walkTo(
     if (entry.seq === at) seq = at;
     if (seq !== null && isMessage(entry)) return { seq, messageCount, preview: textOfEntry(entry) };
     if (isMessage(entry)) messageCount -= 1;
-    // Entries come in the order of their numbers: what was asked for is not among them.
+    // Entries come in the order of their seqs: the requested one is not among them.
     if (seq === null && at !== undefined && entry.seq < at) return null;
   }
   return seq === null ? null : { seq, messageCount: 0, preview: "" };

@@ -17,7 +17,7 @@ let harness: StoreHarness;
 let rig: RunRig;
 const ids = createIds();
 
-/** Three turns: one, two, three, each answered by its own words. */
+/** Three turns (one, two, three), each with its own answer. */
 beforeEach(async () => {
   harness = await referenceHarness.open();
   rig = await openRunRig(harness.store, {
@@ -44,7 +44,7 @@ async function seqOf(text: string): Promise<Seq> {
 }
 
 describe("[P8] history only appends", () => {
-  test("undo takes the last turn out of view, and redo brings it back", async () => {
+  test("undo hides the last turn, and redo brings it back", async () => {
     await undo(deps(), target());
     expect(await shown()).toEqual(everything.slice(0, 4));
     expect(await rig.chat.row()).toMatchObject({ messageCount: 4, preview: "Answer 2" });
@@ -53,7 +53,7 @@ describe("[P8] history only appends", () => {
     expect(await rig.chat.row()).toMatchObject({ messageCount: 6, preview: "Answer 3" });
   });
 
-  test("several undos are redone one by one, the last first", async () => {
+  test("several undos are redone one by one, last first", async () => {
     await undo(deps(), target());
     await undo(deps(), target());
     expect(await shown()).toEqual(everything.slice(0, 2));
@@ -67,7 +67,7 @@ describe("[P8] history only appends", () => {
     });
   });
 
-  test("what is said after an undo follows what stayed, and ends the redo", async () => {
+  test("a message after an undo follows what remained, and ends the redo", async () => {
     await undo(deps(), target(), 2);
     await rig.say("other");
     await rig.work();
@@ -78,7 +78,7 @@ describe("[P8] history only appends", () => {
     });
   });
 
-  test("the model is told what is visible and nothing else", async () => {
+  test("the model gets what is visible and nothing else", async () => {
     await truncate(deps(), target(), await seqOf("two"));
     await rig.say("again");
     await rig.work();
@@ -99,7 +99,7 @@ describe("[P8] history only appends", () => {
     expect(await shown()).toEqual(everything);
   });
 
-  test("there is nothing to undo in an empty view, and no entry where none is visible", async () => {
+  test("an empty view has nothing to undo, and an invisible entry cannot be cut", async () => {
     await clear(deps(), target());
     expect(await undo(deps(), target())).toMatchObject({
       status: "refused",
@@ -111,7 +111,7 @@ describe("[P8] history only appends", () => {
     });
   });
 
-  test("a head that has moved is told, and nothing is cut", async () => {
+  test("a moved head is reported, and nothing is cut", async () => {
     const { head } = await rig.chat.row();
     const result = await undo(deps(), { ...target(), expectedHead: (head - 1) as Seq });
     expect(result).toMatchObject({ status: "refused", code: "head_moved" });
@@ -120,7 +120,7 @@ describe("[P8] history only appends", () => {
 });
 
 describe("asking again", () => {
-  test("retry puts a new answer in the place of the last one", async () => {
+  test("retry replaces the last answer", async () => {
     expect(await retry(deps(), target(), { clientId: "again" })).toMatchObject({
       status: "accepted",
     });
@@ -128,7 +128,7 @@ describe("asking again", () => {
     expect(await shown()).toEqual([...everything.slice(0, 4), "three", "Answer 4"]);
   });
 
-  test("an earlier message in new words replaces everything behind it", async () => {
+  test("editing an earlier message replaces everything after it", async () => {
     await retry(deps(), target(), { from: await seqOf("two"), text: "zwei", clientId: "edited" });
     await rig.work();
     expect(await shown()).toEqual(["one", "Answer 1", "zwei", "Answer 4"]);
@@ -151,7 +151,7 @@ describe("a branch", () => {
     };
   }
 
-  test("shows what it left up to its point, and goes on by itself", async () => {
+  test("shows its origin up to the branch point, and continues on its own", async () => {
     const other = await branched(await seqOf("Answer 2"));
     expect(await other.read()).toEqual(everything.slice(0, 4));
     expect(await other.row()).toMatchObject({ messageCount: 4, preview: "Answer 2" });
@@ -168,7 +168,7 @@ describe("a branch", () => {
     expect(await other.read()).toEqual(everything);
   });
 
-  test("of a branch reads every part from the log where it lies", async () => {
+  test("of a branch reads every part from the log it is stored in", async () => {
     const first = await branched(await seqOf("Answer 1"));
     await rig.say("in the first", { session: first.session });
     rig.runner.notify(rig.chat.owner, first.session);
@@ -180,7 +180,7 @@ describe("a branch", () => {
   });
 });
 
-test("[P1] of two who ask again under one client id at the same moment, both get the one message that stands", async () => {
+test("[P1] two simultaneous retries under one client id both get the one accepted message", async () => {
   const words = { clientId: "again" };
   const answers = await Promise.all([
     retry(deps(), target(), words),
@@ -194,7 +194,7 @@ test("[P1] of two who ask again under one client id at the same moment, both get
   for (const answer of answers) expect(answer).toMatchObject({ messageId, runId });
 });
 
-test("a session with more waiting than one commit takes goes to the trash with every message in it, and its run ends once", async () => {
+test("a session with more queued messages than one commit takes is trashed with all of them, and its run ends once", async () => {
   const waiting = Array.from({ length: 13 }, (_, index) => `${index} ${"w".repeat(700_000)}`);
   const model = scriptedModel([[says("So far"), hang]]);
   const clock = manualClock();

@@ -20,9 +20,9 @@ import type { SessionRow } from "../ports/rows.ts";
 export interface HistoryTarget {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** Refused as `head_moved` unless this is still the newest number. */
+  /** Refused as `head_moved` unless this is still the head. */
   readonly expectedHead?: Seq | undefined;
-  /** Names the command: sent again, it gets the first answer again and nothing more is done. */
+  /** Identifies the command: repeating it returns the first answer and does nothing else. */
   readonly command?: EventId | undefined;
 }
 
@@ -41,7 +41,7 @@ export type HistoryResult = Committed | Refused | Failed | HistoryRefusal;
 
 type Reason = EventData<"history.cut">["reason"];
 
-/** Where to cut: the first entry that goes, what stays in the list's words. */
+/** Where to cut: the first entry to go, and what the list shows of the rest. */
 export interface CutPoint {
   readonly row: SessionRow;
   readonly from: StoredEvent | null;
@@ -49,35 +49,35 @@ export interface CutPoint {
   readonly preview: string;
 }
 
-/** Takes the last turns out of view: from their user message on. Rows stay; a redo brings them back. */
+/** Hides the last turns, from their user message on. The rows stay, and a redo brings them back. */
 export function undo(deps: HistoryDeps, target: HistoryTarget, turns = 1): Promise<HistoryResult> {
   return runOnce(deps, target, async () => {
-    let left = turns;
-    const isFirst = (entry: StoredEvent) => entry.type === "message.user" && (left -= 1) === 0;
-    const place = await findCutPoint(deps.log, target, isFirst);
-    if (place === null) return noSession;
-    if (place.from === null)
+    let remaining = turns;
+    const isFirst = (entry: StoredEvent) => entry.type === "message.user" && (remaining -= 1) === 0;
+    const point = await findCutPoint(deps.log, target, isFirst);
+    if (point === null) return noSession;
+    if (point.from === null)
       return refuseHistory("nothing_to_undo", "There is no earlier message to go back to.");
-    return cut(deps, target, place, "undo", []);
+    return cut(deps, target, point, "undo", []);
   });
 }
 
-/** Takes an entry and everything after it out of view. */
+/** Hides an entry and everything after it. */
 export function truncate(
   deps: HistoryDeps,
   target: HistoryTarget,
   from: Seq,
 ): Promise<HistoryResult> {
   return runOnce(deps, target, async () => {
-    const place = await findCutPoint(deps.log, target, (entry) => entry.seq === from);
-    if (place === null) return noSession;
-    if (place.from === null)
+    const point = await findCutPoint(deps.log, target, (entry) => entry.seq === from);
+    if (point === null) return noSession;
+    if (point.from === null)
       return refuseHistory("entry_not_found", "There is no such entry in view.");
-    return cut(deps, target, place, "truncate", []);
+    return cut(deps, target, point, "truncate", []);
   });
 }
 
-/** Takes everything out of view. The session, its id and its rows stay. */
+/** Hides everything. The session, its id and its rows stay. */
 export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
   return runOnce(deps, target, async () => {
     const row = await deps.log.store.reads.session(target.owner, target.session);
@@ -87,29 +87,27 @@ export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<History
 }
 
 /**
- * A command that was carried out before, and whose answer got lost, would be computed anew on what it left behind. Its
- * event tells: then it is answered as the first time.
+ * Repeating a command whose answer was lost would apply it again to its own result. If its event is stored, the first
+ * answer is returned instead.
  */
 export async function runOnce<R extends { readonly status: string }>(
   { log }: HistoryDeps,
   target: HistoryTarget,
-  act: () => Promise<R>,
+  action: () => Promise<R>,
 ): Promise<R | Committed> {
   const done = await findEarlierResult(log, target);
-  return done ?? retryWhileHeadMoves(target, act);
+  return done ?? retryWhileHeadMoves(target, action);
 }
 
 const maxTries = 20;
 
-/**
- * Between the look and the write a title may come, or a message: who named no head did not mean one, and looks again.
- */
+/** A title or a message may arrive between read and write: a caller who named no head just tries again. */
 export async function retryWhileHeadMoves<R extends { readonly status: string }>(
   { expectedHead }: HistoryTarget,
-  act: () => Promise<R>,
+  action: () => Promise<R>,
 ): Promise<R> {
   for (let attempt = 1; ; attempt += 1) {
-    const result = await act();
+    const result = await action();
     const hasMoved =
       result.status === "refused" && "code" in result && result.code === "head_moved";
     if (expectedHead !== undefined || !hasMoved || attempt === maxTries) return result;
@@ -129,7 +127,7 @@ export async function findEarlierResult(
   return { status: "committed", first: seq, last: seq, at, version, revision, repeated: true };
 }
 
-/** Walks back to the entry that is looked for, counting what would go. `from: null`: it is not there. */
+/** Walks back to the wanted entry, counting what would go. `from: null`: it was not found. */
 export async function findCutPoint(
   log: Log,
   { owner, session }: HistoryTarget,
@@ -149,13 +147,15 @@ export async function findCutPoint(
   return { row, from, messageCount: Math.max(0, messageCount), preview: "" };
 }
 
-/** One commit: the cut, and what comes in its place. Proven in the transaction: nothing has moved, and no run is live. */
+/**
+ * One commit with the cut and what replaces it. The transaction proves that nothing has moved and that no run is live.
+ */
 export function cut(
   { log, ids }: HistoryDeps,
   { owner, session, expectedHead, command = ids.make("event") }: HistoryTarget,
   { row, from, messageCount, preview }: CutPoint,
   reason: Reason,
-  behind: readonly NewEvent[],
+  replacement: readonly NewEvent[],
 ): Promise<CommitResult> {
   const keep = (from === null ? 0 : from.seq - 1) as Seq;
   const event = newEvent(command, "history.cut", {
@@ -165,12 +165,12 @@ export function cut(
     preview,
     before: { ranges: [...row.ranges], messageCount: row.messageCount, preview: row.preview },
   });
-  // A run moves the head with every word: that it is live says more than that something moved.
+  // A run moves the head with every delta: that it is live says more than that the head moved.
   if (row.liveRun !== null) return Promise.resolve(runLive);
   const expect = { head: expectedHead ?? row.head, idle: true } as const;
-  // Both must hold: what the person saw, and what was counted here.
+  // Both must hold: the head the person saw, and the one counted from here.
   if (expect.head !== row.head) return Promise.resolve(headMoved(row));
-  return log.commit({ owner, session, events: [event, ...behind], expect });
+  return log.commit({ owner, session, events: [event, ...replacement], expect });
 }
 
 export function headMoved(row: SessionRow): Refused {
@@ -197,14 +197,14 @@ export const runLive: Refused = {
   message: "A run is going on in this session.",
 };
 
-/** What stays visible when everything behind `keep` goes; what comes after `cutAt`, the cut's own number, is visible again. */
+/** What stays visible when everything after `keep` goes; events after `cutAt`, the cut's own seq, are visible again. */
 function cutRanges(ranges: readonly SeqRange[], keep: Seq, cutAt: Seq): SeqRange[] {
   return [...clip(ranges, keep), { from: (cutAt + 1) as Seq, to: null }];
 }
 
 /**
- * What a branch sees: what its origin shows up to `at`, each range in the log where it lies, and its own log from there
- * on. Flat also for a branch of a branch, so nothing is ever looked up through a chain of origins.
+ * What a branch sees: what its origin shows up to `at`, each range in the log that stores it, then its own log. Also
+ * flat for a branch of a branch, so nothing is ever resolved through a chain of origins.
  */
 export function branchRanges(ranges: readonly SeqRange[], origin: SessionId, at: Seq): SeqRange[] {
   const read = clip(ranges, at).map((range) => ({ ...range, log: range.log ?? origin }));
@@ -217,7 +217,7 @@ function clip(ranges: readonly SeqRange[], keep: Seq): SeqRange[] {
     .map((range) => ({ ...range, to: range.to === null || range.to > keep ? keep : range.to }));
 }
 
-/** Counts in the list: what a person or the model said. */
+/** Counts in the list as something a person or the model said. */
 export function isMessage(entry: StoredEvent): boolean {
   if (entry.type === "message.assistant") return entry.data["above"] === undefined;
   return entry.type === "message.user";

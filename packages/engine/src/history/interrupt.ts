@@ -14,13 +14,13 @@ export interface InterruptDeps {
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly holder: () => Holder;
-  /** The runner of this process notices sooner when it is told; those of others look by themselves. */
+  /** The runner in this process reacts sooner when notified; others poll. */
   readonly runner: Pick<Runner, "notify">;
   /** How long a run may take to end before the person is told that it has not. */
   readonly timeoutMs?: number;
 }
 
-/** The run was asked to end, which is durable, and has not ended in the time that a person waits. */
+/** The run was durably asked to end, but has not ended in the time a person waits. */
 export interface StillRunning {
   readonly status: "refused";
   readonly code: "cancel_pending";
@@ -34,32 +34,32 @@ interface StatusResult {
 const defaultTimeoutMs = 15_000;
 
 /**
- * Carries a command out, ending a run that is in its way: the run is cancelled, its end awaited, then the command is done.
- * Meanwhile nothing new is claimed, so a message that waits runs after the cut and not into it. A command that could not
- * be done anyway interrupts nothing.
+ * Runs a command, first ending a run that is in its way: the run is cancelled, its end awaited, then the command runs.
+ * Meanwhile nothing new is claimed, so a queued message runs after the cut and not into it. A command that could not
+ * succeed anyway interrupts nothing.
  */
 export async function interruptThen<R extends StatusResult>(
   deps: InterruptDeps,
   target: HistoryTarget,
-  act: (target: HistoryTarget) => Promise<R>,
+  command: (target: HistoryTarget) => Promise<R>,
 ): Promise<R | Refused | Failed | StillRunning> {
   const { owner, session, expectedHead } = target;
   const snapshot = await deps.log.store.reads.snapshot(owner, session, { limit: 1 });
   if (snapshot === null) return noSession;
-  if (snapshot.run === null) return act(target);
+  if (snapshot.run === null) return command(target);
   if (hasNewerEntry(snapshot, expectedHead)) return headMoved(snapshot.session);
-  // The run itself moves the head with every word, which is no reason to refuse what would end it.
+  // The run itself moves the head with every delta, which is no reason to refuse the command that ends it.
   const anyHead = { ...target, expectedHead: undefined };
-  const first = await act(anyHead);
+  const first = await command(anyHead);
   if (!isRefused(first, "run_live")) return first;
 
   const lease = await blockNewRuns(deps, target);
   if ("status" in lease) return lease;
   try {
-    return (await endLiveRun(deps, target)) ?? (await act(anyHead));
+    return (await endLiveRun(deps, target)) ?? (await command(anyHead));
   } finally {
     await deps.log.store.leases.release(lease);
-    // What waits was held back until now.
+    // Queued messages were held back until now.
     deps.runner.notify(owner, session);
   }
 }
@@ -73,12 +73,12 @@ function hasNewerEntry({ entries }: Snapshot, expectedHead: Seq | undefined): bo
   return expectedHead !== undefined && newest !== undefined && newest.seq > expectedHead;
 }
 
-/** Nothing new is claimed while this is held; it runs out by itself if we do not come back. */
+/** Nothing new is claimed while this lease is held; it expires by itself if we die. */
 async function blockNewRuns(
-  { log, holder, timeoutMs: patienceMs = defaultTimeoutMs }: InterruptDeps,
+  { log, holder, timeoutMs: timeoutMs = defaultTimeoutMs }: InterruptDeps,
   { session }: HistoryTarget,
 ): Promise<LeaseRow | Refused | Failed> {
-  const ttlMs = patienceMs + 5_000;
+  const ttlMs = timeoutMs + 5_000;
   const result = await log.store.leases.acquire({
     kind: "history",
     session,
@@ -117,20 +117,20 @@ async function endLiveRun(
 const pollMs = 250;
 
 async function waitForEnd(
-  { log, clock, timeoutMs: patienceMs = defaultTimeoutMs }: InterruptDeps,
+  { log, clock, timeoutMs: timeoutMs = defaultTimeoutMs }: InterruptDeps,
   { owner, session }: HistoryTarget,
   runId: RunId,
 ): Promise<boolean> {
-  const deadline = clock.now() + patienceMs;
-  let woken = new AbortController();
-  const unwatch = log.store.watch(session, "live", () => woken.abort());
+  const deadline = clock.now() + timeoutMs;
+  let changed = new AbortController();
+  const unwatch = log.store.watch(session, "live", () => changed.abort());
   try {
     for (;;) {
-      woken = new AbortController();
+      changed = new AbortController();
       const run = await log.store.reads.run(owner, runId);
       if (run === null || terminalStates.has(run.state)) return true;
       if (clock.now() >= deadline) return false;
-      await clock.sleep(pollMs, woken.signal);
+      await clock.sleep(pollMs, changed.signal);
     }
   } finally {
     unwatch();

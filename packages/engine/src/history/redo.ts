@@ -20,7 +20,7 @@ import {
 
 type Cut = EventData<"history.cut">;
 
-/** Brings back what was cut last. Whatever is said after a cut ends the redo. */
+/** Brings back what was cut last. Anything said after a cut ends the redo. */
 export function redo(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
   return runOnce(deps, target, () => restoreLastCut(deps, target));
 }
@@ -33,7 +33,7 @@ async function restoreLastCut(
   const row = await log.store.reads.session(owner, session);
   if (row === null) return noSession;
   if (row.liveRun !== null) return runLive;
-  // What was looked at below must be what stands when it is written.
+  // What was read above must still hold when it is written.
   if (expectedHead !== undefined && expectedHead !== row.head) return headMoved(row);
   const before = await lastCut(log.store.reads, target, row);
   if (before === null)
@@ -54,8 +54,8 @@ async function restoreLastCut(
 const pageSize = 200;
 
 /**
- * Cuts and redos are a stack at the end of the log: each redo has used up one cut. What was said since ends it, also
- * while it waits; a message that was taken back was never said.
+ * Cuts and redos form a stack at the end of the log: each redo uses up one cut. A message since then ends it, even one
+ * still queued; a message that was withdrawn does not count.
  */
 async function lastCut(
   reads: HistoryDeps["log"]["store"]["reads"],
@@ -63,13 +63,13 @@ async function lastCut(
   row: SessionRow,
 ): Promise<NonNullable<Cut["before"]> | null> {
   let used = 0;
-  const takenBack = new Set<unknown>();
+  const withdrawn = new Set<unknown>();
   for (let upTo: number = row.head; upTo > 0; upTo -= pageSize) {
     const after = Math.max(0, upTo - pageSize) as Seq;
     const page = await reads.events(owner, session, { after, upTo: upTo as Seq, limit: pageSize });
     for (const event of page?.events.toReversed() ?? []) {
-      if (event.type === "input.removed") takenBack.add(event.data["messageId"]);
-      if (endsRedo(event, takenBack)) return null;
+      if (event.type === "input.removed") withdrawn.add(event.data["messageId"]);
+      if (endsRedo(event, withdrawn)) return null;
       if (event.type === "history.restored") used += 1;
       const cut = cutOf(event);
       if (cut === null) continue;
@@ -80,8 +80,8 @@ async function lastCut(
   return null;
 }
 
-function endsRedo({ type, data }: StoredEvent, takenBack: ReadonlySet<unknown>): boolean {
-  if (type === "input.accepted") return !takenBack.has(data["messageId"]);
+function endsRedo({ type, data }: StoredEvent, withdrawn: ReadonlySet<unknown>): boolean {
+  if (type === "input.accepted") return !withdrawn.has(data["messageId"]);
   return type.startsWith("message.") && type !== "message.delta";
 }
 

@@ -22,67 +22,67 @@ import {
 import { deterministicId } from "../hash.ts";
 
 export interface RetryInput {
-  /** The message to ask again from; the last one when absent. */
+  /** The message to ask again from; by default the last one. */
   readonly from?: Seq | undefined;
   readonly text?: string | undefined;
   readonly attachments?: readonly Attachment[] | undefined;
-  /** The client's own name for the message that comes in its place. */
+  /** The client's own id for the replacing message. */
   readonly clientId: string;
 }
 
 /**
- * Asks again from a message, in its own words or in new ones (an edit): one commit cuts and accepts, so neither is without
- * the other. The new message goes before those that wait, since it stands where the old one stood. The same client id
- * again gets the first answer.
+ * Asks again from a message, with its own text or a new one (an edit): one commit cuts and accepts, so there is never
+ * one without the other. The new message goes before queued ones, since it takes the old one's place. Repeating a
+ * client id returns the first answer.
  */
 export async function retry(
   deps: HistoryDeps,
   target: HistoryTarget,
-  words: RetryInput,
+  newText: RetryInput,
 ): Promise<Admission | HistoryRefusal> {
   const { owner, session } = target;
-  const command = await deterministicId("event", "retry", owner, session, words.clientId);
-  const earlier = await findEarlierRetry(deps.log, { ...target, command }, words);
+  const command = await deterministicId("event", "retry", owner, session, newText.clientId);
+  const earlier = await findEarlierRetry(deps.log, { ...target, command }, newText);
   return (
     earlier ??
-    retryWhileHeadMoves(target, () => retryFromEntry(deps, { ...target, command }, words))
+    retryWhileHeadMoves(target, () => retryFromEntry(deps, { ...target, command }, newText))
   );
 }
 
 async function retryFromEntry(
   deps: HistoryDeps,
   target: HistoryTarget,
-  words: RetryInput,
+  newText: RetryInput,
 ): Promise<Admission | HistoryRefusal> {
-  const { from } = words;
+  const { from } = newText;
   const isAsked = (entry: StoredEvent) =>
     entry.type === "message.user" && (from === undefined || entry.seq === from);
-  const place = await findCutPoint(deps.log, target, isAsked);
-  if (place === null) return noSession;
-  if (place.from === null) {
+  const point = await findCutPoint(deps.log, target, isAsked);
+  if (point === null) return noSession;
+  if (point.from === null) {
     return from === undefined
       ? refuseHistory("nothing_to_undo", "There is no message to ask again.")
       : refuseHistory("entry_not_found", "There is no such message in view.");
   }
-  const said = contentOf(place.from);
+  const original = contentOf(point.from);
   const { owner, session } = target;
-  const { text = said.text, attachments = said.attachments, clientId } = words;
+  const { text = original.text, attachments = original.attachments, clientId } = newText;
   const input = { owner, session, clientId, text, attachments, mode: "interrupt" } as const;
   const { events, refused, answer } = await acceptInput(deps.ids, input);
   if (refused !== undefined) return refused;
-  const isEdit = words.text !== undefined || words.attachments !== undefined;
-  const result = await cut(deps, target, place, isEdit ? "edit" : "retry", events);
-  // The cut is named by the request, the message behind it is not: whoever was faster has accepted one of its own.
-  const wasFaster = result.status === "committed" && result.repeated === true;
-  const earlier = wasFaster ? await findEarlierRetry(deps.log, target, words) : null;
+  const isEdit = newText.text !== undefined || newText.attachments !== undefined;
+  const result = await cut(deps, target, point, isEdit ? "edit" : "retry", events);
+  // The command names the cut but not the message after it: a faster duplicate has accepted a message of its own.
+  const isDuplicate = result.status === "committed" && result.repeated === true;
+  const earlier = isDuplicate ? await findEarlierRetry(deps.log, target, newText) : null;
   return earlier ?? answer(result);
 }
 
-/** Where the cut of an earlier retry stands, its message follows. */
+/** The message of an earlier retry follows its cut. */
 async function findEarlierRetry(
   log: HistoryDeps["log"],
   target: HistoryTarget,
-  words: RetryInput,
+  newText: RetryInput,
 ): Promise<Admission | null> {
   const { owner, session } = target;
   const cutBefore = await findEarlierResult(log, target);
@@ -92,7 +92,7 @@ async function findEarlierRetry(
   const decoded = next && decodeEvent(next);
   if (decoded?.kind !== "known" || decoded.event.type !== "input.accepted") return null;
   const { messageId, runId, text } = decoded.event.data;
-  if (words.text !== undefined && words.text !== text) return clientIdConflict;
+  if (newText.text !== undefined && newText.text !== text) return clientIdConflict;
   return { status: "accepted", messageId, runId, seq: decoded.event.seq, repeated: true };
 }
 

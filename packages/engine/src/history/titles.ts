@@ -16,7 +16,7 @@ export interface TitleGeneratorDeps {
 }
 
 const sweepMs = 60_000;
-/** Who ended the run titles at once. Whoever sweeps leaves it this long. */
+/** The process that ended the run titles it at once; sweeps leave the session alone for this long. */
 const graceMs = 30_000;
 const titlerTimeoutMs = 30_000;
 const maxConcurrent = 2;
@@ -26,9 +26,9 @@ const maxTries = 3;
 type Titled = Extract<TitleResult, { status: "titled" }>;
 
 /**
- * Gives sessions a better title than the beginning of their first message, once, in the background. It holds no lease and
- * no run waits for it. What there is to do stands in the store, so a restart forgets nothing; a session that has its title
- * is never looked at again.
+ * Gives each session a better title than the start of its first message, once, in the background. It holds no lease and
+ * no run waits for it. Open work is in the store, so a restart forgets nothing; a titled session is never looked at
+ * again.
  */
 export class TitleGenerator {
   readonly #deps: TitleGeneratorDeps;
@@ -43,14 +43,14 @@ export class TitleGenerator {
   }
 
   start(): void {
-    this.#loop = this.#sweepOnAndOn();
+    this.#loop = this.#sweepPeriodically();
   }
 
-  /** Says that a run of the session has ended. */
+  /** Announces that a run of the session has ended. */
   notify(owner: OwnerId, session: SessionId): void {
     if (this.#stop.signal.aborted || this.#underWay.has(session)) return;
     this.#waiting.set(session, owner);
-    this.#begin();
+    this.#startNext();
   }
 
   async idle(): Promise<void> {
@@ -64,7 +64,7 @@ export class TitleGenerator {
     await this.idle();
   }
 
-  /** One look for what a process that is gone has left undone. */
+  /** Scans once for work that a dead process left. */
   async sweep(): Promise<void> {
     const { log } = this.#deps;
     const now = await log.store.now();
@@ -74,7 +74,7 @@ export class TitleGenerator {
     }
   }
 
-  async #sweepOnAndOn(): Promise<void> {
+  async #sweepPeriodically(): Promise<void> {
     const { clock, onError } = this.#deps;
     while (!this.#stop.signal.aborted) {
       await this.sweep().catch(onError);
@@ -82,7 +82,7 @@ export class TitleGenerator {
     }
   }
 
-  #begin(): void {
+  #startNext(): void {
     for (const [session, owner] of this.#waiting) {
       if (this.#underWay.size >= maxConcurrent) return;
       this.#waiting.delete(session);
@@ -90,7 +90,7 @@ export class TitleGenerator {
         .catch((error: unknown) => this.#deps.onError(error))
         .finally(() => {
           this.#underWay.delete(session);
-          this.#begin();
+          this.#startNext();
         });
       this.#underWay.set(session, work);
     }
@@ -100,17 +100,17 @@ export class TitleGenerator {
     const { reads } = this.#deps.log.store;
     const row = await reads.session(owner, session);
     if (row === null || !needsTitle(row)) return;
-    const result = await this.#ask(row);
+    const result = await this.#requestTitle(row);
     if (this.#stop.signal.aborted) return;
     if (result.status === "titled") return this.#write(owner, session, result);
     const failures = (this.#failures.get(session) ?? 0) + 1;
     this.#failures.set(session, failures);
-    // Nobody will find a better one: the derived title stands for good, and the session is done with.
+    // Give up: the derived title becomes final, and the session is not tried again.
     if (failures >= maxTries && row.title !== null)
       await this.#write(owner, session, { title: row.title });
   }
 
-  async #ask(row: SessionRow): Promise<TitleResult> {
+  async #requestTitle(row: SessionRow): Promise<TitleResult> {
     const { log, clock, titler, onError } = this.#deps;
     const { owner, id: session } = row;
     const page = await log.store.reads.entries(owner, session, { limit: pageSize });
@@ -121,42 +121,44 @@ export class TitleGenerator {
     if (question === undefined || answer === undefined) return { status: "failed" };
     const done = new AbortController();
     const late = AbortSignal.any([this.#stop.signal, done.signal]);
-    const over = clock.sleep(titlerTimeoutMs, late).then((): TitleResult => ({ status: "failed" }));
+    const timeout = clock
+      .sleep(titlerTimeoutMs, late)
+      .then((): TitleResult => ({ status: "failed" }));
     const request = {
       owner,
       session,
       question: textOfEntry(question),
       answer: textOfEntry(answer),
     };
-    // Whoever throws has failed, and counts as a try: it is not asked for ever.
-    const named = titler.title(request, late).catch((error: unknown): TitleResult => {
+    // An exception counts as a failed try, so that it is not repeated forever.
+    const titling = titler.title(request, late).catch((error: unknown): TitleResult => {
       onError(error);
       return { status: "failed" };
     });
     try {
-      return await Promise.race([named, over]);
+      return await Promise.race([titling, timeout]);
     } finally {
       done.abort();
     }
   }
 
   /**
-   * Written only while the title is still the derived one: the revision proves it inside the transaction, and a person's
-   * own choice would win in the fold in any case. Quiet: a title moves nothing in the list.
+   * Written only while the title is still the derived one: the revision proves it inside the transaction, and in the
+   * fold a person's own title would win anyway. Quiet: a title moves nothing in the list.
    */
   async #write(
     owner: OwnerId,
     session: SessionId,
-    named: Pick<Titled, "title"> & Partial<Titled>,
+    titled: Pick<Titled, "title"> & Partial<Titled>,
   ): Promise<void> {
     const { log, ids } = this.#deps;
     this.#failures.delete(session);
-    const { title, model, usage } = named;
+    const { title, model, usage } = titled;
     const changed = newEvent(ids.make("event"), "session.changed", {
       title,
       titleSource: "generated",
     });
-    const spent =
+    const usageEvents =
       usage && model !== undefined
         ? [newEvent(ids.make("event"), "usage.recorded", usageData(model, usage))]
         : [];
@@ -164,7 +166,7 @@ export class TitleGenerator {
       const row = await log.store.reads.session(owner, session);
       if (row === null || !needsTitle(row)) return;
       const expect = { revision: row.revision };
-      const events = [changed, ...spent];
+      const events = [changed, ...usageEvents];
       const result = await log.commit({ owner, session, events, expect, touch: "quiet" });
       if (result.status !== "refused" || result.code !== "revision_conflict") return;
     }

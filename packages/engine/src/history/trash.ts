@@ -18,14 +18,14 @@ import type { InterruptDeps } from "./interrupt.ts";
 
 type TrashDeps = Pick<InterruptDeps, "log" | "ids" | "holder">;
 
-/** So often a stream may come between our look and our write before its runner is shut out. */
+/** How often a stream may write between our read and our write before its runner is fenced out. */
 const triesBeforeEviction = 10;
 const maxTries = 100;
 
 /**
- * Puts a session in the trash, settled, in one commit: a run that is live ends as cancelled with all that it had said,
- * messages that wait become entries that nobody answered, and every lease goes, so that whatever is still on its way is
- * refused. Nothing runs in the trash, and nothing begins by surprise when the session comes back.
+ * Puts a session in the trash, settled, in one commit: a live run ends as cancelled with everything it had output,
+ * queued messages become unanswered entries, and all leases go, so that writes still in flight are refused. Nothing
+ * runs in the trash, and nothing starts by surprise after a restore.
  */
 export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<CommitResult> {
   const { log, ids } = deps;
@@ -35,7 +35,7 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
     if (snapshot === null) return noSession;
     const trashed = newEvent(ids.make("event"), "session.trashed", {});
     const parts = splitCommits([...(await settleAll(deps, target, snapshot)), trashed]);
-    // Between two parts nobody may claim what the next one settles.
+    // Nobody may claim between two parts what the next one settles.
     const failed = parts.length > 1 ? await evictRunner(deps, target) : undefined;
     if (failed !== undefined) return failed;
     const result = await commitParts(deps, target, snapshot.session.head, parts);
@@ -51,7 +51,7 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
 const maxCharacters = 4 * 1024 * 1024;
 const maxEvents = 1_000;
 
-/** What waits may be more than one commit takes: it is settled in parts, and the last of them is the delete. */
+/** The queued messages may not fit into one commit: they are settled in parts, and the last part is the deletion. */
 function splitCommits(events: readonly NewEvent[]): readonly (readonly NewEvent[])[] {
   const parts: NewEvent[][] = [[]];
   let characters = 0;
@@ -85,15 +85,16 @@ async function commitParts(
   return result;
 }
 
-/** Brings a session back. One whose run was cut off without being settled is settled now: in the trash nothing moves. */
+/** Restores a session. A run that was cut off without settlement is settled now: nothing changes in the trash. */
 export async function restore(deps: TrashDeps, target: HistoryTarget): Promise<CommitResult> {
   const { log, ids } = deps;
   const { owner, session, command = ids.make("event") } = target;
   const snapshot = await log.store.reads.snapshot(owner, session, { limit: maxEntriesPerStep });
   if (snapshot === null) return noSession;
   const restored = newEvent(command, "session.restored", {});
-  const left = snapshot.session.trashedAt === null ? [] : await settleAll(deps, target, snapshot);
-  return log.commit({ owner, session, events: [restored, ...left] });
+  const leftover =
+    snapshot.session.trashedAt === null ? [] : await settleAll(deps, target, snapshot);
+  return log.commit({ owner, session, events: [restored, ...leftover] });
 }
 
 async function settleAll(
@@ -102,11 +103,11 @@ async function settleAll(
   snapshot: Snapshot,
 ): Promise<readonly NewEvent[]> {
   const { run, inbox } = snapshot;
-  const place = { owner, session, entries: snapshot.entries.entries };
+  const stepEntries = { owner, session, entries: snapshot.entries.entries };
   return [
     ...(run === null
       ? []
-      : await endTrashedRun(log.store.reads, createRunEvents(ids, run.id), place, snapshot)),
+      : await endTrashedRun(log.store.reads, createRunEvents(ids, run.id), stepEntries, snapshot)),
     ...inbox.flatMap((input) => leaveUnanswered(ids, input)),
     ...(inbox.length === 0 ? [] : [unansweredNotice(ids)]),
   ];
@@ -117,29 +118,33 @@ type Ids = TrashDeps["ids"];
 async function endTrashedRun(
   reads: Reads,
   run: RunEvents,
-  place: StepEntries,
+  stepEntries: StepEntries,
   snapshot: Snapshot,
 ): Promise<readonly NewEvent[]> {
   const fold = foldStep(snapshot.journal);
-  const left = settleJournal(run, snapshot, { partial: "cancelled", mayStartAgain: false, fold });
-  const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
+  const leftover = settleJournal(run, snapshot, {
+    partial: "cancelled",
+    mayStartAgain: false,
+    fold,
+  });
+  const warning = leftover.unknown === "" ? "" : ` ${leftover.unknown}`;
   const notice = run.event("notice.added", {
     noticeId: run.ids.make("notice"),
     kind: "cut_off",
     text: `The session was put in the trash in the middle of this answer. What was said and done until then is above.${warning}`,
     details: { cause: "trashed", runId: run.runId },
-    ...(left.dropped.length > 0 && { deltas: [...left.dropped] }),
+    ...(leftover.dropped.length > 0 && { deltas: [...leftover.dropped] }),
   });
   return [
     run.event("run.cancel", { by: "trash" }),
-    ...left.settled,
-    ...(await settleUnrunCalls(reads, run, place, { alreadySettled: fold.tools })),
+    ...leftover.settled,
+    ...(await settleUnrunCalls(reads, run, stepEntries, { alreadySettled: fold.tools })),
     notice,
     run.event("run.state", { state: "cancelled", cause: "trashed" }),
   ];
 }
 
-/** P1: what was accepted is not lost. It stands in the conversation, and a person may ask it again. */
+/** P1: accepted messages are not lost. They stay in the conversation, and a person may ask them again. */
 function leaveUnanswered(ids: Ids, input: InputRow): readonly NewEvent[] {
   const run = createRunEvents(ids, input.runId);
   return [inputEntry(run, input), run.event("run.state", { state: "cancelled", cause: "trashed" })];
@@ -154,7 +159,7 @@ function unansweredNotice(ids: Ids): NewEvent {
   });
 }
 
-/** P3: takes the lease, from whoever has it. From now on a runner's writes are refused. */
+/** P3: takes the lease from whoever holds it. From now on that runner's writes are refused. */
 async function evictRunner(
   { log, holder }: TrashDeps,
   { session }: HistoryTarget,

@@ -12,14 +12,14 @@ const foreign = (data: unknown): NewEvent =>
   ({ id: ids.make("event"), type: "future.thing", v: 1, data }) as NewEvent;
 const commitOf = (...events: NewEvent[]): Commit => ({ owner, session, events });
 
-test("an ordinary commit passes, a foreign type and an optional field that is undefined too", () => {
+test("an ordinary commit passes, as do an unknown event type and an optional field that is undefined", () => {
   expect(checkCommit(commitOf(notice("a")))).toBeUndefined();
   expect(checkCommit(commitOf(foreign({ any: [1, null, { deep: "thing" }] })))).toBeUndefined();
   const state = newEvent(ids.make("event"), "run.state", { state: "failed", cause: undefined });
   expect(checkCommit(commitOf(state))).toBeUndefined();
 });
 
-describe("what the types forbid is refused when it comes all the same", () => {
+describe("a commit that the types forbid is refused at run time", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
   const wrong: [string, unknown][] = [
@@ -57,24 +57,24 @@ describe("what the types forbid is refused when it comes all the same", () => {
     });
   });
 
-  test("one id for two events", () => {
+  test("two events with the same id are refused", () => {
     const one = notice("a");
     expect(checkCommit(commitOf(one, { ...notice("b"), id: one.id }))?.code).toBe("invalid_event");
   });
 });
 
-describe("limits", () => {
+describe("size limits", () => {
   const limits = { eventBytes: 1000, commitBytes: 3000, commitEvents: 5 };
   const frame = jsonByteLength(notice("").data);
 
-  test("an event is taken at its limit, refused one byte above it, and the message speaks of a blob", () => {
+  test("an event is accepted at its limit, refused one byte above it, and the message suggests a blob", () => {
     expect(checkCommit(commitOf(notice("a".repeat(1000 - frame))), limits)).toBeUndefined();
     const refused = checkCommit(commitOf(notice("a".repeat(1001 - frame))), limits);
     expect(refused).toMatchObject({ code: "payload_too_large" });
     expect(refused?.message).toContain("blob");
   });
 
-  test("what counts are the bytes of the JSON, not the characters of the text", () => {
+  test("the limit counts bytes of JSON, not characters of text", () => {
     expect(checkCommit(commitOf(notice("語".repeat(320))), limits)?.code).toBe("payload_too_large");
     expect(checkCommit(commitOf(notice("\0".repeat(160))), limits)?.code).toBe("payload_too_large");
     expect(checkCommit(commitOf(notice("語".repeat(250))), limits)).toBeUndefined();
@@ -90,7 +90,7 @@ describe("limits", () => {
     expect(checkCommit(commitOf(...small), limits)?.code).toBe("payload_too_large");
   });
 
-  test("the rough measure is never below the exact one", () => {
+  test("the estimate is never below the exact size", () => {
     const samples = [
       "",
       'a"\\\n',

@@ -17,7 +17,7 @@ export function refuse(code: RefusalCode, message: string): Refused {
   return { status: "refused", code, message };
 }
 
-/** What the writer expected to find and did not, if anything. */
+/** Compares the session with what the writer expected and refuses the first mismatch. */
 export function checkExpectations(
   session: SessionRow,
   leases: readonly LeaseRow[],
@@ -25,16 +25,16 @@ export function checkExpectations(
   now: number,
 ): Refused | undefined {
   if (expect === undefined) return undefined;
-  if (differs(expect.revision, session.revision)) {
+  if (mismatch(expect.revision, session.revision)) {
     return refuse("revision_conflict", `The session is at revision ${session.revision}.`);
   }
-  if (differs(expect.version, session.version)) {
+  if (mismatch(expect.version, session.version)) {
     return refuse("version_conflict", `The session is at version ${session.version}.`);
   }
-  if (differs(expect.head, session.head)) {
+  if (mismatch(expect.head, session.head)) {
     return refuse("head_moved", `The session's newest event is ${session.head}.`);
   }
-  if (differs(expect.epoch, session.epoch)) {
+  if (mismatch(expect.epoch, session.epoch)) {
     return refuse("epoch_moved", `The session is in epoch ${session.epoch}.`);
   }
   if (expect.idle === true && session.liveRun !== null)
@@ -44,7 +44,7 @@ export function checkExpectations(
   return compacting ? refuse("compaction_live", "The session is being compacted.") : undefined;
 }
 
-function differs(expected: number | undefined, actual: number): boolean {
+function mismatch(expected: number | undefined, actual: number): boolean {
   return expected !== undefined && expected !== actual;
 }
 
@@ -63,8 +63,8 @@ export const commitLimits: CommitLimits = {
 };
 
 /**
- * What is wrong with a commit by itself, whatever the store holds. The types promise most of this; a caller that was
- * misled by data from outside is refused here, before anything is locked, and nothing is thrown at it.
+ * Checks a commit by itself, whatever the store holds. The types guarantee most of this; a caller misled by outside
+ * data is refused here, before anything is locked, instead of getting an exception.
  */
 export function checkCommit(
   commit: Commit,
@@ -82,8 +82,8 @@ export function checkCommit(
   const seen = new Set<string>();
   let bytes = 0;
   for (const event of events) {
-    const wrong = checkEnvelope(event);
-    if (wrong !== undefined) return refuse("invalid_event", wrong);
+    const problem = checkEnvelope(event);
+    if (problem !== undefined) return refuse("invalid_event", problem);
     if (seen.has(event.id)) return refuse("invalid_event", `The id ${event.id} is used twice.`);
     seen.add(event.id);
     const size = checkEventSize(event, limits.eventBytes);
@@ -150,8 +150,8 @@ function checkCommitFields(commit: Commit): string | undefined {
   if (expect === undefined) return undefined;
   if (!isObject(expect)) return "What is expected is an object.";
   const { revision, version, head, epoch, idle } = expect;
-  const numbers = [revision, version, head, epoch].filter((each) => each !== undefined);
-  if (!numbers.every((each) => seq.safeParse(each).success)) {
+  const numbers = [revision, version, head, epoch].filter((item) => item !== undefined);
+  if (!numbers.every((item) => seq.safeParse(item).success)) {
     return "What is expected are whole numbers.";
   }
   return idleValues.has(idle) ? undefined : "`idle` is true or absent.";
@@ -174,16 +174,16 @@ function isObject(value: unknown): boolean {
 }
 
 export type JsonSize =
-  /** At most so many bytes of JSON; the exact figure is rarely needed and costs much more. */
+  /** An upper bound in bytes of JSON; the exact size is rarely needed and costs much more. */
   | { readonly status: "plain"; readonly atMost: number }
   | { readonly status: "not_json"; readonly reason: string };
 
-/** Deeper than anything that is written on purpose, and far from where a recursive parser gives up. */
+/** Deeper than any sensible value, and far below where a recursive parser overflows. */
 const maxDepth = 200;
 /** A control character or a lone surrogate becomes `\u00xx`. */
 const maxBytesPerUnit = 6;
 
-/** Walks a value once: is it what JSON can carry, and how large can it get? */
+/** Walks a value once: can JSON carry it, and how large can it get? */
 export function measureJson(value: unknown, depth = 0): JsonSize {
   if (depth > maxDepth) return notJson(`it is nested deeper than ${maxDepth} levels`);
   switch (typeof value) {
@@ -204,10 +204,10 @@ function measureObject(value: object, depth: number): JsonSize {
   let atMost = 2;
   const isArray = Array.isArray(value);
   if (!isArray && !isPlain(value)) return notJson("an object is not a plain one");
-  for (const [key, each] of Object.entries(value)) {
-    // Left out of the JSON, as an optional field that was not given.
-    if (each === undefined && !isArray) continue;
-    const inner = measureJson(each, depth + 1);
+  for (const [key, item] of Object.entries(value)) {
+    // JSON leaves it out, like an optional field that was not given.
+    if (item === undefined && !isArray) continue;
+    const inner = measureJson(item, depth + 1);
     if (inner.status === "not_json") return inner;
     atMost += inner.atMost + 1 + (isArray ? 0 : 3 + key.length * maxBytesPerUnit);
   }
@@ -226,10 +226,10 @@ function isPlain(value: object): boolean {
 const plainJson = (atMost: number): JsonSize => ({ status: "plain", atMost });
 const notJson = (reason: string): JsonSize => ({ status: "not_json", reason });
 
-/** Characters in all the texts of one commit. What is larger belongs in a blob. */
+/** Characters in all the texts of one commit. Anything larger belongs in a blob. */
 export const maxCommitLength = 8 * 1024 * 1024;
 
-/** Counts without writing the JSON out, since every tick of every run passes here. */
+/** Counts without serialising, since every tick of every run passes here. */
 export function isCommitTooLarge(events: readonly NewEvent[]): boolean {
   let length = 0;
   for (const event of events) {
@@ -244,7 +244,7 @@ function textLength(value: Json): number {
   if (typeof value !== "object" || value === null) return 1;
   let length = 0;
   if (Array.isArray(value)) {
-    for (const each of value) length += 1 + textLength(each);
+    for (const item of value) length += 1 + textLength(item);
     return length;
   }
   for (const key in value) length += key.length + textLength(value[key] ?? null);

@@ -46,26 +46,26 @@ import {
 } from "./fold-rows.ts";
 import { refuse } from "./check-commit.ts";
 
-/** What a store reads, under its lock, before a commit can be decided. */
+/** The rows a store reads under its lock before it can decide a commit. */
 export interface LoadedRows {
   readonly session: SessionRow | null;
-  /** There was a session with this id and it was purged. Its id and its numbers are not given again. */
+  /** A session with this id existed and was purged. Its id and its seqs are never reused. */
   readonly purged?: boolean;
-  /** Every lease of the session that has not been released, expired or not. */
+  /** Every unreleased lease of the session, expired or not. */
   readonly leases: readonly LeaseRow[];
   readonly runs: ReadonlyMap<RunId, RunRow>;
-  /** The inputs that the commit names, by message and by client id. */
+  /** The inputs the commit names, by message and by client id. */
   readonly inputs: ReadonlyMap<MessageId, InputRow>;
   readonly inputsByClient: ReadonlyMap<string, InputRow>;
-  /** Those of the commit's blobs that exist. */
+  /** The commit's blobs that exist. */
   readonly blobs: ReadonlySet<BlobId>;
-  /** Those that the commit names and, if it may close others, the open ones of its session. */
+  /** The approvals the commit names and, if it may close others, the open ones of its session. */
   readonly approvals: ReadonlyMap<ApprovalId, ApprovalRow>;
-  /** Who answers for what came in under the keys that the commit names, in whichever session. */
+  /** The deliveries that already answer the inbound keys the commit names, in any session. */
   readonly inbound: ReadonlyMap<string, Pick<OutboxRow, "session" | "delivery">>;
 }
 
-/** Which rows those are. */
+/** Which rows to load. */
 export interface CommitNeeds {
   readonly runs: readonly RunId[];
   readonly messages: readonly MessageId[];
@@ -74,7 +74,7 @@ export interface CommitNeeds {
   readonly approvals: readonly ApprovalId[];
   readonly openApprovals: boolean;
   readonly inbound: readonly string[];
-  /** By which a commit that was made before is found. */
+  /** Identifies a commit that was already made. */
   readonly firstEvent: EventId | undefined;
 }
 
@@ -99,8 +99,8 @@ export function needsOf(commit: Commit): CommitNeeds {
     if (messageId !== undefined) messages.add(messageId);
     const approvalId = approvalNamedBy(known);
     if (approvalId !== undefined) approvals.add(approvalId);
-    const came = inboundKeyOf(known);
-    if (came !== undefined) inbound.add(came.key);
+    const inboundKey = inboundKeyOf(known);
+    if (inboundKey !== undefined) inbound.add(inboundKey.key);
   }
   return {
     runs: [...runs],
@@ -131,7 +131,7 @@ function knownEvent(event: StoredEvent): KnownEvent | undefined {
   return decoded.kind === "known" ? decoded.event : undefined;
 }
 
-/** Folds the events of one commit, one after the other, into rows. The first rule that an event breaks ends it. */
+/** Folds the events of one commit into rows, one by one. It stops at the first rule that an event breaks. */
 export class CommitFold {
   readonly #loaded: LoadedRows;
   readonly #isBeingCut: boolean;
@@ -147,7 +147,7 @@ export class CommitFold {
   readonly outbox = new Map<string, OutboxRow>();
   session: SessionRow;
   readonly #now: number;
-  /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
+  /** How many deltas the commit's entries settle, and how many were open at the first of them. */
   #settled: { named: number; readonly open: number } | undefined;
 
   constructor(loaded: LoadedRows, session: SessionRow, now: number) {
@@ -179,7 +179,7 @@ export class CommitFold {
     return undefined;
   }
 
-  /** What can only be said when all events are there. */
+  /** Checks that need all events. */
   finish(): Refused | undefined {
     if (this.#settled === undefined || this.#settled.named === this.#settled.open) return undefined;
     const { named, open } = this.#settled;
@@ -241,7 +241,7 @@ export class CommitFold {
         "history_live",
         "The conversation is being cut: nothing new begins until then.",
       );
-    // P6: whoever settles learns of a cancel here at the latest.
+    // P6: a settling runner learns of a cancel here at the latest.
     if (run?.cancelRequested === true && state === "completed") {
       return refuse("cancel_requested", "The run was cancelled.");
     }
@@ -264,10 +264,10 @@ export class CommitFold {
       return input.state === "queued" ? undefined : inputClaimed;
     }
     if (event.type !== "input.accepted") return undefined;
-    // The database would refuse a client id that stands twice; here it is refused in words.
+    // The database would reject a duplicate client id with an error; refuse it properly here.
     const { clientId } = event.data;
-    const isTwice = this.inputs.values().some((input) => input.clientId === clientId);
-    return isTwice ? refuse("invalid_event", "A commit names a client id once.") : undefined;
+    const isDuplicate = this.inputs.values().some((input) => input.clientId === clientId);
+    return isDuplicate ? refuse("invalid_event", "A commit names a client id once.") : undefined;
   }
 
   #checkApproval(event: KnownEvent): Refused | undefined {
@@ -278,14 +278,17 @@ export class CommitFold {
     return checkApproval(row, event, this.session, { run, now: this.#now });
   }
 
-  /** Of this session alone: an id may be another's. */
+  /** Only this session's: an id may belong to another one. */
   *#knownApprovals(): Generator<ApprovalRow> {
     yield* this.approvals.values();
     for (const row of this.#loaded.approvals.values())
       if (!this.approvals.has(row.id) && row.session === this.session.id) yield row;
   }
 
-  /** An epoch counts only while all that it covers is visible; cuts take from the end, so its own end tells. */
+  /**
+   * An epoch counts only while everything it covers is visible; cuts remove from the end, so checking its end is
+   * enough.
+   */
   #checkCovers(event: KnownEvent): Refused | undefined {
     if (event.type !== "context.compacted") return undefined;
     const { from, to } = event.data.covers;
@@ -317,7 +320,7 @@ const inputClaimed = refuse(
   "The message is not waiting any more: it was taken, or removed.",
 );
 
-/** It has not begun: its first claim is the door that everything new passes through. */
+/** Its first claim has not happened yet: every new run passes through it. */
 function isUnclaimed(run: RunRow | undefined): boolean {
   return run === undefined || run.state === "queued";
 }

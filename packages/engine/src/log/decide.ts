@@ -22,49 +22,49 @@ import { CommitFold, type LoadedRows } from "./commit-fold.ts";
 import type { MemoryChange } from "./fold-outbound.ts";
 import { isCommitTooLarge, maxCommitLength, checkExpectations, refuse } from "./check-commit.ts";
 
-/** What a store writes, all in the same transaction. */
+/** What a store writes, all in one transaction. */
 export interface Plan {
   readonly status: "planned";
   readonly session: SessionRow;
   readonly created: boolean;
-  /** Nothing of the session's row changed but head, activity and open deltas: the list needs no write. */
+  /** Only head, activity and open deltas of the session's row changed: the list needs no write. */
   readonly checkpoint: boolean;
   readonly log: readonly StoredEvent[];
   readonly deltas: readonly StoredEvent[];
-  /** The deltas that were open are settled: nothing reads them any more. */
+  /** The open deltas are settled: nothing reads them any more. */
   readonly settles: boolean;
   readonly runs: readonly RunRow[];
   readonly inputs: readonly InputRow[];
   readonly lanes: readonly LaneRow[];
   readonly usage: readonly UsageRow[];
   readonly approvals: readonly ApprovalRow[];
-  /** In their order: what is marked may be forgotten behind it. */
+  /** In order: a later change may forget what an earlier one marked. */
   readonly memory: readonly MemoryChange[];
   readonly outbox: readonly OutboxRow[];
-  /** One reference more for each; a blob may be named several times. */
+  /** One more reference each; a blob may occur several times. */
   readonly blobs: readonly BlobId[];
   readonly dropsLeases: boolean;
   readonly result: Committed;
 }
 
-/** The session had this input before: nothing is written. */
+/** The session already has this input: nothing is written. */
 export interface RepeatedInput {
   readonly status: "repeated";
   readonly input: InputRow;
 }
 
 /**
- * The rules of the log, in one place and without any I/O. A store calls it inside its write transaction with
- * rows that it has locked, and writes what it is told: so the three stores cannot differ in what they accept.
+ * The rules of the log, in one place and without any I/O. A store calls this inside its write transaction with the rows
+ * it has locked, and writes the resulting plan: so the three stores cannot differ in what they accept.
  */
 export function decideCommit(
   loaded: LoadedRows,
   commit: Commit,
   now: number,
 ): Plan | RepeatedInput | Refused {
-  const begun = startingSession(loaded, commit, now);
-  if (begun.status === "refused") return begun;
-  const { session: before } = begun;
+  const start = startingSession(loaded, commit, now);
+  if (start.status === "refused") return start;
+  const { session: before } = start;
   if (isCommitTooLarge(commit.events)) {
     return refuse("payload_too_large", `A commit has at most ${maxCommitLength} characters.`);
   }
@@ -72,7 +72,7 @@ export function decideCommit(
   if (commit.under !== undefined && !holdsLease(loaded.leases, commit.under)) {
     return refuse("fenced", "Another holder has taken over, or the lease was given up.");
   }
-  // Before what is expected: a message that was accepted has moved the head itself.
+  // Before the expectations: accepting the message the first time moved the head.
   for (const { type, data } of commit.events) {
     const { clientId, hash } = data;
     if (type !== "input.accepted" || typeof clientId !== "string") continue;
@@ -81,9 +81,9 @@ export function decideCommit(
     if (hash === earlier.hash) return { status: "repeated", input: earlier };
     return refuse("idempotency_conflict", "This client id was used for another message.");
   }
-  const unmet = checkExpectations(before, loaded.leases, commit.expect, now);
-  if (unmet !== undefined) return unmet;
-  return foldCommit(loaded, commit, begun, now);
+  const unmetExpectation = checkExpectations(before, loaded.leases, commit.expect, now);
+  if (unmetExpectation !== undefined) return unmetExpectation;
+  return foldCommit(loaded, commit, start, now);
 }
 
 function foldCommit(
@@ -149,7 +149,7 @@ function committedResult(
   };
 }
 
-/** The answer to an input that the session had before. */
+/** The result for an input that the session already has. */
 export function repeatedInputResult({ input }: RepeatedInput, session: SessionRow): Committed {
   return {
     status: "committed",
@@ -163,7 +163,9 @@ export function repeatedInputResult({ input }: RepeatedInput, session: SessionRo
   };
 }
 
-/** The answer to a commit whose first event is found in the store: version and revision are today's, the rest is what it was. */
+/**
+ * The result for a commit whose first event is already stored: version and revision are current, the rest is as it was.
+ */
 export function repeatedCommitResult(
   commit: Commit,
   found: Pick<StoredEvent, "seq" | "at">,
@@ -194,7 +196,7 @@ function acceptedInputOf(commit: Commit, first: Seq): Committed["input"] {
   return undefined;
 }
 
-// P3: the lease row names the one fence that may write. An expired lease that nobody took is still its holder's.
+// P3: the lease row names the only fence that may write. An expired lease that nobody took still belongs to its holder.
 function holdsLease(
   leases: readonly LeaseRow[],
   under: { lease: LeaseKind; fence: number },
@@ -204,7 +206,7 @@ function holdsLease(
 
 const checkpointFields: ReadonlySet<string> = new Set(["head", "activityAt", "openDeltas"]);
 
-/** Called for every commit: a plain loop, since copying the row would cost more than all the rest. */
+/** Runs for every commit: a plain loop, since copying the row would cost more than everything else. */
 function differsInHeadOnly(a: SessionRow, b: SessionRow): boolean {
   for (const name in b) {
     const key = name as keyof SessionRow;
@@ -219,7 +221,7 @@ export interface StartingSession {
   readonly created: boolean;
 }
 
-/** The row that a commit starts from: the stored one, or an empty one when the commit creates the session. */
+/** The row a commit starts from: the stored one, or an empty one if the commit creates the session. */
 function startingSession(
   { session: stored, purged = false }: Pick<LoadedRows, "session" | "purged">,
   commit: Commit,
@@ -246,7 +248,7 @@ function startingSession(
   return { status: "begun", session: stored, created: false };
 }
 
-/** A session before its first event. A branch's numbers go on from the point where it left its origin. */
+/** A session before its first event. A branch continues the seqs of its origin from where it left. */
 export function emptySession(
   { owner, session }: Pick<Commit, "owner" | "session">,
   first: NewEvent,

@@ -15,7 +15,9 @@ import type { Reads } from "../ports/reads.ts";
 
 const entryPageSize = 100;
 
-/** The visible entries from the newest backwards, page by page, as far as the caller goes. `before` is exclusive. */
+/**
+ * Yields the visible entries from newest to oldest, page by page, as far as the caller reads. `before` is exclusive.
+ */
 export async function* newestFirst(
   reads: Reads,
   owner: OwnerId,
@@ -34,7 +36,7 @@ export async function* newestFirst(
   }
 }
 
-/** A notice that says "recovering", as it stands now. */
+/** A notice that still says "recovering". */
 export interface PendingNotice {
   readonly noticeId: NoticeId;
   readonly seq: Seq;
@@ -68,18 +70,18 @@ function* knownNotices(
   }
 }
 
-/** What became of a notice and of its run, further on in the log. */
+/** What later events say about a notice and its run. */
 export interface NoticeUpdates {
   readonly head: Seq;
-  /** The notice itself, new words for it, and what stands above it. */
+  /** The notice itself, its later wordings, and the entries placed above it. */
   readonly amendments: readonly StoredEvent[];
-  /** Somebody went on with the run. */
+  /** The run was continued. */
   readonly resumed: boolean;
 }
 
 const eventPageSize = 500;
 
-/** Reads on from a notice to the head. Only what is undecided, or was decided out of sight, is ever read like this. */
+/** Reads from a notice to the head. Used only for notices that are undecided, or were decided on another page. */
 export async function readNoticeUpdates(
   reads: Reads,
   owner: OwnerId,
@@ -89,7 +91,7 @@ export async function readNoticeUpdates(
   const amendments: StoredEvent[] = [];
   let resumed = false;
   let after = (notice.seq - 1) as Seq;
-  // The state that the notice was written with stands right behind it; it is not a going on.
+  // The run state written together with the notice follows it directly; it does not mean that the run resumed.
   let isFirstState = true;
   for (;;) {
     const page = await reads.events(owner, session, { after, limit: eventPageSize });
@@ -110,8 +112,8 @@ export async function readNoticeUpdates(
 }
 
 /**
- * Adds to visible entries what belongs to their notices and stands elsewhere: on a later page, or behind a cut. So a notice
- * reads the same wherever it is read, and what was recovered is there exactly where its notice is.
+ * Adds to visible entries what amends their notices and is stored elsewhere: on a later page, or behind a cut. A notice
+ * then reads the same wherever it is read, and recovered entries are always next to their notice.
  */
 export async function withAmendments(
   reads: Reads,
@@ -134,8 +136,8 @@ export async function withAmendments(
     const log = session.ranges.find(
       ({ from, to }) => notice.seq >= from && (to === null || notice.seq <= to),
     )?.log;
-    const aftermath = await readNoticeUpdates(reads, session.owner, log ?? session.id, notice);
-    added.push(...(aftermath?.amendments ?? []).filter(({ id }) => !held.has(id)));
+    const updates = await readNoticeUpdates(reads, session.owner, log ?? session.id, notice);
+    added.push(...(updates?.amendments ?? []).filter(({ id }) => !held.has(id)));
   }
   return [...entries, ...added];
 }

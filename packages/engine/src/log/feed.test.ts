@@ -6,7 +6,7 @@ import { seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { EventRing, type EventSpan } from "./feed.ts";
 
 const event = (seq: number): StoredEvent => ({ ...aNotice(), seq: toSeq(seq), at: 0 });
-const stretch = (after: number, upTo: number): EventSpan => ({
+const span = (after: number, upTo: number): EventSpan => ({
   after: toSeq(after),
   upTo: toSeq(upTo),
   events: Array.from({ length: upTo - after }, (_, index) => event(after + 1 + index)),
@@ -14,34 +14,34 @@ const stretch = (after: number, upTo: number): EventSpan => ({
 const ringOf = (from: number, events = 100): EventRing =>
   new EventRing(toSeq(from), { events, bytes: 1e6 });
 
-describe("a ring", () => {
-  test("takes what follows, the new part of what overlaps, and nothing behind a hole", () => {
+describe("an event ring", () => {
+  test("appends what follows, the new part of an overlap, and nothing after a gap", () => {
     const ring = ringOf(4);
-    expect(ring.append(stretch(4, 6))).toBe(true);
-    expect(ring.append(stretch(7, 9))).toBe(false);
-    expect(ring.append(stretch(2, 6))).toBe(false);
-    expect(ring.append(stretch(3, 8))).toBe(true);
+    expect(ring.append(span(4, 6))).toBe(true);
+    expect(ring.append(span(7, 9))).toBe(false);
+    expect(ring.append(span(2, 6))).toBe(false);
+    expect(ring.append(span(3, 8))).toBe(true);
     expect(seqsOf(ring.after(toSeq(4))?.events ?? [])).toEqual([5, 6, 7, 8]);
     expect(seqsOf(ring.after(toSeq(6))?.events ?? [])).toEqual([7, 8]);
     expect(seqsOf(ring.after(toSeq(7))?.events ?? [])).toEqual([8]);
   });
 
-  test("answers only for places that it covers", () => {
+  test("answers only for cursors that it covers", () => {
     const ring = ringOf(4);
-    ring.append(stretch(4, 6));
-    expect([3, 6, 7].map((place) => ring.after(toSeq(place)))).toEqual([
+    ring.append(span(4, 6));
+    expect([3, 6, 7].map((cursor) => ring.after(toSeq(cursor)))).toEqual([
       undefined,
       undefined,
       undefined,
     ]);
   });
 
-  test("drops its oldest stretches and keeps the newest, whatever its size", () => {
+  test("drops its oldest spans and keeps the newest, whatever its size", () => {
     const ring = ringOf(0, 3);
-    ring.append(stretch(0, 2));
-    ring.append(stretch(2, 4));
+    ring.append(span(0, 2));
+    ring.append(span(2, 4));
     expect([ring.from, ring.to]).toEqual([2, 4]);
-    ring.append(stretch(4, 14));
+    ring.append(span(4, 14));
     expect([ring.from, ring.to]).toEqual([4, 14]);
   });
 });

@@ -16,9 +16,9 @@ export interface FeedDeps {
   readonly random: Random;
   readonly ring: RingLimits;
   readonly pageSize: number;
-  /** A reader further behind is told to read the session anew. */
+  /** A reader further behind has to read the session anew. */
   readonly maxBehind: number;
-  /** While this process itself has just written to the session, its readers do not look for others' writes. */
+  /** For this long after a local write to the session, its readers do not look for writes of other processes. */
   readonly leadMs: number;
   readonly backoff: Backoff;
 }
@@ -28,19 +28,19 @@ export interface Follower {
   readonly cursor: Seq;
   /** There may be something to take or to read. */
   onChange(): void;
-  /** What it had not taken yet has been dropped. */
+  /** Events it had not taken yet were dropped. */
   onOvertaken(): void;
 }
 
-/** `turn` counts the reads of a feed in the order in which they began. */
+/** `turn` numbers the reads of a feed in the order they started. */
 export type ReadOutcome =
   | { readonly status: "page"; readonly page: EventPage; readonly turn: number }
   | { readonly status: "gone" }
   | { readonly status: "failed"; readonly failure: StoreFailure };
 
 /**
- * One session as its readers in this process share it: one watch on the store, one ring of recent events, and one
- * read for all who stand at the same place.
+ * One session as shared by its readers in this process: one watch on the store, one ring of recent events, and one read
+ * for all readers at the same cursor.
  */
 export class Feed {
   readonly #store: Store;
@@ -53,10 +53,10 @@ export class Feed {
   #unwatch: () => void;
   #pace: WatchPace = "calm";
   #ring: EventRing | null = null;
-  /** The turn of the last read that had begun when the ring got its end. */
+  /** The turn of the last read that had started when the ring got its end. */
   #ringTurn = 0;
   #turns = 0;
-  /** Hints that there is more, and how many of them the newest complete read has answered. */
+  /** Hints that there is more, and how many of them the newest complete read has covered. */
   #wakes = 0;
   #answered = 0;
   #deferred = false;
@@ -69,7 +69,7 @@ export class Feed {
     this.#owner = owner;
     this.#session = session;
     this.#options = options;
-    // Before the first read: what is committed after it will wake us.
+    // Watch before the first read, so that any later commit wakes us.
     this.#unwatch = store.watch(session, this.#pace, () => this.#onWake());
   }
 
@@ -103,24 +103,24 @@ export class Feed {
     return this.#ring?.after(cursor);
   }
 
-  /** Where to read for this cursor; nowhere when it has all that is known to be there. */
+  /** Where this cursor has to read from; `undefined` if it has everything known. */
   nextReadCursor(cursor: Seq): Seq | undefined {
     if (this.#ring === null || cursor < this.#ring.from) return cursor;
     const isCurrent = cursor === this.#ring.to && this.#wakes === this.#answered;
     return isCurrent ? undefined : this.#ring.to;
   }
 
-  /** Events that were committed here: durable, and with the numbers that follow `after`. */
-  publish(stretch: EventSpan): void {
+  /** Events committed in this process: durable, with the seqs that follow `after`. */
+  publish(span: EventSpan): void {
     this.#publishedAt = this.#options.clock.now();
-    if (stretch.events.some((event) => event.runId !== undefined)) this.#watchAt("calm");
-    if (this.#ring === null || stretch.after > this.#ring.to) return this.wake();
-    this.#extend(stretch);
+    if (span.events.some((event) => event.runId !== undefined)) this.#watchWithPace("calm");
+    if (this.#ring === null || span.after > this.#ring.to) return this.wake();
+    this.#extend(span);
   }
 
   wake(): void {
     this.#wakes += 1;
-    this.#tellFollowers();
+    this.#notifyFollowers();
   }
 
   read(after: Seq): Promise<ReadOutcome> {
@@ -145,70 +145,70 @@ export class Feed {
       return { status: "page", page, turn };
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
-      this.#pause ??= this.#waitOut();
+      this.#pause ??= this.#backOff();
       return { status: "failed", failure: error };
     }
   }
 
   #absorb(after: Seq, page: EventPage, turn: number, wakes: number): void {
-    // While we write ourselves, a read may meet our own commits before they are published.
-    if (!this.#leads()) this.#watchAt(paceAfter(page, this.#pace));
-    const stretch = spanOfPage(after, page);
+    // While we write ourselves, a read may see our own commits before they are published.
+    if (!this.#isWritingHere()) this.#watchWithPace(paceAfter(page, this.#pace));
+    const span = spanOfPage(after, page);
     const ring = this.#ring;
-    const wentBack = ring !== null && page.head < ring.to && turn > this.#ringTurn;
+    const isHeadBehind = ring !== null && page.head < ring.to && turn > this.#ringTurn;
     const isFar = ring !== null && page.head - ring.to > this.#options.maxBehind;
-    if (wentBack || isFar) {
+    if (isHeadBehind || isFar) {
       this.#ring = null;
-      return this.#tellFollowers();
+      return this.#notifyFollowers();
     }
     if (!page.more) this.#answered = Math.max(this.#answered, wakes);
-    if (ring !== null) return this.#extend(stretch);
+    if (ring !== null) return this.#extend(span);
     if (page.more || page.head < after) return;
     this.#ring = new EventRing(after, this.#options.ring);
     this.#ringTurn = this.#turns;
-    this.#extend(stretch);
+    this.#extend(span);
   }
 
-  #extend(stretch: EventSpan): void {
+  #extend(span: EventSpan): void {
     const ring = this.#ring;
     if (ring === null) return;
     const from = ring.from;
-    if (!ring.append(stretch)) return;
+    if (!ring.append(span)) return;
     this.#ringTurn = this.#turns;
-    this.#tellFollowers();
+    this.#notifyFollowers();
     for (const follower of this.#followers) {
-      // One that is still on its way through older pages was never in the ring, and is not slow.
+      // A reader still on older pages was never in the ring, so it is not slow.
       if (follower.cursor >= from && follower.cursor < ring.from) follower.onOvertaken();
     }
   }
 
-  #tellFollowers(): void {
+  #notifyFollowers(): void {
     for (const follower of this.#followers) follower.onChange();
   }
 
-  /** A store wakes us for our own commits too; those come by `publish` and need no read. */
+  /** A store also wakes us for our own commits; those arrive through `publish` and need no read. */
   #onWake(): void {
-    if (!this.#leads()) return this.wake();
+    if (!this.#isWritingHere()) return this.wake();
     if (this.#deferred) return;
     this.#deferred = true;
     void this.#wakeLater();
   }
 
-  #leads(): boolean {
+  #isWritingHere(): boolean {
     const { clock, leadMs } = this.#options;
     return clock.now() - this.#publishedAt < leadMs;
   }
 
-  /** When we have stopped writing: until then, a hole before our own numbers tells of others' writes. */
+  /** Wakes once we have stopped writing: until then, a gap before our own seqs reveals writes of others. */
   async #wakeLater(): Promise<void> {
     const { clock, leadMs } = this.#options;
-    while (this.#leads() && !this.#closing.signal.aborted)
+    while (this.#isWritingHere() && !this.#closing.signal.aborted)
       await clock.sleep(this.#publishedAt + leadMs - clock.now(), this.#closing.signal);
     this.#deferred = false;
     if (!this.#closing.signal.aborted) this.wake();
   }
 
-  async #waitOut(): Promise<void> {
+  async #backOff(): Promise<void> {
     const { clock, random, backoff } = this.#options;
     const ms = backoffMs(backoff, this.#failures, random);
     this.#failures += 1;
@@ -216,13 +216,13 @@ export class Feed {
     this.#pause = null;
   }
 
-  #watchAt(pace: WatchPace): void {
+  #watchWithPace(pace: WatchPace): void {
     if (pace === this.#pace || this.#closing.signal.aborted) return;
     const unwatch = this.#unwatch;
     this.#pace = pace;
     this.#unwatch = this.#store.watch(this.#session, pace, () => this.#onWake());
     unwatch();
-    // What was written before the new watch, and was still to be told by the old one, is told by nobody.
+    // Writes made before the new watch, and not yet reported by the old one, would go unnoticed.
     this.wake();
   }
 }
@@ -232,10 +232,10 @@ function spanOfPage(after: Seq, { events, head, more }: EventPage): EventSpan {
   return { after, upTo: more ? last : head, events };
 }
 
-/** A run's events that were found by reading come from elsewhere: then others' writes are looked for often. */
-function paceAfter({ events }: EventPage, before: WatchPace): WatchPace {
+/** Run events found by reading come from another process: then watch for its writes more often. */
+function paceAfter({ events }: EventPage, previous: WatchPace): WatchPace {
   const last = events.findLast((event) => event.runId !== undefined);
-  if (last === undefined) return before;
+  if (last === undefined) return previous;
   const state = runState.safeParse(last.type === "run.state" && last.data["state"]);
   return state.success && terminalStates.has(state.data) ? "calm" : "live";
 }
@@ -245,7 +245,7 @@ export interface RingLimits {
   readonly bytes: number;
 }
 
-/** Every event after `after`, up to and with `upTo`, that was there to read. */
+/** Every readable event after `after` up to and including `upTo`. */
 export interface EventSpan {
   readonly after: Seq;
   readonly upTo: Seq;
@@ -253,12 +253,12 @@ export interface EventSpan {
 }
 
 /**
- * The newest events of one session, without a hole: stretch by stretch, each beginning where the last one ends. The
- * newest stretch is kept whatever its size, so that a reader who has everything before it never misses it.
+ * The newest events of one session without a gap: span by span, each starting where the previous one ends. The newest
+ * span is kept whatever its size, so a reader who has everything before it never misses it.
  */
 export class EventRing {
   readonly #limits: RingLimits;
-  #stretches: (EventSpan & { readonly bytes: number })[] = [];
+  #spans: (EventSpan & { readonly bytes: number })[] = [];
   #events = 0;
   #bytes = 0;
   #from: Seq;
@@ -270,7 +270,7 @@ export class EventRing {
     this.#limits = limits;
   }
 
-  /** The place before the oldest event that is still here. */
+  /** The seq before the oldest event still here. */
   get from(): Seq {
     return this.#from;
   }
@@ -279,12 +279,12 @@ export class EventRing {
     return this.#to;
   }
 
-  /** Takes the part of a stretch that is new. `false` when there is a hole before it, or nothing new. */
+  /** Appends the new part of a span. `false` if there is a gap before it, or nothing new. */
   append({ after, upTo, events }: EventSpan): boolean {
     if (after > this.#to || upTo <= this.#to) return false;
     const fresh = after === this.#to ? events : events.filter((event) => event.seq > this.#to);
     const bytes = fresh.reduce((sum, event) => sum + roughBytes(event), 0);
-    this.#stretches.push({ after: this.#to, upTo, events: fresh, bytes });
+    this.#spans.push({ after: this.#to, upTo, events: fresh, bytes });
     this.#to = upTo;
     this.#events += fresh.length;
     this.#bytes += bytes;
@@ -292,28 +292,28 @@ export class EventRing {
     return true;
   }
 
-  /** Everything after the cursor, or nothing when the ring does not reach back to it. */
+  /** Everything after the cursor, or nothing if the ring does not reach back to it. */
   after(cursor: Seq): EventSpan | undefined {
     if (cursor < this.#from || cursor >= this.#to) return undefined;
-    const needed = this.#stretches.slice(this.#placeOf(cursor));
+    const needed = this.#spans.slice(this.#indexOfSpan(cursor));
     const [only] = needed;
     // The common case: every reader gets the very same list.
     if (needed.length === 1 && only?.after === cursor) return only;
-    const events = needed.flatMap((stretch) => stretch.events).filter(({ seq }) => seq > cursor);
+    const events = needed.flatMap((span) => span.events).filter(({ seq }) => seq > cursor);
     return { after: cursor, upTo: this.#to, events };
   }
 
-  /** The stretch with the event after the cursor. Readers stand at the end nearly always, so the search begins there. */
-  #placeOf(cursor: Seq): number {
-    let place = this.#stretches.length - 1;
-    while (place > 0 && (this.#stretches[place]?.after ?? 0) > cursor) place -= 1;
-    return place;
+  /** The span with the event after the cursor. Readers are nearly always at the end, so the search starts there. */
+  #indexOfSpan(cursor: Seq): number {
+    let spanIndex = this.#spans.length - 1;
+    while (spanIndex > 0 && (this.#spans[spanIndex]?.after ?? 0) > cursor) spanIndex -= 1;
+    return spanIndex;
   }
 
   #trim(): void {
     const { events, bytes } = this.#limits;
-    while (this.#stretches.length > 1 && (this.#events > events || this.#bytes > bytes)) {
-      const oldest = this.#stretches.shift();
+    while (this.#spans.length > 1 && (this.#events > events || this.#bytes > bytes)) {
+      const oldest = this.#spans.shift();
       if (oldest === undefined) return;
       this.#events -= oldest.events.length;
       this.#bytes -= oldest.bytes;

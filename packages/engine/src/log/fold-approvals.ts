@@ -14,7 +14,7 @@ import type { ApprovalRow, RunRow, SessionRow } from "../ports/rows.ts";
 import type { Refused } from "../ports/commit.ts";
 import { refuse } from "./check-commit.ts";
 
-/** An approval that nobody answers is a no after seven days. */
+/** An approval that nobody answers for seven days counts as a no. */
 export const approvalTtlMs = 7 * 24 * 60 * 60 * 1000;
 
 type Asked = Extract<KnownEvent, { type: "approval.asked" }>;
@@ -30,12 +30,12 @@ export function approvalNamedBy(event: KnownEvent): ApprovalId | undefined {
   }
 }
 
-/** What was said for more than one call: it covers the same tool in this session from then on. */
+/** The decision covers more than one call: the same tool in this session from now on. */
 export function holdsForSession(decision: ApprovalRow["decision"]): boolean {
   return decision === "session" || decision === "always";
 }
 
-/** Whether an event may close approvals that it does not name: then all open ones of the session matter. */
+/** Whether an event may close approvals it does not name: then all open ones of the session matter. */
 export function mayWithdraw({ type, data }: Pick<NewEvent, "type" | "data">): boolean {
   if (type === "session.trashed") return true;
   if (type !== "run.state") return false;
@@ -44,8 +44,8 @@ export function mayWithdraw({ type, data }: Pick<NewEvent, "type" | "data">): bo
 }
 
 /**
- * The approvals of a session after one more event: `known` are those that it can concern. Answers those that changed. No
- * row is left open when nobody can act on its answer any more.
+ * The approvals of a session that one more event changes; `known` are those it can concern. No row stays open once
+ * nobody can act on its answer.
  */
 export function foldApprovals(
   known: Iterable<ApprovalRow>,
@@ -103,7 +103,7 @@ function askedRow(event: Asked, { id: session, owner }: SessionRow): readonly Ap
   ];
 }
 
-/** Only what is there: a row reads the same whether its fields were left out or never known. */
+/** Drops undefined fields, so that a row reads the same whether a field was omitted or never known. */
 function definedDetails(details: { [K in keyof ApprovalDetails]: unknown }): ApprovalDetails {
   return approvalDetails.parse(
     Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined)),
@@ -123,7 +123,7 @@ function withdraw(row: ApprovalRow): ApprovalRow {
   return { ...row, state: "withdrawn" };
 }
 
-/** What is asked and answered must fit together. Time is the store's: who comes too late comes too late everywhere. */
+/** An answer must match its question. Time is the store's, so late is late everywhere. */
 export function checkApproval(
   row: ApprovalRow | undefined,
   event: Asked | Answered,
@@ -138,9 +138,10 @@ export function checkApproval(
   }
   if (row === undefined || elsewhere) return refuse("invalid_event", "There is no such approval.");
   if (row.state !== "open") return refuse("approval_answered", "The approval is not open.");
-  // Not the time of the event, which never goes back: an approval must not be over for whoever answers and open for whoever sweeps.
-  const isOver = now >= row.expiresAt;
+  // Not the event's time, which never goes back: an approval must not be expired for who answers and open for the
+  // sweep.
+  const isExpired = now >= row.expiresAt;
   if (event.data.decision === "expired")
-    return isOver ? undefined : refuse("invalid_event", "The approval has not run out.");
-  return isOver ? refuse("approval_answered", "The approval has run out.") : undefined;
+    return isExpired ? undefined : refuse("invalid_event", "The approval has not run out.");
+  return isExpired ? refuse("approval_answered", "The approval has run out.") : undefined;
 }

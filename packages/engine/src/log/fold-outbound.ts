@@ -5,8 +5,8 @@ import type { LoadedRows } from "./commit-fold.ts";
 import { refuse } from "./check-commit.ts";
 
 /**
- * The chunk that an event makes or changes. P11: a message that came from a platform is accepted together with the chunk that
- * will carry its answer, so that no answer can be settled without its delivery being owed.
+ * The chunk that an event creates or changes. P11: accepting a message from a platform also creates the chunk for its
+ * answer, so no answer can be settled without a delivery.
  */
 export function outboxRowOf(event: KnownEvent, session: SessionRow): OutboxRow | undefined {
   if (event.type === "input.accepted") return pendingChunkFor(event, session);
@@ -67,7 +67,7 @@ function pendingChunkFor(
   };
 }
 
-/** The key of what came in that an event answers for, and the delivery that does. */
+/** The inbound key an event answers for, and its delivery. */
 export function inboundKeyOf(
   event: KnownEvent,
 ): (Pick<OutboxRow, "delivery"> & { readonly key: string }) | undefined {
@@ -96,26 +96,29 @@ export function checkOutbox(
   const stored = inbound.get(key);
   const isOther =
     stored !== undefined && (stored.session !== session.id || stored.delivery !== delivery);
-  const isTwice = Iterator.from(before).some(
+  const isDuplicate = Iterator.from(before).some(
     (row) => row.inbound === key && row.delivery !== delivery,
   );
-  // P11: redelivered, or fetched by two pollers, and the lane has moved on to another session since.
-  return isOther || isTwice ? refuse("inbound_taken", "This was taken before.") : undefined;
+  // P11: redelivered, or fetched by two pollers, after the lane moved on to another session.
+  return isOther || isDuplicate ? refuse("inbound_taken", "This was taken before.") : undefined;
 }
 
-/** What names a chunk. */
+/** Identifies a chunk. */
 export function outboxKey({ session, delivery, chunk }: OutboxRow): string {
   return `${session} ${delivery} ${chunk}`;
 }
 
-/** Only a delivery's beginning names what it answers; what is said of it later leaves that as it is. */
+/** Only a delivery's first event names what it answers; later events leave that unchanged. */
 export function mergeChunk(chunks: Map<string, OutboxRow>, row: OutboxRow): void {
   const key = outboxKey(row);
   const inbound = row.inbound ?? chunks.get(key)?.inbound ?? null;
   chunks.set(key, { ...row, inbound });
 }
 
-/** What an event changes in what is still to be remembered. It follows from the event alone, so nothing is read before. */
+/**
+ * How an event changes what is still to be remembered. It follows from the event alone, so nothing has to be read
+ * first.
+ */
 export type MemoryChange =
   | { readonly do: "mark"; readonly mark: MarkRow }
   | { readonly do: "try"; readonly trying: MemoryTryRow }
@@ -152,7 +155,9 @@ export function memoryChangeOf(event: KnownEvent, session: SessionRow): MemoryCh
   }
 }
 
-/** A turn is marked behind its completion, in the commit that completes it, and once. Nobody has committed what is still to come. */
+/**
+ * A turn is marked once, after its completion and in the same commit. Nothing can be committed that is still to come.
+ */
 export function checkMemory(
   event: KnownEvent,
   before: readonly StoredEvent[],

@@ -15,13 +15,13 @@ import {
 } from "@holdfast/protocol";
 import type { SessionRow, InputRow, LaneRow, RunRow, UsageRow } from "../ports/rows.ts";
 
-/** The session's row after one more event: the facts that every reader knows, and what only the store keeps. */
+/** The session's row after one more event: the facts every reader knows, and the fields only the store has. */
 export function foldSessionRow(row: SessionRow, decoded: DecodedEvent): SessionRow {
   const next = foldFacts(row, decoded);
   return decoded.kind === "known" ? { ...next, ...storeOnlyFields(decoded.event) } : next;
 }
 
-/** A delta changes nothing but the head, the activity and the count of what is still to be settled. */
+/** A delta changes only the head, the activity and the count of open deltas. */
 export function foldDelta(row: SessionRow, event: StoredEvent): SessionRow {
   return {
     ...row,
@@ -41,7 +41,10 @@ function storeOnlyFields(event: KnownEvent): Partial<SessionRow> {
   }
 }
 
-/** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */
+/**
+ * A run's row after one of its events. A run starts with the input that requests it, or with the state that continues
+ * another run.
+ */
 export function foldRun(
   row: RunRow | undefined,
   event: KnownEvent,
@@ -88,20 +91,20 @@ export function foldRun(
       return row && { ...row, tries: isWhole ? 0 : row.tries, journalFrom: event.seq };
     }
     case "message.tool":
-      // What was found late is of a step that is over; the journal of the running one goes on.
+      // A late entry belongs to a step that is over; the journal of the running step continues.
       return row && event.data.above === undefined ? { ...row, journalFrom: event.seq } : row;
     default:
       return row;
   }
 }
 
-/** A run that is running for a reason is one whose model has failed in passing and will be asked again. */
+/** `running` with a cause means that the model failed transiently and will be called again. */
 function triesAfter({ tries }: RunRow, { state, cause }: EventData<"run.state">): number {
   if (terminalStates.has(state)) return 0;
   return state === "running" && cause !== undefined ? tries + 1 : tries;
 }
 
-/** Kept while the run lives: once it has ended, nothing is counted any more. */
+/** Kept while the run lives; nothing is counted after its end. */
 function restTimes(
   { restsSince, restedMs }: RunRow,
   state: RunState,
@@ -191,7 +194,7 @@ export function usageRowOf(event: KnownEvent, session: SessionRow): UsageRow | u
   };
 }
 
-/** The blobs that an event keeps alive, once each. */
+/** The blobs an event references, once each. */
 export function blobsIn(event: KnownEvent): readonly BlobId[] {
   switch (event.type) {
     case "message.user":
@@ -222,8 +225,8 @@ function frameBlobs({ system, tools }: ContextFrame): readonly BlobId[] {
 }
 
 /**
- * The run as a program counter: where each state may go. `claimed` is also where a take-over puts a run that had
- * come further; what it then does is read from the log.
+ * The run's state machine: which states may follow which. A take-over also sets a run that had got further back to
+ * `claimed`; what it does next is read from the log.
  */
 const terminalStateList: readonly RunState[] = [...terminalStates];
 const transitions: Record<RunState, readonly RunState[]> = {
@@ -239,12 +242,12 @@ const transitions: Record<RunState, readonly RunState[]> = {
   limit: [],
 };
 
-/** P4: a run that has ended goes nowhere. */
+/** P4: a run that has ended never changes state again. */
 export function isAllowedTransition(from: RunState | undefined, to: RunState): boolean {
   return from === undefined ? to === "queued" || to === "claimed" : transitions[from].includes(to);
 }
 
-/** Who has to do something next: nobody yet, a runner, a person, or nobody any more. */
+/** Who has to act next: the queue, a runner, a person, or nobody any more. */
 const nextActor: Record<RunState, "queue" | "runner" | "person" | "nobody"> = {
   queued: "queue",
   claimed: "runner",
@@ -258,14 +261,14 @@ const nextActor: Record<RunState, "queue" | "runner" | "person" | "nobody"> = {
   limit: "nobody",
 };
 
-/** A run that rests has no lease and is nobody's to take over: a person's word moves it. */
+/** A resting run has no lease and is not taken over: only a person's answer moves it. */
 export function isResting(state: RunState): boolean {
   return nextActor[state] === "person";
 }
 
 /**
- * Why a run that rested goes on. The commit that carries the word moves it to `claimed` with this cause and without a
- * lease; whoever finds it then goes on with it, and nothing was interrupted: no attempt is counted.
+ * Why a resting run resumes. The commit with the person's answer moves it to `claimed` with this cause and without a
+ * lease, and whichever runner finds it continues it. Nothing was interrupted, so no attempt is counted.
  */
 export type ResumeCause = "answered" | "resumed";
 const resumeCauses: ReadonlySet<string | null> = new Set<ResumeCause>(["answered", "resumed"]);

@@ -14,14 +14,14 @@ export function sameHolder(a: Holder, b: Holder): boolean {
   );
 }
 
-/** For people and logs: who, where, and which of several by the same name. */
+/** For people and logs: who, where, and which of several with the same name. */
 export function describeHolder({ host, pid, thread, agent, nonce }: Holder): string {
   return `${agent} on ${host}, process ${pid}, thread ${thread} (${nonce})`;
 }
 
 /**
- * Who has the lease after a request. `lastFence` is the greatest fence ever given for this kind and session;
- * the stored counter outlives every lease, so a holder that was forgotten can never match again.
+ * Decides who holds the lease after a request. `lastFence` is the greatest fence ever issued for this kind and session;
+ * the stored counter outlives every lease, so a forgotten holder can never match again.
  */
 export function decideLease(
   current: LeaseRow | null,
@@ -46,9 +46,9 @@ export function decideLease(
 }
 
 export interface Heartbeat {
-  /** Aborted when the lease is lost, or can no longer be proven to be ours: whoever works under it stops. */
+  /** Aborted when the lease is lost, or can no longer be proven ours: work under it must stop. */
   readonly lost: AbortSignal;
-  /** Ends the heartbeat. The lease itself is not released by it. */
+  /** Ends the heartbeat without releasing the lease. */
   stop(): Promise<void>;
 }
 
@@ -63,28 +63,28 @@ interface HeartbeatDeps {
 }
 
 /**
- * Renews a lease while its holder works. A renewal that fails or hangs is tried again until the time of the last good
- * one has run out by our own clock; then the lease counts as lost, since another may have it.
+ * Renews a lease while its holder works. A renewal that fails or hangs is retried until the last good one has expired
+ * by our own clock; then the lease counts as lost, since somebody else may hold it.
  */
-export function startHeartbeat(kept: HeartbeatDeps): Heartbeat {
+export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const lost = new AbortController();
   const stopping = new AbortController();
-  const beating = renewUntilStopped(kept, lost, stopping.signal);
+  const heartbeat = renewUntilStopped(deps, lost, stopping.signal);
   return {
     lost: lost.signal,
     async stop() {
       stopping.abort();
-      await beating;
+      await heartbeat;
     },
   };
 }
 
 async function renewUntilStopped(
-  { leases, ref, clock, ttlMs, everyMs, safeUntil: given }: HeartbeatDeps,
+  { leases, ref, clock, ttlMs, everyMs, safeUntil: initialSafeUntil }: HeartbeatDeps,
   lost: AbortController,
   stopping: AbortSignal,
 ): Promise<void> {
-  let safeUntil = given;
+  let safeUntil = initialSafeUntil;
   let pause = everyMs;
   for (;;) {
     await clock.sleep(Math.min(pause, safeUntil - clock.now()), stopping);
@@ -93,7 +93,7 @@ async function renewUntilStopped(
     if (askedAt >= safeUntil) return lost.abort();
     const answered = new AbortController();
     const answer = await Promise.race([
-      // What is thrown is no answer either: the time of the last good one decides.
+      // An exception is no answer either: the expiry of the last good renewal decides.
       leases.renew([ref], ttlMs).catch(() => undefined),
       clock.sleep(safeUntil - askedAt, AbortSignal.any([answered.signal, stopping])),
     ]);

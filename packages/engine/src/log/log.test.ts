@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A clock that is never waited for: sleeping moves it. */
+/** A clock that nobody waits for: sleeping advances it. */
 function jumpingClock(): Clock & { waits: number[] } {
   let now = 0;
   const waits: number[] = [];
@@ -31,7 +31,7 @@ function jumpingClock(): Clock & { waits: number[] } {
 
 const failed = (code: FailureCode): Failed => ({ status: "failed", code, message: code });
 
-/** Answers as listed, and lets the store answer once the list is used up. `lost` writes and says that nobody knows. */
+/** Answers as listed, then lets the store answer. `lost` writes and reports an unknown outcome. */
 function failing(
   store: Store,
   answers: readonly (FailureCode | "lost")[],
@@ -67,21 +67,21 @@ const refOf = ({ owner, session }: Awaited<ReturnType<typeof openTestSession>>) 
   session,
 });
 
-describe("a commit that failed is sent again", () => {
-  test("when the store was busy, with growing waits, and then it stands once", async () => {
+describe("a failed commit is retried", () => {
+  test("while the store is busy, with growing waits, and is stored once", async () => {
     const { result, head, clock } = await commitThrough(["store_busy", "store_busy", "store_busy"]);
     expect(result).toMatchObject({ status: "committed", first: 2 });
     expect(head).toBe(2);
     expect(clock.waits).toEqual([3.75, 7.5, 15]);
   });
 
-  test("when its answer was lost: the first answer comes back, and nothing is written twice", async () => {
+  test("after a lost answer, and gets the first answer without a second write", async () => {
     const { result, head } = await commitThrough(["lost", "store_busy"]);
     expect(result).toMatchObject({ status: "committed", first: 2, repeated: true });
     expect(head).toBe(2);
   });
 
-  test("but not for ever", async () => {
+  test("only up to the time limit", async () => {
     const { result, store, clock } = await commitThrough(
       Array.from({ length: 99 }, () => "store_busy"),
       200,
@@ -91,7 +91,7 @@ describe("a commit that failed is sent again", () => {
     expect(store.commits).toBeGreaterThan(4);
   });
 
-  test("nor where the store has sent it again itself", async () => {
+  test("not if the store has already retried it", async () => {
     const session = await openTestSession(harness.store);
     const answer = { ...failed("store_unknown"), triedAgain: true as const };
     let commits = 0;
@@ -102,7 +102,7 @@ describe("a commit that failed is sent again", () => {
   });
 
   test.each(["store_full", "store_unwritable", "store_unavailable", "store_closed"] as const)(
-    "and never after %s",
+    "never after %s",
     async (code) => {
       const { result, store } = await commitThrough([code]);
       expect(result).toEqual(failed(code));
@@ -122,7 +122,7 @@ describe("a commit that failed is sent again", () => {
   );
 });
 
-test("what is malformed never reaches the store", async () => {
+test("a malformed commit never reaches the store", async () => {
   const store = failing(harness.store, []);
   const result = await createLog(store).commit({
     owner: anOwner(),
@@ -140,7 +140,7 @@ describe("sessions", () => {
     log = createLog(harness.store);
   });
 
-  test("one is created with its settings and its lane", async () => {
+  test("a session is created with its settings and its lane", async () => {
     const lane = aLane();
     const { session, result } = await log.createSession({ owner, settings: { title: "A" }, lane });
     expect(result.status).toBe("committed");
@@ -148,7 +148,7 @@ describe("sessions", () => {
     expect(await harness.store.reads.lane(owner, lane)).toBe(session);
   });
 
-  test("a change at an old revision is a conflict, and one that does not ask is made", async () => {
+  test("a change at an old revision conflicts, and one without a revision is applied", async () => {
     const { session } = await log.createSession({ owner });
     const change = (revision: number | null) =>
       log.changeSession(owner, session, { pinned: true }, revision);
@@ -157,7 +157,7 @@ describe("sessions", () => {
     expect(await change(null)).toMatchObject({ status: "committed", revision: 3 });
   });
 
-  test("one goes to the trash, takes nothing there, and comes back", async () => {
+  test("a session goes to the trash, accepts nothing there, and can be restored", async () => {
     const { session } = await log.createSession({ owner });
     expect((await log.trashSession(owner, session)).status).toBe("committed");
     expect(await log.trashSession(owner, session)).toMatchObject({ code: "session_trashed" });

@@ -32,15 +32,15 @@ export interface LogOptions extends Partial<Omit<FeedDeps, "clock" | "random">> 
   readonly random?: Random;
   readonly ids?: IdSource;
   readonly limits?: CommitLimits;
-  /** How long a commit is tried again when the store is busy or its answer was lost. */
+  /** How long a commit is retried when the store is busy or its answer was lost. */
   readonly retryForMs?: number;
-  /** Told of every commit that passed through here, with how long the store took. It must not throw. */
+  /** Called for every commit with how long the store took. It must not throw. */
   readonly observe?: (commit: Commit, result: CommitResult, ms: number) => void;
 }
 
 export interface CommitOptions {
   readonly retryForMs?: number;
-  /** Stops trying again. A commit that is under way is not taken back. */
+  /** Stops the retries. A commit already under way is not undone. */
   readonly signal?: AbortSignal;
 }
 
@@ -48,16 +48,19 @@ export interface NewSession {
   readonly owner: OwnerId;
   readonly settings?: SessionSettings;
   readonly lane?: LaneKey;
-  /** For a command that may come again: the same ids name the same session. */
+  /** For a command that may be repeated: the same ids name the same session. */
   readonly ids?: IdSource;
 }
 
-/** The engine's door to the store: what is written passes through here, and whoever watches is told. */
+/** The engine's access to the store: every write passes through here, and tails are notified. */
 export interface Log {
   readonly store: Store;
-  /** How many sessions someone in this process is looking at. */
+  /** How many sessions somebody in this process follows. */
   readonly watchedSessions: number;
-  /** As `Store.commit`, with what is malformed or too large refused before, and `store_busy` and `store_unknown` tried again. */
+  /**
+   * Like `Store.commit`, but refuses malformed and oversized commits first, and retries `store_busy` and
+   * `store_unknown`.
+   */
   commit(commit: Commit, options?: CommitOptions): Promise<CommitResult>;
   /** Follows a session from the event after `after`. */
   tail(
@@ -67,7 +70,7 @@ export interface Log {
     options?: TailOptions,
   ): AsyncIterable<TailItem>;
   createSession(session: NewSession): Promise<{ session: SessionId; result: CommitResult }>;
-  /** Refused as `revision_conflict` unless this is still the session's revision; `null` does not ask. */
+  /** Refused as `revision_conflict` unless this is the session's current revision; `null` skips the check. */
   changeSession(
     owner: OwnerId,
     session: SessionId,
@@ -97,13 +100,13 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
     const refused = checkCommit(commit, limits);
     if (refused !== undefined) return refused;
     const { owner, session } = commit;
-    const begun = clock.now();
+    const startedAt = clock.now();
     const result = await commitWithRetries(commit, given);
-    options.observe?.(commit, result, clock.now() - begun);
+    options.observe?.(commit, result, clock.now() - startedAt);
     if (result.status === "committed" && result.repeated === undefined) {
       hub.publish(owner, session, spanOfCommit(commit, result));
     } else if (result.status !== "refused") {
-      // It stands already, or it may: then the store knows, and not we.
+      // It is stored already, or may be: only the store knows, so make readers ask it.
       hub.wake(owner, session);
     }
     return result;
@@ -117,9 +120,10 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
       if (result.status !== "failed") return result;
       if (result.code === "store_unknown") unknown = result;
       const wait = backoffMs(commitBackoff, tries, random);
-      const isOver = given.signal?.aborted === true || clock.now() + wait > deadline;
-      // After one answer was lost, a later "nothing was written" speaks of the later try alone.
-      if (isOver || result.triedAgain || !retryableCodes.has(result.code)) return unknown ?? result;
+      const isTimeUp = given.signal?.aborted === true || clock.now() + wait > deadline;
+      // Once an answer was lost, a later "nothing was written" is only about the later try.
+      if (isTimeUp || result.triedAgain || !retryableCodes.has(result.code))
+        return unknown ?? result;
       await clock.sleep(wait, given.signal);
     }
   }
@@ -166,7 +170,7 @@ function openTail(
   if (!ownerId.safeParse(owner).success || !sessionId.safeParse(session).success) {
     return noSuchSession();
   }
-  // A cursor that is no number is like one beyond the head: its reader begins anew.
+  // An invalid cursor is treated like one beyond the head: its reader starts anew.
   const cursor = seq.safeParse(after).success ? after : (Number.MAX_SAFE_INTEGER as Seq);
   return new Tail(hub, owner, session, cursor, options);
 }
@@ -175,7 +179,7 @@ async function* noSuchSession(): AsyncGenerator<TailItem, undefined> {
   yield { kind: "gone" };
 }
 
-/** The events as the store has just stored them. */
+/** The events as just stored. */
 function spanOfCommit(
   { events, touch }: Commit,
   { first, last, at }: Committed,

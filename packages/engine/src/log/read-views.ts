@@ -2,10 +2,10 @@ import { type SessionView, roleOf, type Seq, type StoredEvent } from "@holdfast/
 import type { ListedPage, SessionPage, JournalEvent } from "../ports/reads.ts";
 import type { SessionRow } from "../ports/rows.ts";
 
-/** A session as a client sees it: what is for the engine alone stays behind. */
+/** A session as a client sees it, without the fields that only the engine uses. */
 export function viewSession(row: SessionRow): SessionView {
-  const { ranges: _, openDeltas: __, origin, tags, ...shown } = row;
-  return { ...shown, tags: [...tags], ...(origin !== null && { origin }) };
+  const { ranges: _, openDeltas: __, origin, tags, ...visible } = row;
+  return { ...visible, tags: [...tags], ...(origin !== null && { origin }) };
 }
 
 const encoder = new TextEncoder();
@@ -15,21 +15,21 @@ export function encodeSessionPage({ sessions, next }: SessionPage): ListedPage {
 }
 
 /**
- * Puts deltas together that say more of the same, in the order of their numbers. Nothing of what a fold or a view makes of
- * them is lost: what they say, the numbers that they have, and when how much was said.
+ * Joins consecutive deltas of the same text. Folds and views lose nothing by it: the text, the seqs and the timing are
+ * all kept.
  */
 export function joinDeltas(deltas: Iterable<StoredEvent>): JournalEvent[] {
   const joined: JournalEvent[] = [];
-  let stretch: StoredEvent[] = [];
+  let span: StoredEvent[] = [];
   for (const event of deltas) {
-    const last = stretch.at(-1);
+    const last = span.at(-1);
     if (last !== undefined && !continuesDelta(last, event)) {
-      joined.push(joinSpan(stretch));
-      stretch = [];
+      joined.push(joinSpan(span));
+      span = [];
     }
-    stretch.push(event);
+    span.push(event);
   }
-  if (stretch.length > 0) joined.push(joinSpan(stretch));
+  if (span.length > 0) joined.push(joinSpan(span));
   return joined;
 }
 
@@ -45,29 +45,29 @@ function continuesDelta(last: StoredEvent, event: StoredEvent): boolean {
   );
 }
 
-/** The same but for the text. What is more than a word or a number is never the same: it stays in an event of its own. */
-function hasSameFields(before: StoredEvent["data"], data: StoredEvent["data"]): boolean {
-  if (typeof before["text"] !== "string" || typeof data["text"] !== "string") return false;
+/** Equal apart from the text. Objects never count as equal, so such a delta stays an event of its own. */
+function hasSameFields(previous: StoredEvent["data"], data: StoredEvent["data"]): boolean {
+  if (typeof previous["text"] !== "string" || typeof data["text"] !== "string") return false;
   const names = Object.keys(data);
   return (
-    names.length === Object.keys(before).length &&
-    names.every((name) => name === "text" || data[name] === before[name])
+    names.length === Object.keys(previous).length &&
+    names.every((name) => name === "text" || data[name] === previous[name])
   );
 }
 
-function joinSpan(stretch: readonly StoredEvent[]): JournalEvent {
-  const [first] = stretch;
-  const last = stretch.at(-1);
+function joinSpan(span: readonly StoredEvent[]): JournalEvent {
+  const [first] = span;
+  const last = span.at(-1);
   if (first === undefined || last === undefined) throw new Error("There is nothing to be joined.");
   if (first === last) return first;
-  const texts = stretch.map(deltaText);
+  const texts = span.map(deltaText);
   return {
     ...last,
     at: first.at,
     data: { ...last.data, text: texts.join("") },
     joined: {
       from: first.seq,
-      times: stretch.map(({ at }) => at - first.at),
+      times: span.map(({ at }) => at - first.at),
       lengths: texts.map((text) => text.length),
     },
   };
@@ -77,7 +77,7 @@ function deltaText({ data: { text } }: StoredEvent): string {
   return typeof text === "string" ? text : "";
 }
 
-/** The numbers that an event of a journal stands for, from and to. */
+/** The first and last seq that a journal event covers. */
 export function seqSpanOf({ seq, joined }: JournalEvent): readonly [Seq, Seq] {
   return [joined?.from ?? seq, seq];
 }

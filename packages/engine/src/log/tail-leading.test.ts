@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A session that this process writes to and looks at, the first read behind it. */
+/** A session that this process writes to and follows, after the first read. */
 async function setUp() {
   const rig = await openTailRig(harness);
   const tail = rig.follow(1);
@@ -20,7 +20,7 @@ async function setUp() {
   await nextTurn();
   await rig.here("two");
   expect(await first).toEqual([2]);
-  // The store told of this commit before we had written anything, so it is looked for once.
+  // The store reported this commit before we had written anything, so it is read once.
   const second = nextSeqs(tail);
   await nextTurn();
   await rig.here("three");
@@ -28,7 +28,7 @@ async function setUp() {
   return { ...rig, tail };
 }
 
-test("as long as this process writes, its readers ask the store for nothing", async () => {
+test("while this process writes, its readers do not query the store", async () => {
   const { here, tail, store, clock } = await setUp();
   const before = store.gate.reads;
   for (let number = 4; number < 104; number += 1) {
@@ -40,7 +40,7 @@ test("as long as this process writes, its readers ask the store for nothing", as
   expect(store.gate.reads).toBe(before);
 });
 
-test("what another process writes meanwhile is found by the hole before the next number", async () => {
+test("a gap before the next seq reveals what another process wrote meanwhile", async () => {
   const { here, tail, elsewhere, clock } = await setUp();
   const next = nextSeqs(tail);
   await clock.advance(40);
@@ -50,7 +50,7 @@ test("what another process writes meanwhile is found by the hole before the next
   expect(seen.at(-1) === 5 ? seen : [...seen, ...(await nextSeqs(tail))]).toEqual([4, 5]);
 });
 
-test("what another process writes behind our last number is found when we have stopped writing", async () => {
+test("what another process wrote after our last seq is found once we stop writing", async () => {
   const { tail, elsewhere, clock } = await setUp();
   const next = nextSeqs(tail);
   await elsewhere.commit([aNotice()]);
@@ -58,7 +58,7 @@ test("what another process writes behind our last number is found when we have s
   expect(await next).toEqual([4]);
 });
 
-test("a read that meets our own commits does not take them for somebody else's", async () => {
+test("a read that returns our own commits does not mistake them for another process's", async () => {
   const { log, tail, elsewhere, store, clock } = await setUp();
   const { owner, session } = elsewhere;
   const runId = aRunId();
@@ -70,7 +70,7 @@ test("a read that meets our own commits does not take them for somebody else's",
   };
   const next = nextSeqs(tail);
   await clock.advance(10);
-  // The hole before our own number makes it read both.
+  // The gap before our own seq makes it read both.
   await elsewhere.commit([aNotice()]);
   await log.commit({ owner, session, events: [aDelta(runId, "some words")] });
   await next;

@@ -16,7 +16,7 @@ afterEach(() => harness.close());
 const rig = (options?: LogOptions): Promise<TailRig> => openTailRig(harness, options);
 
 describe("a reader that is slow, fails or leaves", () => {
-  test("a slow one is cut off, let go at once, and resumes by its cursor", async () => {
+  test("a slow reader is cut off, released at once, and resumes from its cursor", async () => {
     const { follow, here, log } = await rig({ ring: { events: 3, bytes: 1e6 } });
     const slow = follow(1);
     const first = nextSeqs(slow);
@@ -45,24 +45,24 @@ describe("a reader that is slow, fails or leaves", () => {
     expect((await slow.next()).value).toEqual({ kind: "cut", after: 2 });
   });
 
-  test("one that reads old pages is not slow", async () => {
+  test("a reader of old pages does not count as slow", async () => {
     const { follow, here } = await rig({ pageSize: 2, ring: { events: 2, bytes: 1e6 } });
     await here("two", "three", "four", "five");
     const current = follow(5);
     const waiting = nextSeqs(current);
     await nextTurn();
-    const behind = follow(0);
-    expect(await nextSeqs(behind)).toEqual([1, 2]);
+    const lagging = follow(0);
+    expect(await nextSeqs(lagging)).toEqual([1, 2]);
     await here("six");
     await here("seven");
     await here("eight");
     expect(await waiting).toEqual([6]);
-    expect(await nextSeqs(behind)).toEqual([3, 4]);
-    expect(await nextSeqs(behind)).toEqual([5, 6]);
-    expect(await nextSeqs(behind)).toEqual([7, 8]);
+    expect(await nextSeqs(lagging)).toEqual([3, 4]);
+    expect(await nextSeqs(lagging)).toEqual([5, 6]);
+    expect(await nextSeqs(lagging)).toEqual([7, 8]);
   });
 
-  test("a store that cannot be read is said once, tried again, and the cursor is kept", async () => {
+  test("an unreadable store is reported once, retried, and the cursor is kept", async () => {
     const { follow, elsewhere, clock, store } = await rig();
     const tail = follow(1);
     const first = tail.next();
@@ -82,18 +82,18 @@ describe("a reader that is slow, fails or leaves", () => {
     expect(await nextSeqs(tail)).toEqual([2]);
   });
 
-  test("another owner's session and one that does not exist are gone", async () => {
+  test("another owner's session and a missing one are both gone", async () => {
     const { log, elsewhere, here } = await rig();
-    const stranger = followFrom(log, anOwner(), elsewhere.session, 0);
+    const foreignTail = followFrom(log, anOwner(), elsewhere.session, 0);
     await here("two");
-    expect((await stranger.next()).value).toEqual({ kind: "gone" });
-    expect((await stranger.next()).done).toBe(true);
+    expect((await foreignTail.next()).value).toEqual({ kind: "gone" });
+    expect((await foreignTail.next()).done).toBe(true);
     const nonsense = followFrom(log, elsewhere.owner, "nonsense" as SessionId, 0);
     expect((await nonsense.next()).value).toEqual({ kind: "gone" });
     expect(log.watchedSessions).toBe(0);
   });
 
-  test("an abort ends a wait and a read that hangs, and lets everything go", async () => {
+  test("an abort ends a wait and a hanging read, and releases everything", async () => {
     const { follow, log, store } = await rig();
     const leaving = new AbortController();
     const release = store.hold();

@@ -14,7 +14,7 @@ import {
 import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { createLog, type Log } from "./log.ts";
 
-/** Waiting costs turns of the loop, not time. */
+/** Sleeping costs turns of the event loop, not time. */
 const quickClock: Clock = { now: () => performance.now(), sleep: () => nextTurn() };
 
 type Step =
@@ -34,18 +34,18 @@ type Step =
     }
   | { readonly do: "wait"; readonly turns: number };
 
-const where = fc.constantFrom("here", "elsewhere");
+const location = fc.constantFrom("here", "elsewhere");
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant("write"),
-      where,
+      where: location,
       what: fc.constantFrom("notices", "deltas"),
       n: fc.integer({ min: 1, max: 4 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("settle"), where }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("settle"), where: location }) },
   { weight: 1, arbitrary: fc.constant({ do: "prune" }) },
   {
     weight: 2,
@@ -62,19 +62,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Reads that take some turns, and fail now and then, as a list of numbers says. */
-function moody(store: Store, moods: readonly number[]): Store {
+/** Reads that take some turns and sometimes fail, as a list of numbers says. */
+function flakyReads(store: Store, delays: readonly number[]): Store {
   let calls = 0;
   return {
     ...store,
     reads: {
       ...store.reads,
       async events(owner, id, query) {
-        const mood = moods[calls++ % moods.length] ?? 0;
-        for (let each = 0; each < mood % 4; each += 1) await nextTurn();
-        if (mood === 7) throw new StoreFailure("store_unavailable", "in a mood");
+        const delay = delays[calls++ % delays.length] ?? 0;
+        for (let each = 0; each < delay % 4; each += 1) await nextTurn();
+        if (delay === 7) throw new StoreFailure("store_unavailable", "in a mood");
         const page = await store.reads.events(owner, id, query);
-        for (let each = 0; each < mood % 3; each += 1) await nextTurn();
+        for (let each = 0; each < delay % 3; each += 1) await nextTurn();
         return page;
       },
     },
@@ -84,12 +84,12 @@ function moody(store: Store, moods: readonly number[]): Store {
 interface Reader {
   readonly from: Seq;
   readonly seen: StoredEvent[];
-  /** Where it will have everything. */
+  /** The seq at which it has everything. */
   last: number;
   left: boolean;
 }
 
-/** Follows until it has seen the last event, taking its time, and begins again where it was cut off. */
+/** Follows until it has seen the last event, at its own pace, and reconnects where it was cut off. */
 async function readAll(
   log: Log,
   who: Parameters<Log["tail"]>,
@@ -115,13 +115,13 @@ async function readAll(
   }
 }
 
-async function play(steps: readonly Step[], moods: readonly number[]): Promise<void> {
+async function play(steps: readonly Step[], delays: readonly number[]): Promise<void> {
   const harness = await referenceHarness.open();
   const other = await harness.open();
   const session = await openTestSession(other);
   const { runId } = await session.startRun();
   const { owner, session: id } = session;
-  const log = createLog(moody(harness.store, moods), {
+  const log = createLog(flakyReads(harness.store, delays), {
     clock: quickClock,
     leadMs: 2,
     pageSize: 3,
@@ -169,7 +169,7 @@ async function play(steps: readonly Step[], moods: readonly number[]): Promise<v
     const seqs = reader.seen.map((event) => event.seq);
     expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
     expect(seqs.every((seq) => seq > reader.from)).toBe(true);
-    // Deltas that are settled may be missing; everything that is still readable up to the last may not.
+    // Settled deltas may be missing; everything still readable up to the last event may not.
     const end = seqs.at(-1) ?? reader.from;
     const needed = stored
       .filter(({ seq }) => seq > reader.from && seq <= end)
@@ -182,8 +182,8 @@ async function play(steps: readonly Step[], moods: readonly number[]): Promise<v
   await harness.close();
 }
 
-test("[P5] any interleaving of commits here and elsewhere, slow and failing reads and leaving readers yields exactly the missing suffix", async () => {
-  const moods = fc.array(fc.nat(7), { maxLength: 12 }).map((some) => [...some, 0]);
+test("[P5] any interleaving of local and foreign commits, slow and failing reads and leaving readers yields exactly the missing suffix", async () => {
+  const delays = fc.array(fc.nat(7), { maxLength: 12 }).map((some) => [...some, 0]);
   const program = fc.array(step, { minLength: 1, maxLength: 40 });
-  await fc.assert(fc.asyncProperty(program, moods, play), { numRuns: 200, timeout: 15_000 });
+  await fc.assert(fc.asyncProperty(program, delays, play), { numRuns: 200, timeout: 15_000 });
 });

@@ -15,7 +15,7 @@ afterEach(() => harness.close());
 const rig = (options?: LogOptions): Promise<TailRig> => openTailRig(harness, options);
 
 describe("[P5] a tail yields exactly the missing suffix", () => {
-  test("what was committed before it, then what is committed after it", async () => {
+  test("it yields what was committed before it, then what is committed after it", async () => {
     const { follow, here } = await rig();
     await here("two", "three");
     const tail = follow(1);
@@ -37,7 +37,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     expect(await nextSeqs(tail)).toEqual([2]);
   });
 
-  test("a commit elsewhere is found by reading, at once when nothing was written here", async () => {
+  test("a commit elsewhere is found by reading, at once if nothing was written here", async () => {
     const { follow, elsewhere } = await rig();
     const tail = follow(1);
     const next = nextSeqs(tail);
@@ -46,8 +46,8 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     expect(await next).toEqual([2]);
   });
 
-  test("a hint that was on its way when a run was noticed elsewhere is not missed", async () => {
-    // The watch goes to another pace then, and what the old one had still to tell is told by nobody.
+  test("a hint in flight when a foreign run was noticed is not missed", async () => {
+    // The watch then changes its pace, and nobody reports what the old one had still to report.
     const deaf = { ...harness.store, watch: () => () => {} };
     const { follow, elsewhere, store } = await openTailRig({ ...harness, store: deaf });
     await elsewhere.commit([aRunState(aRunId(), "claimed")]);
@@ -62,7 +62,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     expect(await Promise.race([nextSeqs(tail), late])).toEqual([3]);
   });
 
-  test("while this process writes, others' commits are looked for four times a second", async () => {
+  test("while this process writes, it looks for foreign commits four times a second", async () => {
     const { follow, elsewhere, here, clock, store } = await rig();
     const tail = follow(1);
     const first = nextSeqs(tail);
@@ -79,7 +79,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     expect(await second).toEqual([3]);
   });
 
-  test("a foreign commit between two local ones is read, in its place", async () => {
+  test("a foreign commit between two local ones is read in its place", async () => {
     const { follow, elsewhere, here } = await rig();
     const tail = follow(1);
     const first = nextSeqs(tail);
@@ -93,7 +93,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     expect(await second).toEqual([3, 4]);
   });
 
-  test("a lost answer is looked up in the store", async () => {
+  test("a commit whose answer was lost is looked up in the store", async () => {
     const { log, follow, elsewhere, store } = await rig();
     const { owner, session } = elsewhere;
     const commit = store.commit.bind(store);
@@ -103,7 +103,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
       answers += 1;
       return answers === 1 ? { status: "failed", code: "store_unknown", message: "lost" } : result;
     };
-    // No hint from the store: the log itself has to look.
+    // No hint from the store: the log has to look by itself.
     store.watch = () => () => undefined;
     const tail = follow(1);
     const next = nextSeqs(tail);
@@ -114,7 +114,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
   });
 });
 
-describe("reads are shared", () => {
+describe("shared reads", () => {
   test("local commits reach a thousand readers without a read", async () => {
     const { follow, here, store } = await rig();
     const tails = Array.from({ length: 1000 }, () => follow(1));
@@ -147,7 +147,7 @@ describe("reads are shared", () => {
 });
 
 describe("resync", () => {
-  test("a cursor beyond the head gets one, and the tail goes on from the head", async () => {
+  test("a cursor beyond the head gets a resync, and the tail continues from the head", async () => {
     const { follow, here } = await rig();
     const tail = follow(99);
     expect(await tail.next()).toEqual({ done: false, value: { kind: "resync", head: 1 } });
@@ -156,14 +156,14 @@ describe("resync", () => {
     expect(await next).toEqual([2]);
   });
 
-  test("so does one that is further behind than the limit, and one at the limit does not", async () => {
+  test("a cursor further behind than the limit gets a resync, and one at the limit does not", async () => {
     const { follow, here } = await rig({ maxBehind: 3 });
     await here("two", "three", "four", "five");
     expect((await follow(1).next()).value).toEqual({ kind: "resync", head: 5 });
     expect(await nextSeqs(follow(2))).toEqual([3, 4, 5]);
   });
 
-  test("a cursor that no read can have seen yet is not beyond the head", async () => {
+  test("a cursor that no read can have covered yet is not beyond the head", async () => {
     const { follow, here, store } = await rig();
     const release = store.hold();
     const early = follow(2);

@@ -5,16 +5,16 @@ import { Feed, type Follower, type ReadOutcome, type EventSpan, type FeedDeps } 
 import type { Store } from "../ports/store.ts";
 
 export type TailItem =
-  /** The events after the last ones, in order. A number that is missing belongs to a delta that a settled entry names. */
+  /** The next events, in order. A missing seq belongs to a delta that a settled entry names. */
   | { readonly kind: "events"; readonly events: readonly StoredEvent[]; readonly head: Seq }
-  /** The cursor is beyond the head or far behind it: read the session anew. The tail goes on from `head`. */
+  /** The cursor is beyond the head or far behind it: read the session anew. The tail continues from `head`. */
   | { readonly kind: "resync"; readonly head: Seq }
-  /** Whether the store can be read. The cursor is kept, and reading is tried again. */
+  /** Whether the store can be read. The cursor is kept and reading is retried. */
   | { readonly kind: "status"; readonly reading: "failing"; readonly code: FailureCode }
   | { readonly kind: "status"; readonly reading: "restored" }
-  /** The reader was too slow and the tail ends here: go on with a new one after this number. */
+  /** The reader was too slow and the tail ends: open a new one after this seq. */
   | { readonly kind: "cut"; readonly after: Seq }
-  /** There is no such session, or not any more. The tail ends here. */
+  /** The session does not exist, or no longer does. The tail ends. */
   | { readonly kind: "gone" };
 
 export interface TailOptions {
@@ -25,34 +25,34 @@ type TailResult = IteratorResult<TailItem, undefined>;
 const tailEnded: TailResult = { done: true, value: undefined };
 
 /**
- * P5: follows one session from a cursor: the exact suffix, in order, once, and nothing that is not durable. It holds
- * no events of its own: it takes them from the feed's ring, or reads pages until it has reached the ring.
+ * P5: follows one session from a cursor: the exact suffix, in order, once, and only what is durable. It buffers no
+ * events of its own: it takes them from the feed's ring, or reads pages until it has reached the ring.
  */
 export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
-  readonly #hub: FeedRegistry;
+  readonly #registry: FeedRegistry;
   readonly #owner: OwnerId;
   readonly #session: SessionId;
   readonly #signal: AbortSignal | undefined;
   #cursor: Seq;
   #feed: Feed | null = null;
-  /** The feed's turn at which the cursor was set: only a read that began later can prove it to be beyond the head. */
-  #since = 0;
+  /** The feed's turn at which the cursor was set: only a later read can prove that it is beyond the head. */
+  #cursorTurn = 0;
   #state: "new" | "open" | "overtaken" | "ended" = "new";
   #isFailing = false;
-  /** Already counted in the cursor, to be handed out next. */
-  #held: TailItem | undefined;
+  /** Already counted in the cursor and handed out next. */
+  #pendingItem: TailItem | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #answer: ((result: TailResult) => void) | null = null;
   #unpark: (() => void) | null = null;
 
   constructor(
-    hub: FeedRegistry,
+    registry: FeedRegistry,
     owner: OwnerId,
     session: SessionId,
     after: Seq,
     { signal }: TailOptions,
   ) {
-    this.#hub = hub;
+    this.#registry = registry;
     this.#owner = owner;
     this.#session = session;
     this.#cursor = after;
@@ -85,7 +85,7 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     this.#unpark?.();
   }
 
-  /** Answered by the next item or by the end, whichever is first: a read that hangs does not hold up an abort. */
+  /** Settles with the next item or the end, whichever is first: a hanging read does not delay an abort. */
   #nextResult(): Promise<TailResult> {
     if (this.#state === "new") this.#open();
     return new Promise((resolve, reject) => {
@@ -101,9 +101,9 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
 
   async #nextItem(): Promise<TailItem | undefined> {
     for (;;) {
-      const held = this.#held;
-      this.#held = undefined;
-      if (held !== undefined) return held;
+      const pendingItem = this.#pendingItem;
+      this.#pendingItem = undefined;
+      if (pendingItem !== undefined) return pendingItem;
       if (this.#state === "overtaken") return this.#cut();
       const feed = this.#feed;
       if (this.#state !== "open" || feed === null) return undefined;
@@ -113,13 +113,13 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   }
 
   async #waitOrRead(feed: Feed): Promise<TailItem | undefined> {
-    const place = feed.nextReadCursor(this.#cursor);
-    if (place === undefined) return this.#park(feed);
-    const outcome = await feed.read(place);
-    return this.#state === "open" ? this.#judge(outcome, feed) : undefined;
+    const readFrom = feed.nextReadCursor(this.#cursor);
+    if (readFrom === undefined) return this.#park(feed);
+    const outcome = await feed.read(readFrom);
+    return this.#state === "open" ? this.#handleOutcome(outcome, feed) : undefined;
   }
 
-  /** Waits for a change, and takes what it brought before anything else can happen. */
+  /** Waits for a change and takes its events before anything else can happen. */
   #park(feed: Feed): Promise<TailItem | undefined> {
     return new Promise((resolve) => {
       this.#unpark = () => {
@@ -129,7 +129,7 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     });
   }
 
-  #judge(outcome: ReadOutcome, feed: Feed): TailItem | undefined {
+  #handleOutcome(outcome: ReadOutcome, feed: Feed): TailItem | undefined {
     if (outcome.status === "gone") {
       this.#finish();
       return { kind: "gone" };
@@ -139,28 +139,27 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
       this.#isFailing = true;
       return { kind: "status", reading: "failing", code: outcome.failure.code };
     }
-    const item = this.#judgePage(outcome.page, outcome.turn, feed);
+    const item = this.#handlePage(outcome.page, outcome.turn, feed);
     if (!this.#isFailing) return item;
     this.#isFailing = false;
-    this.#held = item;
+    this.#pendingItem = item;
     return { kind: "status", reading: "restored" };
   }
 
-  #judgePage(page: EventPage, turn: number, feed: Feed): TailItem | undefined {
-    const isBeyond = page.head < this.#cursor && turn > this.#since;
+  #handlePage(page: EventPage, turn: number, feed: Feed): TailItem | undefined {
+    const isBeyond = page.head < this.#cursor && turn > this.#cursorTurn;
     if (isBeyond || page.head - this.#cursor > feed.maxBehind) return this.#resync(page.head);
     const upTo = page.more ? (page.events.at(-1)?.seq ?? this.#cursor) : page.head;
     return this.#move({ after: this.#cursor, upTo, events: page.events }, page.head);
   }
 
-  /** The one place where the cursor goes forward: it only does so over what is handed out. */
-  #move(stretch: EventSpan | undefined, head = stretch?.upTo): TailItem | undefined {
-    if (stretch === undefined || head === undefined || stretch.upTo <= this.#cursor)
-      return undefined;
-    const isWhole = stretch.after === this.#cursor && (stretch.events[0]?.seq ?? 0) > this.#cursor;
+  /** The only place where the cursor advances, and only over events that are handed out. */
+  #move(span: EventSpan | undefined, head = span?.upTo): TailItem | undefined {
+    if (span === undefined || head === undefined || span.upTo <= this.#cursor) return undefined;
+    const isWhole = span.after === this.#cursor && (span.events[0]?.seq ?? 0) > this.#cursor;
     const cursor = this.#cursor;
-    const events = isWhole ? stretch.events : stretch.events.filter(({ seq }) => seq > cursor);
-    this.#setCursor(stretch.upTo);
+    const events = isWhole ? span.events : span.events.filter(({ seq }) => seq > cursor);
+    this.#setCursor(span.upTo);
     return events.length === 0 ? undefined : { kind: "events", events, head };
   }
 
@@ -171,7 +170,7 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
 
   #setCursor(cursor: Seq): void {
     this.#cursor = cursor;
-    this.#since = this.#feed?.readCount ?? 0;
+    this.#cursorTurn = this.#feed?.readCount ?? 0;
   }
 
   #cut(): TailItem {
@@ -183,8 +182,8 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     if (this.#signal?.aborted) return this.#end();
     this.#state = "open";
     this.#signal?.addEventListener("abort", this.#end);
-    this.#feed = this.#hub.join(this.#owner, this.#session, this);
-    this.#since = this.#feed.readCount;
+    this.#feed = this.#registry.join(this.#owner, this.#session, this);
+    this.#cursorTurn = this.#feed.readCount;
   }
 
   readonly #end = (): void => {
@@ -202,11 +201,11 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     this.#signal?.removeEventListener("abort", this.#end);
     if (this.#feed === null) return;
     this.#feed = null;
-    this.#hub.leave(this.#owner, this.#session, this);
+    this.#registry.leave(this.#owner, this.#session, this);
   }
 }
 
-/** The sessions that someone in this process looks at, each with its feed. Nothing is kept for the others. */
+/** The feeds of the sessions somebody in this process follows. Other sessions have none. */
 export class FeedRegistry {
   readonly #store: Store;
   readonly #options: FeedDeps;
@@ -239,8 +238,8 @@ export class FeedRegistry {
     feed.close();
   }
 
-  publish(owner: OwnerId, session: SessionId, stretch: EventSpan): void {
-    this.#feeds.get(feedKey(owner, session))?.publish(stretch);
+  publish(owner: OwnerId, session: SessionId, span: EventSpan): void {
+    this.#feeds.get(feedKey(owner, session))?.publish(span);
   }
 
   wake(owner: OwnerId, session: SessionId): void {
@@ -248,7 +247,7 @@ export class FeedRegistry {
   }
 }
 
-/** The owner is part of it: whoever names another's session reads for himself, and finds nothing. */
+/** Includes the owner: whoever names another owner's session gets a feed of their own, which finds nothing. */
 function feedKey(owner: OwnerId, session: SessionId): string {
   return `${owner} ${session}`;
 }

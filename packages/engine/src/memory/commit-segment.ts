@@ -27,12 +27,12 @@ export interface SegmentCommitDeps {
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly holder: () => Holder;
-  /** Without it, a holder counts as alive until its lease has run out. */
+  /** Without it, a holder counts as alive until its lease expires. */
   readonly liveness?: Liveness;
   readonly leaseMs: number;
-  /** How long a provider may take; then it has failed. */
+  /** How long a provider may take before it counts as failed. */
   readonly providerTimeoutMs: number;
-  /** Everything that was said is a person's, unless this says otherwise. */
+  /** By default every message counts as a person's. */
   readonly isFromPerson?: IsFromPerson;
 }
 
@@ -43,8 +43,8 @@ export interface SessionTarget {
 
 /**
  * - `nothing`: there is nothing to commit, or not yet.
- * - `held`: somebody else commits it.
- * - `unreachable`: no handle to the segment's owner is at hand. The work stays.
+ * - `held`: somebody else is committing it.
+ * - `unreachable`: no handle to the segment's owner is available. The work stays.
  */
 export type SegmentOutcome = "committed" | "nothing" | "held" | "unreachable" | "failed";
 
@@ -54,7 +54,7 @@ export interface SegmentCommit {
   readonly handle?: MemoryHandle | undefined;
 }
 
-/** Finds a handle to the owner of a segment; `fail` says that there is none, durably. */
+/** Finds a handle to a segment's owner; `fail` records durably that there is none. */
 export type FindHandle = (segment: Segment) => Promise<MemoryHandle | undefined | "fail">;
 
 const firstPauseMs = 60_000;
@@ -69,9 +69,9 @@ export async function readSegment(
 }
 
 /**
- * Commits the oldest segment of a session, with a handle of its own owner. The provider is called under the session's
- * memory lease and under nothing else, so no turn waits for it. What is cleared is what was captured: a turn that was
- * completed meanwhile is not in it.
+ * Commits the oldest segment of a session through a handle of its own owner. The provider is called under the session's
+ * memory lease only, so no turn waits for it. Only captured turns are cleared: a turn completed meanwhile is not among
+ * them.
  */
 export async function commitSegment(
   deps: SegmentCommitDeps,
@@ -121,7 +121,7 @@ async function commitUnderLease(
       ...target,
       events: [newEvent(deps.ids.make("event"), type, data)],
       under: { lease: lease.kind, fence: lease.fence },
-      // Nothing of this is the person's or the model's doing.
+      // None of this is activity of the person or the model.
       touch: "quiet",
     });
   const { key, upTo } = segment;
@@ -129,8 +129,8 @@ async function commitUnderLease(
   async function fail(failure: Extract<MemoryAnswer, { status: "failed" }>): Promise<"failed"> {
     const { code, message, retryAfterMs = 0 } = failure;
     const retryAt = (await log.store.now()) + Math.max(retryDelayMs(tries), retryAfterMs);
-    const words = { code: code.slice(0, 100), message: message.slice(0, maxMessageLength) };
-    await write("memory.failed", { key, upTo, tries, retryAt, ...words });
+    const failureFields = { code: code.slice(0, 100), message: message.slice(0, maxMessageLength) };
+    await write("memory.failed", { key, upTo, tries, retryAt, ...failureFields });
     return "failed";
   }
   const clear = async (): Promise<SegmentOutcome> => {
@@ -145,16 +145,16 @@ async function commitUnderLease(
     segment,
     deps.isFromPerson ?? allFromPeople,
   );
-  // Everything in it was undone: there is nobody to tell.
+  // Everything in it was undone: there is nothing to commit.
   if (turns.length === 0) return { outcome: await clear(), segment };
   const handle = await find(segment);
   if (handle === undefined) return { outcome: "unreachable", segment };
   if (handle === "fail") return { outcome: await fail(unreachable), segment };
-  // P10: before the provider is called, so that whoever goes on after a crash calls it under the same key.
+  // P10: before the provider is called, so that a retry after a crash uses the same key.
   const tried = await write("memory.tried", { key, upTo, tries, owner: { ...segment.owner } });
   if (tried.status !== "committed") return { outcome: "failed", segment, handle };
   const answer = await callProvider(deps, handle, { ...target, key, turns }, signal);
-  // Nobody knows whether it has them: whoever goes on asks again under the same key, and need not wait for that.
+  // Nobody knows whether the provider has them: the next try uses the same key and need not wait.
   if (answer === "given_up") return { outcome: "failed", segment, handle };
   const outcome = answer.status === "committed" ? await clear() : await fail(answer);
   return { outcome, segment, handle };
@@ -172,26 +172,26 @@ const providerLate = {
   message: "The provider did not answer in time.",
 } as const;
 
-/** A provider that throws has failed, and one that says nothing for too long too. It is left alone then. */
+/** A provider that throws has failed, and so has one that takes too long; it is then abandoned. */
 async function callProvider(
-  { clock, providerTimeoutMs: patienceMs }: SegmentCommitDeps,
+  { clock, providerTimeoutMs: timeoutMs }: SegmentCommitDeps,
   handle: MemoryHandle,
   batch: SessionTarget & { readonly key: string; readonly turns: readonly MemoryTurn[] },
   signal: AbortSignal,
 ): Promise<MemoryAnswer | "given_up"> {
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
+  const timeout = new AbortController();
+  const combined = AbortSignal.any([signal, timeout.signal]);
   const late = clock
-    .sleep(patienceMs, either)
+    .sleep(timeoutMs, combined)
     .then(() => (signal.aborted ? "given_up" : providerLate));
   try {
-    return await Promise.race([handle.commit(batch, either), late]);
+    return await Promise.race([handle.commit(batch, combined), late]);
   } catch (error) {
     if (signal.aborted) return "given_up";
     const message = error instanceof Error ? error.message : String(error);
     return { status: "failed", code: "provider_threw", message };
   } finally {
-    over.abort();
+    timeout.abort();
   }
 }
 
@@ -204,8 +204,8 @@ async function acquireMemoryLease(
   if (result.status === "acquired") return result.lease;
   if (result.status !== "held" || liveness?.isDead(result.by.holder) !== "dead") return null;
   const replacing = result.by.fence;
-  const taken = await log.store.leases.acquire({ ...request, replacing });
-  return taken.status === "acquired" ? taken.lease : null;
+  const acquired = await log.store.leases.acquire({ ...request, replacing });
+  return acquired.status === "acquired" ? acquired.lease : null;
 }
 
 function retryDelayMs(tries: number): number {

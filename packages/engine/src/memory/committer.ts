@@ -11,14 +11,14 @@ import { ownerKey, type Segment } from "./segment.ts";
 
 export interface MemoryCommitterDeps extends SegmentCommitDeps {
   readonly providers: MemoryProviders;
-  /** A session in which nothing was completed for so long has come to its end, for now. */
+  /** A session without a completed turn for this long counts as ended, for now. */
   readonly idleMs: number;
-  /** How often the store is looked through for what is due. */
+  /** How often the store is scanned for due work. */
   readonly sweepMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** What ends a stretch of a conversation, so that it is committed now. */
+/** What ends a stretch of conversation, so that it is committed now. */
 export type Boundary =
   | "new_session"
   | "lane_switch"
@@ -29,14 +29,14 @@ export type Boundary =
   | "shutdown"
   | "boot";
 
-/** An empty id stands for "no session": nothing is done, and the questions answer no. */
+/** An empty id means "no session": nothing is done, and queries answer no. */
 type MaybeSession = SessionId | "";
 
 interface CommitRequest {
   readonly handle?: MemoryHandle | undefined;
-  /** `due`: not before its time, if it has failed. */
+  /** `due`: after a failure, not before its retry time. */
   readonly when: "now" | "due";
-  /** Whether a handle may be opened when none is at hand. */
+  /** Whether a handle may be opened if none is registered. */
   readonly reach: "known" | "open";
 }
 
@@ -44,8 +44,8 @@ const pageSize = 1_000;
 const maxConcurrent = 4;
 
 /**
- * Sees to it that completed turns reach their memory provider. A turn only marks; boundaries commit, one at a time for a
- * session and outside of every lock. What is to do stands in the store: a process that dies forgets nothing.
+ * Makes sure that completed turns reach their memory provider. A turn is only marked; boundaries commit, one at a time
+ * per session and outside of every lock. Open work is in the store: a process that dies forgets nothing.
  */
 export class MemoryCommitter {
   readonly #deps: MemoryCommitterDeps;
@@ -68,7 +68,7 @@ export class MemoryCommitter {
     if (session !== "") this.#handles.unregister(session);
   }
 
-  /** The oldest segment, with its own owner. `false`: there was nothing, nobody to commit it with, or it failed. */
+  /** Commits the oldest segment through its own owner. `false`: there was nothing, no handle, or it failed. */
   async commit(owner: OwnerId, session: MaybeSession, handle?: MemoryHandle): Promise<boolean> {
     if (session === "") return false;
     const asked: CommitRequest = { handle, when: "now", reach: "known" };
@@ -79,7 +79,7 @@ export class MemoryCommitter {
     return (await this.generation(owner, session)) > 0;
   }
 
-  /** The oldest turn that is not committed; 0 when there is none. */
+  /** The oldest uncommitted turn; 0 if there is none. */
   async generation(owner: OwnerId, session: MaybeSession): Promise<Seq | 0> {
     if (session === "") return 0;
     const { marks } = await this.#deps.log.store.reads.unremembered(owner, session, 1);
@@ -87,8 +87,8 @@ export class MemoryCommitter {
   }
 
   /**
-   * Commits what a session has, in the background: it never throws and nobody waits for it, unless they want to. Whoever
-   * comes while one is under way shares it, since that one looks again.
+   * Commits a session's open turns in the background: it never throws, and awaiting it is optional. A call during a
+   * commit shares it, since that one checks again.
    */
   boundary(owner: OwnerId, session: MaybeSession, why: Boundary): Promise<void> {
     if (session === "" || this.#stop.signal.aborted) return Promise.resolve();
@@ -103,7 +103,7 @@ export class MemoryCommitter {
     return work;
   }
 
-  /** An agent goes: its session's work is committed first, and then its handle is not used any more. */
+  /** Before an agent is evicted, its session's turns are committed; afterwards its handle is no longer used. */
   async evict(session: MaybeSession): Promise<void> {
     if (session === "") return;
     const owner = this.#handles.ownerOf(session);
@@ -116,7 +116,7 @@ export class MemoryCommitter {
     }
   }
 
-  /** At the end: waits for what is under way and commits what was completed meanwhile, as far as the time goes. */
+  /** On shutdown: waits for commits under way and commits what was completed meanwhile, as far as time allows. */
   async drain(budgetMs: number): Promise<void> {
     const { clock, onError } = this.#deps;
     const over = new AbortController();
@@ -126,9 +126,12 @@ export class MemoryCommitter {
     this.#stop.abort();
   }
 
-  /** Looks after what others left: all of it at first, then what rests and what has failed, when its time comes. */
+  /**
+   * Takes care of what other processes left: everything at first, then idle sessions and failed segments as they become
+   * due.
+   */
   start(): void {
-    this.#loop = this.#lookOnAndOn();
+    this.#loop = this.#sweepPeriodically();
   }
 
   async stop(): Promise<void> {
@@ -137,7 +140,7 @@ export class MemoryCommitter {
     await Promise.all(this.#turns.values());
   }
 
-  /** One look through the store. */
+  /** Scans the store once. */
   async sweep(): Promise<void> {
     const now = await this.#deps.log.store.now();
     await this.#commitDue(now - this.#deps.idleMs, "idle");
@@ -147,9 +150,9 @@ export class MemoryCommitter {
     return { boundaries: { ...this.#counts }, known: this.#handles.size };
   }
 
-  async #lookOnAndOn(): Promise<void> {
+  async #sweepPeriodically(): Promise<void> {
     const { clock, onError, sweepMs } = this.#deps;
-    // What a process that is gone had not committed rests already, however young it is.
+    // What a dead process had not committed counts as idle, however recent it is.
     await this.#commitDue(Infinity, "boot").catch(onError);
     while (!this.#stop.signal.aborted) {
       await clock.sleep(sweepMs, this.#stop.signal);
@@ -159,25 +162,25 @@ export class MemoryCommitter {
   }
 
   /**
-   * Several sessions side by side, page after page while that gets anywhere. An owner that has failed is left alone for
-   * the rest of this look.
+   * Several sessions in parallel, page after page while that makes progress. An owner that failed is skipped for the
+   * rest of this scan.
    */
   async #commitDue(restingSince: number, why: Boundary): Promise<void> {
     const since = Math.min(restingSince, Number.MAX_SAFE_INTEGER);
-    const away = new Set<string>();
+    const failedOwners = new Set<string>();
     let page: readonly SessionTarget[];
     let done: number;
     do {
       page = await this.#deps.log.store.work.unremembered(pageSize, since);
-      done = await this.#commitAll(page, why, away);
+      done = await this.#commitAll(page, why, failedOwners);
     } while (page.length === pageSize && done > 0 && !this.#stop.signal.aborted);
   }
 
-  /** How many segments that were. */
+  /** Returns the number of segments. */
   async #commitAll(
     page: readonly SessionTarget[],
     why: Boundary,
-    away: Set<string>,
+    failedOwners: Set<string>,
   ): Promise<number> {
     const waiting = [...page];
     let done = 0;
@@ -185,23 +188,25 @@ export class MemoryCommitter {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (this.#stop.signal.aborted) return;
         this.#counts[why] = (this.#counts[why] ?? 0) + 1;
-        done += await this.#flush(next, { when: "due", reach: "open" }, undefined, away);
+        done += await this.#flush(next, { when: "due", reach: "open" }, undefined, failedOwners);
       }
     });
     await Promise.all(workers);
     return done;
   }
 
-  /** Segment after segment. `begins` is called when the first of them is looked at: who comes later is not too late. */
+  /**
+   * Segment after segment. `begins` is called when the first one is read: callers before that still share this flush.
+   */
   async #flush(
     target: SessionTarget,
     asked: CommitRequest,
     begins: () => void = () => {},
-    away: Set<string> = new Set(),
+    failedOwners: Set<string> = new Set(),
   ): Promise<number> {
     let done = 0;
     while (!this.#stop.signal.aborted) {
-      if ((await this.#commitNext(target, asked, begins, away)) !== "committed") break;
+      if ((await this.#commitNext(target, asked, begins, failedOwners)) !== "committed") break;
       done += 1;
     }
     begins();
@@ -212,23 +217,23 @@ export class MemoryCommitter {
     target: SessionTarget,
     asked: CommitRequest,
     begins: () => void = () => {},
-    away: Set<string> = new Set(),
+    failedOwners: Set<string> = new Set(),
   ): Promise<SegmentOutcome> {
-    return this.#inTurn(target.session, async () => {
+    return this.#runExclusive(target.session, async () => {
       begins();
       const { log } = this.#deps;
       const next = await readSegment(log, target);
-      if (next === null || away.has(ownerKey(next.owner))) return "nothing";
+      if (next === null || failedOwners.has(ownerKey(next.owner))) return "nothing";
       if (asked.when === "due" && next.retryAt !== null && next.retryAt > (await log.store.now()))
         return "nothing";
-      return this.#commitWith(target, asked, away);
+      return this.#commitWith(target, asked, failedOwners);
     });
   }
 
   async #commitWith(
     target: SessionTarget,
     asked: CommitRequest,
-    away: Set<string>,
+    failedOwners: Set<string>,
   ): Promise<SegmentOutcome> {
     const opened: MemoryHandle[] = [];
     const find = async (segment: Segment): Promise<MemoryHandle | undefined | "fail"> => {
@@ -245,7 +250,7 @@ export class MemoryCommitter {
       const { outcome, segment, handle } = done;
       if (segment === null) return outcome;
       if (outcome === "committed") this.#handles.settle(session, segment.owner);
-      if (outcome === "failed") away.add(ownerKey(segment.owner));
+      if (outcome === "failed") failedOwners.add(ownerKey(segment.owner));
       if (outcome === "failed" && handle !== undefined && !opened.includes(handle))
         this.#handles.keep(owner, session, handle);
       return outcome;
@@ -264,8 +269,8 @@ export class MemoryCommitter {
     return this.#handles.find(session, owner);
   }
 
-  /** One at a time for a session in this process; who comes later waits, and then looks again. */
-  async #inTurn<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
+  /** One task at a time per session in this process; a later caller waits and then checks again. */
+  async #runExclusive<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(session);
     const done = Promise.withResolvers<void>();
     this.#turns.set(session, done.promise);
@@ -281,24 +286,24 @@ export class MemoryCommitter {
 
 interface SessionHandles {
   readonly owner: OwnerId;
-  /** The one that the session works with. */
+  /** The handle the session currently uses. */
   registered: MemoryHandle | null;
-  /** By their owners: those whose work may still be open. */
-  readonly kept: Map<string, MemoryHandle>;
+  /** By owner: handles whose turns may still be open. */
+  readonly byOwner: Map<string, MemoryHandle>;
 }
 
-/** More are forgotten, oldest first: whoever looks after the backlog can open another. */
+/** Beyond this the oldest are forgotten: the backlog scan can open another handle. */
 const maxSessions = 5_000;
 
-/** Ways to reach the owners of a session's turns, as far as this process knows some. Nothing durable depends on it. */
+/** The handles this process has to the owners of a session's turns. Nothing durable depends on it. */
 class MemoryHandles {
   readonly #sessions = new Map<SessionId, SessionHandles>();
 
-  /** The one that was registered before goes on being known: its turns are its own to commit. */
+  /** The previously registered handle stays known: its turns are its own to commit. */
   register(owner: OwnerId, session: SessionId, handle: MemoryHandle): void {
     const known = this.#known(owner, session);
     const { registered } = known;
-    if (registered !== null) known.kept.set(ownerKey(registered.owner), registered);
+    if (registered !== null) known.byOwner.set(ownerKey(registered.owner), registered);
     known.registered = handle;
   }
 
@@ -306,28 +311,28 @@ class MemoryHandles {
     const known = this.#sessions.get(session);
     if (known === undefined) return;
     known.registered = null;
-    if (known.kept.size === 0) this.#sessions.delete(session);
+    if (known.byOwner.size === 0) this.#sessions.delete(session);
   }
 
-  /** After a failure: whoever tries again without a handle finds this one. */
+  /** After a failure: a retry without a handle finds this one. */
   keep(owner: OwnerId, session: SessionId, handle: MemoryHandle): void {
-    this.#known(owner, session).kept.set(ownerKey(handle.owner), handle);
+    this.#known(owner, session).byOwner.set(ownerKey(handle.owner), handle);
   }
 
   /** Nothing of this owner is open any more. */
   settle(session: SessionId, owner: MemoryOwner): void {
     const known = this.#sessions.get(session);
     if (known === undefined) return;
-    known.kept.delete(ownerKey(owner));
-    if (known.kept.size === 0 && known.registered === null) this.#sessions.delete(session);
+    known.byOwner.delete(ownerKey(owner));
+    if (known.byOwner.size === 0 && known.registered === null) this.#sessions.delete(session);
   }
 
   find(session: SessionId, owner: MemoryOwner): MemoryHandle | undefined {
     const known = this.#sessions.get(session);
     if (known === undefined) return undefined;
-    const { registered, kept } = known;
+    const { registered, byOwner } = known;
     if (registered !== null && ownerKey(registered.owner) === ownerKey(owner)) return registered;
-    return kept.get(ownerKey(owner));
+    return byOwner.get(ownerKey(owner));
   }
 
   ownerOf(session: SessionId): OwnerId | undefined {
@@ -343,7 +348,7 @@ class MemoryHandles {
   }
 
   #known(owner: OwnerId, session: SessionId): SessionHandles {
-    const known = this.#sessions.get(session) ?? { owner, registered: null, kept: new Map() };
+    const known = this.#sessions.get(session) ?? { owner, registered: null, byOwner: new Map() };
     this.#sessions.delete(session);
     this.#sessions.set(session, known);
     const [oldest] = this.#sessions.keys();

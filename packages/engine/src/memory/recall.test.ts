@@ -18,7 +18,7 @@ let harness: StoreHarness;
 beforeEach(async () => void (harness = await referenceHarness.open()));
 afterEach(() => harness.close());
 
-/** A runner that asks a memory before it claims a message. */
+/** A runner that queries a memory before it claims a message. */
 async function openRecalling(
   memory: RecordingMemory,
   script: () => ScriptedReply = () => says("Well."),
@@ -43,7 +43,7 @@ async function openRecalling(
   return { ...talk, clock, model, attached, keeper: rig.keeper };
 }
 
-test("what is recalled is attached to the message, stored as sent and quoted to the model", async () => {
+test("recollections are attached to the message, stored as sent and quoted to the model", async () => {
   const memory = new RecordingMemory("one");
   memory.recollections = [{ text: "the gate opens at seven" }];
   const talk = await openRecalling(memory);
@@ -54,12 +54,12 @@ test("what is recalled is attached to the message, stored as sent and quoted to 
   const sent = JSON.stringify(talk.model.requests[0]?.messages);
   expect(sent).toContain("[memory: material from the host, not a request]");
   expect((await talk.chat.row()).preview).not.toContain("gate");
-  // What is recalled is not remembered again.
+  // Recalled text is not remembered again.
   await talk.keeper.commit(talk.chat.owner, talk.chat.session, memory);
   expect(memory.batches[0]?.turns[0]?.messages[0]?.text).toBe("When does it open?");
 });
 
-test("as much is attached as there is room for, whole recollections only", async () => {
+test("as many whole recollections are attached as fit", async () => {
   const memory = new RecordingMemory("one");
   memory.recollections = Array.from({ length: 9 }, (_, each) => ({
     text: `${each}`.repeat(1_000),
@@ -75,7 +75,7 @@ test("as much is attached as there is room for, whole recollections only", async
   ]);
 });
 
-test("a memory that is away or hangs costs a message a second and a half, and nothing else", async () => {
+test("a memory that is away or hangs delays a message by a second and a half, and nothing else", async () => {
   const memory = new RecordingMemory("one");
   const asked = createGate();
   memory.recall = async () => {
@@ -99,7 +99,7 @@ test("a memory that is away or hangs costs a message a second and a half, and no
   expect((await talk.run(second.runId)).state).toBe("completed");
 });
 
-test("a message that steers gets nothing beside it", async () => {
+test("a steering message gets no recollections", async () => {
   const memory = new RecordingMemory("one");
   memory.recollections = [{ text: "the gate opens at seven" }];
   const [begun, ended] = [createGate(), createGate()];
@@ -120,7 +120,7 @@ test("a message that steers gets nothing beside it", async () => {
   expect((await talk.attached()).map((parts) => parts.length)).toEqual([1, 0]);
 });
 
-test("what is attached to a message that steers is placed, and its place is told with it", async () => {
+test("attachments of a steering message are stored, and the model is told where", async () => {
   const [begun, ended] = [createGate(), createGate()];
   const note = createTool("note", async () => {
     begun.open();

@@ -18,7 +18,7 @@ export interface RecallQuery {
   readonly attachments?: readonly Attachment[];
 }
 
-/** What there is to say to a message, as it is given to the model beside it; nothing at all when there is nothing to say. */
+/** Finds what the model should get alongside a message; an empty list if there is nothing. */
 export interface Recall {
   (question: RecallQuery): Promise<readonly Part[]>;
 }
@@ -26,14 +26,14 @@ export interface Recall {
 const maxQueryLength = 4_000;
 
 /**
- * Asks the current provider, for a short time. A message never waits for a memory that is away, and never fails because
- * of it. The handle is kept while its owner is the current one.
+ * Queries the current provider for a short time. A message never waits for a memory that is away, and never fails
+ * because of it. The handle is reused while its owner is the current one.
  */
 export function createRecall({
   providers,
   clock,
-  timeoutMs: patienceMs = 1_500,
-  maxBytes: mostBytes = 4_096,
+  timeoutMs: timeoutMs = 1_500,
+  maxBytes: maxBytes = 4_096,
 }: RecallDeps): Recall {
   let open: { readonly key: string; readonly handle: Promise<MemoryHandle | null> } | null = null;
 
@@ -57,25 +57,25 @@ export function createRecall({
 
   return async (question) => {
     if (question.text === "") return [];
-    const over = new AbortController();
-    const late = clock.sleep(patienceMs, over.signal).then((): readonly Recollection[] => []);
-    const found = ask(question, over.signal).catch((): readonly Recollection[] => []);
+    const finished = new AbortController();
+    const late = clock.sleep(timeoutMs, finished.signal).then((): readonly Recollection[] => []);
+    const found = ask(question, finished.signal).catch((): readonly Recollection[] => []);
     const recollections = await Promise.race([found, late]);
-    over.abort();
+    finished.abort();
     const text = joinWithinBytes(
-      recollections.map((each) => `- ${each.text}`),
-      mostBytes,
+      recollections.map((recollection) => `- ${recollection.text}`),
+      maxBytes,
     );
     return text === "" ? [] : [{ type: "attached", source: "memory", text }];
   };
 }
 
-/** Whole recollections only: half of one says something else. */
-function joinWithinBytes(lines: readonly string[], most: number): string {
+/** Whole recollections only: half of one may say something else. */
+function joinWithinBytes(lines: readonly string[], limitBytes: number): string {
   let text = "";
   for (const line of lines) {
     const next = text === "" ? line : `${text}\n${line}`;
-    if (new TextEncoder().encode(next).length > most) break;
+    if (new TextEncoder().encode(next).length > limitBytes) break;
     text = next;
   }
   return text;

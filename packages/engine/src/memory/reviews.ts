@@ -15,15 +15,15 @@ import {
 } from "./segment.ts";
 
 /**
- * What a review works with. It can read, and it can hand over what it found: it has nothing with which it could write to the
- * session, compact it or end it.
+ * What a review works with. It can read the session and hand over lessons; it has no means to write to the session,
+ * compact it or end it.
  */
 export interface ConversationReviewerDeps {
   readonly reads: Pick<Reads, "session" | "entries">;
   readonly clock: Clock;
   readonly reviewer: Reviewer;
   readonly providers: MemoryProviders;
-  /** Puts what a review has used into the ledger. */
+  /** Records a review's usage in the ledger. */
   readonly recordUsage: (
     owner: OwnerId,
     session: SessionId,
@@ -31,10 +31,10 @@ export interface ConversationReviewerDeps {
     usage: ModelUsage,
   ) => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** After so many messages a session is reviewed again. */
+  /** A session is reviewed again after this many messages. */
   readonly everyMessages: number;
   readonly timeoutMs: number;
-  /** Everything that was said is a person's, unless this says otherwise. */
+  /** By default every message counts as a person's. */
   readonly isFromPerson?: IsFromPerson;
 }
 
@@ -45,33 +45,33 @@ export interface ReviewFigures {
   readonly usageFailed: number;
 }
 
-/** What one review is given to read, and what it may bring back. */
+/** What one review may read, and what it may return. */
 const material = { entries: 100, characters: 24_000, charactersOfOne: 4_000 };
 const lessons = { most: 10, characters: 300 };
-/** Sessions: more than wait are not taken up, more than are known are forgotten. */
+/** Beyond these limits sessions are not queued, or are forgotten. */
 const sessions = { waiting: 100, known: 5_000 };
 
 /**
- * Reads conversations now and then for what is worth remembering: one at a time, behind the turns and never in their way.
- * Nothing waits for it. What is called off, or falls out of the queue, is simply not reviewed: the turns themselves reach
- * memory in any case.
+ * Occasionally reads conversations for what is worth remembering: one at a time, in the background and never in the way
+ * of a turn. Nothing waits for it. A cancelled or dropped review is simply skipped: the turns themselves reach memory
+ * in any case.
  */
 export class ConversationReviewer {
   readonly #deps: ConversationReviewerDeps;
   readonly #stop = new AbortController();
   readonly #waiting = new Map<SessionId, OwnerId>();
-  /** How often a session had come to its next review when it was last seen. */
+  /** How many reviews were due for a session when it was last seen. */
   readonly #known = new Map<SessionId, number>();
   #current: { readonly session: SessionId; readonly stop: AbortController } | null = null;
   #work: Promise<void> = Promise.resolve();
   #isWorking = false;
-  readonly #figures = { reviewed: 0, failed: 0, lessons: 0, usageFailed: 0 };
+  readonly #counts = { reviewed: 0, failed: 0, lessons: 0, usageFailed: 0 };
 
   constructor(deps: ConversationReviewerDeps) {
     this.#deps = deps;
   }
 
-  /** Says that a turn of the session has ended. */
+  /** Announces that a turn of the session has ended. */
   notify(owner: OwnerId, session: SessionId): void {
     if (this.#stop.signal.aborted) return;
     if (this.#waiting.size >= sessions.waiting && !this.#waiting.has(session)) return;
@@ -79,18 +79,18 @@ export class ConversationReviewer {
     if (!this.#isWorking) this.#work = this.#workOn();
   }
 
-  /** Calls a session's review off, waiting or under way. */
+  /** Cancels a session's review, queued or under way. */
   cancel(session: SessionId): void {
     this.#waiting.delete(session);
     if (this.#current?.session === session) this.#current.stop.abort();
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void> {
     return this.#work;
   }
 
-  /** Whatever is under way is left alone: a model that does not hear its signal holds nobody up. */
+  /** A review under way is abandoned: a model that ignores its signal holds nobody up. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#waiting.clear();
@@ -98,7 +98,7 @@ export class ConversationReviewer {
   }
 
   figures(): ReviewFigures {
-    return { ...this.#figures };
+    return { ...this.#counts };
   }
 
   async #workOn(): Promise<void> {
@@ -111,59 +111,59 @@ export class ConversationReviewer {
   }
 
   async #review(owner: OwnerId, session: SessionId): Promise<void> {
-    const handle = await this.#teachable();
+    const handle = await this.#learningHandle();
     if (handle === null || !(await this.#isDue(owner, session))) return;
     const page = await this.#deps.reads.entries(owner, session, { limit: material.entries });
     const last = page?.entries.at(-1);
-    const { isFromPerson: isPersons = allFromPeople } = this.#deps;
-    const said = newestWithinLimit(
-      (page?.entries ?? []).flatMap((entry) => spokenMessages(entry, isPersons)),
+    const { isFromPerson: isFromPerson = allFromPeople } = this.#deps;
+    const messages = newestWithinLimit(
+      (page?.entries ?? []).flatMap((entry) => spokenMessages(entry, isFromPerson)),
     );
-    if (last === undefined || !hasPerson(said)) return;
+    if (last === undefined || !hasPerson(messages)) return;
     const id = `review:${session}:${last.seq}`;
     const stop = new AbortController();
     this.#current = { session, stop };
     const signal = AbortSignal.any([this.#stop.signal, stop.signal]);
     try {
       const answer = await this.#within(signal, (each) =>
-        this.#deps.reviewer.review({ id, owner, session, material: said }, each),
+        this.#deps.reviewer.review({ id, owner, session, material: messages }, each),
       );
-      if (answer === "over" || answer.status === "failed") this.#figures.failed += 1;
-      else await this.#keep({ owner, session, id, signal, handle }, answer);
+      if (answer === "over" || answer.status === "failed") this.#counts.failed += 1;
+      else await this.#storeLessons({ owner, session, id, signal, handle }, answer);
     } finally {
       this.#current = null;
     }
   }
 
-  async #keep(
+  async #storeLessons(
     { owner, session, id, signal, handle }: ReviewTarget,
-    { lessons: brought, model, usage }: Extract<ReviewAnswer, { status: "reviewed" }>,
+    { lessons: returned, model, usage }: Extract<ReviewAnswer, { status: "reviewed" }>,
   ): Promise<void> {
     if (usage !== null)
       await this.#deps.recordUsage(owner, session, model, usage).catch((error: unknown) => {
-        this.#figures.usageFailed += 1;
+        this.#counts.usageFailed += 1;
         this.#deps.onError(error);
       });
-    const texts = brought.slice(0, lessons.most).map(cleanLesson).filter(isNotEmpty);
+    const texts = returned.slice(0, lessons.most).map(cleanLesson).filter(isNotEmpty);
     const row = await this.#deps.reads.session(owner, session);
-    // What a person has thrown away meanwhile is nobody's to remember.
+    // A session that a person trashed meanwhile is not remembered.
     if (texts.length > 0 && !signal.aborted && row?.trashedAt === null) {
       const lesson = { owner, session, key: id, texts };
-      const kept = await this.#within(signal, (each) => handle.learn(lesson, each));
-      if (kept === "over" || kept.status === "failed") return void (this.#figures.failed += 1);
-      this.#figures.lessons += texts.length;
+      const learned = await this.#within(signal, (each) => handle.learn(lesson, each));
+      if (learned === "over" || learned.status === "failed") return void (this.#counts.failed += 1);
+      this.#counts.lessons += texts.length;
     }
-    this.#figures.reviewed += 1;
+    this.#counts.reviewed += 1;
   }
 
-  async #teachable(): Promise<LearningHandle | null> {
+  async #learningHandle(): Promise<LearningHandle | null> {
     const { providers } = this.#deps;
     const owner = providers.current();
     const handle = owner && (await providers.open(owner));
     return handle !== null && canLearn(handle) ? handle : null;
   }
 
-  /** By the number of messages alone: a restart neither repeats a review nor brings it forward by much. */
+  /** Depends only on the number of messages: a restart neither repeats a review nor brings it forward by much. */
   async #isDue(owner: OwnerId, session: SessionId): Promise<boolean> {
     const row = await this.#deps.reads.session(owner, session);
     if (row === null || row.trashedAt !== null || row.lastState !== "completed") return false;
@@ -182,16 +182,16 @@ export class ConversationReviewer {
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | "over"> {
-    const { clock, timeoutMs: patienceMs, onError } = this.#deps;
+    const { clock, timeoutMs, onError } = this.#deps;
     const done = new AbortController();
     const either = AbortSignal.any([signal, done.signal]);
-    const over = clock.sleep(patienceMs, either).then((): "over" => "over");
+    const timeout = clock.sleep(timeoutMs, either).then((): "over" => "over");
     const worked = work(either).catch((error: unknown): "over" => {
       if (!either.aborted) onError(error);
       return "over";
     });
     try {
-      return await Promise.race([worked, over]);
+      return await Promise.race([worked, timeout]);
     } finally {
       done.abort();
     }
@@ -212,17 +212,17 @@ function canLearn(handle: MemoryHandle): handle is LearningHandle {
   return handle.learn !== undefined;
 }
 
-/** The newest, as many as there is room for, in the order in which they were said. */
-function newestWithinLimit(said: readonly SpokenMessage[]): readonly SpokenMessage[] {
+/** The newest messages that fit, in the order they were said. */
+function newestWithinLimit(messages: readonly SpokenMessage[]): readonly SpokenMessage[] {
   let room = material.characters;
-  const kept: SpokenMessage[] = [];
-  for (const { role, text } of said.toReversed()) {
-    const words = redactSecrets(text).slice(0, material.charactersOfOne);
-    room -= words.length;
+  const selected: SpokenMessage[] = [];
+  for (const { role, text } of messages.toReversed()) {
+    const wording = redactSecrets(text).slice(0, material.charactersOfOne);
+    room -= wording.length;
     if (room < 0) break;
-    kept.unshift({ role, text: words });
+    selected.unshift({ role, text: wording });
   }
-  return kept;
+  return selected;
 }
 
 function cleanLesson(text: string): string {

@@ -14,7 +14,7 @@ import type { MarkRow } from "../ports/rows.ts";
 import type { MemoryOwner, MemoryTurn } from "../ports/memory.ts";
 import type { Unremembered, Reads } from "../ports/reads.ts";
 
-/** The oldest turns of a session that have one owner and are not committed. */
+/** The oldest uncommitted turns of a session that share an owner. */
 export interface Segment {
   readonly owner: MemoryOwner;
   readonly key: string;
@@ -25,12 +25,12 @@ export interface Segment {
   readonly retryAt: number | null;
 }
 
-/** A provider that was away for long gets what waits in several segments: none is larger than this. */
+/** After a long provider outage the backlog is split into several segments: none is larger than this. */
 export const maxSegmentTurns = 50;
 
 /**
- * What is committed next. P10: a segment that was tried keeps its range and its key until it is committed, whatever was
- * completed meanwhile; so a provider that had it already finds it again by its key.
+ * What is committed next. P10: a segment that was tried keeps its range and key until it is committed, whatever was
+ * completed meanwhile, so a provider that already has it recognises it by its key.
  */
 export function nextSegment(session: SessionId, { marks, trying }: Unremembered): Segment | null {
   const [first] = marks;
@@ -42,10 +42,10 @@ export function nextSegment(session: SessionId, { marks, trying }: Unremembered)
     return { owner, key, upTo, tries, retryAt, marks: marks.filter(({ seq }) => seq <= upTo) };
   }
   const other = marks.findIndex((mark) => !isOwnedBy(owner, mark));
-  const stretch = other === -1 ? marks : marks.slice(0, other);
-  const upTo = (stretch.at(-1) ?? first).seq;
+  const owned = other === -1 ? marks : marks.slice(0, other);
+  const upTo = (owned.at(-1) ?? first).seq;
   const key = `${session}:${first.seq}-${upTo}:${shortHash(ownerKey(owner))}`;
-  return { owner, key, upTo, tries: 0, retryAt: null, marks: stretch };
+  return { owner, key, upTo, tries: 0, retryAt: null, marks: owned };
 }
 
 export function ownerKey({ provider, configuration }: MemoryOwner): string {
@@ -57,12 +57,12 @@ function isOwnedBy(owner: MemoryOwner, mark: MarkRow): boolean {
 }
 
 const pageSize = 200;
-/** Of one message. What is longer is material, and not what a person would remember of a talk. */
+/** Per message. Anything longer is material rather than something a person would remember of a conversation. */
 const maxTextLength = 32_000;
 
 export type SpokenMessage = MemoryTurn["messages"][number];
 
-/** Whether a person has said it, by where it came from and what its sender calls it. */
+/** Whether a person said it, by its lane and its client id. */
 export type IsFromPerson = (from: {
   readonly lane: string | null;
   readonly clientId: string | null;
@@ -71,28 +71,30 @@ export type IsFromPerson = (from: {
 export const allFromPeople: IsFromPerson = () => true;
 
 /**
- * The turns of a segment. One that was undone is left out; one that was cleared is not, since clearing ends a talk and
- * does not take it back. One without a word says nothing, and neither does one without a person's.
+ * The turns of a segment. Undone turns are left out; cleared ones are not, since clearing ends a conversation without
+ * taking it back. Turns without text or without a person's message are left out too.
  */
 export async function captureTurns(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
   segment: Pick<Segment, "marks" | "upTo">,
-  isPersons: IsFromPerson,
+  isFromPerson: IsFromPerson,
 ): Promise<readonly MemoryTurn[]> {
   const inView = await readInView(reads, owner, session, segment);
   const turns: MemoryTurn[] = [];
   for (const mark of segment.marks) {
     const { seq: generation, runId, at } = mark;
     const entries = inView.get(runId) ?? (await clearedEntries(reads, owner, mark));
-    const messages = entries.flatMap((entry) => spokenMessages(entry, isPersons));
+    const messages = entries.flatMap((entry) => spokenMessages(entry, isFromPerson));
     if (hasPerson(messages)) turns.push({ generation, runId, at, messages });
   }
   return turns;
 }
 
-/** What is in view of each run, read backwards from the segment's end to where its first run began, and no further. */
+/**
+ * The visible entries of each run, read backwards from the segment's end to the start of its first run and no further.
+ */
 async function readInView(
   reads: Reads,
   owner: OwnerId,
@@ -102,7 +104,7 @@ async function readInView(
   const found = new Map<RunId, StoredEvent[]>();
   const [first] = marks;
   if (first === undefined) return found;
-  const begun = await runStartedAt(reads, owner, first);
+  const startedAt = await runStartedAt(reads, owner, first);
   const runs = new Set(marks.map(({ runId }) => runId));
   let before = (upTo + 1) as Seq;
   for (;;) {
@@ -118,20 +120,20 @@ async function readInView(
         continue;
       found.set(runId, [entry, ...(found.get(runId) ?? [])]);
     }
-    if (page?.more !== true || oldest === undefined || oldest.at < begun) return found;
+    if (page?.more !== true || oldest === undefined || oldest.at < startedAt) return found;
     before = oldest.seq;
   }
 }
 
-/** Whether somebody is among those who speak whose words are worth keeping. */
-export function hasPerson(said: readonly SpokenMessage[]): boolean {
-  return said.some(({ role }) => role === "user");
+/** Whether a person is among the speakers. */
+export function hasPerson(spoken: readonly SpokenMessage[]): boolean {
+  return spoken.some(({ role }) => role === "user");
 }
 
-/** What was given to the model beside a person's words is no part of them: what is recalled is not remembered again. */
+/** Material attached to a person's message is not part of it: recalled text is not remembered again. */
 export function spokenMessages(
   entry: StoredEvent,
-  isPersons: IsFromPerson,
+  isFromPerson: IsFromPerson,
 ): readonly SpokenMessage[] {
   const decoded = decodeEvent(entry);
   if (decoded.kind !== "known" || entry.data["superseded"] === true) return [];
@@ -140,7 +142,7 @@ export function spokenMessages(
   const role = event.type === "message.user" ? "user" : "assistant";
   if (event.type === "message.user") {
     const { lane = null, clientId = null } = event.data;
-    if (!isPersons({ lane, clientId })) return [];
+    if (!isFromPerson({ lane, clientId })) return [];
   }
   const text = textOf(event.data.parts).slice(0, maxTextLength);
   return text === "" ? [] : [{ role, text }];
@@ -148,7 +150,7 @@ export function spokenMessages(
 
 const eventPageSize = 500;
 
-/** The messages of a turn that went out of view when its session was cleared; none when it was undone. */
+/** The messages of a turn that was hidden by clearing its session; none if it was undone. */
 async function clearedEntries(
   reads: Reads,
   owner: OwnerId,
@@ -178,7 +180,7 @@ async function clearedEntries(
   return hiddenBy === "clear" ? messages : [];
 }
 
-/** By the store's clock: nothing of its run stands before this. */
+/** By the store's clock: nothing of its run is older than this. */
 async function runStartedAt(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<number> {
   return (await reads.run(owner, mark.runId))?.startedAt ?? 0;
 }
@@ -189,16 +191,16 @@ function isHistoryEvent(event: KnownEvent): event is HistoryEvent {
   return event.type === "history.cut" || event.type === "history.restored";
 }
 
-/** The newest number before the run began, found by halves: times only grow along a log. */
+/** The newest seq before the run started, by binary search: times only grow along a log. */
 async function lastBefore(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<Seq> {
-  const begun = await runStartedAt(reads, owner, mark);
+  const startedAt = await runStartedAt(reads, owner, mark);
   let low = 0;
   let high = mark.seq - 1;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     const query = { after: (middle - 1) as Seq, limit: 1 };
     const [event] = (await reads.events(owner, mark.session, query))?.events ?? [];
-    if (event !== undefined && event.at < begun) low = middle;
+    if (event !== undefined && event.at < startedAt) low = middle;
     else high = middle - 1;
   }
   return low as Seq;

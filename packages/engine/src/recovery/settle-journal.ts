@@ -26,58 +26,58 @@ import {
 } from "../run/settle.ts";
 import type { SpillReadResult, SpillDamage } from "../ports/spill.ts";
 
-/** What a run has left behind in its journal, as entries. */
+/** The entries made from what a run left in its journal. */
 export interface SettledJournal {
   readonly settled: readonly NewEvent[];
-  /** Output that no entry stands for: a notice has to account for its numbers. */
+  /** Output without an entry: a notice has to account for its seqs. */
   readonly dropped: readonly [Seq, Seq][];
-  /** P7: what was started and not seen to end, in a sentence; empty when there is nothing of the kind. */
+  /** P7: one sentence about tools that started and have no recorded end; empty if there are none. */
   readonly unknown: string;
   readonly unknownTools: readonly EventData<"tool.started">[];
 }
 
 export interface SettleJournalOptions {
   readonly partial: PartialCause;
-  /** The run goes on: a tool that allows it begins anew, and what it had put out is dropped. */
+  /** The run continues: a tool that allows it starts again, and its earlier output is dropped. */
   readonly mayStartAgain: boolean;
-  /** What its runner had written down while the store was away. */
+  /** What its runner spilled while the store was away. */
   readonly spill?: FoundSpill;
-  /** The journal and the spill, where they were folded before. */
+  /** Journal and spill, if already folded. */
   readonly fold?: StepFold;
 }
 
-/** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
+/** Entries for everything in the journal: no delta stays open, and every call that started gets a result. */
 export function settleJournal(
   run: RunEvents,
   snapshot: Snapshot,
   { partial, mayStartAgain, spill, ...rest }: SettleJournalOptions,
 ): SettledJournal {
   const fold = rest.fold ?? foldStep(snapshot.journal, spill?.events);
-  // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
-  const begun = [...fold.tools.values()];
-  // P7: in a run that ends here, nothing starts again that could tell how it went.
-  const isKept = (tool: StreamedTool) =>
+  // A settlement ends a step's journal, so no tool in it has a result yet.
+  const startedTools = [...fold.tools.values()];
+  // P7: if the run ends here, no later start can reveal how a tool went.
+  const isSettled = (tool: StreamedTool) =>
     tool.ended !== null || tool.started.replay === "never" || !mayStartAgain;
-  const room = Math.floor(sizeLimits.leftovers / Math.max(1, begun.length));
-  const kept = begun
-    .filter(isKept)
+  const room = Math.floor(sizeLimits.leftovers / Math.max(1, startedTools.length));
+  const settledEnds = startedTools
+    .filter(isSettled)
     .map((tool) => settledTool(run, truncateOutput(toolEndOf(tool), room), tool.deltas));
   const end = spill?.end ?? null;
   const model = end?.model ?? modelOf(snapshot);
   const how = spill?.isWhole === true ? { calls: asRecovered(end?.calls ?? []) } : { partial };
   const message = settledMessage(run, fold.message, { model, ...how });
   const usages = usageEvent(run, model, end?.usage ?? null);
-  const again = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
-  const unknown = begun.filter((tool) => isKept(tool) && tool.ended === null);
+  const restarted = startedTools.filter((tool) => !isSettled(tool)).flatMap((tool) => tool.deltas);
+  const unknown = startedTools.filter((tool) => isSettled(tool) && tool.ended === null);
   return {
-    settled: [...message, ...kept, ...usages],
-    dropped: [...again, ...fold.stray].map(([from, to]) => [from, to]),
+    settled: [...message, ...settledEnds, ...usages],
+    dropped: [...restarted, ...fold.stray].map(([from, to]) => [from, to]),
     unknown: describeUnknown(unknown),
     unknownTools: unknown.map(({ started }) => started),
   };
 }
 
-/** All of it goes into one commit: what many tools had said at once is shared out rather than lost as a whole. */
+/** Everything goes into one commit: the output of many tools is cut to fit rather than lost as a whole. */
 function truncateOutput(end: ToolEnd, room: number): ToolEnd {
   const output = truncateToBytes(end.output, room);
   return output === end.output ? end : { ...end, output: `${output}\n[The rest is left out.]` };
@@ -95,7 +95,7 @@ function modelOf(snapshot: Snapshot): string {
   return typeof model === "string" ? model : (snapshot.session.model ?? "unknown");
 }
 
-/** A sealed journal without output is looked at so often, in case it is a copy that is still under way. */
+/** How often a sealed journal without output is checked, in case it is a copy still being written. */
 export const maxRecoveryTries = 12;
 export const maxRecoveryWaitMs = 24 * 60 * 60_000;
 
@@ -117,13 +117,13 @@ export interface NoticeContent {
   readonly details: JsonObject;
 }
 
-/** One notice, three wordings. While it is undecided it carries what the next one who looks has to know. */
+/** One notice with three wordings. While undecided it carries what the next check needs to know. */
 export function recoveryNotice(
   kind: RecoveryKind,
   runId: RunId,
   rest: {
     readonly pending?: PendingRecovery | undefined;
-    /** A sentence. */
+    /** One sentence. */
     readonly unknown?: string;
     readonly damage?: readonly SpillDamage[];
     readonly superseded?: boolean;
@@ -163,19 +163,19 @@ export interface TakeOverFacts {
   readonly ends: boolean;
 }
 
-/** The notice of a take-over. `null` where nothing is left and nothing is missed: the run simply goes on. */
+/** The notice of a take-over. `null` if nothing was left and nothing is missing: the run simply continues. */
 export function takeOverNotice(
   runId: RunId,
   journal: readonly StoredEvent[],
   left: SettledJournal,
-  { spill, firstSeen, goesOn }: TakeOverFacts,
+  { spill, firstSeen, goesOn: continues }: TakeOverFacts,
 ): NoticeContent | null {
   const { ref, answer } = spill;
   const rest = { unknown: left.unknown, damage: damageIn(answer) };
   if (ref === null || answer.status === "known_empty" || answer.status === "output") {
-    const hasLeft = left.settled.length > 0 || left.dropped.length > 0;
-    if (hasLeft) return recoveryNotice("recovered", runId, rest);
-    return ref === null || goesOn ? null : recoveryNotice("nothing_recovered", runId);
+    const hasLeftovers = left.settled.length > 0 || left.dropped.length > 0;
+    if (hasLeftovers) return recoveryNotice("recovered", runId, rest);
+    return ref === null || continues ? null : recoveryNotice("nothing_recovered", runId);
   }
   const upTo = lastOutputId(journal);
   const pending: PendingRecovery = {
@@ -183,7 +183,7 @@ export function takeOverNotice(
     tries: answer.status === "sealed" ? 1 : 0,
     firstSeen,
     ...(upTo !== undefined && { upTo }),
-    ...(goesOn && { resumed: true }),
+    ...(continues && { resumed: true }),
     ...(left.unknownTools.length > 0 && { tools: left.unknownTools.map(pendingToolOf) }),
   };
   return recoveryNotice("recovering", runId, { ...rest, pending });

@@ -10,8 +10,8 @@ import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { RunHandle } from "../run/run-handle.ts";
 import { SpillWriter } from "./spill.ts";
 
-/** A place that remembers which of its files are open. */
-function countingPlace(): SpillStore & { readonly opened: string[]; readonly open: Set<string> } {
+/** A spill store that records which of its files are open. */
+function countingSpills(): SpillStore & { readonly opened: string[]; readonly open: Set<string> } {
   const opened: string[] = [];
   const open = new Set<string>();
   return {
@@ -23,8 +23,8 @@ function countingPlace(): SpillStore & { readonly opened: string[]; readonly ope
       opened.push(runId);
       open.add(runId);
       const close = async (): Promise<void> => void open.delete(runId);
-      const kept = async () => ({ status: "kept" }) as const;
-      return { status: "begun", file: { append: kept, seal: kept, close, discard: close } };
+      const inner = async () => ({ status: "kept" }) as const;
+      return { status: "begun", file: { append: inner, seal: inner, close, discard: close } };
     },
     read: async () => ({ status: "known_empty" }),
     async forget() {},
@@ -41,18 +41,18 @@ async function openSpill() {
   const { head } = await chat.row();
   const clock = manualClock();
   const run = new RunHandle(createLog(store), ids, { owner, runId, lease, head }, clock);
-  const journals = countingPlace();
-  const spill = new SpillWriter({ clock, spills: journals }, run, () => {});
+  const spills = countingSpills();
+  const spill = new SpillWriter({ clock, spills }, run, () => {});
   const add = () => spill.add([aDelta(runId)], new Promise(() => {}));
-  return { run, runId, spill, journals, add };
+  return { run, runId, spill, journals: spills, add };
 }
 
-test("output that comes when a lost run has been left opens no file: nobody would close it, and it would replace what is there", async () => {
-  const { run, runId, spill, journals, add } = await openSpill();
+test("output after a lost run was released opens no file: nobody would close it, and it would replace the one that is there", async () => {
+  const { run, runId, spill, journals: spills, add } = await openSpill();
   await add();
   run.lose("fenced");
   await spill.settled();
   await add();
-  expect(journals.opened).toEqual([runId]);
-  expect(journals.open.size).toBe(0);
+  expect(spills.opened).toEqual([runId]);
+  expect(spills.open.size).toBe(0);
 });

@@ -20,10 +20,10 @@ import type { ModelFailure } from "../ports/model.ts";
 import type { RunHandle } from "../run/run-handle.ts";
 
 /**
- * Where a run's output goes at the moment, for people who watch: it is not shown before it stands in the store.
+ * Where a run's output currently goes, for people who watch: it is not shown until it is in the store.
  * - `local`: into a file here.
  * - `stopped`: nowhere; the model was stopped.
- * - `left`: nowhere any more; what is in the file comes back when the run is recovered.
+ * - `left`: nowhere any more; the file is ingested when the run is recovered.
  * - `restored`: into the store again.
  */
 export type SpillState = "local" | "stopped" | "left" | "restored";
@@ -34,36 +34,39 @@ export interface SpillDeps {
   readonly onSpillState?: ((session: SessionId, storing: SpillState) => void) | undefined;
 }
 
-/** What a runner says of itself before it lets a model or a tool begin. */
+/** What a runner records about its spill before a model or a tool starts. */
 export function spillMarkFor(
-  journals: SpillStore | undefined,
+  spills: SpillStore | undefined,
   run: RunHandle,
 ): { readonly spill?: SpillMark } {
-  if (journals === undefined) return {};
-  return { spill: { place: journals.place, fence: run.lease.fence } };
+  if (spills === undefined) return {};
+  return { spill: { place: spills.place, fence: run.lease.fence } };
 }
 
 const firstPauseMs = 100;
 const maxPauseMs = 1_000;
 
-/** How a commit that was tried ended: stored, the run is lost, or the store is away. */
+/** The outcome of a commit: stored, the run is lost, or the store is away. */
 export type WriteAttempt = readonly StoredEvent[] | null | "away";
 
 /**
- * A run's journal while the store is away. Everything goes into a file, in order, and is offered to the store again until it
- * takes it or the run is lost. Commits are named by their events, so one that stood after all is not written twice.
+ * A run's journal while the store is away. Everything goes into a file, in order, and is offered to the store again
+ * until it takes it or the run is lost. Event ids identify commits, so one that was stored after all is not written
+ * twice.
  */
 export class SpillWriter {
   readonly #deps: SpillDeps;
   readonly #run: RunHandle;
   readonly #onStored: (events: readonly StoredEvent[]) => void;
-  readonly #kept: (readonly NewEvent[])[] = [];
-  #bringingBack: Promise<void> | undefined;
+  readonly #unstored: (readonly NewEvent[])[] = [];
+  #restoring: Promise<void> | undefined;
   #file: SpillFile | undefined;
-  /** One thing after the other. */
+  /** Serialises file operations. */
   #fileWork: Promise<void> = Promise.resolve();
   #stopped: ModelFailure | null = null;
-  /** Whoever waited for the end of a lost run has gone: a file that is opened now is closed by nobody, and replaces what was left. */
+  /**
+   * The lost run has been released: nobody would close a file opened now, and it would replace the one that was left.
+   */
   #isLeft = false;
 
   constructor(deps: SpillDeps, run: RunHandle, onStored: (events: readonly StoredEvent[]) => void) {
@@ -73,34 +76,34 @@ export class SpillWriter {
   }
 
   get active(): boolean {
-    return this.#bringingBack !== undefined;
+    return this.#restoring !== undefined;
   }
 
-  /** Set when not even the file takes any more: then the model has to stop. */
+  /** Set when even the file takes no more: the model has to stop. */
   get stopped(): ModelFailure | null {
     return this.#stopped;
   }
 
   /** `attempt`: the commit of these events, if it is still under way. Resolves when they are in the file. */
   async add(events: readonly NewEvent[], attempt?: Promise<WriteAttempt>): Promise<void> {
-    this.#kept.push(events);
-    if (this.#bringingBack === undefined) {
+    this.#unstored.push(events);
+    if (this.#restoring === undefined) {
       this.#deps.onSpillState?.(this.#run.session, "local");
-      this.#bringingBack = this.#bringBack(attempt);
-      // `settled` hears of what went wrong.
-      this.#bringingBack.catch(() => {});
+      this.#restoring = this.#restore(attempt);
+      // `settled` reports the error.
+      this.#restoring.catch(() => {});
     }
-    await this.#withFile((file) => file.append(events));
+    await this.#enqueueFileWork((file) => file.append(events));
   }
 
-  /** The stream has ended; the file says how. */
+  /** Records in the file how the stream ended. */
   async seal(end: SpillEnd): Promise<void> {
-    if (this.active) await this.#withFile((file) => file.seal(end));
+    if (this.active) await this.#enqueueFileWork((file) => file.seal(end));
   }
 
   /** Resolves when the store has everything, or the run is lost. */
   async settled(): Promise<void> {
-    await this.#bringingBack;
+    await this.#restoring;
     await this.#afterFileWork(async () => {
       if (this.#run.lost === null) return;
       this.#isLeft = true;
@@ -111,12 +114,12 @@ export class SpillWriter {
     });
   }
 
-  async #bringBack(first: Promise<WriteAttempt> | undefined): Promise<void> {
+  async #restore(first: Promise<WriteAttempt> | undefined): Promise<void> {
     let under = first;
     for (let tries = 0; this.#run.lost === null; tries += 1) {
-      const batch = this.#kept[0];
-      if (batch === undefined) return this.#leaveFile();
-      const result = await this.#orLost(under ?? this.#run.tryWrite(batch));
+      const batch = this.#unstored[0];
+      if (batch === undefined) return this.#discardFile();
+      const result = await this.#unlessLost(under ?? this.#run.tryWrite(batch));
       under = undefined;
       if (result === null) return;
       if (result === "away") {
@@ -124,14 +127,14 @@ export class SpillWriter {
         await this.#deps.clock.sleep(pause, this.#run.lossSignal);
         continue;
       }
-      this.#kept.shift();
+      this.#unstored.shift();
       this.#onStored(result);
       tries = 0;
     }
   }
 
-  /** A store that never answers must not keep a lost run. */
-  #orLost(attempt: Promise<WriteAttempt>): Promise<WriteAttempt> {
+  /** A store that never answers must not hold up a lost run. */
+  #unlessLost(attempt: Promise<WriteAttempt>): Promise<WriteAttempt> {
     const { lossSignal } = this.#run;
     const { promise, resolve } = Promise.withResolvers<null>();
     const lost = (): void => resolve(null);
@@ -142,9 +145,9 @@ export class SpillWriter {
     );
   }
 
-  /** What comes from here on goes to the store at once, and a later spill begins anew. */
-  #leaveFile(): void {
-    this.#bringingBack = undefined;
+  /** From here on output goes straight to the store, and a later spill starts a new file. */
+  #discardFile(): void {
+    this.#restoring = undefined;
     void this.#afterFileWork(async () => {
       await this.#file?.discard();
       this.#file = undefined;
@@ -152,9 +155,9 @@ export class SpillWriter {
     this.#deps.onSpillState?.(this.#run.session, "restored");
   }
 
-  #withFile(write: (file: SpillFile) => Promise<SpillResult>): Promise<void> {
+  #enqueueFileWork(write: (file: SpillFile) => Promise<SpillResult>): Promise<void> {
     return this.#afterFileWork(async () => {
-      // The store had it before the file.
+      // The store had it before the file did.
       if (!this.active || this.#stopped !== null || this.#isLeft) return;
       const file = await this.#openFile();
       const result = "append" in file ? await write(file) : file;
@@ -168,13 +171,13 @@ export class SpillWriter {
   }
 
   async #openFile(): Promise<SpillFile | Extract<SpillResult, { status: "failed" }>> {
-    const { spills: journals } = this.#deps;
+    const { spills } = this.#deps;
     if (this.#file !== undefined) return this.#file;
-    if (journals === undefined) throw new Error("A spill needs a place.");
+    if (spills === undefined) throw new Error("A spill needs a place.");
     const { owner, session, runId, lease, ids } = this.#run;
-    const { place } = journals;
+    const { place } = spills;
     const ingestId = ids.make("event");
-    const begun = await journals.begin({
+    const opened = await spills.begin({
       owner,
       session,
       runId,
@@ -182,31 +185,31 @@ export class SpillWriter {
       place,
       ingestId,
     });
-    if (begun.status === "failed") return begun;
-    this.#file = begun.file;
-    return begun.file;
+    if (opened.status === "failed") return opened;
+    this.#file = opened.file;
+    return opened.file;
   }
 
-  #stop(why: string): void {
+  #stop(reason: string): void {
     this.#stopped = {
       class: "fatal",
       code: "nowhere_to_store",
-      message: `Neither the database nor the disk here could take the answer (${why}). It was stopped; what came before is above.`,
+      message: `Neither the database nor the disk here could take the answer (${reason}). It was stopped; what came before is above.`,
     };
     this.#deps.onSpillState?.(this.#run.session, "stopped");
   }
 }
 
-/** What a run's last runner left outside the store. `ref` is `null` when it cannot have left anything. */
+/** What a run's last runner left outside the store. `ref` is `null` if it cannot have left anything. */
 export interface FoundSpill {
   readonly ref: SpillRef | null;
   readonly answer: SpillReadResult;
-  /** What the store does not have yet. */
+  /** The events the store does not have yet. */
   readonly events: readonly NewEvent[];
   readonly end: SpillEnd | null;
-  /** The stream ended by itself and nothing of it is missing: its message is whole. */
+  /** The stream ended by itself with nothing missing: its message is complete. */
   readonly isWhole: boolean;
-  /** There is a message, in the store or here. */
+  /** There is a message, in the store or in the spill. */
   readonly hasMessage: boolean;
 }
 
@@ -219,18 +222,18 @@ const noSpill: FoundSpill = {
   hasMessage: false,
 };
 
-/** Looks where the runner of this journal said that it would write. */
+/** Looks where the runner of this journal announced that it would spill. */
 export async function findSpill(
-  journals: SpillStore | undefined,
+  spills: SpillStore | undefined,
   run: { readonly session: SessionId; readonly runId: RunId },
   journal: readonly StoredEvent[],
 ): Promise<FoundSpill> {
   const mark = lastSpillMark(journal);
   if (mark === null) return noSpill;
   const ref: SpillRef = { ...run, place: mark.place, fence: mark.fence };
-  // Without a place of our own there is nowhere to look, and somebody else may have it.
-  if (journals === undefined) return { ...noSpill, ref, answer: { status: "arriving" } };
-  const answer = await journals.read(ref);
+  // Without spills of our own there is nowhere to look, and another home may have it.
+  if (spills === undefined) return { ...noSpill, ref, answer: { status: "arriving" } };
+  const answer = await spills.read(ref);
   if (answer.status !== "output") return { ...noSpill, ref, answer };
   const { end, damage } = answer;
   return {
@@ -243,7 +246,7 @@ export async function findSpill(
   };
 }
 
-/** A commit whose answer was lost may stand: what the store has of a spill is its beginning, up to this event. */
+/** A commit whose answer was lost may be stored: the store has a prefix of the spill, up to this event. */
 export function eventsAfter(
   events: readonly NewEvent[],
   upTo: EventId | undefined,
@@ -261,7 +264,7 @@ const markedTypes: ReadonlySet<string> = new Set(["step.started", "tool.started"
 
 function lastSpillMark(journal: readonly StoredEvent[]): SpillMark | null {
   let spill: SpillMark | undefined;
-  // A journal may be long, and nearly all of it is output: what cannot bear a mark is not looked into.
+  // A journal may be long and is nearly all output: skip events that cannot carry a mark.
   journal.findLast((stored) => {
     if (!markedTypes.has(stored.type)) return false;
     const decoded = decodeEvent(stored);

@@ -25,12 +25,12 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-describe("a run that goes on by a person's word", () => {
-  /** A run that was interrupted once, and is paused since then. */
+describe("a run resumed by a person", () => {
+  /** A run that was interrupted once and has been paused since. */
   async function pausedRun() {
     const holder = aHolder();
-    const begun = scriptedModel([[says("It was a dark"), hang]]);
-    const rig = await openRunRig(harness.store, { model: begun, holder });
+    const started = scriptedModel([[says("It was a dark"), hang]]);
+    const rig = await openRunRig(harness.store, { model: started, holder });
     const { runId } = await rig.say("Begin");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
     await untilStreamed(rig, "dark");
@@ -45,7 +45,7 @@ describe("a run that goes on by a person's word", () => {
   }
 
   test.each(["answered", "resumed"] as const)(
-    "[P4] %s: whoever sweeps goes on with it, whatever the policy, without an attempt or a notice more",
+    "[P4] %s: whichever runner sweeps continues it, whatever the policy, without another attempt or notice",
     async (cause) => {
       const { rig, runId, runner } = await pausedRun();
       await rig.chat.commit([aRunState(runId, "claimed", { cause })]);
@@ -62,7 +62,7 @@ describe("a run that goes on by a person's word", () => {
     },
   );
 
-  test("[P4] once it is taken it is a run like any other: a runner that dies counts as an attempt", async () => {
+  test("[P4] once claimed it is a run like any other: a runner that dies counts as an attempt", async () => {
     const { rig, runId, runner } = await pausedRun();
     await rig.chat.commit([aRunState(runId, "claimed", { cause: "resumed" })]);
     const third = createRunner(harness.store, rig.log, {
@@ -88,7 +88,7 @@ describe("a run that goes on by a person's word", () => {
     expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
   });
 
-  test("[P4] while it rests nobody takes it over, and what is said meanwhile waits", async () => {
+  test("[P4] a run at rest is not taken over, and messages sent meanwhile wait", async () => {
     const { rig, runId, runner } = await pausedRun();
     await rig.say("And then?");
     const third = runner(scriptedModel([]));
@@ -99,7 +99,7 @@ describe("a run that goes on by a person's word", () => {
     expect((await rig.chat.snapshot()).inbox).toHaveLength(1);
   });
 
-  test("[P6] a wish for its end that nobody carried out is carried out by whoever sweeps", async () => {
+  test("[P6] a cancel request that nobody carried out is carried out by the next sweep", async () => {
     const { rig, runId, runner } = await pausedRun();
     await rig.chat.commit([anEvent("run.cancel", {}, runId)]);
     const third = runner(scriptedModel([]));

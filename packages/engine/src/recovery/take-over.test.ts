@@ -26,8 +26,8 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 describe("take-over", () => {
-  /** A runner that is gone: it streams and is never heard of again. */
-  async function leaveBehind(
+  /** A dead runner: it streams and then never responds again. */
+  async function abandonRun(
     reply: Parameters<typeof scriptedModel>[0],
     tools: readonly Tool[] = [],
   ) {
@@ -38,8 +38,8 @@ describe("take-over", () => {
     return { rig, runId, dead: (each: { nonce: string }) => each.nonce === holder.nonce };
   }
 
-  test("[P4] a run whose holder is dead goes on at once, with what it had said above a notice", async () => {
-    const { rig, runId, dead } = await leaveBehind([[says("It was a dark"), hang]]);
+  test("[P4] a run whose holder is dead continues at once, with its earlier output above a notice", async () => {
+    const { rig, runId, dead } = await abandonRun([[says("It was a dark"), hang]]);
     await untilStreamed(rig, "dark");
     const model = scriptedModel([says("and stormy night.")]);
     const second = createRunner(harness.store, rig.log, { model, dead });
@@ -61,7 +61,7 @@ describe("take-over", () => {
   test("[P7] a tool that was running is unknown, to the person and to the model, and does not run again", async () => {
     let started = 0;
     const never = createTool("pay", () => ((started += 1), new Promise(() => {})));
-    const { rig, dead } = await leaveBehind([calls("pay")], [never]);
+    const { rig, dead } = await abandonRun([calls("pay")], [never]);
     await until(() => started === 1);
     const model = scriptedModel([says("I will look first.")]);
     const second = createRunner(harness.store, rig.log, { model, dead, tools: [never] });
@@ -79,7 +79,7 @@ describe("take-over", () => {
     expect(result?.role === "tool" && result.output).toMatch(/not known/);
   });
 
-  test("[P7] a tool that says that it may be replayed runs again under the same call", async () => {
+  test("[P7] a tool that declares replays safe runs again under the same call", async () => {
     const starts: string[] = [];
     const safe = createTool(
       "read",
@@ -90,7 +90,7 @@ describe("take-over", () => {
       },
       { replay: "safe" },
     );
-    const { rig, dead } = await leaveBehind([calls("read")], [safe]);
+    const { rig, dead } = await abandonRun([calls("read")], [safe]);
     await untilStreamed(rig, "some output");
     const second = createRunner(harness.store, rig.log, {
       model: scriptedModel([says("Read.")]),
@@ -107,9 +107,9 @@ describe("take-over", () => {
     expect((await rig.chat.row()).openDeltas).toBe(0);
   });
 
-  test("[P7] a tool that may be replayed is told as unknown when its run is cancelled instead", async () => {
+  test("[P7] a replayable tool is reported as unknown if its run is cancelled instead", async () => {
     const safe = createTool("read", () => new Promise(() => {}), { replay: "safe" });
-    const { rig, runId, dead } = await leaveBehind([calls("read")], [safe]);
+    const { rig, runId, dead } = await abandonRun([calls("read")], [safe]);
     await untilRecorded(rig, "tool.started");
     await requestCancel(rig.log, ids, rig.chat.owner, runId);
     const second = createRunner(harness.store, rig.log, {
@@ -126,8 +126,8 @@ describe("take-over", () => {
     ]);
   });
 
-  test("a holder that may be alive is left alone until its lease has run out, by both clocks", async () => {
-    const { rig, runId } = await leaveBehind([[says("Slow"), hang]]);
+  test("a holder that may be alive is left alone until its lease has expired by both clocks", async () => {
+    const { rig, runId } = await abandonRun([[says("Slow"), hang]]);
     await untilStreamed(rig, "Slow");
     const clock = manualClock();
     const second = createRunner(harness.store, rig.log, {
@@ -148,8 +148,8 @@ describe("take-over", () => {
   test.each([
     ["ask", "paused"],
     ["off", "interrupted"],
-  ] as const)("by the policy %s the run is %s", async (policy, state) => {
-    const { rig, runId, dead } = await leaveBehind([[says("Once"), hang]]);
+  ] as const)("with the policy %s the run is %s", async (policy, state) => {
+    const { rig, runId, dead } = await abandonRun([[says("Once"), hang]]);
     await untilStreamed(rig, "Once");
     const second = createRunner(harness.store, rig.log, {
       model: scriptedModel([]),
@@ -161,8 +161,8 @@ describe("take-over", () => {
     expect(await rig.run(runId)).toMatchObject({ state });
   });
 
-  test("[P6] a run that was cancelled while its runner was gone ends cancelled and is not resumed", async () => {
-    const { rig, runId, dead } = await leaveBehind([[says("Once"), hang]]);
+  test("[P6] a run that was cancelled while its runner was dead ends as cancelled and is not resumed", async () => {
+    const { rig, runId, dead } = await abandonRun([[says("Once"), hang]]);
     await untilStreamed(rig, "Once");
     await requestCancel(rig.log, ids, rig.chat.owner, runId);
     const second = createRunner(harness.store, rig.log, { model: scriptedModel([]), dead });

@@ -19,11 +19,11 @@ import { deltaRanges, foldStepInSlices, foldStep, type StepFold } from "../run/f
 import { settleJournal, takeOverNotice, type TakeOverFacts } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
 
-/** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
+/** What happens to a run whose runner died: it resumes by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";
 
 const maxAttempts = 3;
-/** Enough for the newest message and the results of all of its calls. */
+/** Enough for the newest message and the results of all its calls. */
 export const maxEntriesPerStep = 2 * sizeLimits.calls + 50;
 
 export interface TakeOverDeps extends ClaimDeps, SpillDeps {
@@ -37,9 +37,9 @@ export interface TakenOverRun {
 }
 
 /**
- * Takes over a run whose runner is gone. What it had streamed becomes entries above one notice that names the cause; a
- * tool that it had started and that may not be replayed is unknown. A run that rests is left to its person; one that
- * goes on by a person's word was not interrupted, so there is nothing to tell. `null`: there is nothing to go on with.
+ * Takes over a run whose runner died. Its streamed output becomes entries above one notice that names the cause; a tool
+ * that had started and may not be replayed is unknown. A resting run is left to its person; one that a person resumed
+ * was not interrupted, so it gets no notice. `null`: there is nothing to continue.
  */
 export async function takeOverRun(
   deps: TakeOverDeps,
@@ -57,17 +57,17 @@ export async function takeOverRun(
     const { head } = session;
     const lane = laneOfRun(snapshot, row);
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head, lane }, clock);
-    const place = { session: lease.session, runId: row.id };
-    const spill = await findSpill(deps.spills, place, snapshot.journal);
+    const runRef = { session: lease.session, runId: row.id };
+    const spill = await findSpill(deps.spills, runRef, snapshot.journal);
     const next = isAnswerComplete(spill, row) ? completed : decideNext(row, deps.policy);
     const firstSeen = await log.store.now();
-    const asked = { owner, session: lease.session, entries: snapshot.entries.entries };
-    const isFallbackPending = await awaitsFallback(log.store.reads, run, asked.entries);
+    const stepEntries = { owner, session: lease.session, entries: snapshot.entries.entries };
+    const isFallbackPending = await awaitsFallback(log.store.reads, run, stepEntries.entries);
     const fold = await foldStepInSlices(deps.clock, snapshot.journal, spill.events);
     const left = [
       ...settleWithNotice(run, snapshot, fold, { ...next, spill, firstSeen }),
       ...(next.ends
-        ? await settleUnrunCalls(log.store.reads, run, asked, callsToSettle(fold, spill))
+        ? await settleUnrunCalls(log.store.reads, run, stepEntries, callsToSettle(fold, spill))
         : []),
     ];
     const marks = next === completed ? memoryMark(deps.memoryOwnerOf, run) : [];
@@ -89,7 +89,9 @@ export async function takeOverRun(
   }
 }
 
-/** Where the run's message came from, as its entry says. A step of many entries may have left it behind. */
+/**
+ * Where the run's message came from, according to its entry. A step with many entries may have pushed it out of view.
+ */
 function laneOfRun({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
   const message = entries.entries.findLast(
     ({ type, runId }) => type === "message.user" && runId === id,
@@ -97,7 +99,7 @@ function laneOfRun({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
   return laneKey.safeParse(message?.data["lane"]).data ?? null;
 }
 
-/** Limits go on counting where they stood: what a run has used is in its row, not in a runner's memory. */
+/** Limits keep counting: what a run has used is in its row, not in a runner's memory. */
 function positionOf({ step, tries, startedAt, restedMs }: RunRow, now: number): RunPosition {
   const usedMs = Math.max(0, now - (startedAt ?? now) - restedMs);
   return { step, tries, isFallbackPending: false, usedMs, journal: [] };
@@ -111,7 +113,7 @@ interface NextMove {
   event(run: RunHandle): NewEvent;
 }
 
-/** The answer was whole when its runner let go: it only had to be stored. */
+/** The answer was complete when its runner stopped: it only has to be stored. */
 const completed: NextMove = {
   goesOn: false,
   ends: true,
@@ -119,13 +121,13 @@ const completed: NextMove = {
 };
 
 function isAnswerComplete(
-  { isWhole, end, hasMessage: saysSomething }: FoundSpill,
+  { isWhole, end, hasMessage: hasContent }: FoundSpill,
   row: RunRow,
 ): boolean {
-  return isWhole && saysSomething && end?.calls.length === 0 && !row.cancelRequested;
+  return isWhole && hasContent && end?.calls.length === 0 && !row.cancelRequested;
 }
 
-/** A spill is brought in by the commit that its header names: once, whoever does it. */
+/** A spill is ingested by the commit its header names: once, whoever does it. */
 function withIngestId(events: readonly NewEvent[], { answer }: FoundSpill): readonly NewEvent[] {
   if (answer.status !== "output") return events;
   return events.map((event, index) =>
@@ -133,31 +135,31 @@ function withIngestId(events: readonly NewEvent[], { answer }: FoundSpill): read
   );
 }
 
-/** What a take-over does with the run, by how often it was taken over and what the person wants. */
+/** What a take-over does with the run, by how often it was taken over and the configured policy. */
 function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
-  const isByWord = isResumedByPerson(row);
-  const attempt = row.attempt + (isByWord ? 0 : 1);
+  const isResumedByUser = isResumedByPerson(row);
+  const attempt = row.attempt + (isResumedByUser ? 0 : 1);
   const to = (state: "claimed" | "paused" | "interrupted" | "cancelled", cause?: string) => ({
     goesOn: state === "claimed",
     ends: terminalStates.has(state),
     event: (run: RunHandle) =>
       run.event("run.state", { state, attempt, ...(cause !== undefined && { cause }) }),
   });
-  // P6: a run that was cancelled is never resumed.
+  // P6: a cancelled run is never resumed.
   if (row.cancelRequested) return to("cancelled");
-  // Taken: from here on the cause is gone, and a runner that dies is a runner that dies.
-  if (isByWord) return to("claimed");
+  // Claimed: the cause is cleared from here on, and a runner that dies counts as usual.
+  if (isResumedByUser) return to("claimed");
   if (policy === "off") return to("interrupted", "host_stopped");
   if (row.attempt + 1 > maxAttempts) return to("interrupted", "too_many_attempts");
   return policy === "ask" ? to("paused", "host_stopped") : to("claimed");
 }
 
-/** What was begun is told with the rest of its journal; the calls of a spilled answer are stored with it. */
+/** Calls that started are settled with the rest of their journal; calls of a spilled answer are stored with it. */
 function callsToSettle(fold: StepFold, { isWhole, end }: FoundSpill) {
   return { alreadySettled: fold.tools, unstored: isWhole ? (end?.calls ?? []) : [] };
 }
 
-/** Entries for everything that the journal holds, above a notice that says why. */
+/** Entries for everything in the journal, above a notice that says why. */
 function settleWithNotice(
   run: RunHandle,
   snapshot: Snapshot,
@@ -175,8 +177,9 @@ function settleWithNotice(
 }
 
 /**
- * The last resort: ends a run that the store will not let go on as it is. What it had said and done is kept if the store
- * takes it by itself; if not, a notice stands for all of it, so that the session goes on and every number is accounted for.
+ * The last resort: ends a run that the store does not accept as it is. Its output and results are kept if the store
+ * accepts them on their own; otherwise one notice replaces all of it, so that the session can continue and every seq is
+ * accounted for.
  */
 export async function giveUpRun(
   { log, ids, clock }: Pick<ClaimDeps, "log" | "ids" | "clock">,
@@ -215,8 +218,8 @@ async function settleAll(
   const fold = foldStep(snapshot.journal);
   const left = settleJournal(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
   const { owner, session } = run;
-  const asked = { owner, session, entries: snapshot.entries.entries };
-  const unrun = await settleUnrunCalls(reads, run, asked, {
+  const stepEntries = { owner, session, entries: snapshot.entries.entries };
+  const unrun = await settleUnrunCalls(reads, run, stepEntries, {
     alreadySettled: fold.tools,
     unstored: [],
   });

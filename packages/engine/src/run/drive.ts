@@ -151,7 +151,7 @@ async function callStepModel(
   }
   const { name, model, next, framed } = ready;
   if (deps.fit !== undefined) await compactIfNearlyFull(deps.fit, run, context, name, framed.bytes);
-  const startedAt = await run.write([
+  const stored = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
     run.event("step.started", {
@@ -161,7 +161,7 @@ async function callStepModel(
       ...spillMarkFor(deps.spills, run),
     }),
   ]);
-  const seq = startedAt?.at(-1)?.seq;
+  const seq = stored?.at(-1)?.seq;
   const sent = seq === undefined ? null : await context.request(framed.bytes, seq, name);
   if (sent === null) return null;
   const { messages, tools, record, counted } = sent;

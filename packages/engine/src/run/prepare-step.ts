@@ -111,7 +111,7 @@ function borrowedRunAgent(
   run: RunHandle,
 ): BorrowedRunAgent {
   const { agent, signature } = borrowed;
-  const cachedContext = borrowed.kept ?? emptyCachedContext();
+  const cachedContext = borrowed.cached ?? emptyCachedContext();
   return {
     stepDeps: {
       modelFor: async () => ({
@@ -126,7 +126,7 @@ function borrowedRunAgent(
     cachedContext,
     release() {
       const { version } = run;
-      borrowed.release(run.lost === "ended" ? { version, kept: cachedContext } : undefined);
+      borrowed.release(run.lost === "ended" ? { version, cached: cachedContext } : undefined);
     },
   };
 }

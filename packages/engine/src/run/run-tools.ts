@@ -265,9 +265,9 @@ function outputWriter(
   let room: number = sizeLimits.toolOutput;
   return (text) => {
     if (finished.aborted || text === "" || room <= 0) return;
-    const stored = truncateToBytes(text, room);
-    room = stored === text ? room - jsonSize(text) : 0;
-    if (stored !== "") void journal.addOutput(call.callId, stored);
+    const fitting = truncateToBytes(text, room);
+    room = fitting === text ? room - jsonSize(text) : 0;
+    if (fitting !== "") void journal.addOutput(call.callId, fitting);
   };
 }
 
