@@ -6,7 +6,7 @@ const retryTexts: Readonly<Record<string, string>> = {
   model_silent: "The provider fell silent; it is asked again soon.",
 };
 
-/** Why nothing comes while a run works: a failure in passing, and the model is about to be asked again. */
+/** Why nothing comes while a run is live: the model failed transiently and will be called again. */
 export function describeRetry({ state, cause }: Pick<RunView, "state" | "cause">): string | null {
   if (state !== "running" || cause === null) return null;
   return retryTexts[cause] ?? "The model failed for a moment; it is asked again soon.";
@@ -14,7 +14,7 @@ export function describeRetry({ state, cause }: Pick<RunView, "state" | "cause">
 
 const workdays = "mon tue wed thu fri";
 
-/** `Morning: weekdays 08:00 (Europe/Berlin)`, and what there is to know beside it. */
+/** `Morning: weekdays 08:00 (Europe/Berlin)`, and anything else worth knowing. */
 export function describeSchedule(schedule: ScheduleView): string {
   const { title, times, timeZone, state, last, nextAt } = schedule;
   const off = state === "off" ? ", off" : nextAt === null ? ", over" : "";

@@ -1,8 +1,8 @@
 import { type Id, idFromBytes, type IdKind } from "@holdfast/protocol";
 
 /**
- * 64 bits that tell texts apart, in two lanes that are mixed differently. It has to be quick and to need no waiting; it
- * guards nothing against somebody who wants two texts to look the same.
+ * 64 bits that tell texts apart, in two lanes with different mixing. It is fast and synchronous, and not
+ * collision-resistant against an attacker.
  */
 export function shortHash(text: string): string {
   let one = 0x811c9dc5;
@@ -15,7 +15,7 @@ export function shortHash(text: string): string {
   return hex(mixBits(one ^ text.length)) + hex(mixBits(other + one));
 }
 
-/** Lets every bit depend on every other. */
+/** Makes every bit depend on every other. */
 function mixBits(lane: number): number {
   let bits = lane;
   bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
@@ -29,18 +29,17 @@ function hex(lane: number): string {
 
 const encoder = new TextEncoder();
 
-/** The SHA-256 of a value's JSON text, in hexadecimal. */
 export async function sha256OfJson(value: unknown): Promise<string> {
   const bytes = encoder.encode(JSON.stringify(value));
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The same words, the same id: for what must be found again without having been told its name. */
+/** The same parts give the same id: for rows that must be found again without having stored their id. */
 export async function deterministicId<K extends IdKind>(
   kind: K,
-  ...words: readonly string[]
+  ...parts: readonly string[]
 ): Promise<Id<K>> {
-  const bytes = new TextEncoder().encode(JSON.stringify([kind, ...words]));
+  const bytes = new TextEncoder().encode(JSON.stringify([kind, ...parts]));
   return idFromBytes(kind, new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

@@ -1,7 +1,7 @@
-/** What may stand behind a command's name. */
+/** What may follow a command's name. */
 export type CommandArgument =
   | { readonly kind: "nothing" }
-  /** Everything behind the name, as it was typed. */
+  /** Everything after the name, as typed. */
   | { readonly kind: "words"; readonly label: string; readonly required: boolean }
   | { readonly kind: "count"; readonly label: string; readonly most: number }
   | { readonly kind: "choice"; readonly label: string; readonly choices: readonly string[] };
@@ -14,7 +14,7 @@ export interface CommandSpec {
   readonly aliases: readonly string[];
   readonly takes: CommandArgument;
   readonly completes?: CompletionSource;
-  /** Whether it speaks of the session one is in, and so needs one. */
+  /** Whether it acts on the current session and so needs one. */
   readonly needs: "session" | "nothing";
   readonly help: string;
   readonly example: string;
@@ -37,7 +37,7 @@ function define<const N extends string>(
   return { aliases: [], needs: "session", example: `/${name}`, ...rest, name, takes, help };
 }
 
-/** Every command of every surface. A name may be added, never given to another meaning. */
+/** Every command of every surface. A name may be added, but never get another meaning. */
 export const commands = [
   define("help", optionalText("command"), "What there is, or how one command works.", {
     aliases: ["commands"],
@@ -156,7 +156,7 @@ const byName = new Map<string, (typeof commands)[number]>();
 for (const command of commands)
   for (const name of [command.name, ...command.aliases]) byName.set(name, command);
 
-/** By its name or another that it goes by, however it is capitalised. */
+/** By its name or an alias, in any case. */
 export function findCommand(name: string): (typeof commands)[number] | undefined {
   return byName.get(name.toLowerCase());
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createIds, type IdKind, idPrefixes, ids, messageId, sessionId, timeOf } from "./ids.ts";
 
 const kinds = Object.keys(idPrefixes) as IdKind[];
-/** 48 bits of milliseconds, without the last ones so that a full counter may move ahead. */
+/** 48 bits of milliseconds, minus a margin so that a full counter may move ahead. */
 const time = fc.nat({ max: 2 ** 48 - 1_000_000 });
 
 function bitsOf(id: string): bigint {
@@ -16,7 +16,7 @@ function bitsOf(id: string): bigint {
 }
 
 describe("an id", () => {
-  test("sorts as text in the order of its making, also when the clock steps back", () => {
+  test("sorts as text in order of creation, even if the clock steps back", () => {
     fc.assert(
       fc.property(fc.array(time, { minLength: 2, maxLength: 30 }), (clock) => {
         let turn = 0;
@@ -29,13 +29,13 @@ describe("an id", () => {
     );
   });
 
-  test("is greater than the one before within the same millisecond", () => {
+  test("is greater than the previous one within the same millisecond", () => {
     const source = createIds(() => 1_000);
     const made = Array.from({ length: 10_000 }, () => source.make("message") as string);
     expect(made.toSorted()).toStrictEqual(made);
   });
 
-  test("gives back the millisecond at which it was made", () => {
+  test("returns the millisecond at which it was created", () => {
     fc.assert(
       fc.property(time, fc.constantFrom(...kinds), (now, kind) => {
         expect(timeOf(createIds(() => now).make(kind))).toBe(now);
@@ -44,7 +44,7 @@ describe("an id", () => {
     );
   });
 
-  test("holds the 128 bits of a UUIDv7: time, version, variant and every random bit", () => {
+  test("contains the 128 bits of a UUIDv7: time, version, variant and every random bit", () => {
     fc.assert(
       fc.property(time, fc.nat({ max: 0xffffffff }), (now, word) => {
         const id = createIds(() => now, { nextUint32: () => word }).make("run");
@@ -58,7 +58,7 @@ describe("an id", () => {
     );
   });
 
-  test("is never made twice", () => {
+  test("is never created twice", () => {
     const made = new Set<string>();
     for (let n = 0; n < 100_000; n++) made.add(ids.make("event"));
     expect(made.size).toBe(100_000);

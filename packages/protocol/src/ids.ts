@@ -2,8 +2,8 @@ import { type UUID, V7Generator } from "uuidv7";
 import { z } from "zod";
 
 /**
- * An id is a kind, an underscore and 128 bits (UUIDv7) in 26 characters of Crockford's base 32, lower case.
- * Text order is time order, so an id can stand in an index or a URL and still sort.
+ * An id is a kind, an underscore and 128 bits (UUIDv7) in 26 characters of Crockford's base 32, lower case. Text order
+ * is time order, so ids sort in an index or a URL.
  */
 export const idPrefixes = {
   session: "ses",
@@ -37,7 +37,7 @@ export type ScheduleId = Id<"schedule">;
 export type ProcessId = Id<"process">;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-/** 26 characters hold 130 bits; the first may therefore not pass `7`. */
+/** 26 characters hold 130 bits, so the first is at most `7`. */
 const encoded = "[0-7][0-9a-hjkmnp-tv-z]{25}";
 
 function idSchema<K extends IdKind>(kind: K): z.ZodType<Id<K>, string> {
@@ -45,7 +45,7 @@ function idSchema<K extends IdKind>(kind: K): z.ZodType<Id<K>, string> {
   const schema = z
     .string()
     .regex(new RegExp(`^${prefix}_${encoded}$`), `expected an id like ${prefix}_…`);
-  // A brand exists in the types alone, and zod cannot infer one from a type parameter.
+  // A brand exists only in the types, and zod cannot infer one from a type parameter.
   return schema as z.ZodType as z.ZodType<Id<K>, string>;
 }
 
@@ -62,7 +62,7 @@ export const deliveryId = idSchema("delivery");
 export const scheduleId = idSchema("schedule");
 export const processId = idSchema("process");
 
-/** Who acts. Not made by us alone (a sign-in may bring its own), hence a bounded plain name. */
+/** Who acts. A sign-in may bring its own name, so it is a bounded plain string. */
 export const ownerId = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/, "expected a plain name of at most 128 characters")
@@ -83,11 +83,11 @@ export const blobId = z
   .brand<"BlobId">();
 export type BlobId = z.infer<typeof blobId>;
 
-/** The place of an event in its session's log: 1, 2, 3, … without a gap. */
+/** The position of an event in its session's log: 1, 2, 3, … without a gap. */
 export const seq = z.int().nonnegative().brand<"Seq">();
 export type Seq = z.infer<typeof seq>;
 
-/** A number that only grows; whoever holds the greatest may write. */
+/** A number that only grows; the holder of the greatest one may write. */
 export const fence = z.int().positive().brand<"Fence">();
 export type Fence = z.infer<typeof fence>;
 
@@ -108,7 +108,7 @@ function encode(bytes: Readonly<Uint8Array>): string {
   return text;
 }
 
-/** An id that follows from what it names: whoever makes it again makes the same one. It tells no time. */
+/** An id derived from what it names: deriving it again gives the same one. It contains no time. */
 export function idFromBytes<K extends IdKind>(kind: K, bytes: Readonly<Uint8Array>): Id<K> {
   if (bytes.length < 16) throw new Error("An id is made of 16 bytes.");
   return `${idPrefixes[kind]}_${encode(bytes.subarray(0, 16))}` as Id<K>;
@@ -119,15 +119,15 @@ export interface IdSource {
 }
 
 /**
- * Ids are strictly increasing within one source, also when the clock steps back: the source then
- * stays at the latest time that it has seen.
+ * Ids from one source are strictly increasing, even if the clock steps back: the source then stays at the latest time
+ * it has seen.
  */
 export function createIds(
   now: () => number = Date.now,
   random?: { nextUint32(): number },
 ): IdSource {
   const generator = new V7Generator(random);
-  // The time passed in never goes back, so any allowance does.
+  // The time passed in never goes back, so any allowance works.
   const rollbackAllowance = 10_000;
   let latest = 0;
   return {
@@ -141,7 +141,7 @@ export function createIds(
 
 export const ids: IdSource = createIds();
 
-/** The time, in milliseconds, at which an id was made: its first 50 bits, two of them padding. */
+/** The time, in milliseconds, at which an id was created: its first 50 bits, two of them padding. */
 export function timeOf(id: Id<IdKind>): number {
   const text = id.slice(id.indexOf("_") + 1);
   let time = 0;

@@ -24,18 +24,18 @@ describe("a part", () => {
     }
   });
 
-  test("of an unknown kind, or without what its kind needs, is refused", () => {
-    for (const wrong of [
+  test("of an unknown kind, or without a required field, is refused", () => {
+    for (const invalid of [
       { type: "hologram" },
       { type: "text" },
       { type: "tool_result", callId, name: "x", outcome: "maybe", output: "" },
     ])
-      expect(part.safeParse(wrong).success).toBe(false);
+      expect(part.safeParse(invalid).success).toBe(false);
   });
 });
 
 describe("plain JSON", () => {
-  test("is handed on as the very object, with every key that JSON can hold", () => {
+  test("is passed on as the same object, with every key that JSON can hold", () => {
     const value: unknown = JSON.parse(
       '{"b":{"__proto__":{"x":1},"constructor":null},"__proto__":[1]}',
     );
@@ -43,8 +43,8 @@ describe("plain JSON", () => {
     expect(json.parse(value)).toBe(value);
   });
 
-  test("is nothing that JSON would change or drop", () => {
-    for (const wrong of [
+  test("excludes everything that JSON would change or drop", () => {
+    for (const invalid of [
       undefined,
       Number.NaN,
       Infinity,
@@ -54,21 +54,22 @@ describe("plain JSON", () => {
       [undefined],
       { a: () => 1 },
     ])
-      expect(json.safeParse(wrong).success).toBe(false);
-    for (const wrong of [null, [], "x", 1]) expect(jsonObject.safeParse(wrong).success).toBe(false);
+      expect(json.safeParse(invalid).success).toBe(false);
+    for (const invalid of [null, [], "x", 1])
+      expect(jsonObject.safeParse(invalid).success).toBe(false);
   });
 
-  test("that is too deep is refused and not thrown at", () => {
+  test("that is too deep is refused instead of throwing", () => {
     const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
     expect(json.safeParse(deep).success).toBe(false);
   });
 });
 
-test("the words of a message are its texts, results and notices, not its reasoning", () => {
+test("the text of a message is its texts, results and notices, not its reasoning", () => {
   expect(textOf(parts)).toBe("words\nout\nnote");
 });
 
-test("the blobs of a message are found in every part that may hold one", () => {
+test("the blobs of a message are found in every part that may contain one", () => {
   expect(blobsOf(parts)).toStrictEqual([blob, blob, blob]);
   const [file, whole] = [`blob_${"b".repeat(64)}`, blob];
   const details = { files: [{ blobId: file, mediaType: "image/png", size: 1 }] };

@@ -2,11 +2,11 @@ import { z } from "zod";
 
 import { blobId, callId, runId, sessionId, type BlobId } from "./ids.ts";
 
-/** Plain JSON, as it is stored and sent. */
+/** Plain JSON, as stored and sent. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** Deeper data is refused rather than left to overflow the stack of whoever walks it next. */
+/** Deeper data is refused, before it overflows the stack of whoever walks it next. */
 const depthLimit = 500;
 
 function isJson(value: unknown, depth = 0): value is Json {
@@ -27,8 +27,8 @@ function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * These check and hand the very object on. A schema that copies would lose a key like `__proto__`, and an
- * approval is bound to the hash of exactly what was written.
+ * These check and return the same object. A schema that copies would lose a key like `__proto__`, and an approval is
+ * bound to the hash of exactly what was written.
  */
 export const json = z.unknown().refine(isJson, "expected plain JSON") as z.ZodType<Json>;
 export const jsonObject = z
@@ -36,7 +36,7 @@ export const jsonObject = z
   .refine(isJsonObject, "expected a plain JSON object")
   .meta({ type: "object" }) as z.ZodType<JsonObject>;
 
-/** How a tool ended. `unknown`: it was started, and nobody can say what it did. */
+/** How a tool ended. `unknown`: it started, and nobody can say what it did. */
 export const toolOutcome = z.enum(["ok", "failed", "cancelled", "unknown"]);
 export type ToolOutcome = z.infer<typeof toolOutcome>;
 
@@ -44,7 +44,7 @@ export type ToolOutcome = z.infer<typeof toolOutcome>;
 export const fileChange = z.looseObject({
   path: z.string(),
   change: z.enum(["created", "changed", "deleted"]),
-  /** A unified diff; cut, with a line that says so, where it is long. */
+  /** A unified diff; truncated, with a line that says so, if it is long. */
   diff: z.string(),
 });
 export type FileChange = z.infer<typeof fileChange>;
@@ -55,7 +55,7 @@ export const todoItem = z.looseObject({
 });
 export type TodoItem = z.infer<typeof todoItem>;
 
-/** What a tool has brought that is no text. */
+/** Output of a tool other than text. */
 export const toolFile = z.looseObject({
   blobId,
   mediaType: z.string(),
@@ -64,26 +64,26 @@ export const toolFile = z.looseObject({
 });
 export type ToolFile = z.infer<typeof toolFile>;
 
-/** What a tool's result tells a person beside its text. It is not told to the model. */
+/** What a tool's result shows a person besides its text. It is not sent to the model. */
 export const toolDetails = z.looseObject({
   changes: z.array(fileChange).optional(),
   todos: z.array(todoItem).optional(),
   files: z.array(toolFile).optional(),
   /** Why it was not run: `denied` by a person, `forbidden` by a rule, `expired`, `unanswered`, … */
   refusal: z.string().optional(),
-  /** Who was given the task. */
+  /** The session that got the task. */
   child: z.looseObject({ sessionId, runId }).optional(),
 });
 export type ToolDetails = z.infer<typeof toolDetails>;
 
-/** Parts are loose: a field that a newer Holdfast wrote is carried through by an older one. */
+/** Parts are loose: an older Holdfast carries through a field that a newer one wrote. */
 const recoveredMark = {
-  /** It was not in the store when its run was given up, and was found afterwards. */
+  /** It was missing from the store when its run was given up, and was recovered later. */
   recovered: z.literal(true).optional(),
 };
 const providerFields = {
   ...recoveredMark,
-  /** What the provider wants back unchanged on the next request. */
+  /** What the provider wants back unchanged with the next request. */
   opaque: jsonObject.optional(),
 };
 export const textPart = z.looseObject({
@@ -101,7 +101,7 @@ export const toolCallPart = z.looseObject({
   callId,
   name: z.string(),
   input: json,
-  /** The input is the text that the model wrote in place of arguments; nothing was run. */
+  /** The input is the text the model wrote in place of arguments; nothing was run. */
   malformed: z.literal(true).optional(),
   ...providerFields,
 });
@@ -110,7 +110,7 @@ export const toolResultPart = z.looseObject({
   callId,
   name: z.string(),
   outcome: toolOutcome,
-  /** The whole output, or its beginning when `blobId` holds the whole. */
+  /** The whole output, or its beginning if `blobId` holds the whole. */
   output: z.string(),
   blobId: blobId.optional(),
   details: toolDetails.optional(),
@@ -137,7 +137,7 @@ export const noticePart = z.looseObject({
   text: z.string(),
 });
 
-/** What was given to the model beside a message (what memory recalled, the time): stored as it was sent, never made again. */
+/** What the model got alongside a message (recollections, the time): stored as sent, never generated again. */
 export const attachedPart = z.looseObject({
   type: z.literal("attached"),
   source: z.string().min(1).max(100),
@@ -159,7 +159,7 @@ export type TextPart = z.infer<typeof textPart>;
 export type ToolCallPart = z.infer<typeof toolCallPart>;
 export type ToolResultPart = z.infer<typeof toolResultPart>;
 
-/** A tool as a model is told of it. */
+/** A tool as described to a model. */
 export const toolSpec = z.strictObject({
   name: z.string(),
   description: z.string(),
@@ -172,7 +172,7 @@ export type ToolSpec = z.infer<typeof toolSpec>;
 export const attachment = z.discriminatedUnion("type", [filePart, imagePart]);
 export type Attachment = z.infer<typeof attachment>;
 
-/** The words of a message: what is searched, previewed and counted. Reasoning is not part of it. */
+/** The text of a message, for search, previews and counts. Reasoning is not part of it. */
 export function textOf(parts: readonly Part[]): string {
   const texts: string[] = [];
   for (const each of parts) {
@@ -196,7 +196,7 @@ export function blobsOf(parts: readonly Part[]): BlobId[] {
   });
 }
 
-/** What a tool's result keeps: the whole of its output, and what it brought beside it. */
+/** The blobs a tool's result references: its whole output, and its files. */
 export function blobsOfResult({
   blobId: whole,
   details,

@@ -24,7 +24,7 @@ test.each(codes)("%s makes a document that a client can read, with what to do ne
   expect(made.next).not.toBe("");
 });
 
-test("a code that only a newer host knows is read and told apart", () => {
+test("a code that only a newer host knows is readable and recognised as unknown", () => {
   const newer = { type: "about:blank", title: "t", status: 418, code: "teapot", hint: 1 };
   expect(problem.parse(newer)).toStrictEqual(newer);
   expect(isProblemCode("teapot")).toBe(false);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What may be wrong with a bot, its people and lanes, a webhook, a schedule or a background process. */
+/** Problems of bots, their people and lanes, webhooks, schedules and background processes. */
 export const gatewayProblems = {
   bot_refused: {
     status: 400,
@@ -89,7 +89,7 @@ export const gatewayProblems = {
   },
 } as const;
 
-/** The answer's media type whenever a request was not done. */
+/** The media type of every error response. */
 export const problemMediaType = "application/problem+json";
 
 interface ProblemKind {
@@ -102,7 +102,7 @@ interface ProblemKind {
 const retryLater = "Wait a moment and send the same request again.";
 const rereadSession = "Read the session again and decide anew.";
 
-/** The stable codes. A code may be added, never renamed, and never given to another meaning. */
+/** The stable codes. A code may be added, never renamed, and never get another meaning. */
 export const problemKinds = {
   invalid_request: {
     status: 400,
@@ -308,7 +308,7 @@ export const problemKinds = {
 
 export type ProblemCode = keyof typeof problemKinds;
 
-/** Loose, and the code open: a newer host may name a problem that this version does not know. */
+/** Loose, with an open code: a newer host may return a problem that this version does not know. */
 export const problem = z.looseObject({
   type: z.string(),
   title: z.string(),
@@ -316,7 +316,7 @@ export const problem = z.looseObject({
   code: z.string(),
   detail: z.string().optional(),
   next: z.string().optional(),
-  /** Names this one occurrence, also in the host's log. */
+  /** Identifies this one occurrence, also in the host's log. */
   instance: z.string().optional(),
   /** In seconds. */
   retryAfter: z.number().optional(),
@@ -339,7 +339,7 @@ export function makeProblem(
   return { type: "about:blank", ...problemKinds[code], code, ...details };
 }
 
-/** What a refused request says about its fields, without repeating what was sent. */
+/** What is wrong with a refused request's fields, without repeating the values. */
 export function fieldErrors(error: z.core.$ZodError): { path: string; message: string }[] {
   return error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
 }

@@ -23,7 +23,7 @@ const id = testId("session", 1);
 const { session } = emptySessionRead(id, ownerId.parse("me"));
 const accepted = { messageId: testId("message", 1), runId: testId("run", 1), seq: 4 };
 
-/** A host that answers from a list, one answer a request, and remembers what it was sent. */
+/** A host that answers from a list, one answer per request, and records what it was sent. */
 function hostWith(...answers: (() => Response)[]) {
   const sent: Sent[] = [];
   const slept: number[] = [];
@@ -93,7 +93,7 @@ describe("a call", () => {
     });
   });
 
-  test("resolves to a value when something else than the host answers", async () => {
+  test("resolves to a value when something other than the host answers", async () => {
     const { client } = hostWith(
       () => new Response("<html>bad gateway</html>", { status: 502 }),
       () => new Response("not json"),
@@ -111,13 +111,13 @@ describe("a call", () => {
     ]);
   });
 
-  test("that the contract refuses is refused before it is sent", async () => {
+  test("that violates the contract is refused before it is sent", async () => {
     const { client, sent } = hostWith();
     expect(codeOf(await client.search({ query: { q: "" } }))).toBe("invalid_request");
     expect(sent).toHaveLength(0);
   });
 
-  test("is repeated after a lost connection under one key, later each time", async () => {
+  test("is repeated under one key after a lost connection, with growing waits", async () => {
     const { client, sent, slept } = hostWith(lost, lost, json(201, { session }));
     const result = await client.createSession();
     expect(result.ok).toBe(true);
@@ -151,7 +151,7 @@ describe("a call", () => {
     expect(sent[0]?.headers).not.toHaveProperty("idempotency-key");
   });
 
-  test("whose repetition might do it twice is not repeated", async () => {
+  test("that is not safe to repeat is not repeated", async () => {
     const { client, sent } = hostWith(lost);
     const result = await client.changeSession({ params: { id }, body: { pinned: true } });
     expect(codeOf(result)).toBe("network_failed");

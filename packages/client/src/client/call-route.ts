@@ -9,10 +9,10 @@ import {
   problemMediaType,
 } from "@holdfast/protocol";
 
-/** Why a call was not done. The host's own problems reach the caller unchanged. */
+/** Why a call failed. The host's own problems reach the caller unchanged. */
 export type ApiError =
   | { readonly kind: "problem"; readonly code: string; readonly problem: Problem }
-  /** No answer came: whether the host has done it is not known. */
+  /** No answer came: the host may or may not have carried it out. */
   | { readonly kind: "network"; readonly code: "network_failed"; readonly message: string }
   /** Something answered, but not as the contract says. */
   | {
@@ -50,19 +50,19 @@ export const aborted: ApiError = { kind: "aborted", code: "aborted" };
 export type Fetch = (url: string, init: RequestInit) => Response | Promise<Response>;
 
 export interface ClientOptions {
-  /** In front of every path; empty for the page's own origin. */
+  /** Prefix of every path; empty for the page's own origin. */
   readonly baseUrl?: string;
   readonly fetch?: Fetch;
-  /** A bearer token. Without one the browser's cookie speaks. */
+  /** A bearer token. Without one the browser's cookie is used. */
   readonly token?: string;
-  /** From 0 up to, but without, 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
-  /** Resolves when the time has passed, and at once when the signal says stop. It never rejects. */
+  /** Resolves when the time has passed, or at once when the signal is aborted. It never rejects. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly newKey?: () => string;
 }
 
-/** How a client reaches its host: everything from outside, in one place. */
+/** How a client reaches its host: all outside dependencies in one place. */
 export interface Transport {
   readonly baseUrl: string;
   readonly fetch: Fetch;
@@ -120,9 +120,9 @@ export interface BuiltRequest {
 
 const optionalStrings = z.record(z.string(), z.string().optional());
 
-/** A value that the contract refuses is refused here already, in the host's own words. */
+/** A value that violates the contract is refused right here, with the host's own error text. */
 export function buildRequest(
-  link: Transport,
+  transport: Transport,
   route: Route,
   input: RouteArguments,
 ): Result<BuiltRequest> {
@@ -139,9 +139,9 @@ export function buildRequest(
   return {
     ok: true,
     value: {
-      url: `${link.baseUrl}${path}${search === "" ? "" : `?${search}`}`,
+      url: `${transport.baseUrl}${path}${search === "" ? "" : `?${search}`}`,
       method: route.method,
-      headers: { ...link.headers, ...headers.value, ...mediaHeaders(route, input) },
+      headers: { ...transport.headers, ...headers.value, ...mediaHeaders(route, input) },
       ...requestBody(route, input),
     },
   };
@@ -167,7 +167,7 @@ function mediaHeaders(route: Route, input: RouteArguments): Record<string, strin
   const accept = route.answer.media === "events" ? "text/event-stream" : "*/*";
   if (route.body === undefined) return { accept };
   if (route.body !== "bytes") return { accept, "content-type": "application/json" };
-  // A browser names no type for a file that it does not know.
+  // A browser gives no type for a file it does not recognise.
   return { accept, "content-type": input.mediaType || "application/octet-stream" };
 }
 
@@ -178,11 +178,11 @@ function requestBody(route: Route, input: RouteArguments): { body?: BodyInit } {
 }
 
 export async function sendRequest(
-  link: Transport,
+  transport: Transport,
   { url, ...init }: BuiltRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  return link.fetch(url, { ...init, signal });
+  return transport.fetch(url, { ...init, signal });
 }
 
 export interface CallOptions {
@@ -193,41 +193,45 @@ const maxTries = 4;
 const neverAborted = new AbortController().signal;
 
 /**
- * One call, repeated after a lost connection where that is safe. A POST keeps its key through its own
- * repetitions, so the host does it once however often it arrives.
+ * One call, repeated after a lost connection if that is safe. A POST keeps its key through its retries, so the host
+ * carries it out once however often it arrives.
  */
 export async function callRoute(
-  link: Transport,
+  transport: Transport,
   route: Route,
   input: RouteArguments,
   { signal = neverAborted }: CallOptions,
 ): Promise<Result<unknown>> {
-  const built = buildRequest(link, route, input);
+  const built = buildRequest(transport, route, input);
   if (!built.ok) return built;
-  const request = withIdempotencyKey(link, route, built.value);
+  const request = withIdempotencyKey(transport, route, built.value);
   for (let failures = 1; ; failures++) {
-    const result = await tryOnce(link, route, request, signal);
+    const result = await tryOnce(transport, route, request, signal);
     const mayRepeat = route.repeat !== "never" && failures < maxTries;
     if (result.ok || result.error.kind !== "network" || !mayRepeat) return result;
-    await link.sleep(backoffMs(failures, link.random), signal);
+    await transport.sleep(backoffMs(failures, transport.random), signal);
     if (signal.aborted) return failedResult(aborted);
   }
 }
 
-function withIdempotencyKey(link: Transport, route: Route, request: BuiltRequest): BuiltRequest {
+function withIdempotencyKey(
+  transport: Transport,
+  route: Route,
+  request: BuiltRequest,
+): BuiltRequest {
   if (route.repeat !== "key") return request;
-  const headers = { "idempotency-key": link.newKey(), ...request.headers };
+  const headers = { "idempotency-key": transport.newKey(), ...request.headers };
   return { ...request, headers };
 }
 
 async function tryOnce(
-  link: Transport,
+  transport: Transport,
   route: Route,
   request: BuiltRequest,
   signal: AbortSignal,
 ): Promise<Result<unknown>> {
   try {
-    const response = await sendRequest(link, request, signal);
+    const response = await sendRequest(transport, request, signal);
     return await readResponse(route, response);
   } catch (cause) {
     return failedResult(signal.aborted ? aborted : networkError(cause));

@@ -49,26 +49,27 @@ type RouteCalls = {
 };
 
 export interface Client extends RouteCalls {
-  /** Read a session and keep its state current, through lost connections and new reads. */
+  /** Reads a session and keeps its state current, through lost connections and re-reads. */
   open(id: SessionId, options?: StreamOptions): AsyncIterable<OpenItem>;
-  /** Follow one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
+  /** Follows one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
   follow(id: SessionId, after: Seq, options?: StreamOptions): AsyncIterable<FollowItem>;
-  /** Follow several sessions and the list on one connection. */
+  /** Follows several sessions and the list on one connection. */
   watch(cursors: Cursors, options?: StreamOptions): AsyncIterable<WatchItem>;
 }
 
 export function createClient(options: ClientOptions = {}): Client {
-  const link = createTransport(options);
+  const transport = createTransport(options);
   const calls = Object.entries(routes).map(([name, route]) => [
     name,
-    (input: RouteArguments = {}, given: CallOptions = {}) => callRoute(link, route, input, given),
+    (input: RouteArguments = {}, given: CallOptions = {}) =>
+      callRoute(transport, route, input, given),
   ]);
   const client: Client = {
-    // The table that makes the functions is the table that their types are inferred from.
+    // The functions are built from the same table that their types are inferred from.
     ...(Object.fromEntries(calls) as RouteCalls),
-    open: (id, given = {}) => openSession(link, client, id, given),
-    follow: (id, after, given = {}) => followSession(link, id, after, given),
-    watch: (cursors, given = {}) => watchSessions(link, cursors, given),
+    open: (id, given = {}) => openSession(transport, client, id, given),
+    follow: (id, after, given = {}) => followSession(transport, id, after, given),
+    watch: (cursors, given = {}) => watchSessions(transport, cursors, given),
   };
   return client;
 }

@@ -23,7 +23,7 @@ import { type Fetch } from "./call-route.ts";
 /** How one connection goes wrong. */
 type Fault =
   | { readonly kind: "refused" | "overloaded" | "silent" }
-  /** The host sends some events again, and the connection breaks after so many bytes. */
+  /** The host sends some events again, and the connection breaks after this many bytes. */
   | { readonly kind: "broken"; readonly again: number; readonly bytes: number };
 
 const id = testId("session", 1);
@@ -46,7 +46,7 @@ function refusal(code: "too_many_requests" | "session_not_found"): Response {
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }
 
-/** Serves a log by cursor, badly at first. Time passes only where a test waits for it. */
+/** Serves a log by cursor, unreliably at first. Time passes only where a test waits for it. */
 function hostOf(log: readonly StoredEvent[], faults: readonly Fault[]) {
   const cursors: number[] = [];
   const fetch: Fetch = (url) => {
@@ -96,7 +96,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
 );
 
 describe("following a session", () => {
-  test("gives exactly the events after the cursor, each once and in order, whatever breaks", async () => {
+  test("yields exactly the events after the cursor, each once and in order, whatever breaks", async () => {
     await fc.assert(
       fc.asyncProperty(
         sessionLog,
@@ -116,7 +116,7 @@ describe("following a session", () => {
 
   const log = fc.sample(sessionLog, { seed: 7, numRuns: 1 })[0] ?? [];
 
-  test("reports how the connection is, and that it came back", async () => {
+  test("reports the connection state, and that it recovered", async () => {
     const states: ConnectionState[] = [];
     const faults: Fault[] = [
       { kind: "broken", again: 0, bytes: 20 },
@@ -130,13 +130,13 @@ describe("following a session", () => {
     expect(states).toStrictEqual(["live", "reconnecting", "offline", "live"]);
   });
 
-  test("leaves a host that has fallen silent, and asks again from its cursor", async () => {
+  test("leaves a silent host, and asks again from its cursor", async () => {
     const { client, cursors } = hostOf(log, [{ kind: "silent" }]);
     await take(client.follow(id, 1 as Seq, { silenceMs }), 1);
     expect(cursors).toStrictEqual([1, 1]);
   });
 
-  test("hands a resync on and ends there", async () => {
+  test("passes a resync on and ends there", async () => {
     const resync = { reason: "behind" as const, seq: 9 as Seq };
     const status = { code: "store_unavailable" };
     const text =
@@ -154,7 +154,7 @@ describe("following a session", () => {
     ]);
   });
 
-  test("ends with the host's problem when there is no such session", async () => {
+  test("ends with the host's problem if there is no such session", async () => {
     const client = createClient({
       baseUrl: "http://host",
       fetch: () => refusal("session_not_found"),
@@ -163,7 +163,7 @@ describe("following a session", () => {
     expect(items).toMatchObject([{ kind: "ended", error: { code: "session_not_found" } }]);
   });
 
-  test("ends quietly when it is aborted, and lets its connection go", async () => {
+  test("ends quietly when aborted, and closes its connection", async () => {
     const abort = new AbortController();
     let signal: AbortSignal | null | undefined;
     const fetch: Fetch = (_, init) => {
@@ -180,7 +180,7 @@ describe("following a session", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test("lets its connection go when the reader leaves", async () => {
+  test("closes its connection when the reader leaves", async () => {
     let signal: AbortSignal | null | undefined;
     const fetch: Fetch = (_, init) => {
       ({ signal } = init);
@@ -195,7 +195,7 @@ describe("watching several sessions", () => {
   const [a, b] = [testId("session", 1), testId("session", 2)];
   const events = fc.sample(sessionLog, { seed: 8, numRuns: 1 })[0] ?? [];
 
-  test("keeps each one's cursor over reconnects, and goes on from a resync", async () => {
+  test("keeps each session's cursor across reconnects, and continues after a resync", async () => {
     const asked: (string | null)[] = [];
     const frame = (session: SessionId, n: number) =>
       encodeWatchedSseFrame(session, events[n - 1]!, new Map());

@@ -33,7 +33,7 @@ export type ConnectionState = "live" | "reconnecting" | "offline";
 export interface StreamOptions {
   readonly signal?: AbortSignal;
   readonly onConnection?: ((state: ConnectionState) => void) | undefined;
-  /** A host that says nothing for so long, not even a heartbeat, is gone. */
+  /** A host that sends nothing for this long, not even a heartbeat, is gone. */
   readonly silenceMs?: number;
 }
 
@@ -46,16 +46,16 @@ export interface StreamEnded {
 const offlineAfterFailures = 3;
 
 /**
- * What the stream says, over as many connections as it takes. `request` is asked anew for each of them, so
- * that it can name the cursor as it is then.
+ * The items of a stream, across as many connections as it takes. `request` is called anew for each of them, so that it
+ * can name the current cursor.
  */
 export async function* streamWithReconnect(
-  link: Transport,
+  transport: Transport,
   request: () => Result<BuiltRequest>,
   options: StreamOptions,
 ): AsyncGenerator<StreamItem | StreamEnded, void, undefined> {
   const stop = options.signal ?? new AbortController().signal;
-  const tell = notifyOnChange(options);
+  const notify = notifyOnChange(options);
   for (let failures = 1; !stop.aborted; failures++) {
     const built = request();
     if (!built.ok) {
@@ -65,10 +65,10 @@ export async function* streamWithReconnect(
     const connection = new AbortController();
     const signal = AbortSignal.any([stop, connection.signal]);
     try {
-      const opened = await connect(link, built.value, signal, options.silenceMs);
+      const opened = await connect(transport, built.value, signal, options.silenceMs);
       if (opened.ok) {
-        tell("live");
-        for await (const item of readSseItems(link, opened.value, signal, options.silenceMs)) {
+        notify("live");
+        for await (const item of readSseItems(transport, opened.value, signal, options.silenceMs)) {
           failures = 0;
           const decoded = item.kind === "frame" ? decodeSseFrame(item.frame) : null;
           if (decoded !== null) yield decoded;
@@ -81,8 +81,8 @@ export async function* streamWithReconnect(
       connection.abort();
     }
     if (stop.aborted) return;
-    tell(connectionStateAfter(failures));
-    await link.sleep(backoffMs(Math.max(1, failures), link.random), stop);
+    notify(connectionStateAfter(failures));
+    await transport.sleep(backoffMs(Math.max(1, failures), transport.random), stop);
   }
 }
 
@@ -90,12 +90,12 @@ export function connectionStateAfter(failures: number): ConnectionState {
   return failures < offlineAfterFailures ? "reconnecting" : "offline";
 }
 
-/** Tells each state once, when it changes. */
+/** Reports each state once, when it changes. */
 export function notifyOnChange({ onConnection }: StreamOptions): (state: ConnectionState) => void {
-  let told: ConnectionState | null = null;
+  let lastState: ConnectionState | null = null;
   return (state) => {
-    if (state !== told) onConnection?.(state);
-    told = state;
+    if (state !== lastState) onConnection?.(state);
+    lastState = state;
   };
 }
 
@@ -107,15 +107,15 @@ export function isTransient(error: ApiError): boolean {
 }
 
 async function connect(
-  link: Transport,
+  transport: Transport,
   request: BuiltRequest,
   signal: AbortSignal,
   silenceMs?: number,
 ): Promise<Result<ReadableStream<Uint8Array>>> {
   try {
     const response = await withSilenceTimeout(
-      link,
-      sendRequest(link, request, signal),
+      transport,
+      sendRequest(transport, request, signal),
       signal,
       silenceMs,
     );
@@ -128,9 +128,9 @@ async function connect(
   }
 }
 
-/** Ends when the connection does, whoever ended it and however. */
+/** Ends when the connection does, for whatever reason. */
 async function* readSseItems(
-  link: Transport,
+  transport: Transport,
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   silenceMs?: number,
@@ -140,7 +140,12 @@ async function* readSseItems(
   try {
     for (;;) {
       const lost = () => "silent" as const;
-      const piece = await withSilenceTimeout(link, reader.read().catch(lost), signal, silenceMs);
+      const piece = await withSilenceTimeout(
+        transport,
+        reader.read().catch(lost),
+        signal,
+        silenceMs,
+      );
       if (piece === "silent" || piece.done) return;
       yield* decoder.push(piece.value);
     }
@@ -149,15 +154,15 @@ async function* readSseItems(
   }
 }
 
-/** `silent` when nothing came in time, and when the signal says stop, which an injected `fetch` may not heed. */
+/** `silent` if nothing came in time, or if the signal is aborted, which an injected `fetch` may ignore. */
 async function withSilenceTimeout<T>(
-  link: Transport,
+  transport: Transport,
   awaited: Promise<T>,
   signal: AbortSignal,
   silenceMs = 45_000,
 ): Promise<T | "silent"> {
   const answered = new AbortController();
-  const silence = link
+  const silence = transport
     .sleep(silenceMs, AbortSignal.any([signal, answered.signal]))
     .then(() => "silent" as const);
   try {
@@ -174,17 +179,17 @@ export type FollowItem =
   | { readonly kind: "status"; readonly status: StreamStatus }
   | StreamEnded;
 
-/** A session's events after a number: each once, in order, over any number of connections. */
+/** A session's events after a seq: each once, in order, across any number of connections. */
 export async function* followSession(
-  link: Transport,
+  transport: Transport,
   id: SessionId,
   after: Seq,
   options: StreamOptions,
 ): AsyncGenerator<FollowItem, void, undefined> {
   let cursor = after;
   const request = () =>
-    buildRequest(link, routes.followSession, { params: { id }, query: { after: cursor } });
-  for await (const item of streamWithReconnect(link, request, options)) {
+    buildRequest(transport, routes.followSession, { params: { id }, query: { after: cursor } });
+  for await (const item of streamWithReconnect(transport, request, options)) {
     if (item.kind === "list") continue;
     if (item.kind === "event") {
       if (item.event.seq <= cursor) continue;
@@ -197,22 +202,22 @@ export async function* followSession(
 
 export type WatchItem =
   | { readonly kind: "event"; readonly sessionId: SessionId; readonly event: StoredEvent }
-  /** One of the sessions must be read again; the stream goes on, for that one from `seq`. */
+  /** One of the sessions must be read again; the stream continues, for that one from `seq`. */
   | { readonly kind: "resync"; readonly resync: Resync }
   | { readonly kind: "status"; readonly status: StreamStatus }
   | { readonly kind: "list"; readonly hint: ListHint }
   | StreamEnded;
 
-/** One stream for several sessions. Each keeps its own order; between them there is none. */
+/** One stream for several sessions. Each keeps its own order; there is none between them. */
 export async function* watchSessions(
-  link: Transport,
+  transport: Transport,
   from: Cursors,
   options: StreamOptions,
 ): AsyncGenerator<WatchItem, void, undefined> {
   const cursors = new Map(from);
   const request = () =>
-    buildRequest(link, routes.watchSessions, { query: { watch: encodeCursors(cursors) } });
-  for await (const item of streamWithReconnect(link, request, options)) {
+    buildRequest(transport, routes.watchSessions, { query: { watch: encodeCursors(cursors) } });
+  for await (const item of streamWithReconnect(transport, request, options)) {
     if (item.kind === "event") {
       const { sessionId, event } = item;
       const cursor = sessionId === undefined ? undefined : cursors.get(sessionId);

@@ -34,7 +34,7 @@ function streamOf(text: string, end: "close" | "stay"): Response {
   return new Response(body);
 }
 
-/** The first read is from a while ago; each later one is of now. */
+/** The first read is outdated; each later one is current. */
 function hostOf(log: readonly StoredEvent[], firstRead: number, faults: readonly Fault[]): Fetch {
   let reads = 0;
   let streams = 0;
@@ -75,13 +75,13 @@ async function lastState(fetch: Fetch, upTo: number): Promise<SessionState | und
 }
 
 describe("an open session", () => {
-  test("comes to what the host would answer, whatever is lost, cut or refused on the way", async () => {
+  test("converges on what the host would answer, whatever is lost, cut or refused on the way", async () => {
     const plan = fc.tuple(fc.nat(), fc.array(fault, { maxLength: 5 }));
     await fc.assert(
       fc.asyncProperty(sessionLog, plan, async (log, [place, faults]) => {
         const fetch = hostOf(log, 1 + (place % log.length), faults);
         const state = await lastState(fetch, log.length);
-        // While a run is going on, what is missing may still turn out to be pruned.
+        // During a run, missing events may still turn out to be pruned.
         fc.pre(state?.gaps.length === 0);
         expect(state).toStrictEqual(startState(hostReadOf(log)));
       }),
@@ -89,7 +89,7 @@ describe("an open session", () => {
     );
   });
 
-  test("ends with the host's problem when it may not be read", async () => {
+  test("ends with the host's problem if it may not be read", async () => {
     const problem = makeProblem("session_not_found");
     const headers = { "content-type": problemMediaType };
     const fetch: Fetch = () => new Response(JSON.stringify(problem), { status: 404, headers });
@@ -99,7 +99,7 @@ describe("an open session", () => {
     expect(items).toMatchObject([{ kind: "ended", error: { code: "session_not_found" } }]);
   });
 
-  test("waits out a host that cannot be reached, and says that it is offline", async () => {
+  test("outlasts an unreachable host, and reports that it is offline", async () => {
     const states: string[] = [];
     let tries = 0;
     const log = fc.sample(sessionLog, { seed: 3, numRuns: 1 })[0] ?? [];

@@ -11,7 +11,7 @@ import {
 } from "./follow.ts";
 import { type CallOptions, backoffMs, type Transport, type Result } from "./call-route.ts";
 
-/** What it takes to keep a session's state current. */
+/** What is needed to keep a session's state current. */
 interface SessionReader {
   readSession(
     input: { readonly params: { id: SessionId } },
@@ -21,30 +21,33 @@ interface SessionReader {
 }
 
 export type OpenItem =
-  /** `by` is the event that led here, `null` after a read: who holds earlier entries too reduces it into its own. */
+  /**
+   * `by` is the event that led to it, `null` after a read: a caller that also holds earlier entries reduces it into its
+   * own state.
+   */
   | { readonly kind: "state"; readonly state: SessionState; readonly by: StoredEvent | null }
   | { readonly kind: "status"; readonly status: StreamStatus }
   | StreamEnded;
 
 /**
- * A session as it is and as it becomes: read, followed, and read again whenever events alone do not lead
- * on. This is all that a page or a terminal has to show.
+ * A session's state as it changes: read, followed, and read again whenever events alone do not suffice. This is all a
+ * page or a terminal has to show.
  */
 export async function* openSession(
-  link: Transport,
+  transport: Transport,
   client: SessionReader,
   id: SessionId,
   options: StreamOptions,
 ): AsyncGenerator<OpenItem, void, undefined> {
   const signal = options.signal ?? new AbortController().signal;
-  const tell = notifyOnChange(options);
+  const notify = notifyOnChange(options);
   for (let failures = 1; !signal.aborted; failures++) {
     const read = await client.readSession({ params: { id } }, { signal });
     if (read.ok) {
       failures = 0;
       const followed = followUntilReread(client, startState(read.value), {
         ...options,
-        onConnection: tell,
+        onConnection: notify,
       });
       for await (const item of followed) {
         yield item;
@@ -57,12 +60,12 @@ export async function* openSession(
       return;
     }
     if (signal.aborted) return;
-    tell(connectionStateAfter(failures));
-    await link.sleep(backoffMs(failures, link.random), signal);
+    notify(connectionStateAfter(failures));
+    await transport.sleep(backoffMs(failures, transport.random), signal);
   }
 }
 
-/** Ends where the session must be read again. */
+/** Ends when the session must be read again. */
 async function* followUntilReread(
   client: SessionReader,
   start: SessionState,

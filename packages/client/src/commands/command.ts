@@ -19,41 +19,41 @@ import type { ApiError } from "../client/call-route.ts";
 /** Where a command was typed, and what it can reach from there. */
 export interface CommandContext {
   readonly client: Client;
-  /** The session that the surface is in; `null` before the first. */
+  /** The session the surface is in; `null` before the first. */
   readonly sessionId: SessionId | null;
   readonly lane?: LaneKey;
   /**
-   * Names this one typing of the command. The same again under the same key is done once, so a platform that
-   * delivers twice cuts once.
+   * Identifies this one invocation. Repeating it under the same key runs it once, so a platform that delivers twice
+   * cuts once.
    */
   readonly key: string;
-  /** Which sessions may be told of and gone to from here; all of them unless told. */
+  /** Which sessions may be shown and entered from here; by default all of them. */
   readonly mayReach?: (session: SessionId) => Promise<boolean>;
   /** Milliseconds since the epoch, by the surface's clock. */
   readonly now: () => number;
 }
 
-/** A place that is in a session. */
+/** A context with a current session. */
 export interface SessionCommandContext extends CommandContext {
   readonly sessionId: SessionId;
 }
 
-/** Those of them that may be told of here. */
+/** Those of them that may be shown here. */
 export async function filterReachable<T>(
   { mayReach }: CommandContext,
   found: readonly T[],
-  sessionOf: (each: T) => SessionId,
+  sessionOf: (item: T) => SessionId,
 ): Promise<readonly T[]> {
   if (mayReach === undefined) return found;
-  const isWithin = await Promise.all(found.map((each) => mayReach(sessionOf(each))));
+  const isWithin = await Promise.all(found.map((item) => mayReach(sessionOf(item))));
   return found.filter((_, index) => isWithin[index]);
 }
 
-export function idempotencyHeader(place: CommandContext): { readonly "idempotency-key": string } {
-  return { "idempotency-key": place.key };
+export function idempotencyHeader(context: CommandContext): { readonly "idempotency-key": string } {
+  return { "idempotency-key": context.key };
 }
 
-/** What a command came to, as plain data. Each surface says it in its own way. */
+/** A command's result, as plain data. Each surface renders it in its own way. */
 export type CommandAnswer =
   | { readonly kind: "help"; readonly commands: readonly CommandSpec[] }
   /** The surface is in this session from now on. */
@@ -66,7 +66,7 @@ export type CommandAnswer =
       readonly kind: "sessions";
       readonly sessions: readonly SessionView[];
       readonly current: SessionId | null;
-      /** `which`: several fit what was asked for, and one has to be named. */
+      /** `which`: several match, and one has to be named. */
       readonly why: "listed" | "which";
     }
   | { readonly kind: "changed"; readonly what: SessionChange; readonly session: SessionView }
@@ -82,9 +82,9 @@ export type CommandAnswer =
       readonly kind: "model";
       /** The session's own choice. */
       readonly model: string | null;
-      /** Who answers where nothing was chosen. */
+      /** The model used if none was chosen. */
       readonly usual: string;
-      /** Those for which everything is set. */
+      /** Those that are fully configured. */
       readonly models: readonly string[];
     }
   | { readonly kind: "title"; readonly title: string | null }
@@ -123,7 +123,7 @@ export type CommandAnswer =
 
 export type SessionChange = "undone" | "redone" | "titled" | "model_chosen";
 
-/** It was not done. `sentence` says why, and what may help. */
+/** It was not carried out. `sentence` says why, and what may help. */
 export interface CommandRefusal {
   readonly kind: "refused";
   readonly code: string;
@@ -138,7 +138,7 @@ export function refusalFrom(error: ApiError): CommandRefusal {
   return refuseCommand(error.code, describeError(error));
 }
 
-/** What a person is told when a call was not done. */
+/** What a person is told when a call failed. */
 export function describeError(error: ApiError): string {
   switch (error.kind) {
     case "problem": {

@@ -7,54 +7,54 @@ import {
   type SessionCommandContext,
 } from "./command.ts";
 
-const routeArguments = (place: SessionCommandContext) => ({
-  params: { id: place.sessionId },
-  headers: idempotencyHeader(place),
+const routeArguments = (context: SessionCommandContext) => ({
+  params: { id: context.sessionId },
+  headers: idempotencyHeader(context),
 });
 
-/** Commands on the conversation one is in. */
-export async function undo(place: SessionCommandContext, turns: string): Promise<CommandAnswer> {
+/** Commands on the current conversation. */
+export async function undo(context: SessionCommandContext, turns: string): Promise<CommandAnswer> {
   const body = turns === "" ? {} : { turns: Number(turns) };
-  const undone = await place.client.undo({ ...routeArguments(place), body });
+  const undone = await context.client.undo({ ...routeArguments(context), body });
   if (!undone.ok) return refusalFrom(undone.error);
   return { kind: "changed", what: "undone", session: undone.value.session };
 }
 
-export async function redo(place: SessionCommandContext): Promise<CommandAnswer> {
-  const redone = await place.client.redo({ ...routeArguments(place), body: {} });
+export async function redo(context: SessionCommandContext): Promise<CommandAnswer> {
+  const redone = await context.client.redo({ ...routeArguments(context), body: {} });
   if (!redone.ok) return refusalFrom(redone.error);
   return { kind: "changed", what: "redone", session: redone.value.session };
 }
 
-/** With no words the message is asked again as it was. */
+/** Without new text the message is asked again unchanged. */
 export async function retryMessage(
-  place: SessionCommandContext,
+  context: SessionCommandContext,
   text: string,
 ): Promise<CommandAnswer> {
-  const { sessionId } = place;
+  const { sessionId } = context;
   const body = text === "" ? {} : { text };
-  const asked = await place.client.retry({ ...routeArguments(place), body });
+  const asked = await context.client.retry({ ...routeArguments(context), body });
   if (!asked.ok) return refusalFrom(asked.error);
   const { messageId, runId } = asked.value;
   return { kind: "sent", how: text === "" ? "retried" : "edited", sessionId, runId, messageId };
 }
 
 export async function compactSession(
-  place: SessionCommandContext,
+  context: SessionCommandContext,
   focus: string,
 ): Promise<CommandAnswer> {
   const body = focus === "" ? {} : { focus };
-  const asked = await place.client.compact({ ...routeArguments(place), body });
+  const asked = await context.client.compact({ ...routeArguments(context), body });
   if (!asked.ok) return refusalFrom(asked.error);
   return { kind: "compacting", outcome: asked.value.outcome };
 }
 
 export async function sendMessage(
-  place: SessionCommandContext,
+  context: SessionCommandContext,
   text: string,
   mode: "queue" | "steer",
 ): Promise<CommandAnswer> {
-  const { client, sessionId, lane, key: clientId } = place;
+  const { client, sessionId, lane, key: clientId } = context;
   const body = { clientId, text, mode, ...(lane !== undefined && { lane }) };
   const sent = await client.sendMessage({ params: { id: sessionId }, body });
   if (!sent.ok) return refusalFrom(sent.error);
@@ -68,20 +68,20 @@ export async function sendMessage(
   };
 }
 
-export async function showInbox(place: SessionCommandContext): Promise<CommandAnswer> {
-  const read = await readCurrentSession(place);
+export async function showInbox(context: SessionCommandContext): Promise<CommandAnswer> {
+  const read = await readCurrentSession(context);
   return read.ok ? { kind: "inbox", inbox: read.value.inbox } : refusalFrom(read.error);
 }
 
-/** P6: a durable wish. Where nothing runs there is nothing to end. */
-export async function cancelRun(place: SessionCommandContext): Promise<CommandAnswer> {
-  const read = await readCurrentSession(place);
+/** P6: a durable request. If no run is live there is nothing to cancel. */
+export async function cancelRun(context: SessionCommandContext): Promise<CommandAnswer> {
+  const read = await readCurrentSession(context);
   if (!read.ok) return refusalFrom(read.error);
   const { run } = read.value;
   if (run === null || terminalStates.has(run.state)) return { kind: "stopped", run: null };
-  const asked = await place.client.cancelRun({
+  const asked = await context.client.cancelRun({
     params: { id: run.id },
-    headers: idempotencyHeader(place),
+    headers: idempotencyHeader(context),
   });
   return asked.ok ? { kind: "stopped", run: asked.value.run } : refusalFrom(asked.error);
 }
@@ -93,11 +93,11 @@ const mediaTypes = {
 } as const;
 
 export async function exportSession(
-  place: SessionCommandContext,
+  context: SessionCommandContext,
   chosen: string,
 ): Promise<CommandAnswer> {
   const format = chosen === "json" || chosen === "html" ? chosen : "md";
-  const { client, sessionId: id } = place;
+  const { client, sessionId: id } = context;
   const document = await client.exportSession({ params: { id }, query: { format } });
   if (!document.ok) return refusalFrom(document.error);
   const mediaType = mediaTypes[format];

@@ -35,18 +35,18 @@ import { type CommandName, findCommand, commandNames, commands } from "@holdfast
 
 export type { CommandContext } from "./command.ts";
 
-/** Does what was typed, through the client alone, and resolves to what became of it. */
+/** Carries out a parsed command through the client alone, and resolves to its result. */
 export async function executeCommand(
-  place: CommandContext,
+  context: CommandContext,
   { name, argument }: Invocation,
 ): Promise<CommandAnswer> {
-  if (isSessionless(name)) return sessionlessCommands[name](place, argument);
-  if (place.sessionId === null)
+  if (isSessionless(name)) return sessionlessCommands[name](context, argument);
+  if (context.sessionId === null)
     return refuseCommand(
       "no_session",
       "There is no session here yet: say something, or /resume one.",
     );
-  return sessionCommands[name]({ ...place, sessionId: place.sessionId }, argument);
+  return sessionCommands[name]({ ...context, sessionId: context.sessionId }, argument);
 }
 
 type SessionlessCommand =
@@ -61,7 +61,7 @@ type SessionlessCommand =
 
 const sessionlessCommands: Record<
   SessionlessCommand,
-  (place: CommandContext, argument: string) => Promise<CommandAnswer>
+  (context: CommandContext, argument: string) => Promise<CommandAnswer>
 > = {
   help: async (_, asked) => describeCommands(asked),
   new: newSession,
@@ -75,11 +75,11 @@ const sessionlessCommands: Record<
 
 const sessionCommands: Record<
   Exclude<CommandName, SessionlessCommand>,
-  (place: SessionCommandContext, argument: string) => Promise<CommandAnswer>
+  (context: SessionCommandContext, argument: string) => Promise<CommandAnswer>
 > = {
   undo,
   redo,
-  retry: (place) => retryMessage(place, ""),
+  retry: (context) => retryMessage(context, ""),
   edit: retryMessage,
   branch,
   title: readOrSetTitle,
@@ -88,8 +88,9 @@ const sessionCommands: Record<
   processes: listOrStopProcesses,
   status: sessionStatus,
   stop: cancelRun,
-  queue: (place, text) => (text === "" ? showInbox(place) : sendMessage(place, text, "queue")),
-  steer: (place, text) => sendMessage(place, text, "steer"),
+  queue: (context, text) =>
+    text === "" ? showInbox(context) : sendMessage(context, text, "queue"),
+  steer: (context, text) => sendMessage(context, text, "steer"),
   export: exportSession,
 };
 

@@ -17,7 +17,7 @@ function ruleFor(text: string): string {
   return text.startsWith("/") ? "command" : `says ${text}`;
 }
 
-test("every text is a message, a command, or told apart, and none is lost on the way", () => {
+test("every text is a message, a command or an unknown command, and none is lost", () => {
   const typed = fc.oneof(
     anyText,
     anyText.map((text) => `/${text}`),
@@ -32,7 +32,7 @@ test("every text is a message, a command, or told apart, and none is lost on the
   );
 });
 
-test("what is to be said can be typed, whatever it begins with", () => {
+test("any message can be typed, whatever it starts with", () => {
   const said = fc.oneof(
     anyText,
     words.map((text) => `/${text}`),
@@ -47,7 +47,7 @@ test("what is to be said can be typed, whatever it begins with", () => {
   );
 });
 
-test("each name leads to its command, however it is capitalised and spaced", () => {
+test("each name leads to its command, whatever its case and spacing", () => {
   const takingWords = commandNames.filter((name) => findCommand(name)?.takes.kind === "words");
   const typing = fc.constantFrom(...takingWords).chain((name) =>
     fc.record({
@@ -65,7 +65,7 @@ test("each name leads to its command, however it is capitalised and spaced", () 
   );
 });
 
-test("a command that takes nothing, a number or a choice refuses everything else in words that show its use", () => {
+test("a command that takes nothing, a number or a choice refuses everything else and shows its usage", () => {
   const strict = commands.filter(({ takes }) => takes.kind !== "words");
   const argument = fc.oneof(words, fc.nat().map(String), fc.constantFrom("md", "JSON", "Html"));
   fc.assert(
@@ -81,7 +81,7 @@ test("a command that takes nothing, a number or a choice refuses everything else
   );
 });
 
-test("a slip of one letter is answered with the command that was meant", () => {
+test("a typo of one letter suggests the intended command", () => {
   const slips = fc.constantFrom(...commands).chain(({ name }) =>
     fc.record({
       name: fc.constant(name),
@@ -96,7 +96,7 @@ test("a slip of one letter is answered with the command that was meant", () => {
       const parsed = parseInput(`/${typed}`);
       expect(parsed.kind).toBe("unknown");
       const nearest = parsed.kind === "unknown" ? parsed.nearest : "";
-      // Another name may be as near; none may be nearer than the one that is named.
+      // Another name may be as close; none may be closer than the suggested one.
       const nearestOf = (each: string) =>
         Math.min(
           ...commandNames
@@ -108,7 +108,7 @@ test("a slip of one letter is answered with the command that was meant", () => {
   );
 });
 
-test("the distance of two words is a distance, and one swap, slip or gap is one", () => {
+test("the edit distance is a metric, and one swap, change or gap counts as one", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
   fc.assert(
     fc.property(word, word, (a, b) => {
@@ -121,12 +121,12 @@ test("the distance of two words is a distance, and one swap, slip or gap is one"
   expect(nearestName("", [])).toBeUndefined();
 });
 
-test("every completion goes on from what was typed and means a command", () => {
-  const begun = fc
+test("every completion extends the typed text and names a command", () => {
+  const prefix = fc
     .constantFrom(...commandNames)
     .chain((name) => fc.nat({ max: name.length }).map((length) => `/${name.slice(0, length)}`));
   fc.assert(
-    fc.property(begun, (text) => {
+    fc.property(prefix, (text) => {
       const { values } = completeInput(text);
       expect(values.length).toBeGreaterThan(0);
       for (const value of values) {
@@ -137,7 +137,7 @@ test("every completion goes on from what was typed and means a command", () => {
   );
 });
 
-test("arguments are completed where their values are known, and asked for where a host knows them", () => {
+test("arguments are completed if their values are known, and requested if only a host knows them", () => {
   expect(completeInput("/export h")).toEqual({ values: ["/export html"] });
   expect(completeInput("/help un")).toEqual({ values: ["/help undo"] });
   expect(completeInput("/resume gar")).toEqual({

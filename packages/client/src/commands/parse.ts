@@ -7,7 +7,7 @@ import {
   type CompletionSource,
 } from "@holdfast/protocol";
 
-/** A command with what stands behind it: trimmed, and checked as far as its own shape goes. */
+/** A command with its argument: trimmed, and checked as far as its shape goes. */
 export interface Invocation {
   readonly name: CommandName;
   readonly argument: string;
@@ -18,13 +18,13 @@ export type ParsedInput =
   | { readonly kind: "nothing" }
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "command"; readonly invocation: Invocation }
-  /** It looks like a command and is none: `nearest` may have been meant. */
+  /** It looks like a command but is none: `nearest` may have been meant. */
   | { readonly kind: "unknown"; readonly name: string; readonly nearest: CommandName }
   | { readonly kind: "misused"; readonly name: CommandName; readonly sentence: string };
 
 /**
- * A text that begins with a slash is a command; `//text` is the message `/text`. Anything else is a message, just as
- * it was typed.
+ * A text that starts with a slash is a command; `//text` is the message `/text`. Anything else is a message, exactly as
+ * typed.
  */
 export function parseInput(text: string): ParsedInput {
   if (text.trim() === "") return { kind: "nothing" };
@@ -37,7 +37,7 @@ export function parseInput(text: string): ParsedInput {
   return checkArgument(command, argument.trim());
 }
 
-/** The text that is sent as this message, whatever it begins with. */
+/** The text to type so that this message is sent, whatever it starts with. */
 export function escapeMessage(message: string): string {
   return message.startsWith("/") ? `/${message}` : message;
 }
@@ -74,7 +74,9 @@ function checkArgument(command: (typeof commands)[number], argument: string): Pa
   }
 }
 
-/** How a text may go on. `values` are whole texts; `asks` says what else could be offered, and behind what. */
+/**
+ * How a text may continue. `values` are whole texts; `asks` says what else could be offered, and after which prefix.
+ */
 export interface Completion {
   readonly values: readonly string[];
   readonly asks?: {
@@ -86,7 +88,7 @@ export interface Completion {
 
 const noCompletion: Completion = { values: [] };
 
-/** What can be known without asking a host. A surface that has sessions or models at hand adds them by `asks`. */
+/** What is known without asking a host. A surface that has sessions or models adds them by `asks`. */
 export function completeInput(text: string): Completion {
   const found = /^\/(\S*)(\s+)?([\s\S]*)$/.exec(text);
   if (found === null || text.startsWith("//") || text.includes("\n")) return noCompletion;
@@ -106,14 +108,14 @@ export function completeInput(text: string): Completion {
   return { values: names.map((name) => before + name) };
 }
 
-/** A command's own name goes before the others that it goes by. */
+/** A command's own name goes before its aliases. */
 function namesStartingWith(typed: string): string[] {
   const own = commands.map(({ name }) => name).filter((name) => name.startsWith(typed));
   const names = own.length > 0 ? own : commandNames.filter((name) => name.startsWith(typed));
   return names.map((name) => `/${name}`);
 }
 
-/** The name that was most likely meant: the one with the fewest wrong letters, and one that begins alike before others. */
+/** The name most likely meant: the one with the fewest wrong letters, preferring one that starts the same. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const asked = typed.toLowerCase().slice(0, 40);
   let best: { readonly name: string; readonly distance: number } | undefined;
@@ -125,7 +127,7 @@ export function nearestName(typed: string, names: readonly string[]): string | u
   return best?.name;
 }
 
-/** Those that may have been meant, the likeliest first: none where what was typed is like none of them. */
+/** Names that may have been meant, likeliest first; none if nothing is similar. */
 export function similarNames(typed: string, names: readonly string[]): string[] {
   const asked = typed.toLowerCase().slice(0, 40);
   const allowed = Math.max(1, Math.floor(asked.length / 3));

@@ -19,66 +19,72 @@ import {
 import type { Client } from "../client/create-client.ts";
 
 const maxListed = 20;
-/** Where only some may be told of, they are looked for among so many. */
+/** If only some sessions may be shown, they are searched for among this many. */
 const maxScanned = 200;
 
-/** Commands that lead from one session to another, or tell of them. */
-export async function newSession(place: CommandContext, title: string): Promise<CommandAnswer> {
-  const { client, sessionId, lane } = place;
-  const begun = await client.createSession({
-    headers: idempotencyHeader(place),
+/** Commands that switch between sessions or list them. */
+export async function newSession(context: CommandContext, title: string): Promise<CommandAnswer> {
+  const { client, sessionId, lane } = context;
+  const created = await client.createSession({
+    headers: idempotencyHeader(context),
     body: {
       ...(title !== "" && { title }),
       ...(lane !== undefined && { lane }),
       ...(sessionId !== null && { previousSessionId: sessionId }),
     },
   });
-  if (!begun.ok) return refusalFrom(begun.error);
-  return { kind: "moved", how: "begun", session: begun.value.session };
+  if (!created.ok) return refusalFrom(created.error);
+  return { kind: "moved", how: "begun", session: created.value.session };
 }
 
-export async function listSessions(place: CommandContext, words: string): Promise<CommandAnswer> {
-  const { client, sessionId: current } = place;
-  const limit = place.mayReach === undefined ? maxListed : maxScanned;
-  const query = { limit, ...(words !== "" && { q: words.slice(0, 200) }) };
+export async function listSessions(
+  context: CommandContext,
+  filter: string,
+): Promise<CommandAnswer> {
+  const { client, sessionId: current } = context;
+  const limit = context.mayReach === undefined ? maxListed : maxScanned;
+  const query = { limit, ...(filter !== "" && { q: filter.slice(0, 200) }) };
   const found = await client.listSessions({ query });
   if (!found.ok) return refusalFrom(found.error);
-  const all = await filterReachable(place, found.value.sessions, ({ id }) => id);
+  const all = await filterReachable(context, found.value.sessions, ({ id }) => id);
   const sessions = all.slice(0, maxListed);
-  if (words !== "" && sessions.length === 0)
+  if (filter !== "" && sessions.length === 0)
     return refuseCommand(
       "session_not_found",
-      `No session holds “${words}”. /sessions lists them all.`,
+      `No session holds “${filter}”. /sessions lists them all.`,
     );
   return { kind: "sessions", sessions, current, why: "listed" };
 }
 
-export async function resumeSession(place: CommandContext, asked: string): Promise<CommandAnswer> {
+export async function resumeSession(
+  context: CommandContext,
+  asked: string,
+): Promise<CommandAnswer> {
   if (asked === "")
-    return place.sessionId === null ? listSessions(place, "") : resumeInterruptedRun(place);
-  const found = await findSessions(place.client, asked);
+    return context.sessionId === null ? listSessions(context, "") : resumeInterruptedRun(context);
+  const found = await findSessions(context.client, asked);
   if (!found.ok) return refusalFrom(found.error);
-  const sessions = await filterReachable(place, found.sessions, ({ id }) => id);
+  const sessions = await filterReachable(context, found.sessions, ({ id }) => id);
   const [session, ...others] = sessions;
   if (session === undefined)
     return refuseCommand("session_not_found", `No session fits “${asked}”. /sessions lists them.`);
   if (others.length > 0) {
-    const { sessionId: current } = place;
+    const { sessionId: current } = context;
     return { kind: "sessions", sessions: sessions.slice(0, maxListed), current, why: "which" };
   }
   return { kind: "moved", how: "resumed", session };
 }
 
-/** Alone it means the answer that was broken off here; where there is none, it shows where one could go. */
-async function resumeInterruptedRun(place: CommandContext): Promise<CommandAnswer> {
-  if (place.sessionId === null) return listSessions(place, "");
-  const read = await readCurrentSession({ ...place, sessionId: place.sessionId });
+/** Without an argument it means the interrupted answer here; if there is none, it lists the sessions to go to. */
+async function resumeInterruptedRun(context: CommandContext): Promise<CommandAnswer> {
+  if (context.sessionId === null) return listSessions(context, "");
+  const read = await readCurrentSession({ ...context, sessionId: context.sessionId });
   if (!read.ok) return refusalFrom(read.error);
   const { run } = read.value;
-  if (!isInterrupted(run)) return listSessions(place, "");
-  const resumed = await place.client.resumeRun({
+  if (!isInterrupted(run)) return listSessions(context, "");
+  const resumed = await context.client.resumeRun({
     params: { id: run.id },
-    headers: idempotencyHeader(place),
+    headers: idempotencyHeader(context),
   });
   if (!resumed.ok) return refusalFrom(resumed.error);
   const { id: runId, sessionId } = resumed.value.run;
@@ -90,20 +96,23 @@ function isInterrupted(run: RunView | null): run is RunView {
   return run.state === "paused" || (terminalStates.has(run.state) && run.state !== "completed");
 }
 
-export async function branch(place: SessionCommandContext, title: string): Promise<CommandAnswer> {
-  const branched = await place.client.branch({
-    params: { id: place.sessionId },
-    headers: idempotencyHeader(place),
+export async function branch(
+  context: SessionCommandContext,
+  title: string,
+): Promise<CommandAnswer> {
+  const branched = await context.client.branch({
+    params: { id: context.sessionId },
+    headers: idempotencyHeader(context),
     body: title === "" ? {} : { title },
   });
   if (!branched.ok) return refusalFrom(branched.error);
   return { kind: "moved", how: "branched", session: branched.value.session };
 }
 
-export async function sessionStatus(place: SessionCommandContext): Promise<CommandAnswer> {
-  const read = await readCurrentSession(place);
+export async function sessionStatus(context: SessionCommandContext): Promise<CommandAnswer> {
+  const read = await readCurrentSession(context);
   if (!read.ok) return refusalFrom(read.error);
-  const asked = await place.client.listApprovals({ query: { sessionId: place.sessionId } });
+  const asked = await context.client.listApprovals({ query: { sessionId: context.sessionId } });
   if (!asked.ok) return refusalFrom(asked.error);
   const { session, run, inbox } = read.value;
   return { kind: "status", session, run, inbox, approvals: asked.value.approvals };
@@ -117,14 +126,19 @@ export function readCurrentSession({
   return client.readSession({ params: { id }, query: { limit: 1 } });
 }
 
-export async function searchSessions(place: CommandContext, words: string): Promise<CommandAnswer> {
-  const found = await place.client.search({ query: { q: words.slice(0, 200), limit: maxListed } });
+export async function searchSessions(
+  context: CommandContext,
+  filter: string,
+): Promise<CommandAnswer> {
+  const found = await context.client.search({
+    query: { q: filter.slice(0, 200), limit: maxListed },
+  });
   if (!found.ok) return refusalFrom(found.error);
-  const hits = await filterReachable(place, found.value.hits, ({ sessionId }) => sessionId);
-  return { kind: "hits", words, hits };
+  const hits = await filterReachable(context, found.value.hits, ({ sessionId }) => sessionId);
+  return { kind: "hits", words: filter, hits };
 }
 
-/** The end of an id, which tells sessions apart where their beginnings, being times, look alike. */
+/** The end of an id, which tells sessions apart: their beginnings are times and look alike. */
 export function shortId(id: SessionId): string {
   return id.slice(-6);
 }
@@ -138,8 +152,8 @@ const maxPages = 10;
 const minIdSuffix = 4;
 
 /**
- * The sessions that a person may mean: by a whole id, by the end of one, by a title, or by words of a title. What fits
- * better leaves out what fits less.
+ * The sessions a person may mean: by a whole id, the end of one, a title, or words of a title. Better matches exclude
+ * weaker ones.
  */
 export async function findSessions(
   client: Client,
@@ -170,7 +184,7 @@ export async function findSessions(
   return { ok: true, sessions: fits.find((each) => each.length > 0) ?? [] };
 }
 
-/** 0 fits best; 3 does not fit. */
+/** 0 is the best match; 3 is none. */
 function matchRank({ id, title }: SessionView, wanted: string): number {
   if (wanted.length >= minIdSuffix && id.endsWith(wanted)) return 0;
   const name = title?.toLowerCase() ?? "";

@@ -10,23 +10,26 @@ import {
 import type { ProcessView } from "@holdfast/protocol";
 
 export async function readOrSetTitle(
-  place: SessionCommandContext,
-  words: string,
+  context: SessionCommandContext,
+  title: string,
 ): Promise<CommandAnswer> {
-  if (words === "") {
-    const read = await readCurrentSession(place);
+  if (title === "") {
+    const read = await readCurrentSession(context);
     if (!read.ok) return refusalFrom(read.error);
     return { kind: "title", title: read.value.session.title };
   }
-  return changeSession(place, "titled", { title: words });
+  return changeSession(context, "titled", { title });
 }
 
 export async function readOrSetModel(
-  place: SessionCommandContext,
+  context: SessionCommandContext,
   name: string,
 ): Promise<CommandAnswer> {
-  if (name !== "") return changeSession(place, "model_chosen", { model: name });
-  const [read, listed] = await Promise.all([readCurrentSession(place), place.client.listModels()]);
+  if (name !== "") return changeSession(context, "model_chosen", { model: name });
+  const [read, listed] = await Promise.all([
+    readCurrentSession(context),
+    context.client.listModels(),
+  ]);
   if (!read.ok) return refusalFrom(read.error);
   if (!listed.ok) return refusalFrom(listed.error);
   const { usual, models } = listed.value;
@@ -74,8 +77,8 @@ export async function readUsage({
   };
 }
 
-export async function listSchedules(place: CommandContext): Promise<CommandAnswer> {
-  const { client, lane, mayReach } = place;
+export async function listSchedules(context: CommandContext): Promise<CommandAnswer> {
+  const { client, lane, mayReach } = context;
   const listed = await client.listSchedules();
   if (!listed.ok) return refusalFrom(listed.error);
   const { schedules } = listed.value;
@@ -88,12 +91,12 @@ export async function listSchedules(place: CommandContext): Promise<CommandAnswe
   return { kind: "schedules", schedules: schedules.filter((_, index) => isHere[index]) };
 }
 
-/** What a session runs in the background; with an id, or the end of one, that one is stopped. */
+/** Lists a session's background processes; with an id, or the end of one, stops that one. */
 export async function listOrStopProcesses(
-  place: SessionCommandContext,
+  context: SessionCommandContext,
   named: string,
 ): Promise<CommandAnswer> {
-  const { client, sessionId: id } = place;
+  const { client, sessionId: id } = context;
   const listed = await client.listProcesses({ params: { id } });
   if (!listed.ok) return refusalFrom(listed.error);
   const running = listed.value.processes.filter(({ state }) => state !== "ended");
@@ -106,7 +109,7 @@ export async function listOrStopProcesses(
     );
   const stopped = await client.stopProcess({
     params: { id: found.id },
-    headers: idempotencyHeader(place),
+    headers: idempotencyHeader(context),
   });
   if (!stopped.ok) return refusalFrom(stopped.error);
   return { kind: "processes", processes: [stopped.value.process] };

@@ -19,7 +19,7 @@ import {
 } from "@holdfast/testing/session-logs/session-log";
 
 const runs = { numRuns: 400 };
-/** A client: it follows, and reads again when the state says so. `whole` is the log that the host holds. */
+/** A client: it follows, and reads again when the state says so. `whole` is the host's log. */
 function follow(
   state: SessionState,
   events: readonly StoredEvent[],
@@ -35,7 +35,7 @@ function follow(
   return next;
 }
 
-/** The numbers that settled messages stand for: what may be pruned. */
+/** The seqs that settled messages name: what may be pruned. */
 function prunable(log: readonly StoredEvent[]): Set<number> {
   const numbers = new Set<number>();
   for (const stored of log) {
@@ -76,7 +76,7 @@ const cursor = fc.nat({ max: 200 });
 const at = (log: readonly StoredEvent[], place: number): number => place % (log.length + 1);
 
 describe("from any log, a reader's state", () => {
-  test("agrees with the host's read wherever the stream is split and picked up again", () => {
+  test("agrees with the host's read wherever the stream is split and resumed", () => {
     fc.assert(
       fc.property(sessionLog, cursor, cursor, (log, first, second) => {
         const [low, high] = [at(log, first), at(log, second)].toSorted((a, b) => a - b) as [
@@ -92,7 +92,7 @@ describe("from any log, a reader's state", () => {
     );
   });
 
-  test("is the same when stretches of the stream come again", () => {
+  test("is the same when parts of the stream repeat", () => {
     const stretches = fc.array(fc.tuple(cursor, cursor), { maxLength: 6 });
     fc.assert(
       fc.property(sessionLog, stretches, (log, again) => {
@@ -131,7 +131,7 @@ describe("from any log, a reader's state", () => {
     );
   });
 
-  test("is plain JSON at every number", () => {
+  test("is plain JSON at every seq", () => {
     fc.assert(
       fc.property(sessionLog, (log) => {
         let state = blank;
@@ -225,7 +225,7 @@ describe("from any log, a reader's state", () => {
     );
   });
 
-  test("takes earlier pages above what it holds, each entry once", () => {
+  test("prepends earlier pages to what it holds, each entry once", () => {
     fc.assert(
       fc.property(sessionLog, cursor, cursor, (log, place, overlap) => {
         const read = hostReadOf(log);

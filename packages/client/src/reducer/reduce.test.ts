@@ -64,7 +64,7 @@ describe("the state of a page", () => {
     expect(streaming.entries).toMatchObject([{ type: "message", role: "user", seq: 4 }]);
   });
 
-  test("keeps everything but the live part as it was while text streams in", () => {
+  test("changes only the live part while text streams in", () => {
     const next = reduceEvent(streaming, at(8, "message.delta", { messageId, text: "day" }));
     expect(next.live?.messages[0]?.parts).toStrictEqual([
       { part: 0, kind: "text", text: "Good day" },
@@ -73,7 +73,7 @@ describe("the state of a page", () => {
       expect(next[key]).toBe(streaming[key]);
   });
 
-  test("puts the settled message in the place of the live one, in one step", () => {
+  test("replaces the live message by the settled one in a single step", () => {
     const settled = at(8, "message.assistant", {
       messageId,
       parts: [{ type: "text", text: "Good day" }],
@@ -92,7 +92,7 @@ describe("the state of a page", () => {
     });
   });
 
-  test("keeps what a step has shown when the same step begins again after waiting", () => {
+  test("keeps what a step has shown when the same step starts again after waiting", () => {
     const again = reduceEvents(streaming, [
       at(8, "run.state", { state: "waiting" }),
       at(9, "run.state", { state: "claimed" }),
@@ -101,7 +101,7 @@ describe("the state of a page", () => {
     expect(again.live).toStrictEqual(streaming.live);
   });
 
-  test("lets the run, its prompt and its live parts go together", () => {
+  test("drops the run, its prompt and its live parts together", () => {
     const ended = reduceEvent(streaming, at(8, "run.state", { state: "failed", cause: "model" }));
     expect(ended).toMatchObject({
       live: null,
@@ -110,13 +110,13 @@ describe("the state of a page", () => {
     expect(ended.session).toMatchObject({ liveRun: null, liveState: null, lastState: "failed" });
   });
 
-  test("asks for a new read where no run could have written what is missing", () => {
+  test("asks for a new read when no run could have written the missing events", () => {
     const idle = reduceEvents(blank, opening.slice(0, 1));
     const next = reduceEvent(idle, { ...accepted, seq: 3 as Seq });
     expect(next).toMatchObject({ gaps: [[2, 2]], readAgain: "events_lost" });
   });
 
-  test("waits for the settled message where the missing may be pruned, and asks when it does not name them", () => {
+  test("waits for the settled message when the missing events may be pruned, and asks if it does not name them", () => {
     const gap = reduceEvent(
       streaming,
       at(10, "usage.recorded", { model: "m", input: 1, output: 1 }),
@@ -134,7 +134,7 @@ describe("the state of a page", () => {
     expect(over).toMatchObject({ gaps: [[9, 9]], readAgain: "events_lost" });
   });
 
-  test("does not let a weaker title replace a stronger one", () => {
+  test("does not replace a title by a weaker one", () => {
     const named = reduceEvents(blank, [
       at(1, "session.created", {}),
       at(2, "session.changed", { title: "Chosen" }),
@@ -143,7 +143,7 @@ describe("the state of a page", () => {
     expect(named.session).toMatchObject({ title: "Chosen", titleSource: "chosen", revision: 3 });
   });
 
-  test("does not move for what was written quietly", () => {
+  test("does not move for quiet events", () => {
     const quiet = reduceEvent(streaming, {
       ...at(9, "notice.added", { noticeId: testId("notice", 1), kind: "k", text: "t" }),
       quiet: true,

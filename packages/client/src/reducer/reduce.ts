@@ -20,8 +20,8 @@ import {
 import { removeFromGaps, addGap, liveRun, type SessionState } from "./state.ts";
 
 /**
- * The one way from events to what a page shows. Pure and idempotent: an event that the state holds already
- * changes nothing, so a stream may be split, repeated or resumed anywhere.
+ * The only way from events to what a page shows. Pure and idempotent: an event that the state already includes changes
+ * nothing, so a stream may be split, repeated or resumed anywhere.
  */
 export function reduceEvent(state: SessionState, event: StoredEvent): SessionState {
   if (event.seq <= state.seq) return state;
@@ -32,7 +32,7 @@ export function reduceEvent(state: SessionState, event: StoredEvent): SessionSta
     gaps: addGap(state.gaps, state.seq, event.seq),
     session: foldSessionFacts(state.session, decoded),
   };
-  // What a newer host wrote, or what does not decode, holds its number and shows nothing.
+  // An event from a newer host, or one that does not decode, keeps its seq and shows nothing.
   return rereadIfGapsRemain(
     next,
     decoded.kind === "known" ? applyEvent(next, decoded.event) : next,
@@ -96,7 +96,7 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
   }
 }
 
-/** Numbers that are missing because an entry stands for them. */
+/** Seqs that are missing because an entry names them. */
 function withGapsExplained(state: SessionState, event: KnownEvent): SessionState {
   const deltas = deltasSettledBy(event);
   return deltas === undefined ? state : { ...state, gaps: removeFromGaps(state.gaps, deltas) };
@@ -109,7 +109,7 @@ function addEntry(state: SessionState, event: KnownEvent): SessionState {
   return { ...state, entries: isLate(entry) ? entriesInReadingOrder(entries) : entries };
 }
 
-/** The entry comes and what stood for it goes in one step: nothing is shown twice, or not at all. */
+/** The entry replaces its live part in one step: nothing is shown twice, or not at all. */
 function settleMessage(
   state: SessionState,
   event: Extract<KnownEvent, { type: "message.user" | "message.assistant" | "message.tool" }>,
@@ -133,7 +133,7 @@ function requestReread(state: SessionState): SessionState {
   return { ...state, readAgain: state.readAgain ?? "history_returned" };
 }
 
-/** The same step begins again when a run goes on after waiting; what it has shown stays (P5). */
+/** The same step starts again when a run continues after waiting; what it has shown stays (P5). */
 function startStep(
   state: SessionState,
   event: Extract<KnownEvent, { type: "step.started" }>,
@@ -143,7 +143,7 @@ function startStep(
   return { ...state, run: { ...run, step: event.data.step }, live: emptyLiveView(run.id) };
 }
 
-/** Only the run that is going on has a journal to show. */
+/** Only the live run has a journal to show. */
 function changeLive(state: SessionState, event: KnownEvent): SessionState {
   const run = liveRun(state);
   if (run === null || event.runId !== run.id) return state;
@@ -151,13 +151,13 @@ function changeLive(state: SessionState, event: KnownEvent): SessionState {
 }
 
 /**
- * Pruned deltas stand in a settled message of their own step. So a gap that nothing explained is lost once
- * its step is over, and at once where no run is going on that could have written deltas.
+ * Pruned deltas are named by a settled message of their own step. An unexplained gap is therefore lost once its step is
+ * over, or at once if no live run could have written deltas.
  */
 function rereadIfGapsRemain(before: SessionState, after: SessionState): SessionState {
   if (after.gaps.length === 0 || after.readAgain !== null) return after;
-  const stepGoesOn = liveRun(after) !== null && stepOf(before) === stepOf(after);
-  return stepGoesOn ? after : { ...after, readAgain: "events_lost" };
+  const continuesStep = liveRun(after) !== null && stepOf(before) === stepOf(after);
+  return continuesStep ? after : { ...after, readAgain: "events_lost" };
 }
 
 function stepOf(state: SessionState): string {
@@ -165,8 +165,8 @@ function stepOf(state: SessionState): string {
 }
 
 /**
- * The run that is shown is the one that was claimed last. A queued run is shown by its item in the inbox,
- * and one that ends in the queue goes with it.
+ * The run shown is the one claimed last. A queued run is shown by its inbox item, and goes with it if it ends in the
+ * queue.
  */
 function foldRunState(
   state: SessionState,
@@ -245,7 +245,7 @@ function foldInbox(
   }
 }
 
-/** The new content stands for the whole: without attachments it has none. */
+/** The new content replaces everything: without attachments it has none. */
 function replaceContent(item: InboxItem, data: EventData<"input.changed">): InboxItem {
   return { ...item, text: data.text, attachments: data.attachments ?? [] };
 }

@@ -16,7 +16,7 @@ const message = (seq: number, above?: NoticeId): EntryView => ({
 });
 const messages = (count: number) => Array.from({ length: count }, (_, at) => message(at + 1));
 
-test("what is followed for long keeps its end, and the rest can be read again as a page above it", () => {
+test("a session followed for long keeps its end, and the rest can be read again as a page above it", () => {
   const few = { ...emptyState, entries: messages(600) };
   expect(dropOldEntries(few)).toBe(few);
   const all = messages(601);
@@ -27,7 +27,7 @@ test("what is followed for long keeps its end, and the rest can be read again as
   expect(prependEntries(kept, page)).toMatchObject({ entries: all, earlier: null });
 });
 
-test("what came late is not parted from the notice that it stands above", () => {
+test("a late entry is not separated from the notice it stands above", () => {
   const notice = testId("notice", 1);
   const all = messages(601).with(300, message(900, notice)).with(299, message(901, notice));
   const kept = dropOldEntries({ ...emptyState, entries: all });

@@ -12,15 +12,15 @@ import {
   isLate,
 } from "@holdfast/protocol";
 
-/** Numbers that were skipped, from and to, both included. */
+/** Skipped seqs, both inclusive. */
 export type Gap = readonly [from: Seq, to: Seq];
 
-/** The numbers between the last event and the next, if the next does not follow at once. */
+/** The seqs between the last event and the next, if the next does not follow directly. */
 export function addGap(gaps: readonly Gap[], last: Seq, next: Seq): readonly Gap[] {
   return next > last + 1 ? [...gaps, [(last + 1) as Seq, (next - 1) as Seq]] : gaps;
 }
 
-/** Takes out the numbers that a settled message stands for. */
+/** Removes the seqs that a settled message names. */
 export function removeFromGaps(
   gaps: readonly Gap[],
   ranges: readonly (readonly [Seq, Seq])[],
@@ -43,25 +43,25 @@ function gapWithout(gap: Gap, from: Seq, to: Seq): Gap[] {
 }
 
 /**
- * Why the state cannot go on by events alone:
- * - `events_lost`: numbers are missing, and no settled message accounts for them.
- * - `history_returned`: entries came back into view that this reader may not hold.
+ * Why the state cannot continue by events alone:
+ * - `events_lost`: seqs are missing, and no settled message names them.
+ * - `history_returned`: entries became visible again that this reader may not have.
  */
 export type RereadReason = "events_lost" | "history_returned";
 
-/** What a page shows of a session: a read, brought forward by events. Plain JSON. */
+/** What a page shows of a session: a read, brought up to date by events. Plain JSON. */
 export interface SessionState {
   readonly session: SessionView;
   readonly entries: readonly EntryView[];
   readonly run: RunView | null;
   readonly inbox: readonly InboxItem[];
-  /** Every event up to here is in the state. */
+  /** The state includes every event up to here. */
   readonly seq: Seq;
   readonly live: LiveView | null;
   readonly earlier: Seq | null;
-  /** Numbers that were skipped and are not accounted for yet. */
+  /** Skipped seqs that are not accounted for yet. */
   readonly gaps: readonly Gap[];
-  /** Stays until the next read. The state is still good to show meanwhile. */
+  /** Stays set until the next read. The state can still be shown meanwhile. */
   readonly readAgain: RereadReason | null;
 }
 
@@ -70,7 +70,7 @@ export function startState(read: SessionRead): SessionState {
   return { session, entries, run, inbox, seq, live, earlier, gaps: [], readAgain: null };
 }
 
-/** A session before its first event, for a reader that follows from number 0. */
+/** A session before its first event, for a reader that follows from seq 0. */
 export function emptySessionRead(id: SessionId, owner: OwnerId): SessionRead {
   const session: SessionView = {
     id,
@@ -100,12 +100,12 @@ export function emptySessionRead(id: SessionId, owner: OwnerId): SessionRead {
   return { session, entries: [], run: null, inbox: [], seq: 0 as Seq, live: null, earlier: null };
 }
 
-/** A run that was claimed and has not ended. */
+/** The run that was claimed and has not ended. */
 export function liveRun(state: SessionState): RunView | null {
   return state.run !== null && !terminalStates.has(state.run.state) ? state.run : null;
 }
 
-/** Puts a page of earlier entries, as a read with `before` gave it, above those that are held. */
+/** Puts a page of earlier entries, from a read with `before`, above those already held. */
 export function prependEntries(
   state: SessionState,
   page: { readonly entries: readonly EntryView[]; readonly earlier: Seq | null },
@@ -118,14 +118,13 @@ export function prependEntries(
   return { ...state, entries: [...added, ...state.entries], earlier: page.earlier };
 }
 
-/** So many entries are held at most by who only follows. */
 const maxFollowerEntries = 600;
-/** So many are left when there are more: not one by one, which would copy all of them each time. */
+/** Drops many at once: dropping one at a time would copy the list for every event. */
 const keptFollowerEntries = 300;
 
 /**
- * Lets go of the oldest entries, as if the first read had begun behind them: who follows a session for a year holds no more
- * than on the first day. What came late stays with the notice that it stands above.
+ * Drops the oldest entries, as if the first read had started after them, so that following a session for a year holds
+ * no more than on the first day. Late entries stay with their notice.
  */
 export function dropOldEntries(state: SessionState): SessionState {
   const { entries } = state;

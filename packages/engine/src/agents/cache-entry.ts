@@ -19,7 +19,7 @@ export class CacheEntry<Cached> {
     readonly signature: string;
     readonly agent: Agent | null;
     readonly usedAt: number;
-    readonly mostBaselines: number;
+    readonly maxBaselines: number;
     readonly coherence?: "checked" | "unchecked";
   }) {
     this.lane = init.lane;
@@ -27,7 +27,7 @@ export class CacheEntry<Cached> {
     this.agent = init.agent;
     this.usedAt = init.usedAt;
     this.coherence = init.coherence ?? "checked";
-    this.baselines = new Baselines(init.mostBaselines);
+    this.baselines = new Baselines(init.maxBaselines);
   }
 
   /** Neither a placeholder nor an unchecked entry has a baseline that may be moved. */

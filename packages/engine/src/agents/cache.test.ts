@@ -110,7 +110,7 @@ describe("re-baselining", () => {
       signature: "same",
       agent: createTestAgent(),
       usedAt: 0,
-      mostBaselines: 8,
+      maxBaselines: 8,
       ...rest,
     });
     entry.session = session;
@@ -145,7 +145,7 @@ describe("re-baselining", () => {
       signature: "same",
       agent: createTestAgent(),
       usedAt: 0,
-      mostBaselines: 8,
+      maxBaselines: 8,
       coherence: "unchecked",
     });
     optedOut.baselines.set(a.session, 1);

@@ -182,7 +182,7 @@ export class AgentCache<Cached = never> {
       signature,
       agent: null,
       usedAt: clock.now(),
-      mostBaselines: limits.baselines,
+      maxBaselines: limits.baselines,
     });
     entry.isBorrowed = true;
     this.#entries.add(entry);

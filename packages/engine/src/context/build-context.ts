@@ -242,5 +242,10 @@ function toolMessage(call: ModelCall, result: ToolResultPart | undefined): Model
     outcome === "unknown"
       ? unknownOutcome
       : `The tool ${outcome === "failed" ? "failed" : "was cancelled"}.`;
-  return { role: "tool", callId, name, output: output === "" ? outcomeText : `${outcomeText}\n${output}` };
+  return {
+    role: "tool",
+    callId,
+    name,
+    output: output === "" ? outcomeText : `${outcomeText}\n${output}`,
+  };
 }

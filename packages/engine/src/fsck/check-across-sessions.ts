@@ -8,12 +8,12 @@ import type { LaneBinding } from "./derive-session.ts";
 
 interface References {
   count: number;
-  /** One of the sessions that name it, for the message. */
+  /** One of the sessions that reference it, for the message. */
   readonly session: SessionId;
   found: boolean;
 }
 
-/** Counts again how many events name each blob. */
+/** Recounts how many events reference each blob. */
 export class BlobAccounts {
   readonly #owners = new Map<OwnerId, Map<BlobId, References>>();
   seen = 0;
@@ -28,7 +28,7 @@ export class BlobAccounts {
     }
   }
 
-  /** The rows of a purged session that its branches still read. `false` when they cannot all be read. */
+  /** The rows of a purged session that its branches still read. `false` if some cannot be read. */
   async addKeptRows(audit: Audit, owner: OwnerId, session: SessionId): Promise<boolean> {
     const blobs = new Map<BlobId, number>();
     let [rows, unreadable] = [0, 0];
@@ -70,7 +70,7 @@ export class BlobAccounts {
     }
   }
 
-  /** Writes every count anew. Only for a store that nobody else writes. */
+  /** Rewrites every count. Only for a store that nobody else writes. */
   async repair(audit: Audit, owners: Iterable<OwnerId>): Promise<void> {
     for (const owner of owners) {
       const blobs = this.#owners.get(owner) ?? new Map<BlobId, References>();
@@ -81,27 +81,27 @@ export class BlobAccounts {
 }
 
 /**
- * Checks the counts; in `rebuild` mode writes them anew and proves them by comparing again. `bytes`: the counts are not
- * known, and a reference that was not seen must not look like one that is not there.
+ * Checks the counts; in `rebuild` mode rewrites them and proves them by comparing again. `bytes`: the counts are
+ * unknown, and an unseen reference must not look like a missing one.
  */
 export async function* checkBlobs(
   audit: Audit,
   accounts: BlobAccounts,
   mode: FsckMode | "bytes",
 ): AsyncIterable<Finding> {
-  const wrong: Finding[] = [];
+  const mismatch: Finding[] = [];
   for await (const finding of accounts.check(audit)) {
     if (finding.code !== "blob_refs_differ" || mode === "check") yield finding;
-    else if (mode === "rebuild") wrong.push(finding);
+    else if (mode === "rebuild") mismatch.push(finding);
   }
-  if (wrong.length === 0) return;
-  const owners = new Set(wrong.map(({ key }) => key.slice(0, key.lastIndexOf(" ")) as OwnerId));
+  if (mismatch.length === 0) return;
+  const owners = new Set(mismatch.map(({ key }) => key.slice(0, key.lastIndexOf(" ")) as OwnerId));
   await accounts.repair(audit, owners);
   const left = new Set<string>();
   for await (const { code, key } of accounts.check(audit)) {
     if (code === "blob_refs_differ") left.add(key);
   }
-  for (const finding of wrong) {
+  for (const finding of mismatch) {
     yield { ...finding, repair: left.has(finding.key) ? "failed" : "done" };
   }
 }
@@ -113,9 +113,9 @@ interface LaneAccount {
 }
 
 /**
- * A lane belongs to the session that bound it last: known when all sessions have been read. No number orders two logs,
- * and a clock may have stepped back between two bindings; so one counts as later only when the store's time and
- * the event's id both say so.
+ * A lane belongs to the session that bound it last, which is known once all sessions have been read. No seq orders two
+ * logs, and a clock may step back between two bindings, so one counts as later only if the store's time and the event's
+ * id both say so.
  */
 export class LaneAccounts {
   readonly #lanes = new Map<string, LaneAccount>();
@@ -143,15 +143,17 @@ export class LaneAccounts {
     }
   }
 
-  /** The newest binding that is later than the one that is stored, if any. */
+  /** The newest binding later than the stored one, if any. */
   #laterBinding({ bindings, stored }: LaneAccount): LaneRow | undefined {
     const current = bindings.find(({ row }) => row.session === stored?.session);
     const later = bindings
-      .filter((each) => !current || (each.row.at > current.row.at && each.by > current.by))
+      .filter(
+        (candidate) => !current || (candidate.row.at > current.row.at && candidate.by > current.by),
+      )
       .map(({ row }) => row)
       .toSorted((a, b) => a.at - b.at)
       .at(-1);
-    // The session that had it last may be purged, and the lane with it.
+    // The session that held it last may be purged, and the lane with it.
     const mayBePurged = later && later.at <= (this.#lastPurge.get(later.owner) ?? -1);
     return stored === null && mayBePurged ? undefined : later;
   }
@@ -167,20 +169,20 @@ export class LaneAccounts {
 async function repairLane(audit: Audit, bound: LaneRow, stored: LaneRow | null): Promise<Repair> {
   const isThis = (row: LaneRow): boolean => row.lane === bound.lane && row.owner === bound.owner;
   if (stored !== null) {
-    const wrong = await audit.derived(stored.session);
-    const lanes = wrong?.lanes.filter((row) => !isThis(row)) ?? [];
-    if (wrong !== null && (await audit.replaceDerived({ ...wrong, lanes })) === "moved")
+    const mismatch = await audit.derived(stored.session);
+    const lanes = mismatch?.lanes.filter((row) => !isThis(row)) ?? [];
+    if (mismatch !== null && (await audit.replaceDerived({ ...mismatch, lanes })) === "moved")
       return "failed";
   }
-  const right = await audit.derived(bound.session);
-  if (right === null) return "failed";
-  const lanes = [...right.lanes.filter((row) => !isThis(row)), bound];
-  if ((await audit.replaceDerived({ ...right, lanes })) === "moved") return "failed";
+  const expected = await audit.derived(bound.session);
+  if (expected === null) return "failed";
+  const lanes = [...expected.lanes.filter((row) => !isThis(row)), bound];
+  if ((await audit.replaceDerived({ ...expected, lanes })) === "moved") return "failed";
   const after = await audit.derived(bound.session);
   return after?.lanes.some(isThis) === true ? "done" : "failed";
 }
 
-/** Longer than any lease is ever taken for. */
+/** Longer than any lease is ever requested for. */
 const maxLeaseMs = 24 * 60 * 60 * 1000;
 
 export async function* checkLeases(audit: Audit, now: number): AsyncIterable<Finding> {
@@ -210,7 +212,7 @@ export async function* checkOrphans(
 ): AsyncIterable<Finding> {
   for await (const { table, key } of audit.orphans()) {
     const session = /ses_[0-9a-z]{26}/.exec(key)?.[0] as SessionId | undefined;
-    // The ledger of what was spent outlives the session.
+    // The usage ledger outlives the session.
     if (table === "usage" && session !== undefined && isPurged(session)) continue;
     const message = "The row names a session that does not exist.";
     yield { code: "row_orphaned", table, ...(session && { session }), key, message };

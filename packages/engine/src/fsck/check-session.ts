@@ -14,7 +14,7 @@ export type SessionReport =
       readonly derivation: SessionDerivation;
       readonly stored: Derived;
     }
-  /** It was written each time that it was looked at. */
+  /** It was being written each time it was read. */
   | { readonly status: "moving" }
   | { readonly status: "gone" };
 
@@ -25,24 +25,24 @@ export async function checkSession(
   id: SessionId,
   mode: FsckMode,
 ): Promise<SessionReport> {
-  for (let each = 0; each < tries; each += 1) {
+  for (let attempt = 0; attempt < tries; attempt += 1) {
     const before = await audit.derived(id);
     if (before === null) return { status: "gone" };
     const derivation = await derive(audit, before.session);
     const stored = await audit.derived(id);
-    // Whatever is written to a session moves its head.
+    // Every write to a session moves its head.
     if (stored?.session.head !== before.session.head) continue;
-    const inLog = [...derivation.findings, ...headFindings(stored.session, derivation)];
-    // What follows from half a log proves nothing about the rows.
-    const inRows = derivation.isWhole ? compare(stored, derivation) : [];
-    const findings = [...inLog, ...rangeFindings(stored.session)];
-    const isRepairable = inRows.length > 0 && mode === "rebuild";
+    const logFindings = [...derivation.findings, ...headFindings(stored.session, derivation)];
+    // A partial log proves nothing about the rows.
+    const rowFindings = derivation.isWhole ? compare(stored, derivation) : [];
+    const findings = [...logFindings, ...rangeFindings(stored.session)];
+    const isRepairable = rowFindings.length > 0 && mode === "rebuild";
     if (!isRepairable) {
-      return { status: "checked", findings: [...findings, ...inRows], derivation, stored };
+      return { status: "checked", findings: [...findings, ...rowFindings], derivation, stored };
     }
     const repair = await rebuild(audit, stored, derivation);
     if (repair === "moved") continue;
-    const repaired = inRows.map((finding): Finding => ({ ...finding, repair }));
+    const repaired = rowFindings.map((finding): Finding => ({ ...finding, repair }));
     return { status: "checked", findings: [...findings, ...repaired], derivation, stored };
   }
   return { status: "moving" };
@@ -55,7 +55,7 @@ async function derive(audit: Audit, stored: SessionRow): Promise<SessionDerivati
   return derivation;
 }
 
-/** P14: proven by reading back what was written, not by having written it. */
+/** P14: proven by reading back what was written. */
 async function rebuild(
   audit: Audit,
   stored: Derived,
@@ -89,7 +89,7 @@ function derivedRows(stored: Derived, derivation: SessionDerivation): Derived | 
   };
 }
 
-/** Which lanes are its own depends on other sessions too; here only what this log cannot have said is corrected. */
+/** Which lanes a session owns depends on other sessions too; here only what this log cannot have said is corrected. */
 function expectedLanes(stored: Derived, { lanes }: SessionDerivation): Derived["lanes"] {
   return stored.lanes.flatMap(({ lane }) => lanes.get(lane)?.row ?? []);
 }
@@ -122,7 +122,7 @@ function compare(stored: Derived, derivation: SessionDerivation): Finding[] {
 
 function compareSession(stored: SessionRow, derived: SessionRow | null): Finding[] {
   if (derived === null) return [];
-  // The head is proven by the numbers; a rebuild must not move it.
+  // The seqs prove the head; a rebuild must not move it.
   const differing = differences({ ...stored, head: 0 }, { ...derived, head: 0 });
   if (differing.length === 0) return [];
   const { id } = stored;
@@ -132,7 +132,7 @@ function compareSession(stored: SessionRow, derived: SessionRow | null): Finding
   ];
 }
 
-/** A head above the last row is a missing number; one below it would give a number twice. */
+/** A head above the last row means a missing seq; one below it would issue a seq twice. */
 function headFindings({ id, head }: SessionRow, { session }: SessionDerivation): Finding[] {
   if (session === null || session.head <= head) return [];
   const message = `The head is ${head}, and the log goes on to ${session.head}.`;
@@ -152,7 +152,7 @@ function rangeFindings({ id, head, ranges }: SessionRow): Finding[] {
   return [{ code: "ranges_unsound", table: "sessions", session: id, key: id, message }];
 }
 
-/** Equal as JSON: a field that is absent and one that is undefined are the same, and so is any order of fields. */
+/** Equal as JSON: absent and undefined fields are the same, and so is any field order. */
 function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b) || a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -160,7 +160,7 @@ function sameValue(a: unknown, b: unknown): boolean {
   return fieldsOf(a, b).every((field) => sameValue(Reflect.get(a, field), Reflect.get(b, field)));
 }
 
-/** The fields in which two rows differ, each with what is stored and what the log says. */
+/** The fields in which two rows differ, each with the stored and the expected value. */
 function differences(stored: object, derived: object): string[] {
   return fieldsOf(stored, derived)
     .filter((field) => !sameValue(Reflect.get(stored, field), Reflect.get(derived, field)))
@@ -179,7 +179,7 @@ function shortJson(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
 
-/** Compares the rows of one table of one session, by key. */
+/** Compares the rows of one table of one session by key. */
 function compareTable<Row extends object>(
   { table, session }: { readonly table: string; readonly session: SessionId },
   stored: Iterable<Row>,

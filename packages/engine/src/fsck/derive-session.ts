@@ -42,7 +42,7 @@ export interface LaneBinding {
   readonly by: EventId;
 }
 
-/** One session's log, read once from its beginning: what follows from it, and what is wrong with it. */
+/** Reads one session's log once from its start: what follows from it, and what is wrong with it. */
 export class SessionDerivation {
   readonly findings: Finding[] = [];
   readonly runs = new Map<RunId, RunRow>();
@@ -54,13 +54,13 @@ export class SessionDerivation {
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
   readonly memory = new MemoryRows();
   readonly outbox = new Map<string, OutboxRow>();
-  /** The logs that it reads. */
+  /** The logs it reads. */
   readonly origins = new Set<SessionId>();
   events = 0;
   session: SessionRow | null = null;
-  /** Deleted output may have been the last activity, before a quiet settlement: up to when, if so. */
+  /** If deleted output may have been the last activity before a quiet settlement: up to when. */
   activityUpTo = 0;
-  /** Everything that the rows follow from was there and could be read. */
+  /** Everything the rows follow from exists and was readable. */
   isWhole = true;
   readonly #stored: SessionRow;
   readonly #ledger: SeqLedger;
@@ -73,12 +73,16 @@ export class SessionDerivation {
   add(raw: RawEvent): void {
     this.events += 1;
     if (!this.#ledger.see(raw)) {
-      return this.#spoil("number_repeated", raw.seq, "The number is given to two rows.");
+      return this.#markIncomplete("number_repeated", raw.seq, "The number is given to two rows.");
     }
     const { event } = raw;
     if (event === null) {
       const problem = raw.problem ?? "it cannot be decoded";
-      return this.#spoil("event_unreadable", raw.seq, `The row cannot be read: ${problem}.`);
+      return this.#markIncomplete(
+        "event_unreadable",
+        raw.seq,
+        `The row cannot be read: ${problem}.`,
+      );
     }
     const isDelta = roleOf(event) === "delta";
     if (isDelta === (raw.place === "log")) {
@@ -89,12 +93,12 @@ export class SessionDerivation {
     else this.#fold(this.session, event);
   }
 
-  /** Call it after the last event. */
+  /** Must be called after the last event. */
   close(): void {
     const { missing, prunedEarly } = this.#ledger.close(this.#stored.head);
     for (const span of missing) {
       const message = `No row has this number, and no entry stands for it: ${spanText(span)}.`;
-      this.#spoil("number_missing", span[0], message);
+      this.#markIncomplete("number_missing", span[0], message);
     }
     for (const span of prunedEarly) {
       const message = `Marked for deletion although no entry stands for it: ${spanText(span)}.`;
@@ -104,7 +108,7 @@ export class SessionDerivation {
 
   #begin(event: StoredEvent): void {
     if (event.type !== "session.created") {
-      this.#spoil("session_unfounded", event.seq, `The log begins with ${event.type}.`);
+      this.#markIncomplete("session_unfounded", event.seq, `The log begins with ${event.type}.`);
     }
     const { id, owner } = this.#stored;
     const empty = emptySession({ owner, session: id }, event, event.at);
@@ -116,13 +120,13 @@ export class SessionDerivation {
   #fold(session: SessionRow, event: StoredEvent): void {
     const decoded = decodeEvent(event);
     if (decoded.kind === "invalid") {
-      this.#spoil("event_invalid", event.seq, `${event.type}: ${decoded.reason}`);
+      this.#markIncomplete("event_invalid", event.seq, `${event.type}: ${decoded.reason}`);
     }
     if (decoded.kind === "known") this.#foldRows(session, decoded.event);
     this.session = foldSessionRow(session, decoded);
   }
 
-  /** In the same order as a commit does it, from the session as it was before the event. */
+  /** In the same order as a commit, starting from the session as it was before the event. */
   #foldRows(session: SessionRow, event: KnownEvent): void {
     const runId = event.type === "input.accepted" ? event.data.runId : event.runId;
     if (runId !== undefined)
@@ -158,7 +162,7 @@ export class SessionDerivation {
     if (gone > 0 && event.quiet) this.activityUpTo = event.at;
   }
 
-  #spoil(code: FindingCode, seq: number, message: string): void {
+  #markIncomplete(code: FindingCode, seq: number, message: string): void {
     this.isWhole = false;
     this.#report(code, seq, message);
   }
@@ -173,18 +177,18 @@ function setIfDefined<K, V>(map: Map<K, V>, key: K, value: V | undefined): void 
   if (value !== undefined) map.set(key, value);
 }
 
-/** From and to, both included. */
+/** Both inclusive. */
 export type SeqSpan = readonly [from: number, to: number];
 
 /**
- * P2, P14: accounts for every number of a log. A number is a row, or it is one of those that a settled entry stands
- * for; never neither, and never twice.
+ * P2, P14: accounts for every seq of a log. A seq either has a row or is settled by an entry; never neither, and never
+ * twice.
  */
 export class SeqLedger {
   #next: number;
-  /** Skipped, and not explained yet. */
+  /** Skipped and not yet explained. */
   #gaps: SeqSpan[] = [];
-  /** Output rows that no entry stands for yet, by where they lie. */
+  /** Output rows not yet settled by an entry, by their position. */
   #open: SeqSpan[] = [];
   #pruned: SeqSpan[] = [];
 
@@ -192,7 +196,7 @@ export class SeqLedger {
     this.#next = first;
   }
 
-  /** `false` when the number was given before. */
+  /** `false` if the seq was issued before. */
   see({ seq, place }: Pick<RawEvent, "seq" | "place">): boolean {
     if (seq < this.#next) return false;
     if (seq > this.#next) this.#gaps.push([this.#next, seq - 1]);
@@ -202,7 +206,7 @@ export class SeqLedger {
     return true;
   }
 
-  /** An entry stands for these numbers. */
+  /** An entry settles these seqs. */
   settle([from, to]: SeqSpan): {
     readonly wrong: number;
     readonly open: number;
@@ -218,7 +222,7 @@ export class SeqLedger {
     return { wrong: to - from + 1 - explained, open: open.count, gone: gone.count };
   }
 
-  /** What is left when the log has been read to its head. */
+  /** What is left over once the log has been read to its head. */
   close(head: number): {
     readonly missing: readonly SeqSpan[];
     readonly prunedEarly: readonly SeqSpan[];

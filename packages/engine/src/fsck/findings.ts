@@ -1,35 +1,35 @@
 import type { RunId, SessionId } from "@holdfast/protocol";
 
-/** The stable names of what can be wrong. A code may be added, never renamed. */
+/** Stable codes for what can be wrong. A code may be added, never renamed. */
 export type FindingCode =
-  /** A number below the head that no row has and no settled entry stands for. */
+  /** A seq below the head without a row that no settled entry names. */
   | "number_missing"
   | "number_repeated"
-  /** A settled entry names a number that is not a delta of its own to name. */
+  /** A settled entry names a seq that is not a delta of its own. */
   | "number_explained_twice"
-  /** An output row that is open although it was settled, or the other way round, or in the wrong table. */
+  /** An output row that is open although it was settled, or vice versa, or in the wrong table. */
   | "delta_misplaced"
   /** A row whose checksum is wrong or that does not parse. */
   | "event_unreadable"
-  /** A row that parses and that its own schema refuses. */
+  /** A row that parses but that its own schema refuses. */
   | "event_invalid"
-  /** A log that does not begin with the creation of its session. */
+  /** A log that does not start with the creation of its session. */
   | "session_unfounded"
   | "head_differs"
-  /** A derived row that is not there, should not be there, or says something else than the log. */
+  /** A derived row that is missing, superfluous, or different from what the log says. */
   | "row_missing"
   | "row_extra"
   | "row_differs"
-  /** The visible stretches overlap, are out of order or reach beyond the log. */
+  /** The visible ranges overlap, are out of order or reach beyond the log. */
   | "ranges_unsound"
-  /** A lane that does not point at the session that was bound last. */
+  /** A lane that does not point at the session bound last. */
   | "lane_differs"
   | "blob_missing"
   | "blob_damaged"
   | "blob_refs_differ"
   | "lease_unsound"
   | "row_orphaned"
-  /** What the database says about itself. */
+  /** What the database reports about itself. */
   | "integrity_failed";
 
 /** `possible`: a rebuild can repair it. Absent: nothing here can. */
@@ -44,7 +44,7 @@ export interface Finding {
   readonly repair?: Repair;
 }
 
-/** What the process that ran it ends with. */
+/** The exit code of the process. */
 export const fsckExit = { clean: 0, repaired: 1, damaged: 2, failed: 3 } as const;
 
 export interface LeftSpill {
@@ -58,12 +58,12 @@ export interface FsckSummary {
   readonly blobs: number;
   readonly findings: number;
   readonly repaired: number;
-  /** What could not be proven either way, since the store was being written. */
+  /** What could not be proven either way because the store was being written. */
   readonly unproven: readonly string[];
-  /** Output that lies in files beside the store and is still to be brought in: no damage, but not in the log either. */
+  /** Spilled output that has not been ingested yet: not damage, but not in the log either. */
   readonly spills: readonly LeftSpill[];
   readonly exitCode: (typeof fsckExit)[keyof typeof fsckExit];
-  /** Why it could not run to its end. */
+  /** Why it could not finish. */
   readonly failure?: string;
 }
 

@@ -40,20 +40,20 @@ const changed = (raw: RawEvent | undefined, data: StoredEvent["data"]): RawEvent
 };
 
 describe("[P14] damage in the log is found", () => {
-  test("a row that is gone", async () => {
+  test("a missing row", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) =>
       events.toSpliced(indexOf(events, "usage.recorded"), 1),
     );
     expect(await codesOf(given)).toEqual(["number_missing"]);
   });
 
-  test("the newest row that is gone", async () => {
+  test("a missing newest row", async () => {
     expect(
       await codesOf(auditWithEvents(audit(), chat.session, (events) => events.slice(0, -1))),
     ).toEqual(["number_missing"]);
   });
 
-  test("a number that is given twice", async () => {
+  test("a seq issued twice", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) => [
       ...events.slice(0, 3),
       assertPresent(events[2]),
@@ -62,7 +62,7 @@ describe("[P14] damage in the log is found", () => {
     expect(await codesOf(given)).toEqual(["number_repeated"]);
   });
 
-  test("two entries that stand for the same number", async () => {
+  test("two entries that settle the same seq", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "message.assistant");
       const { data } = assertPresent(events[index]?.event);
@@ -78,7 +78,7 @@ describe("[P14] damage in the log is found", () => {
     expect(await codesOf(given)).toEqual(["number_explained_twice"]);
   });
 
-  test("a settled row that is kept as open, and an open one that is marked for deletion", async () => {
+  test("a settled row stored as open, and an open one marked for deletion", async () => {
     const settled = auditWithEvents(audit(), chat.session, (events) =>
       events.map((raw) => (raw.place === "pruned" ? { ...raw, place: "delta" } : raw)),
     );
@@ -89,7 +89,7 @@ describe("[P14] damage in the log is found", () => {
     expect(await codesOf(open)).toEqual(["delta_misplaced"]);
   });
 
-  test("a payload whose checksum is wrong, by its id, and without a verdict on what follows from it", async () => {
+  test("a payload with a wrong checksum, by its id, and without a verdict on what follows from it", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "usage.recorded");
       return events.with(index, {
@@ -113,7 +113,7 @@ describe("[P14] damage in the log is found", () => {
     expect(exitCode).toBe(fsckExit.damaged);
   });
 
-  test("an unreadable row that may name a blob: a rebuild does not take its reference away", async () => {
+  test("an unreadable row that may reference a blob: a rebuild does not drop its reference", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "input.accepted");
       return events.with(index, { ...assertPresent(events[index]), event: null });
@@ -124,7 +124,7 @@ describe("[P14] damage in the log is found", () => {
     expect((await check()).found).toEqual([]);
   });
 
-  test("a row that its own schema refuses, while a foreign type is fine", async () => {
+  test("a row that its own schema refuses, while an unknown type is fine", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "usage.recorded");
       return events.with(index, changed(events[index], { model: 7 }));
@@ -132,7 +132,7 @@ describe("[P14] damage in the log is found", () => {
     expect(await codesOf(given)).toEqual(["event_invalid"]);
   });
 
-  test("a log that does not begin with its session", async () => {
+  test("a log that does not start with its session", async () => {
     const given = auditWithEvents(audit(), chat.session, (events) =>
       events.with(0, {
         ...assertPresent(events[0]),
@@ -142,7 +142,7 @@ describe("[P14] damage in the log is found", () => {
     expect(await codesOf(given)).toEqual(["session_unfounded"]);
   });
 
-  test("a head that is below the last row", async () => {
+  test("a head below the last row", async () => {
     const given = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
       session: { ...derived.session, head: toSeq(derived.session.head - 1) },
@@ -157,7 +157,7 @@ describe("[P14] damage in the log is found", () => {
     ["go on after an open one", [aRange(1), aRange(3, 4)]],
     ["end before they begin", [aRange(4, 3)]],
     ["are open in another log", [aRange(1, null, ids.make("session"))]],
-  ])("visible stretches that %s", async (_name, ranges) => {
+  ])("visible ranges that %s", async (_name, ranges) => {
     const given = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
       session: { ...derived.session, ranges },

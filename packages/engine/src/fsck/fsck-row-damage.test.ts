@@ -42,7 +42,7 @@ const codesOf = async (given: Audit): Promise<string[]> => {
 };
 const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
 
-describe("[P14] damage in what is derived is found, repaired by a rebuild, and proven equal", () => {
+describe("[P14] damage in derived rows is found, repaired by a rebuild, and proven equal", () => {
   const damages: [string, string, string, (derived: Derived) => Derived][] = [
     [
       "a title that nobody gave",
@@ -118,7 +118,7 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     expect((await check()).found).toEqual([]);
   });
 
-  test("a lane that points at a session which another has followed", async () => {
+  test("a lane that still points at a session after another one bound it", async () => {
     const other = await openTestSession(harness.store, {}, chat.owner);
     const before = assertPresent(await audit().derived(chat.session));
     await harness.advanceClock(1_000);
@@ -134,7 +134,7 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     expect(await harness.store.reads.lane(chat.owner, lane)).toBe(other.session);
   });
 
-  test("a lane that is lost, unless the session that had it last may have been purged", async () => {
+  test("a lost lane, unless the session that had it last may have been purged", async () => {
     const derived = assertPresent(await audit().derived(chat.session));
     await audit().replaceDerived({ ...derived, lanes: [] });
     const lost = [{ code: "lane_differs", session: chat.session, repair: "possible" }];
@@ -145,7 +145,7 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     expect((await check()).found).toEqual([]);
   });
 
-  test("a lane is not taken back by a clock that stepped back", async () => {
+  test("a lane is not rebound because a clock stepped back", async () => {
     const other = await openTestSession(harness.store, {}, chat.owner);
     await harness.advanceClock(-1_000);
     const late = await openTestSession(harness.store, {}, chat.owner);
@@ -154,7 +154,7 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     expect((await check()).found).toEqual([]);
   });
 
-  test("a rebuild whose rows do not come back equal has failed", async () => {
+  test("a rebuild whose rows do not read back equal has failed", async () => {
     const forgetful = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
       usage: [],
@@ -165,7 +165,7 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     expect(exitCode).toBe(fsckExit.damaged);
   });
 
-  test("references to a blob that are miscounted", async () => {
+  test("miscounted references to a blob", async () => {
     await audit().replaceBlobRefs(new Map([[blob, 7]]), chat.owner);
     expect((await check()).found).toMatchObject([{ code: "blob_refs_differ", repair: "possible" }]);
     expect(await check(audit(), "rebuild")).toMatchObject({ exitCode: fsckExit.repaired });
@@ -173,8 +173,8 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
   });
 });
 
-describe("[P14] damage beside the log is found", () => {
-  test("a blob whose bytes have changed, and one that is gone", async () => {
+describe("[P14] damage outside the log is found", () => {
+  test("a blob whose bytes have changed, and a missing one", async () => {
     const broken = damaged({
       async *blobs() {
         for await (const each of audit().blobs()) yield { ...each, intact: false };
@@ -212,7 +212,7 @@ describe("[P14] damage beside the log is found", () => {
     expect(found.map((finding) => finding.code)).toEqual(unsound.map(() => "lease_unsound"));
   });
 
-  test("rows of a session that does not exist, but not the costs of one that was purged", async () => {
+  test("rows of a session that does not exist, but not the costs of a purged one", async () => {
     const [purged, never] = [ids.make("session"), ids.make("session")];
     const given = damaged({
       async *purges() {
@@ -230,7 +230,7 @@ describe("[P14] damage beside the log is found", () => {
     ]);
   });
 
-  test("what the database says of itself", async () => {
+  test("what the database reports about itself", async () => {
     const given = damaged({ integrity: async () => ["page 7 is never used"] });
     expect((await check(given)).found).toMatchObject([
       { code: "integrity_failed", message: "page 7 is never used" },

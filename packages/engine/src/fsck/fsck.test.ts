@@ -46,8 +46,8 @@ const check = async (given: Audit = audit(), mode: FsckMode = "check") =>
   runFsck(given, { mode, now: await harness.store.now() });
 const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
 
-describe("[P14] a store that is as it should be", () => {
-  test("has no finding, whatever happened in it", async () => {
+describe("[P14] an undamaged store", () => {
+  test("has no findings, whatever happened in it", async () => {
     const { store } = harness;
     const other = await openTestSession(store, {}, chat.owner);
     await other.commit([anEvent("lane.bound", { lane })]);
@@ -72,7 +72,7 @@ describe("[P14] a store that is as it should be", () => {
     });
   });
 
-  test("stays so when an origin is purged and its branch goes on", async () => {
+  test("stays so when an origin is purged and its branch continues", async () => {
     const { store } = harness;
     const branch = aSession(
       {
@@ -92,7 +92,7 @@ describe("[P14] a store that is as it should be", () => {
     });
   });
 
-  test("stays so when the last activity was output that is deleted since, and its settlement was quiet", async () => {
+  test("stays so when the last activity was output that has since been deleted, and its settlement was quiet", async () => {
     const session = await openTestSession(harness.store);
     const { runId, under } = await session.startRun();
     await harness.advanceClock(5_000);
@@ -110,7 +110,7 @@ describe("[P14] a store that is as it should be", () => {
     expect((await check(wrong)).found).toMatchObject([{ code: "row_differs", table: "sessions" }]);
   });
 
-  test("names the output that lies beside it in files, which is no damage", async () => {
+  test("lists spilled output in files, which is not damage", async () => {
     const { owner, session } = chat;
     const ref = { session, runId: ids.make("run"), fence: 3 as Fence, place: "here" };
     const header = { ...ref, owner, ingestId: ids.make("event") };
@@ -120,7 +120,7 @@ describe("[P14] a store that is as it should be", () => {
     expect(found.spills).toEqual([{ session, runId: ref.runId }]);
   });
 
-  test("tells how far it is", async () => {
+  test("reports its progress", async () => {
     const seen: number[] = [];
     const onProgress = ({ sessions }: { sessions: number }) => void seen.push(sessions);
     await openTestSession(harness.store);
@@ -129,8 +129,8 @@ describe("[P14] a store that is as it should be", () => {
   });
 });
 
-describe("a store that is written or lost meanwhile", () => {
-  test("is read again where it moved, and what cannot be proven is named", async () => {
+describe("a store that is written or lost during the check", () => {
+  test("is read again where it moved, and what cannot be proven is listed", async () => {
     let writes = 0;
     const once = damaged({
       async *events(session) {
@@ -150,7 +150,7 @@ describe("a store that is written or lost meanwhile", () => {
     expect(result.unproven).toEqual([`session ${chat.session}`, "lanes", "blob references"]);
   });
 
-  test("ends with the code for a check that could not run", async () => {
+  test("ends with the exit code for a check that could not run", async () => {
     const given = damaged({
       derived: async () => {
         throw new StoreFailure("store_unavailable", "unplugged");

@@ -20,7 +20,7 @@ export interface FsckProgress {
 }
 
 export interface FsckOptions {
-  /** `check` (default) only reads. `rebuild` derives again what differs, and proves it equal afterwards. */
+  /** `check` (default) only reads. `rebuild` derives what differs again, and proves it equal afterwards. */
   readonly mode?: FsckMode;
   /** The store's clock: `await store.now()`. */
   readonly now: number;
@@ -30,8 +30,8 @@ export interface FsckOptions {
 }
 
 /**
- * P14: proves that every number is accounted for and that every derived row follows from the log. It yields what it finds
- * while it goes, and a summary at the end. It holds one session at a time, beside one small account for each lane and blob.
+ * P14: proves that every seq is accounted for and that every derived row follows from the log. It yields findings as it
+ * goes and a summary at the end. In memory it holds one session at a time, plus a small account per lane and blob.
  */
 export async function* fsck(audit: Audit, options: FsckOptions): AsyncGenerator<FsckItem, void> {
   const run = new FsckRun(audit, options);
@@ -50,7 +50,7 @@ export async function* fsck(audit: Audit, options: FsckOptions): AsyncGenerator<
   yield { kind: "summary", summary: { ...run.summary(failure), spills } };
 }
 
-/** All of it at once, for callers that expect little. */
+/** Collects everything, for callers that expect few findings. */
 export async function runFsck(
   audit: Audit,
   options: FsckOptions,
@@ -134,7 +134,7 @@ class FsckRun {
     yield* report.findings;
   }
 
-  /** Sums over all sessions prove something only if every log could be read and none was written meanwhile. */
+  /** Totals across sessions prove something only if every log was readable and none was written meanwhile. */
   async *#checkAcrossSessions(): AsyncIterable<Finding> {
     for (const origin of this.#origins) {
       const owner = this.#purged.get(origin);

@@ -120,9 +120,9 @@ export class TitleGenerator {
     const question = entries[first];
     if (question === undefined || answer === undefined) return { status: "failed" };
     const done = new AbortController();
-    const late = AbortSignal.any([this.#stop.signal, done.signal]);
+    const stopSignal = AbortSignal.any([this.#stop.signal, done.signal]);
     const timeout = clock
-      .sleep(titlerTimeoutMs, late)
+      .sleep(titlerTimeoutMs, stopSignal)
       .then((): TitleResult => ({ status: "failed" }));
     const request = {
       owner,
@@ -131,7 +131,7 @@ export class TitleGenerator {
       answer: textOfEntry(answer),
     };
     // An exception counts as a failed try, so that it is not repeated forever.
-    const titling = titler.title(request, late).catch((error: unknown): TitleResult => {
+    const titling = titler.title(request, stopSignal).catch((error: unknown): TitleResult => {
       onError(error);
       return { status: "failed" };
     });

@@ -15,23 +15,23 @@ import type {
   UsageRow,
 } from "./rows.ts";
 
-/** An event row as it lies in the store, with what the store knows about its payload. */
+/** An event row as stored, with what the store knows about its payload. */
 export interface RawEvent {
   readonly session: SessionId;
   readonly seq: number;
-  /** `null` when the payload's checksum is wrong or it does not parse. */
+  /** `null` if the payload's checksum is wrong or it does not parse. */
   readonly event: StoredEvent | null;
   readonly problem?: string;
-  /** `log` rows stay; `delta` rows are open output of a live run; `pruned` ones wait for their deletion. */
+  /** `log` rows stay; `delta` rows are open output of a live run; `pruned` ones await deletion. */
   readonly place: "log" | "delta" | "pruned";
 }
 
 export interface RawBlob extends BlobRow {
-  /** Whether the bytes still have the hash that is their name. */
+  /** Whether the bytes still match the hash that is their id. */
   readonly intact: boolean;
 }
 
-/** Rows that name a session which is not there. */
+/** Rows that reference a missing session. */
 export interface Orphan {
   readonly table: string;
   readonly key: string;
@@ -49,20 +49,23 @@ export interface Derived {
   readonly outbox: readonly OutboxRow[];
 }
 
-/** The whole store, row by row, for `fsck`. Nothing here is filtered by owner. Keyset order, bounded pages inside. */
+/** The whole store, row by row, for `fsck`. Nothing is filtered by owner. Keyset order, bounded pages inside. */
 export interface Audit {
   sessions(): AsyncIterable<SessionRow>;
-  /** In the order of their numbers; rows of the three places merged. Of a purged session: what branches still read. */
+  /**
+   * In the order of their seqs, with the rows of all three places merged. For a purged session: what branches still
+   * read.
+   */
   events(session: SessionId): AsyncIterable<RawEvent>;
-  /** What is stored beside the log for one session. */
+  /** The derived rows of one session. */
   derived(session: SessionId): Promise<Derived | null>;
   leases(): AsyncIterable<LeaseRow>;
   blobs(): AsyncIterable<RawBlob>;
   purges(): AsyncIterable<PurgeRow>;
   orphans(): AsyncIterable<Orphan>;
-  /** The engine's own check of its file or tables; an empty list is a clean one. */
+  /** The database's own integrity check; an empty list means clean. */
   integrity(): Promise<readonly string[]>;
-  /** Replaces what is derived, provided that the session's head has not moved. */
+  /** Replaces the derived rows, provided that the session's head has not moved. */
   replaceDerived(derived: Derived): Promise<"replaced" | "moved">;
   replaceBlobRefs(refs: ReadonlyMap<BlobId, number>, owner: BlobRow["owner"]): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 import type { ModelUsage } from "./model.ts";
 
-/** About how many tokens a text is. Quick, for any text, and never wrong by much. */
+/** Roughly how many tokens a text has. Fast, for any text, and never far off. */
 export type CountTokens = (text: string) => number;
 
-/** A stretch of conversation, in the words that stand in it; secrets are left out already. */
+/** A stretch of conversation as it was written; secrets are already removed. */
 export interface SummaryMaterial {
   readonly role: "user" | "assistant" | "tool";
   readonly text: string;
@@ -13,12 +13,12 @@ export interface SummaryMaterial {
 export interface SummaryRequest {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** The summary of what stands before the material: it is to be updated, not summarised again. */
+  /** The summary of what precedes the material: it is to be updated, not summarised again. */
   readonly previous: string | null;
   readonly material: readonly SummaryMaterial[];
-  /** What the person wants to be kept above all. */
+  /** What the person wants preserved above all. */
   readonly focus?: string | undefined;
-  /** About how long it may become. */
+  /** Roughly how long it may be. */
   readonly limitTokens: number;
 }
 
@@ -26,7 +26,7 @@ export type SummaryAnswer =
   | { readonly status: "summarised"; readonly text: string }
   | { readonly status: "failed"; readonly code: string; readonly message: string };
 
-/** Writes summaries. It answers with a value, also when it fails, and ends soon when its signal is aborted. */
+/** Writes summaries. It returns a value even if it fails, and ends soon after its signal is aborted. */
 export interface Summariser {
   summarise(request: SummaryRequest, signal: AbortSignal): Promise<SummaryAnswer>;
 }
@@ -34,7 +34,7 @@ export interface Summariser {
 export interface TitleRequest {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** What a person said first, and what the answer was; either may be cut short. */
+  /** A person's first message and its answer; either may be truncated. */
   readonly question: string;
   readonly answer: string;
 }
@@ -53,11 +53,11 @@ export interface Titler {
   title(request: TitleRequest, signal: AbortSignal): Promise<TitleResult>;
 }
 
-/** What was said lately, as it stood when the review began. Secrets are left out already. */
+/** Recent messages as of the start of the review. Secrets are already removed. */
 export interface ReviewRequest {
-  /** The review's own: it is no run, and the session knows nothing of it. */
+  /** The review's own id: it is not a run, and the session knows nothing of it. */
   readonly id: string;
-  /** Whose talk it is: it goes to nobody who has not been talked to. */
+  /** Whose conversation it is: it goes only to providers this owner already talks to. */
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly material: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
@@ -66,14 +66,14 @@ export interface ReviewRequest {
 export type ReviewAnswer =
   | {
       readonly status: "reviewed";
-      /** Sentences that are worth keeping; often none. */
+      /** Sentences worth remembering; often none. */
       readonly lessons: readonly string[];
       readonly model: string;
       readonly usage: ModelUsage | null;
     }
   | { readonly status: "failed"; readonly code: string; readonly message: string };
 
-/** Reads a stretch of conversation for what is worth remembering. It gets words, and nothing to write with. */
+/** Reads a stretch of conversation for what is worth remembering. It gets text, and no means to write. */
 export interface Reviewer {
   review(request: ReviewRequest, signal: AbortSignal): Promise<ReviewAnswer>;
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { systemClock } from "./clock.ts";
 
-test("a wait whose time has passed already is over at once, and complains of nothing", async () => {
+test("a sleep whose time has already passed ends at once, without a warning", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error): void => void warnings.push(warning);
   process.on("warning", note);
@@ -14,7 +14,7 @@ test("a wait whose time has passed already is over at once, and complains of not
 });
 
 test.each([2 ** 31, Number.POSITIVE_INFINITY])(
-  "a wait of %d ms, which is more than a timer counts, is not over at once",
+  "a sleep of %d ms, longer than a timer can count, does not end at once",
   async (ms) => {
     const leaving = new AbortController();
     const first = await Promise.race([

@@ -1,6 +1,6 @@
 /**
- * Time as the engine sees it. It only measures waiting: whatever is stored or compared between processes takes
- * the store's clock.
+ * Time as the engine sees it. It only measures waiting: anything stored or compared between processes uses the store's
+ * clock.
  */
 export interface Clock {
   /** Milliseconds from some fixed point; never steps back. */
@@ -9,10 +9,10 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** From 0 (included) to 1 (excluded). */
+/** From 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** Timers count no further, and take what is more for nothing. Whoever waits so long looks again when it is over. */
+/** setTimeout overflows above 2^31 - 1 ms. A longer sleep ends early, and its caller checks the time again. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -25,7 +25,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener("abort", done);
         resolve();
       };
-      // A time that has passed while it was counted is no bug, and no wait.
+      // A time that has already passed is not a bug, and needs no wait.
       const timer = setTimeout(done, Math.min(Math.max(0, ms), maxTimerMs));
       signal?.addEventListener("abort", done);
     }),
@@ -36,7 +36,10 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** How long to wait before the next try: doubling, and spread over its second half so that waiters do not march in step. */
+/**
+ * How long to wait before the next try: doubling, with jitter over its second half so that waiters do not run in
+ * lockstep.
+ */
 export function backoffMs({ firstMs, longestMs }: Backoff, tries: number, random: Random): number {
   const full = Math.min(longestMs, firstMs * 2 ** Math.min(tries, 30));
   return full * (0.5 + random() / 2);

@@ -11,20 +11,20 @@ import type {
 import type { LeaseKind } from "./rows.ts";
 
 /**
- * The one write: check the fence and what the writer expects, append the events with the next numbers,
- * update what is derived from them. All of it happens, or none.
+ * The only write: checks the fence and the writer's expectations, appends the events with the next seqs and updates
+ * what is derived from them. All of it happens, or none.
  */
 export interface Commit {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** At least one. Their ids name this commit for good: the same ids again get the first answer again. */
+  /** At least one. Their ids identify this commit forever: repeating them returns the first answer. */
   readonly events: readonly NewEvent[];
-  /** Refused as `fenced` unless this very fence holds the lease when the transaction commits. */
+  /** Refused as `fenced` unless exactly this fence holds the lease when the transaction commits. */
   readonly under?: { readonly lease: LeaseKind; readonly fence: Fence };
   readonly expect?: Expectation;
   /** `quiet`: neither last activity nor list order moves (import, repair, late recovery). */
   readonly touch?: "normal" | "quiet";
-  /** `tick` may wait up to a tick for others to share its sync (deltas); `now` (default) does not wait. */
+  /** `tick` may wait up to a tick to share a sync with others (deltas); `now` (default) does not wait. */
   readonly pace?: "now" | "tick";
 }
 
@@ -33,9 +33,9 @@ export interface Expectation {
   readonly version?: number;
   readonly head?: Seq;
   readonly epoch?: number;
-  /** No run is live and nobody compacts. */
+  /** No run is live and nobody is compacting. */
   readonly idle?: true;
-  /** Nobody compacts; a run may be live. */
+  /** Nobody is compacting; a run may be live. */
   readonly uncompacted?: true;
 }
 
@@ -46,9 +46,9 @@ export interface Committed {
   readonly at: number;
   readonly version: number;
   readonly revision: number;
-  /** Set when this was found to be committed before: nothing was written now. */
+  /** Set if this commit was already stored: nothing was written now. */
   readonly repeated?: true;
-  /** For a commit that carries `input.accepted`: what the first acceptance answered. */
+  /** For a commit with `input.accepted`: the answer to the first acceptance. */
   readonly input?: { readonly messageId: MessageId; readonly runId: RunId; readonly seq: Seq };
 }
 
@@ -88,17 +88,17 @@ export type RefusalCode =
 /**
  * The store could not do it.
  * - `store_busy`: the lock was held for too long. Nothing was written; try again.
- * - `store_full`: there is no room. Nothing was written; try again when there is.
- * - `store_unwritable`: it can be read, and takes no writes. Nothing was written; try again when its disk is mended.
- * - `store_unavailable`: the store cannot be reached or cannot be read. Nothing was written.
- * - `store_unknown`: the commit may or may not stand. Send the same commit again to find out.
+ * - `store_full`: there is no space. Nothing was written; try again when there is.
+ * - `store_unwritable`: it can be read but not written. Nothing was written; try again when its disk is repaired.
+ * - `store_unavailable`: the store cannot be reached or read. Nothing was written.
+ * - `store_unknown`: the commit may or may not be stored. Send the same commit again to find out.
  * - `store_closed`: this handle was closed.
  */
 export interface Failed {
   readonly status: "failed";
   readonly code: FailureCode;
   readonly message: string;
-  /** The store has sent it again itself, in vain: one more try at once would meet the same. */
+  /** The store has already retried in vain: another immediate try would fail the same way. */
   readonly triedAgain?: true;
 }
 

@@ -1,19 +1,19 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 import type { Failed } from "./commit.ts";
 
-/** A small value that belongs to no session: how far a poller has read, who may speak to a bot. */
+/** A small value that belongs to no session: how far a poller has read, who may talk to a bot. */
 export interface RegisterRow {
   readonly owner: OwnerId;
   readonly key: string;
   /** JSON, at most 16,000 characters. */
   readonly value: string;
-  /** Counts its changes: who changes it says which one it has seen. */
+  /** Counts its changes: a writer names the one it has seen. */
   readonly revision: number;
   readonly at: number;
 }
 
 export interface RegisterChange extends Pick<RegisterRow, "owner" | "key" | "value"> {
-  /** 0: there is none yet. */
+  /** 0: it does not exist yet. */
   readonly expect: number;
 }
 
@@ -25,18 +25,18 @@ export type RegisterResult =
 
 export interface Register {
   read(owner: OwnerId, key: string): Promise<RegisterRow | null>;
-  /** Those whose key begins so, in the order of their keys. */
+  /** Rows whose key starts with the prefix, in key order. */
   list(owner: OwnerId, prefix: string, limit: number): Promise<readonly RegisterRow[]>;
   put(change: RegisterChange): Promise<RegisterResult>;
 }
 
-/** What a request was answered under its key. */
+/** The stored answer to a request, by its key. */
 export interface RequestRow {
   readonly owner: OwnerId;
   readonly key: string;
-  /** Of what was asked: another request under the same key is a conflict. */
+  /** Hash of the request: a different request under the same key is a conflict. */
   readonly hash: string;
-  /** The session that the answer speaks of: its purge takes the answer along. */
+  /** The session the answer is about: purging it deletes the answer. */
   readonly session: SessionId | null;
   readonly answer: string;
   readonly at: number;
@@ -46,9 +46,9 @@ export interface RequestRow {
 export const answerRetentionMs = 7 * 24 * 60 * 60 * 1000;
 
 export interface Requests {
-  /** `null` when there was none, or when it is older than an answer is kept. */
+  /** `null` if there is none, or if it has outlived the retention. */
   find(owner: OwnerId, key: string): Promise<RequestRow | null>;
-  /** The first one stands: answers with what is kept. Nothing is kept about a session that is gone. */
+  /** The first answer wins and is returned. Nothing is stored about a session that is gone. */
   keep(
     request: Omit<RequestRow, "at">,
   ): Promise<{ readonly status: "kept"; readonly row: RequestRow } | Failed>;

@@ -1,13 +1,13 @@
 import type { OwnerId, RunId, Seq, SessionId } from "@holdfast/protocol";
 
-/** Who has to remember a turn. It is stored with the turn; a handle is only a way to reach it. */
+/** Which provider has to remember a turn. It is stored with the turn; a handle is only a way to reach it. */
 export interface MemoryOwner {
   readonly provider: string;
-  /** A hash of what the provider was configured with. */
+  /** A hash of the provider's configuration. */
   readonly configuration: string;
 }
 
-/** A completed turn, in the words of the person and of the model. */
+/** A completed turn: the text of the person and of the model. */
 export interface MemoryTurn {
   /** Grows from turn to turn of a session. */
   readonly generation: Seq;
@@ -20,12 +20,14 @@ export interface MemoryTurn {
 export interface MemoryBatch {
   readonly owner: OwnerId;
   readonly session: SessionId;
-  /** P10: a segment may come more than once, and always under the same key: it counts once. */
+  /** P10: a segment may arrive more than once, always under the same key: it counts once. */
   readonly key: string;
   readonly turns: readonly MemoryTurn[];
 }
 
-/** `committed` means that the turns are kept for good. A provider never swallows: whatever else happened is a failure. */
+/**
+ * `committed` means that the turns are stored for good. A provider never swallows errors: anything else is a failure.
+ */
 export type MemoryAnswer =
   | { readonly status: "committed" }
   | {
@@ -45,7 +47,7 @@ export interface MemoryQuery {
   readonly text: string;
 }
 
-/** Sentences that a model has found worth keeping. */
+/** Sentences a model found worth remembering. */
 export interface MemoryLesson {
   readonly owner: OwnerId;
   readonly session: SessionId;
@@ -53,23 +55,23 @@ export interface MemoryLesson {
   readonly texts: readonly string[];
 }
 
-/** A way to reach one owner. What it says may be late: whoever waits for it waits for a time. */
+/** A way to reach one owner. Its answers may be slow: callers use a timeout. */
 export interface MemoryHandle {
   readonly owner: MemoryOwner;
   commit(batch: MemoryBatch, signal: AbortSignal): Promise<MemoryAnswer>;
   /**
-   * Keeps what a review of a conversation found, in a model's words. Without it nothing is reviewed for this provider. A key
-   * counts once here too.
+   * Stores what a review of a conversation found, in a model's words. Without it nothing is reviewed for this provider.
+   * Here too a key counts once.
    */
   learn?(lesson: MemoryLesson, signal: AbortSignal): Promise<MemoryAnswer>;
-  /** The most fitting first. */
+  /** Best match first. */
   recall(query: MemoryQuery, signal: AbortSignal): Promise<readonly Recollection[]>;
   close(): Promise<void>;
 }
 
 export interface MemoryProviders {
-  /** Who has to remember the turns that are completed now; `null` when nobody has to. */
+  /** Which provider has to remember turns completed now; `null` if none. */
   current(): MemoryOwner | null;
-  /** `null`: it cannot be reached with today's configuration. */
+  /** `null`: it cannot be reached with the current configuration. */
   open(owner: MemoryOwner): Promise<MemoryHandle | null>;
 }

@@ -2,16 +2,16 @@ import type { BlobId, CallId, Json, JsonObject, SessionId, ToolSpec } from "@hol
 
 export type { ToolSpec };
 
-/** What the model is told, already paired and in order. */
+/** What the model is sent, already paired and in order. */
 export type ModelMessage =
   | { readonly role: "system"; readonly text: string }
   | {
       readonly role: "user";
       readonly text: string;
-      /** What the person attached and a model may be able to see. The text names them too. */
+      /** Images the person attached that a model may be able to see. The text names them too. */
       readonly images?: readonly { readonly blobId: BlobId; readonly mediaType: string }[];
     }
-  /** Something that nobody said and the model has to know: it stands on the person's side. */
+  /** Something nobody said but the model has to know: sent in the user's role. */
   | { readonly role: "notice"; readonly text: string }
   | { readonly role: "assistant"; readonly parts: readonly AssistantPart[] }
   | {
@@ -21,7 +21,7 @@ export type ModelMessage =
       readonly output: string;
     };
 
-/** In the order in which the model said them: a provider checks that its own parts come back as they were. */
+/** In the order the model produced them: a provider checks that its own parts come back unchanged. */
 export type AssistantPart =
   | { readonly kind: "text" | "reasoning"; readonly text: string; readonly opaque?: JsonObject }
   | ({ readonly kind: "call" } & ModelCall);
@@ -30,21 +30,21 @@ export interface ModelCall {
   readonly callId: CallId;
   readonly name: string;
   readonly input: Json;
-  /** The input is the text that stood where arguments should have stood. It is never run. */
+  /** The input is the raw text found in place of arguments. It is never run. */
   readonly malformed?: true;
   readonly opaque?: JsonObject;
 }
 
 export interface ModelRequest {
   readonly model: string;
-  /** Whose conversation it is, for a provider that keeps the prefixes of one together. */
+  /** Whose conversation it is, for a provider that groups cached prefixes by it. */
   readonly session?: SessionId;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
 }
 
 export interface ModelUsage {
-  /** All of it, what came out of a cache and what went into one included. */
+  /** All of it, including cache reads and writes. */
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number;
@@ -68,21 +68,23 @@ export interface ModelFailure {
 }
 
 export type ModelEvent =
-  /** `opaque` is what the provider wants back unchanged with the part, and ends the part: what follows is another one. */
+  /**
+   * `opaque` is what the provider wants back unchanged with the part. It ends the part: what follows is another one.
+   */
   | { readonly kind: "text" | "reasoning"; readonly text: string; readonly opaque?: JsonObject }
   | ({ readonly kind: "call" } & Omit<ModelCall, "callId">)
   | { readonly kind: "usage"; readonly usage: ModelUsage }
   | { readonly kind: "failed"; readonly failure: ModelFailure };
 
-/** A model under the name that people know it by. */
+/** A model under the name people know it by. */
 export interface NamedModel {
   readonly name: string;
   readonly model: Model;
 }
 
 /**
- * A model as the engine sees it: a stream of what it says. The stream ends by itself, or with one `failed`; it never
- * throws. When the signal is aborted it ends soon; an iterator that does not is abandoned.
+ * A model as the engine sees it: a stream of events. The stream ends by itself, or with one `failed`; it never throws.
+ * It ends soon after the signal is aborted; an iterator that does not is abandoned.
  */
 export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;

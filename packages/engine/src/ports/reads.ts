@@ -32,7 +32,7 @@ export interface ListQuery {
   readonly project?: string;
   readonly tag?: string;
   readonly limit: number;
-  /** Where the last page ended: exclusive. */
+  /** Where the last page ended, exclusive. */
   readonly after?: ListCursor;
 }
 
@@ -46,7 +46,7 @@ export interface SessionPage {
   readonly next: ListCursor | null;
 }
 
-/** A page of the list as it goes to clients: its sessions as a JSON array, in UTF-8. */
+/** A page of the list as sent to clients: its sessions as a JSON array, in UTF-8. */
 export interface ListedPage {
   readonly json: Uint8Array<ArrayBuffer>;
   readonly next: ListCursor | null;
@@ -61,8 +61,8 @@ export interface EventQuery {
 }
 
 /**
- * Events in the order of their numbers. A number that is missing belongs to a delta whose settled entry
- * stands further on and names it. `head` is the session's newest number in the same snapshot.
+ * Events in the order of their seqs. A missing seq belongs to a delta whose settled entry comes later and names it.
+ * `head` is the session's newest seq in the same snapshot.
  */
 export interface EventPage {
   readonly events: readonly StoredEvent[];
@@ -71,40 +71,40 @@ export interface EventPage {
 }
 
 export interface EntryQuery {
-  /** Exclusive; the newest when absent. */
+  /** Exclusive; by default from the newest. */
   readonly before?: Seq;
   readonly limit: number;
 }
 
-/** Visible entries, oldest first, with what is needed to read the page before. */
+/** Visible entries, oldest first, with what is needed to read the previous page. */
 export interface EntryPage {
   readonly entries: readonly StoredEvent[];
   readonly more: boolean;
 }
 
 /**
- * An event of a journal. Deltas that follow each other and say more of the same may come as one, which has the time of the
- * first of them, and the number and the id of the last: a long journal is handed over and folded at a fraction of the cost.
+ * An event of a journal. Consecutive deltas of the same text may come joined as one, with the time of the first and the
+ * seq and id of the last: a long journal is then transferred and folded at a fraction of the cost.
  */
 export interface JournalEvent extends StoredEvent {
   readonly joined?: JoinedDeltas;
 }
 
 export interface JoinedDeltas {
-  /** The number of the first one; those between follow without a gap. */
+  /** The seq of the first one; the others follow without a gap. */
   readonly from: Seq;
-  /** For each of them: how long after the first one, and how many characters it says. */
+  /** For each of them: how long after the first one, and how many characters it has. */
   readonly times: readonly number[];
   readonly lengths: readonly number[];
 }
 
-/** One session as it was at one instant. */
+/** One session at one instant. */
 export interface Snapshot {
   readonly session: SessionRow;
   readonly entries: EntryPage;
   readonly run: RunRow | null;
   readonly inbox: readonly InputRow[];
-  /** The live run's passing events since its running step began, to be folded by the reader. */
+  /** The live run's passing events since its running step started, for the reader to fold. */
   readonly journal: readonly JournalEvent[];
 }
 
@@ -132,7 +132,7 @@ export interface Blob {
 export interface ApprovalQuery {
   readonly session?: SessionId;
   readonly limit: number;
-  /** Where the last page ended: exclusive. */
+  /** Where the last page ended, exclusive. */
   readonly after?: ApprovalCursor;
 }
 
@@ -149,7 +149,7 @@ export interface ApprovalPage {
 export interface AnsweredQuery {
   readonly session?: SessionId;
   readonly limit: number;
-  /** Where the last page ended: exclusive. */
+  /** Where the last page ended, exclusive. */
   readonly before?: AnsweredCursor;
 }
 
@@ -163,19 +163,19 @@ export interface AnsweredPage {
   readonly next: AnsweredCursor | null;
 }
 
-/** What a session's memory provider has still to commit: the oldest turns, and the segment that was tried. */
+/** What a session's memory provider still has to commit: the oldest turns, and the segment that was tried. */
 export interface Unremembered {
   readonly marks: readonly MarkRow[];
   readonly trying: MemoryTryRow | null;
 }
 
-/** What waits for memory providers in all of an owner's sessions, without those in the trash. */
+/** What waits for memory providers across an owner's sessions, except those in the trash. */
 export interface MemoryBacklog {
   readonly sessions: number;
   readonly turns: number;
   /** When the oldest of these turns was completed. */
   readonly oldestAt: number | null;
-  /** The failure whose next try is the furthest away. */
+  /** The failure whose next try is furthest away. */
   readonly failing: MemoryTryRow | null;
 }
 
@@ -190,7 +190,10 @@ export interface OutboxQuery {
 export interface Reads {
   session(owner: OwnerId, id: SessionId): Promise<SessionRow | null>;
   sessions(owner: OwnerId, query: ListQuery): Promise<SessionPage>;
-  /** The same as `sessions`, as `viewSession` shows them. The list is asked for more than all else: a store may write it at once. */
+  /**
+   * Like `sessions`, but as `viewSession` shows them. The list is the most frequent query, so a store may serialise it
+   * directly.
+   */
   listed(owner: OwnerId, query: ListQuery): Promise<ListedPage>;
   events(owner: OwnerId, id: SessionId, query: EventQuery): Promise<EventPage | null>;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<EntryPage | null>;
@@ -199,22 +202,22 @@ export interface Reads {
   event(owner: OwnerId, session: SessionId, id: EventId): Promise<StoredEvent | null>;
   run(owner: OwnerId, id: RunId): Promise<RunRow | null>;
   lane(owner: OwnerId, lane: LaneKey): Promise<SessionId | null>;
-  /** The lanes whose key begins so, the one that moved last first. */
+  /** Lanes whose key starts with the prefix, most recently moved first. */
   lanes(owner: OwnerId, prefix: string, limit: number): Promise<readonly LaneRow[]>;
-  /** In the order in which they go out: by where their delivery begins, and chunk by chunk. The trash is left out. */
+  /** In sending order: by the start of their delivery, chunk by chunk. The trash is left out. */
   outbox(owner: OwnerId, query: OutboxQuery): Promise<readonly OutboxRow[]>;
-  /** The delivery that answers what came in under this key. */
+  /** The delivery that answers the message with this inbound key. */
   inbound(owner: OwnerId, key: string): Promise<OutboxRow | null>;
   usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;
   blob(owner: OwnerId, id: BlobId): Promise<Blob | null>;
   approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;
-  /** Those that are open, oldest first. */
+  /** Open ones, oldest first. */
   approvals(owner: OwnerId, query: ApprovalQuery): Promise<ApprovalPage>;
-  /** Those that were answered or have run out, newest first. */
+  /** Answered or expired ones, newest first. */
   answered(owner: OwnerId, query: AnsweredQuery): Promise<AnsweredPage>;
-  /** The oldest first, at most `limit`. */
+  /** Oldest first, at most `limit`. */
   unremembered(owner: OwnerId, session: SessionId, limit: number): Promise<Unremembered>;
   memory(owner: OwnerId): Promise<MemoryBacklog>;
-  /** What bears on the calls of a run: its own approvals, and those that hold for its whole session. */
+  /** The approvals that matter for a run's calls: its own, and those that hold for its whole session. */
   approvalsFor(owner: OwnerId, session: SessionId, run: RunId): Promise<readonly ApprovalRow[]>;
 }

@@ -23,19 +23,19 @@ import type {
 } from "@holdfast/protocol";
 
 /**
- * The rows that are derived from the log. Each is a fold of its session's events and of nothing else, so
- * that `fsck --rebuild` can make it again and prove it equal.
+ * The rows derived from the log. Each is a fold of its session's events and nothing else, so that `fsck --rebuild` can
+ * derive it again and prove it equal.
  */
 export interface SessionRow {
   readonly id: SessionId;
   readonly owner: OwnerId;
-  /** The number of the newest event. */
+  /** The seq of the newest event. */
   readonly head: Seq;
   readonly version: number;
   readonly revision: number;
   readonly createdAt: number;
   readonly activityAt: number;
-  /** The place in the list. Checkpoints do not move it. */
+  /** The position in the list. Checkpoints do not move it. */
   readonly sortAt: number;
   readonly title: string | null;
   readonly titleSource: TitleSource | null;
@@ -50,15 +50,15 @@ export interface SessionRow {
   readonly trashedAt: number | null;
   /** The visible conversation, oldest first. */
   readonly ranges: readonly SeqRange[];
-  /** For a branch: the log that it left, and the last number that it reads there. Its own numbers go on from it. */
+  /** For a branch: the log it left, and the last seq it reads there. Its own seqs continue from it. */
   readonly origin: { readonly sessionId: SessionId; readonly seq: Seq } | null;
   readonly epoch: number;
-  /** The run that has been claimed and has not ended. */
+  /** The run that was claimed and has not ended. */
   readonly liveRun: RunId | null;
   readonly liveState: RunState | null;
-  /** How the last run that ended did so. */
+  /** How the last run ended. */
   readonly lastState: RunState | null;
-  /** Deltas that no settled entry stands for yet. */
+  /** Deltas not yet settled by an entry. */
   readonly openDeltas: number;
 }
 
@@ -74,19 +74,19 @@ export interface RunRow {
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** Where the journal of the step that is running begins. */
+  /** Where the journal of the running step starts. */
   readonly journalFrom: Seq;
-  /** How often the model has failed in the step that is running; 0 once its answer is there. */
+  /** How often the model has failed in the running step; 0 once it has answered. */
   readonly tries: number;
-  /** Since when it is a person's turn, while it is. */
+  /** Since when it has been a person's turn, while it is. */
   readonly restsSince: number | null;
-  /** How long it has rested before, in milliseconds. Its time limit does not count that. */
+  /** How long it rested earlier, in milliseconds. Its time limit does not count that. */
   readonly restedMs: number;
 }
 
 export type ApprovalState = "open" | "answered" | "withdrawn";
 
-/** A call that waits for a person's word. It is about exactly these arguments, by their hash. */
+/** A call that waits for a person's decision about exactly these arguments, by their hash. */
 export interface ApprovalRow {
   readonly id: ApprovalId;
   readonly session: SessionId;
@@ -97,16 +97,16 @@ export interface ApprovalRow {
   readonly input: Json;
   readonly inputHash: string;
   readonly askedAt: number;
-  /** From then on, by the store's clock, it cannot be answered any more. */
+  /** From then on, by the store's clock, it can no longer be answered. */
   readonly expiresAt: number;
-  /** `withdrawn`: its run ended, or its session went to the trash, before there was an answer. */
+  /** `withdrawn`: its run ended, or its session was trashed, before there was an answer. */
   readonly state: ApprovalState;
   readonly decision: ApprovalDecision | null;
   readonly answeredAt: number | null;
   readonly details: ApprovalDetails;
 }
 
-/** A completed turn that its memory provider has not committed yet. Its number is the turn's generation. */
+/** A completed turn its memory provider has not committed yet. Its seq is the turn's generation. */
 export interface MarkRow {
   readonly session: SessionId;
   readonly seq: Seq;
@@ -116,14 +116,14 @@ export interface MarkRow {
   readonly at: number;
 }
 
-/** A segment that was handed to its provider and is not committed. There is at most one in a session. */
+/** A segment that was handed to its provider and is not committed. A session has at most one. */
 export interface MemoryTryRow {
   readonly session: SessionId;
   readonly key: string;
-  /** The newest generation that it holds. */
+  /** The newest generation it contains. */
   readonly upTo: Seq;
   readonly tries: number;
-  /** Set when the last try has failed: not before then, by the store's clock. */
+  /** Set after a failed try: not before then, by the store's clock. */
   readonly retryAt: number | null;
   readonly code: string | null;
   readonly message: string | null;
@@ -142,7 +142,7 @@ export interface InputRow {
   readonly state: InputState;
   readonly lane: LaneKey | null;
   readonly at: number;
-  /** Gone once the message has been taken: then it stands in the log as an entry. */
+  /** Absent once the message has been claimed: it is then an entry in the log. */
   readonly content: { readonly text: string; readonly attachments: readonly Attachment[] } | null;
 }
 
@@ -172,12 +172,12 @@ export interface BlobRow {
   readonly id: BlobId;
   readonly size: number;
   readonly mediaType: string;
-  /** How many events name it. */
+  /** How many events reference it. */
   readonly refs: number;
   readonly createdAt: number;
 }
 
-/** One chunk of what must go out to a platform. A delivery has a chunk that is still to be sent until all of it is out. */
+/** One chunk of what must go out to a platform. A delivery has an unsent chunk until all of it is out. */
 export interface OutboxRow {
   readonly session: SessionId;
   readonly delivery: DeliveryId;
@@ -186,11 +186,11 @@ export interface OutboxRow {
   readonly lane: LaneKey;
   readonly runId: RunId | null;
   readonly approvalId: ApprovalId | null;
-  /** The key of what it answers; on the first chunk alone. No two deliveries have the same. */
+  /** The inbound key it answers; on the first chunk only. No two deliveries share one. */
   readonly inbound: string | null;
   readonly replyTo: string | null;
   readonly text: string | null;
-  /** Where the delivery begins in its session's log. */
+  /** Where the delivery starts in its session's log. */
   readonly begun: Seq;
   readonly state: OutboxState;
   readonly from: number;
@@ -203,16 +203,16 @@ export interface OutboxRow {
   readonly at: number;
 }
 
-/** `history`: somebody is about to cut the conversation. While it is held nothing new is claimed. */
+/** `history`: somebody is about to cut the conversation. While it is held, nothing new is claimed. */
 export type LeaseKind = "run" | "compaction" | "memory" | "history" | "outbox";
 
-/** Who holds a lease. A part that cannot be known on this system is `null`, and then proves nothing. */
+/** Who holds a lease. A part that this system cannot determine is `null`, and then proves nothing. */
 export interface Holder {
   readonly host: string;
   readonly boot: string | null;
   readonly pidNamespace: string | null;
   readonly pid: number;
-  /** The start of the process, in the kernel's own count: a reused pid has another. */
+  /** The process start time as the kernel counts it: a reused pid has a different one. */
   readonly processStart: string | null;
   readonly thread: number;
   readonly agent: string;
@@ -228,7 +228,7 @@ export interface LeaseRow {
   readonly expiresAt: number;
 }
 
-/** A session that was purged: the one thing that is kept of it. */
+/** All that remains of a purged session. */
 export interface PurgeRow {
   readonly session: SessionId;
   readonly owner: OwnerId;

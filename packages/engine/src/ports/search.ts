@@ -3,7 +3,7 @@ import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
 export type SearchRole = "user" | "assistant" | "tool" | "notice" | "title";
 
 export interface SearchQuery {
-  /** Words; `"a phrase"`; `pre*`; anything else is found inside words too, two CJK characters on their own as well. */
+  /** Words; `"a phrase"`; `pre*`. Anything else also matches inside words, even just two CJK characters. */
   readonly text: string;
   readonly session?: SessionId;
   readonly role?: SearchRole;
@@ -20,7 +20,7 @@ export interface SearchHit {
   readonly seq: Seq;
   readonly role: SearchRole;
   readonly at: number;
-  /** Plain text around the match, and where in it the matches are (from, to). */
+  /** Plain text around the match, and the match positions in it (from, to). */
   readonly snippet: string;
   readonly highlights: readonly (readonly [number, number])[];
 }
@@ -30,17 +30,17 @@ export type SearchResult =
       readonly status: "ok";
       readonly hits: readonly SearchHit[];
       readonly next: string | null;
-      /** Set while the index is being made: older messages may be missing. */
+      /** Set while the index is being built: older messages may be missing. */
       readonly indexing?: true;
     }
-  /** The index is being rebuilt or cannot be read; everything else goes on. */
+  /** The index is being rebuilt or cannot be read; everything else keeps working. */
   | { readonly status: "unavailable"; readonly message: string };
 
-/** Newest first. The index trails the log by a moment and never holds a write up. */
+/** Newest first. The index trails the log by a moment and never holds up a write. */
 export interface Search {
   search(owner: OwnerId, query: SearchQuery): Promise<SearchResult>;
-  /** Resolves when everything that was committed before the call can be found. */
+  /** Resolves when everything committed before the call can be found. */
   settled(): Promise<void>;
-  /** Throws the index away and makes it again, while searches and writes go on. */
+  /** Rebuilds the index from scratch while searches and writes continue. */
   rebuild(): Promise<void>;
 }

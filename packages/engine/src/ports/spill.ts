@@ -2,7 +2,7 @@ import type { EventId, Fence, NewEvent, OwnerId, RunId, SessionId } from "@holdf
 
 import type { ModelCall, ModelUsage } from "./model.ts";
 
-/** One runner's spill of one run: the fence tells the attempts apart, the place says which home it is in. */
+/** One runner's spill of one run: the fence distinguishes attempts, the place says which home it is in. */
 export interface SpillRef {
   readonly session: SessionId;
   readonly runId: RunId;
@@ -12,11 +12,14 @@ export interface SpillRef {
 
 export interface SpillHeader extends SpillRef {
   readonly owner: OwnerId;
-  /** The id of the first event of the commit that brings the spill in: so it comes in once, whoever does it and however often. */
+  /**
+   * The id of the first event of the commit that ingests the spill, so that it is ingested once, whoever does it and
+   * however often.
+   */
   readonly ingestId: EventId;
 }
 
-/** How the stream ended that went into a spill. Whoever reads it need not ask the model again. */
+/** How the spilled stream ended, so that the model need not be called again. */
 export interface SpillEnd {
   readonly how: "done" | "stopped" | "failed";
   readonly model: string;
@@ -25,22 +28,22 @@ export interface SpillEnd {
 }
 
 /**
- * What is wrong with a spill, at most one record for each: `torn` (it ends in the middle), `damaged` (it does not match its
- * checksum), `repeated`, `foreign` (it is whole, and says nothing that belongs there).
+ * What is wrong with a spill, at most one record each: `torn` (it ends in the middle), `damaged` (its checksum is
+ * wrong), `repeated`, `foreign` (intact, but does not belong there).
  */
 export interface SpillDamage {
   readonly kind: "torn" | "damaged" | "repeated" | "foreign";
-  /** Where in the file. */
+  /** Position in the file. */
   readonly offset: number;
 }
 
 /**
  * What is known of a run's journal outside the store.
- * - `arriving`: nothing is there, or nothing yet, and its end is not known. It may still come. `isBegun`: its file is there,
- *   and nothing but its name stands in it.
- * - `output`: this is what was said and done. `end` is `null` when the runner did not live to write it.
+ * - `arriving`: nothing is there yet, and its end is unknown. It may still come. `isBegun`: its file exists but
+ * contains only the header.
+ * - `output`: what was said and done. `end` is `null` if the runner did not live to write it.
  * - `sealed`: its end is known, and there is no output.
- * - `known_empty`: this place is the one that the runner would have written to, it can be read, and there is nothing.
+ * - `known_empty`: this is where the runner would have written, it is readable, and there is nothing.
  */
 export type SpillReadResult =
   | { readonly status: "arriving"; readonly isBegun?: true }
@@ -58,7 +61,7 @@ export type SpillReadResult =
     }
   | { readonly status: "known_empty" };
 
-/** `full` and `unavailable` say the same of a local file as they do of the store. */
+/** `full` and `unavailable` mean the same for a local file as for the store. */
 export type SpillResult =
   | { readonly status: "kept" }
   | {
@@ -67,14 +70,14 @@ export type SpillResult =
       readonly message: string;
     };
 
-/** A spill that is being written. One call at a time; what was answered `kept` survives a power cut. */
+/** A spill being written. One call at a time; anything answered `kept` survives a power cut. */
 export interface SpillFile {
   append(events: readonly NewEvent[]): Promise<SpillResult>;
-  /** Nothing is appended behind it. */
+  /** Nothing is appended after it. */
   seal(end: SpillEnd): Promise<SpillResult>;
   /** Leaves it to whoever recovers the run. */
   close(): Promise<void>;
-  /** Everything in it stands in the store. */
+  /** Everything in it is in the store. */
   discard(): Promise<void>;
 }
 
@@ -83,21 +86,20 @@ export type SpillBeginResult =
   | Exclude<SpillResult, { status: "kept" }>;
 
 /**
- * Where a run's journal goes while the store cannot take it, and where it is looked for afterwards. Nothing here is ever
- * shown: it counts when it has been brought into the store.
- *
- * Writes resolve to a value in every case. `read` and `left` never reject either: a place that cannot be read is one where
- * things may still turn up. What they return was decoded; a file may hold anything.
+ * Where a run's journal goes while the store cannot take it, and where it is looked for afterwards. Nothing here is
+ * ever shown: it counts only once ingested into the store.
+ * Writes resolve to a value in every case. `read` and `left` never reject either: something may still turn up in a
+ * place that cannot be read. What they return is decoded; a file may contain anything.
  */
 export interface SpillStore {
-  /** Recorded with the run, so that whoever recovers it knows whether this is where to look. */
+  /** Recorded with the run, so that whoever recovers it knows whether to look here. */
   readonly place: string;
-  /** Sees to it that there is room for one more spill, before it is needed. */
+  /** Reserves space for one more spill before it is needed. */
   reserve(): Promise<void>;
   begin(header: SpillHeader): Promise<SpillBeginResult>;
   read(ref: SpillRef): Promise<SpillReadResult>;
-  /** Call it when what the spill held is durable in the store. */
+  /** Call it once the spill's content is durable in the store. */
   forget(ref: SpillRef): Promise<void>;
-  /** The spills that nobody in this process is writing. */
+  /** Spills that nobody in this process is writing. */
   left(): Promise<readonly SpillHeader[]>;
 }

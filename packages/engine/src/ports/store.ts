@@ -9,27 +9,26 @@ import type { Search } from "./search.ts";
 import type { Work } from "./work.ts";
 
 /**
- * Where everything is kept.
+ * Durable storage for everything the engine knows.
  *
- * **Atomic.** A `commit` is one transaction: its checks, its events, what is derived from them. Two commits
- * never interleave on one session, whichever process or machine they come from.
+ * **Atomic.** A `commit` is one transaction: its checks, its events and what is derived from them. Two commits never
+ * interleave on one session, whichever process or machine they come from.
  *
- * **Durable.** A promise that resolves `committed` (or `acquired`, `stored`…) resolves after the write was
- * synced. What was not answered may or may not be there after a crash.
+ * **Durable.** A promise that resolves `committed` (or `acquired`, `stored`…) resolves after the write was synced. An
+ * unanswered write may or may not be there after a crash.
  *
- * **Dense.** The events of a commit get the numbers after the session's head, in their order, inside the
- * transaction. A refused or failed commit uses up no number.
+ * **Dense.** The events of a commit get the seqs after the session's head, in order, inside the transaction. A refused
+ * or failed commit uses up no seq.
  *
- * **Independent.** Commits that travel in one group do not share their fate: one that is refused or fails leaves
- * its neighbours as if it had never been there.
+ * **Independent.** Commits in one group do not share their fate: one that is refused or fails leaves the others as if
+ * it had never been there.
  *
- * **Repeatable.** Event ids name a commit for good. Sending it again (after `store_unknown`, or after a crash) gives
- * the first answer with `repeated`, and writes nothing. So a caller may retry any `failed` result with the same
- * commit; it never retries a `refused` one unchanged.
+ * **Repeatable.** Event ids identify a commit forever. Sending it again (after `store_unknown`, or after a crash)
+ * returns the first answer with `repeated` and writes nothing. A caller may therefore retry any `failed` result with
+ * the same commit; it never retries a `refused` one unchanged.
  *
- * **Values.** Writes resolve to a value in every case. Reads have nothing half done to report: they resolve, or
- * reject with a `StoreFailure` and nothing else. After a failure the handle stays usable and finds its way
- * back by itself; only `close` ends it.
+ * **Values.** Writes resolve to a value in every case. Reads resolve, or reject with a `StoreFailure` and nothing else.
+ * After a failure the handle stays usable and recovers by itself; only `close` ends it.
  */
 export interface Store {
   readonly kind: "sqlite" | "postgres" | "memory";
@@ -43,31 +42,37 @@ export interface Store {
 
   commit(commit: Commit): Promise<CommitResult>;
 
-  /** Content-addressed: the same bytes again are the same blob. Unreferenced blobs may be collected a day after they were last put. */
+  /**
+   * Content-addressed: the same bytes are the same blob. Unreferenced blobs may be collected a day after they were last
+   * put.
+   */
   putBlob(owner: OwnerId, bytes: Uint8Array, mediaType: string): Promise<PutBlobResult>;
 
-  /** Deletes a session that is in the trash, for good. Rows that a branch reads stay. Once more: the first answer. */
+  /** Deletes a trashed session for good. Rows a branch reads stay. Repeating it returns the first answer. */
   purge(owner: OwnerId, session: SessionId): Promise<PurgeResult>;
 
-  /** Deletes at most `limit` rows that nothing needs any more (settled deltas, unreferenced blobs, answers whose time is over). */
+  /** Deletes at most `limit` rows that nothing needs any more (settled deltas, unreferenced blobs, expired answers). */
   prune(limit: number): Promise<{ readonly status: "pruned"; readonly rows: number } | Failed>;
 
   /**
-   * Calls `wake` when the session may have new events, from this process or another. It may be called for nothing;
-   * it is called at the latest one polling interval after a commit elsewhere.
+   * Calls `wake` when the session may have new events, from this process or another. There may be false alarms; after a
+   * commit elsewhere it is called within one polling interval.
    */
   watch(session: SessionId, pace: WatchPace, wake: () => void): () => void;
 
-  /** Copies the whole store into a new file, consistently and while it is in use. Absent where the database has tools of its own for that. */
+  /**
+   * Copies the whole store into a new file, consistently and while in use. Absent if the database has its own tools for
+   * that.
+   */
   backup?(to: string): Promise<void>;
 
-  /** The store's clock, in milliseconds. Leases and event times come from it. */
+  /** The store's clock, in milliseconds. Leases and event times use it. */
   now(): Promise<number>;
 
   close(): Promise<void>;
 }
 
-/** `live`: someone looks at a run that is held elsewhere. */
+/** `live`: somebody is watching a run that another process holds. */
 export type WatchPace = "live" | "calm";
 
 export type PutBlobResult =
@@ -79,7 +84,7 @@ export type PurgeResult =
   | { readonly status: "refused"; readonly code: "session_not_found" | "session_not_trashed" }
   | Failed;
 
-/** How a read ends when the store cannot be read. */
+/** How a read fails when the store cannot be read. */
 export class StoreFailure extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {

@@ -18,83 +18,83 @@ export interface ToolCall {
   readonly runId: RunId;
   readonly callId: CallId;
   readonly input: Json;
-  /** Where the tool works, as it has said itself. An approval is bound to it. */
+  /** The folder the tool works in, as it resolved itself. An approval is bound to it. */
   readonly place?: string;
-  /** What a person has answered, to a call that is a question. */
+  /** A person's answer, for a call that is a question. */
   readonly answer?: string;
 }
 
-/** What a tool is given to work with. */
+/** What a running tool gets besides its call. */
 export interface ToolContext {
-  /** Aborted by a cancel, by the time limit and by the loss of the lease. What the tool started must end with it. */
+  /** Aborted by a cancel, the time limit or the loss of the lease. Whatever the tool started must end with it. */
   readonly signal: AbortSignal;
   /** Shows output while the tool runs. */
   readonly write: (text: string) => void;
 }
 
 export interface ToolResult {
-  /** `unknown`: it was begun elsewhere, and nobody can say any more what it did. */
+  /** `unknown`: it started elsewhere, and nobody can tell any more what it did. */
   readonly outcome: ToolOutcome;
   readonly output: string;
   readonly blobId?: BlobId;
-  /** For people and pages; the model gets the output alone. What is too large to keep is left out. */
+  /** For people and pages; the model gets only the output. Dropped if too large. */
   readonly details?: ToolDetails;
 }
 
 /**
- * A tool as the engine sees it. It answers with a value, also when it fails; an exception is taken for a failure.
- * P7: `replay: "safe"` is a promise that running it again does no harm; every other tool that was started and not
- * seen to end is `unknown`, and is never started again for the same call.
+ * A tool as the engine sees it. It returns a value even if it fails; an exception counts as a failure. P7: `replay:
+ * "safe"` promises that running it again does no harm; every other tool that started and has no recorded end is
+ * `unknown`, and is never started again for the same call.
  */
 export interface Tool extends ToolSpec {
   readonly replay: "never" | "safe";
   readonly timeLimitMs: number;
   /**
-   * Whether a call with this input needs a person's word before it runs. None does when this is absent. A `question` waits in
-   * the same way, and is given what the person has answered.
+   * Whether a call with this input needs approval before it runs; without this, none does. A `question` waits the same
+   * way and gets the person's answer.
    */
   approval?(input: Json): ApprovalNeed;
   /**
-   * Where a call would work (a folder, for example). What a person allows is allowed there and nowhere else, and `run` is
-   * given the very place that was decided on. Rejects when there is no such place: then the call has failed.
+   * Where a call would work (a folder, for example). An approval holds only there, and `run` gets exactly the place
+   * that was decided on. Rejects if there is no such place: the call then fails.
    */
   place?(call: ToolCall): Promise<string>;
-  run(call: ToolCall, hands: ToolContext): Promise<ToolResult>;
+  run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 
 export type ApprovalNeed = "none" | "ask" | "question";
 
-/** A call that is about to run, and what its tool says about it. */
+/** A call that is about to run, and its tool's approval need. */
 export interface PolicyQuestion extends ToolCall {
   readonly name: string;
   readonly asks: ApprovalNeed;
 }
 
-/** What a person has said for good: calls that the rule covers may run without being asked for. */
+/** A person's permanent decision: calls the rule covers run without asking. */
 export interface PolicyRule {
   readonly owner: OwnerId;
   readonly tool: string;
-  /** The approval that it was said with; it names the rule. */
+  /** The approval it was given with; it identifies the rule. */
   readonly approvalId: ApprovalId;
   readonly session: SessionId;
-  /** As the policy has written it; the whole tool when it has written none. */
+  /** As the policy wrote it; the whole tool if it wrote none. */
   readonly rule: string | null;
   readonly by: string | null;
 }
 
 export type PolicyDecision =
-  /** With the rule that says so, where one does. */
+  /** With the rule that allows it, if any. */
   { readonly kind: "allow"; readonly rule?: string } | { readonly kind: "ask" | "deny" };
 
 /**
- * What may run here. It is asked once for each call that nobody has begun; when it cannot answer, a person is asked. What
- * people say for a session is kept in the log; `remember` gets what they say for always, at least once.
+ * What may run here. It is asked once for each call that has not started; if it cannot answer, a person is asked.
+ * Decisions for a session are in the log; `remember` gets the permanent ones, at least once.
  */
 export interface ToolPolicy {
   decide(question: PolicyQuestion): Promise<PolicyDecision>;
-  /** What a person who is asked is told beside the call itself: what it does in words, and rules that would cover it. */
+  /** What a person is shown besides the call itself: what it does in words, and rules that would cover it. */
   describe?(question: PolicyQuestion): Promise<Pick<ApprovalDetails, "shown" | "rules">>;
-  /** Whether a rule that a person has chosen for this session covers a call. */
+  /** Whether a rule a person chose for this session covers a call. */
   covers?(rule: string, question: PolicyQuestion): Promise<boolean>;
   remember(rule: PolicyRule): Promise<void>;
 }

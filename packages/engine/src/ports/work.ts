@@ -7,12 +7,12 @@ export interface WorkItem {
   readonly session: SessionId;
 }
 
-/** A run that is a runner's to work on, with the lease that it is held under, if there is one. */
+/** A run that a runner has to work on, with its lease, if any. */
 export interface LiveWork extends WorkItem {
   readonly lease: LeaseRow | null;
 }
 
-/** A session with something to send, and how far its log goes: who has seen all of that need not look again. */
+/** A session with something to send, and its head: whoever has seen that need not look again. */
 export interface OutboxWork extends WorkItem {
   readonly head: Seq;
 }
@@ -21,24 +21,24 @@ export interface ExpiredApproval extends WorkItem {
   readonly approval: ApprovalId;
 }
 
-/** What there is to do in the whole store, for whoever looks after it. Costs nothing of the sessions that rest. */
+/** Open work in the whole store. Idle sessions cost nothing. */
 export interface Work {
-  /** Sessions with input that waits and no run that is live, oldest input first. */
+  /** Sessions with queued input and no live run, oldest input first. */
   queued(limit: number): Promise<readonly WorkItem[]>;
   /**
-   * Sessions whose run is claimed or running. One that waits for an answer or is paused is nobody's work until somebody
-   * has asked for its end. Those whose lease ends first, or has ended, come first.
+   * Sessions whose run is claimed or running. A run that waits for an answer or is paused counts only once somebody
+   * asked to cancel it. The earliest lease expiry comes first.
    */
   live(limit: number): Promise<readonly LiveWork[]>;
-  /** Sessions whose title is still derived though a run has completed. Each leaves when it is titled otherwise. */
+  /** Sessions with a derived title although a run has completed. Each drops out once it has another title. */
   untitled(limit: number): Promise<readonly WorkItem[]>;
   /**
-   * Sessions with completed turns that no memory provider has committed, oldest turn first: those that have failed when
-   * their time has come by the store's clock, the others when their newest turn was completed by `restingSince`.
+   * Sessions with completed turns that no memory provider has committed, oldest turn first: failed ones once their
+   * retry time has come by the store's clock, the others if their newest turn was completed by `restingSince`.
    */
   unremembered(limit: number, restingSince: number): Promise<readonly WorkItem[]>;
-  /** Sessions with a chunk that is being sent, or is to be sent and whose time has come, the oldest change first. */
+  /** Sessions with a chunk that is being sent, or is due, oldest change first. */
   undelivered(limit: number): Promise<readonly OutboxWork[]>;
-  /** Open approvals whose time is over by the store's clock, oldest first. */
+  /** Open approvals that have expired by the store's clock, oldest first. */
   expiredApprovals(limit: number): Promise<readonly ExpiredApproval[]>;
 }

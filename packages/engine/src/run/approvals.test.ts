@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A tool that asks, in a place that the test can move. */
+/** A tool that needs approval, in a place the test can move. */
 async function openPlaced() {
   const here = { place: "/one" };
   const worked: unknown[] = [];
@@ -40,7 +40,7 @@ async function openPlaced() {
   return { rig, here, worked, allow };
 }
 
-test("[P7] a call works where it was allowed to, and the person was told where", async () => {
+test("[P7] a call runs in the place it was allowed for, and the person was told which", async () => {
   const { rig, worked, allow } = await openPlaced();
   const asked = (await rig.chat.events()).find(({ type }) => type === "approval.asked");
   expect(asked?.data["place"]).toBe("/one");
@@ -48,7 +48,7 @@ test("[P7] a call works where it was allowed to, and the person was told where",
   expect(worked).toEqual(["/one"]);
 });
 
-test("[P7] what was allowed in one place is not run in another", async () => {
+test("[P7] a call allowed in one place does not run in another", async () => {
   const { rig, here, worked, allow } = await openPlaced();
   here.place = "/two";
   await allow();
@@ -58,7 +58,7 @@ test("[P7] what was allowed in one place is not run in another", async () => {
   );
 });
 
-test("a call whose place is gone has failed, and says so", async () => {
+test("a call whose place is gone fails and says so", async () => {
   const { rig, here, worked, allow } = await openPlaced();
   here.place = "";
   await allow();
@@ -66,7 +66,7 @@ test("a call whose place is gone has failed, and says so", async () => {
   expect(transcriptLines(await rig.entries())).toContain("tool: failed There is no such folder.");
 });
 
-test("details are kept beside the output and not told to the model; too large ones are left out", async () => {
+test("details are stored with the output but not sent to the model; oversized ones are dropped", async () => {
   const change = { path: "a", change: "changed" as const, diff: "+1" };
   const small = createTool("small", async () => ({
     ...okResult("did"),

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 describe("cancel", () => {
-  test("[P6] what was said stays, the run ends cancelled, and asking again changes nothing", async () => {
+  test("[P6] output stays, the run ends as cancelled, and asking again changes nothing", async () => {
     const clock = manualClock();
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[says("So far"), hang]]),
@@ -51,7 +51,7 @@ describe("cancel", () => {
     expect(await requestCancel(rig.log, ids, rig.chat.owner, runId)).toEqual({ status: "ended" });
   });
 
-  test("a message that waits is taken back, and its run never begins", async () => {
+  test("a queued message is withdrawn, and its run never starts", async () => {
     const rig = await openRunRig(harness.store, { model: scriptedModel([]) });
     const { runId } = await rig.say("Never mind");
     expect(await requestCancel(rig.log, ids, rig.chat.owner, runId)).toEqual({ status: "ended" });
@@ -63,10 +63,10 @@ describe("cancel", () => {
   const askFirst = { approval: () => "ask" as const };
   const notRun = "tool: cancelled The run ended before this was begun, so it was not run.";
 
-  test("[P7] a call that nobody was asked about yet is told as not run", async () => {
-    const { promise: begun, open: begin } = createGate();
+  test("[P7] a call nobody was asked about yet is reported as not run", async () => {
+    const { promise: started, open: start } = createGate();
     const quick = createTool("quick", async (_call, { signal }) => {
-      begin();
+      start();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return { outcome: "cancelled", output: "" };
     });
@@ -76,14 +76,14 @@ describe("cancel", () => {
     });
     const { runId } = await rig.say("Both");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
-    await begun;
+    await started;
     await requestCancel(rig.log, ids, rig.chat.owner, runId);
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
     expect(transcriptLines(await rig.entries()).slice(2)).toEqual(["tool: cancelled ", notRun]);
   });
 
-  test("[P7] a call that was asked about when its session went to the trash is told as not run", async () => {
+  test("[P7] a call awaiting approval when its session is trashed is reported as not run", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("risky")]),
       tools: [createTool("risky", async () => okResult("done"), askFirst)],

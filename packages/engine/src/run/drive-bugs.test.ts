@@ -5,14 +5,14 @@ import type { Store } from "../ports/store.ts";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 
-test("a bug beneath a stream stops its run and is told, and the session goes on", async () => {
+test("a bug during a stream stops its run and is reported, and the session continues", async () => {
   const harness = await referenceHarness.open();
   const paused = Promise.withResolvers<void>();
   const bugs: unknown[] = [];
   const commit: Store["commit"] = (given) => {
     if (bugs.length > 0 || given.events[0]?.type !== "message.delta")
       return harness.store.commit(given);
-    // The model goes on later: until then nobody waits for what it has said.
+    // The model continues later: until then nobody awaits its output.
     setImmediate(paused.resolve);
     return Promise.reject(new Error("a bug"));
   };

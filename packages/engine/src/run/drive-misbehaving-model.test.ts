@@ -29,16 +29,16 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** Whatever happened, the session goes on: nothing is left open, and the next message is answered. */
-async function expectGoesOn(rig: RunRig): Promise<void> {
+/** Whatever happened, the session continues: nothing is left open, and the next message is answered. */
+async function expectStillWorks(rig: RunRig): Promise<void> {
   expect(await rig.chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
   const { runId } = await rig.say("And now?");
   await rig.work();
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
 }
 
-describe("a model that does not behave", () => {
-  test("an answer without end is kept as far as it fits, and the session goes on", async () => {
+describe("a misbehaving model", () => {
+  test("an endless answer is kept as far as it fits, and the session continues", async () => {
     const piece = "界".repeat(40_000);
     const model = scriptedModel((_request, before) =>
       before === 0 ? says(...Array.from({ length: 40 }, () => piece)) : says("Fine."),
@@ -48,10 +48,10 @@ describe("a model that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "answer_too_long" });
     expect(transcriptLines(await rig.entries())[1]?.length).toBeGreaterThan(200_000);
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("more calls than can be kept are refused before one of them runs", async () => {
+  test("more calls than can be stored are refused before any of them runs", async () => {
     let started = 0;
     const many = Array.from({ length: 2_500 }, () => calls("it"));
     const rig = await openRunRig(harness.store, {
@@ -62,10 +62,10 @@ describe("a model that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
     expect(started).toBe(0);
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("[P5] calls that together are more than a message holds cost none of its words", async () => {
+  test("[P5] calls that together exceed a message cost none of its text", async () => {
     const large = Array.from({ length: 9 }, () => calls("it", "x".repeat(120_000)));
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[says("I will."), large], says("Fine.")]),
@@ -75,10 +75,10 @@ describe("a model that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
     expect(transcriptLines(await rig.entries())[1]).toBe("assistant: I will.");
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("[P5] a call that is nested too deep to be kept costs none of its words, and is not asked for again", async () => {
+  test("[P5] a call nested too deeply to store costs none of its text, and is not requested again", async () => {
     let nested: Json = [];
     for (let depth = 0; depth < 50_000; depth += 1) nested = [nested];
     const deep = [says("I will."), calls("it", nested)];
@@ -88,10 +88,10 @@ describe("a model that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "call_malformed" });
     expect(transcriptLines(await rig.entries())[1]).toBe("assistant: I will.");
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("usage that is no count is recorded as one", async () => {
+  test("usage that is not a count is recorded as one", async () => {
     const odd = uses({ input: 1.5, output: Number.NaN, costMicros: -3 });
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[says("Hello."), odd], says("Fine.")]),
@@ -99,10 +99,10 @@ describe("a model that does not behave", () => {
     const { runId } = await rig.say("Hello");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("one that throws instead of streaming fails the run once, with what it said", async () => {
+  test("a model that throws instead of streaming fails the run once, with what it said", async () => {
     let asked = 0;
     const rig = await openRunRig(harness.store, {
       model: {
@@ -120,26 +120,26 @@ describe("a model that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "model_broken" });
     expect(asked).toBe(1);
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("one that sends nothing but empty texts has said nothing", async () => {
+  test("a model that sends only empty texts has said nothing", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([says("", ""), says("Fine.")]),
     });
     const { runId } = await rig.say("Hello");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "empty_reply" });
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 });
 
-describe("a tool that does not behave", () => {
-  test("what it writes after its end counts for nothing", async () => {
+describe("a misbehaving tool", () => {
+  test("output written after its end is ignored", async () => {
     let late: ((text: string) => void) | undefined;
     const leaky = createTool(
       "leak",
-      async (_call, hands) => ((late = hands.write), okResult("done")),
+      async (_call, context) => ((late = context.write), okResult("done")),
     );
     const model = scriptedModel((_request, before) => {
       if (before === 1) late?.("too late");
@@ -150,10 +150,10 @@ describe("a tool that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
     expect(JSON.stringify(await rig.chat.events())).not.toContain("too late");
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("more output than can be kept is cut, and its result too", async () => {
+  test("output above the limit is truncated, and so is its result", async () => {
     const loud = createTool("loud", async (_call, { write }) => {
       for (let index = 0; index < 40; index += 1) write("x".repeat(50_000));
       return okResult("y".repeat(2_000_000));
@@ -165,10 +165,10 @@ describe("a tool that does not behave", () => {
     const { runId } = await rig.say("Go");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("one that throws at once has failed, and its neighbour has not", async () => {
+  test("a tool that throws at once fails, and its neighbour does not", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[calls("bad"), calls("good")], says("Fine."), says("Fine.")]),
       tools: [
@@ -184,10 +184,10 @@ describe("a tool that does not behave", () => {
       "tool: failed at once",
       "tool: ok done",
     ]);
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("[P7] one of many that was running at two crashes runs once", async () => {
+  test("[P7] one of many tools that was running at two crashes runs once", async () => {
     let paid = 0;
     const quick = createTool("quick", async () => okResult("done"));
     const pay = createTool("pay", () => ((paid += 1), new Promise(() => {})));
@@ -220,13 +220,13 @@ describe("a tool that does not behave", () => {
   });
 });
 
-test("a message without words, and one that is too long, are refused before they are accepted", async () => {
+test("empty and oversized messages are refused before they are accepted", async () => {
   const rig = await openRunRig(harness.store, { model: scriptedModel([]) });
   await expect(rig.say("   ")).rejects.toThrow("invalid_event");
   await expect(rig.say("界".repeat(300_000))).rejects.toThrow("payload_too_large");
 });
 
-test("a lease that cannot be renewed is given up in time, also when the store does not answer", async () => {
+test("a lease that cannot be renewed is given up in time, even if the store does not answer", async () => {
   const clock = manualClock();
   const silent = { ...harness.store.leases, renew: () => new Promise<never>(() => {}) };
   const store = { ...harness.store, leases: silent };
@@ -239,8 +239,8 @@ test("a lease that cannot be renewed is given up in time, also when the store do
   expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
 });
 
-describe("a store that will not take a settlement as it is", () => {
-  /** Refuses commits that a rule picks, as if what we wrote were wrong. */
+describe("a store that refuses a settlement", () => {
+  /** Refuses commits that a predicate picks, as if they were invalid. */
   function refusing(store: Store, isRefused: (events: readonly NewEvent[]) => boolean): Store {
     const commit: Store["commit"] = async (given) =>
       isRefused(given.events)
@@ -253,12 +253,12 @@ describe("a store that will not take a settlement as it is", () => {
       (event) => event.type === type && (state ?? event.data["state"]) === event.data["state"],
     );
 
-  test("what was said is kept where it can be, and the session goes on", async () => {
+  test("output is kept where possible, and the session continues", async () => {
     let refused = 0;
     const store = refusing(harness.store, (events) => {
-      const isIt = refused === 0 && has(events, "run.state", "completed");
-      if (isIt) refused += 1;
-      return isIt;
+      const matches = refused === 0 && has(events, "run.state", "completed");
+      if (matches) refused += 1;
+      return matches;
     });
     const rig = await openRunRig(store, { model: scriptedModel(() => says("All of it.")) });
     const { runId } = await rig.say("Hello");
@@ -269,21 +269,21 @@ describe("a store that will not take a settlement as it is", () => {
       "assistant: All of it.",
       "notice: given_up",
     ]);
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 
-  test("what cannot be kept at all is accounted for by a notice", async () => {
+  test("output that cannot be stored at all is accounted for by a notice", async () => {
     let refused = 0;
     const store = refusing(harness.store, (events) => {
-      const isIt = refused < 2 && has(events, "message.assistant");
-      if (isIt) refused += 1;
-      return isIt;
+      const matches = refused < 2 && has(events, "message.assistant");
+      if (matches) refused += 1;
+      return matches;
     });
     const rig = await openRunRig(store, { model: scriptedModel(() => says("All of it.")) });
     const { runId } = await rig.say("Hello");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
     expect(transcriptLines(await rig.entries())).toEqual(["user: Hello", "notice: not_kept"]);
-    await expectGoesOn(rig);
+    await expectStillWorks(rig);
   });
 });

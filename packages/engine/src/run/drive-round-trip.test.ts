@@ -41,15 +41,15 @@ function withoutIds(message: ModelMessage | undefined) {
   return message.parts.map((part) => ({ ...part, ...("callId" in part && { callId: "…" }) }));
 }
 
-describe("what a provider wants back", () => {
-  test("comes back with its part, in the order in which the model said it, byte by byte", async () => {
+describe("opaque provider data", () => {
+  test("is sent back with its part, in the order the model produced it, byte for byte", async () => {
     const opaque = { id: "call_7", kept: { deep: ["\u0000", "\ud83d\ude00"] } };
     const model = scriptedModel([
       [
         thinks("First ", "this."),
         signed("sig-1"),
         signed("sig-2", "Then that."),
-        // Nothing but the provider can read it.
+        // Only the provider can read it.
         { kind: "reasoning", text: "", opaque: { redacted: "x7" } },
         says("I will "),
         { kind: "text", text: "look.", opaque: { phase: "commentary" } },
@@ -71,7 +71,7 @@ describe("what a provider wants back", () => {
     ]);
   });
 
-  test("a runner that reads the conversation anew sends the same", async () => {
+  test("is sent back the same by a runner that reads the conversation anew", async () => {
     const script = [[signed("sig", "Hm."), says("Yes.")], says("Again.")] as const;
     const model = scriptedModel([...script, says("Once more.")]);
     const rig = await openRunRig(harness.store, { model });
@@ -84,8 +84,8 @@ describe("what a provider wants back", () => {
   });
 });
 
-describe("arguments that are none", () => {
-  test("nothing is run or asked for, and the model is told in the next step", async () => {
+describe("malformed arguments", () => {
+  test("run nothing and ask nobody, and the model is told in the next step", async () => {
     let runs = 0;
     const tool = createTool("look", async () => ((runs += 1), okResult("seen")));
     const model = scriptedModel([
@@ -103,8 +103,8 @@ describe("arguments that are none", () => {
   });
 });
 
-describe("an answer that was cut off", () => {
-  test("is followed by a word of the host, then and for good, so that no request ends with the model's own words", async () => {
+describe("a truncated answer", () => {
+  test("is followed by a notice from then on, so that no request ends with the model's own words", async () => {
     const model = scriptedModel([
       [says("It was a "), fails("overloaded", { retryAfterMs: 7_000 })],
       says("dark night."),

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 describe("a turn", () => {
-  test("a message is answered, and the run is completed once", async () => {
+  test("a message is answered, and its run completes once", async () => {
     const rig = await openRunRig(harness.store, { model: scriptedModel([says("Good ", "day.")]) });
     const { runId } = await rig.say("Hello");
     await rig.work();
@@ -43,7 +43,7 @@ describe("a turn", () => {
     expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
   });
 
-  test("a message that comes while another is answered stands behind the answer", async () => {
+  test("a message that arrives during an answer comes after it", async () => {
     const first = createGate();
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[says("One"), gate(first.promise)], says("Two")]),
@@ -62,7 +62,7 @@ describe("a turn", () => {
     ]);
   });
 
-  test("a message that steers is given to the model before its next step", async () => {
+  test("a steering message reaches the model before its next step", async () => {
     const running = createGate();
     const look = createTool("look", async () => (await running.promise, okResult("seen")));
     const model = scriptedModel([calls("look"), says("As you wish.")]);
@@ -83,7 +83,7 @@ describe("a turn", () => {
     expect(await rig.run(steer.runId)).toMatchObject({ state: "completed", cause: "steered" });
   });
 
-  test("a message that interrupts ends the run and goes before what waits", async () => {
+  test("an interrupting message ends the run and goes before queued ones", async () => {
     const model = scriptedModel([[says("Well"), hang], says("At once."), says("Later.")]);
     const clock = manualClock();
     const rig = await openRunRig(harness.store, { model, clock });
@@ -110,7 +110,7 @@ describe("a turn", () => {
 });
 
 describe("when the model fails", () => {
-  test("a passing failure is tried again, and what it had said stays", async () => {
+  test("a transient failure is retried, and the partial answer stays", async () => {
     const clock = manualClock();
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([
@@ -135,7 +135,7 @@ describe("when the model fails", () => {
   });
 
   test.each(["auth", "refused", "fatal"] as const)(
-    "%s ends the run with its code, in words for the person",
+    "%s ends the run with its code and a message for the person",
     async (kind) => {
       const rig = await openRunRig(harness.store, {
         model: scriptedModel([fails(kind, { code: "because" })]),
@@ -147,7 +147,7 @@ describe("when the model fails", () => {
     },
   );
 
-  test("[S3.14] a turn that fails without a word is settled, and the next message is answered", async () => {
+  test("[S3.14] a turn that fails without output is settled, and the next message is answered", async () => {
     const rig = await openRunRig(harness.store, { model: scriptedModel([[], says("Here I am.")]) });
     const { runId } = await rig.say("Hello?");
     await rig.work();

@@ -24,7 +24,7 @@ const event = fc.oneof(
   { weight: 2, arbitrary: said.map(({ text }) => ({ type: "tool.output" as const, text })) },
   { weight: 1, arbitrary: fc.constant({ type: "tool.started" as const }) },
 );
-/** With how many numbers are left out before it, and how long after the one before it was stored. */
+/** With the number of skipped seqs before it, and the time since the previous one. */
 const journal = fc
   .array(fc.tuple(event, fc.constantFrom(0, 0, 0, 0, 1), fc.nat(9)), { maxLength: 60 })
   .map((drawn): StoredEvent[] => {
@@ -46,17 +46,17 @@ function eventOf(each: Drawn) {
     return anEvent("message.delta", { messageId, ...each.data }, runId);
   if (each.type === "tool.output")
     return anEvent("tool.output", { callId, text: each.text }, runId);
-  const begun = {
+  const started = {
     callId,
     name: "look",
     input: {},
     resultId: aMessageId(),
     replay: "never",
   } as const;
-  return anEvent("tool.started", begun, runId);
+  return anEvent("tool.started", started, runId);
 }
 
-test("a journal whose deltas are joined is folded, shown and accounted for as it is without", () => {
+test("a journal with joined deltas is folded, shown and accounted for like the original", () => {
   fc.assert(
     fc.property(journal, (events) => {
       const joined = joinDeltas(events);
@@ -70,7 +70,7 @@ test("a journal whose deltas are joined is folded, shown and accounted for as it
   );
 });
 
-test("deltas that say more of the same become one, and whatever is different about one keeps it apart", () => {
+test("deltas of the same text become one, and any difference keeps one apart", () => {
   const texts = (...events: readonly ReturnType<typeof eventOf>[]) =>
     joinDeltas(events.map((each, index) => ({ ...each, seq: toSeq(index + 1), at: index }))).map(
       ({ data }) => data["text"],

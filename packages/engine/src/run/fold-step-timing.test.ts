@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { TextBuilder, DeltaTimings } from "./fold-step.ts";
 
-test("up to two thousand deltas keep their own time and length, also after a clock was set back", () => {
+test("up to two thousand deltas keep their own time and length, even after a clock was set back", () => {
   const pair = fc.tuple(fc.integer({ min: -90_000_000, max: 4_000_000_000 }), fc.nat(786_432));
   fc.assert(
     fc.property(fc.array(pair, { maxLength: 50 }), (pairs) => {
@@ -14,7 +14,7 @@ test("up to two thousand deltas keep their own time and length, also after a clo
   );
 });
 
-test("more than that are put together two by two, under the time of the first and with all that both said", () => {
+test("more are merged in pairs, with the time of the first and the length of both", () => {
   const timing = new DeltaTimings();
   for (let index = 0; index < 2_001; index += 1) timing.add(index * 20 - 40, index % 5);
   const pairs = timing.pairs();
@@ -27,7 +27,7 @@ test("more than that are put together two by two, under the time of the first an
   expect(pairs.at(-1)).toEqual([39_960, 0]);
 });
 
-test("a text that grows says at any time what was added to it", () => {
+test("a growing text always reads as everything added so far", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 700, unit: "binary" })), fc.nat(), (pieces, at) => {
       const text = new TextBuilder();

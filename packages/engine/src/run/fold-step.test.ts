@@ -6,7 +6,7 @@ import { foldStepInSlices, foldStep, StepFolder } from "./fold-step.ts";
 
 const runId = aRunId();
 
-/** A message in so many deltas, one each ten milliseconds. */
+/** A message in this many deltas, ten milliseconds apart. */
 function foldDeltas(texts: readonly string[]) {
   const messageId = aMessageId();
   const folder = new StepFolder();
@@ -17,14 +17,14 @@ function foldDeltas(texts: readonly string[]) {
   return folder;
 }
 
-test("a message of very many pieces is what they say, in order, with one range for all their numbers", () => {
+test("a message of very many pieces is their text in order, with one range for all their seqs", () => {
   const texts = Array.from({ length: 20_000 }, (_, index) => `${index}, `);
   const { message } = foldDeltas(texts).fold();
   expect(message?.parts).toEqual([{ type: "text", text: texts.join("") }]);
   expect(message?.deltas).toEqual([[1, 20_000]]);
 });
 
-test("its timing stays short: it begins at nothing, only grows, and accounts for every character", () => {
+test("its timing stays short: it starts at zero, only grows, and accounts for every character", () => {
   for (const count of [1, 1_999, 2_000, 2_001, 4_001, 20_000]) {
     const texts = Array.from({ length: count }, (_, index) => "x".repeat(1 + (index % 7)));
     const timing = foldDeltas(texts).fold().message?.timing ?? [];
@@ -38,7 +38,7 @@ test("its timing stays short: it begins at nothing, only grows, and accounts for
   }
 });
 
-test("what was folded before does not change when more is added", () => {
+test("an earlier fold does not change when more is added", () => {
   const folder = foldDeltas(["One", " two"]);
   const before = folder.fold();
   const copy = structuredClone(before.message);
@@ -47,7 +47,7 @@ test("what was folded before does not change when more is added", () => {
   expect(folder.fold().message?.parts).toEqual([{ type: "text", text: "One two three" }]);
 });
 
-test("a long journal is folded as a short one, and others have their turn meanwhile", async () => {
+test("a long journal folds like a short one without blocking the event loop", async () => {
   const messageId = aMessageId();
   const journal = Array.from({ length: 5_000 }, (_, index) => ({
     ...aDelta(runId, `${index} `, messageId),

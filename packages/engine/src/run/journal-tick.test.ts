@@ -12,58 +12,63 @@ import { RunHandle } from "./run-handle.ts";
 
 function setUp() {
   const clock = manualClock();
-  const went: string[] = [];
+  const fired: string[] = [];
   const tick = new Tick(clock);
-  return { clock, went, tick, join: (name: string) => tick.join(() => void went.push(name)) };
+  return {
+    clock,
+    went: fired,
+    tick,
+    join: (name: string) => tick.join(() => void fired.push(name)),
+  };
 }
 
-test("the first goes off with the end of its turn, and those behind it together with the next beat", async () => {
-  const { clock, went, join } = setUp();
+test("the first callback fires at the end of its turn, and later ones together on the next tick", async () => {
+  const { clock, went: fired, join } = setUp();
   join("first");
   join("with it");
-  expect(went).toEqual([]);
+  expect(fired).toEqual([]);
   await nextTurn();
-  expect(went).toEqual(["first", "with it"]);
+  expect(fired).toEqual(["first", "with it"]);
   join("second");
   join("third");
   await clock.advance(19);
-  expect(went).toHaveLength(2);
+  expect(fired).toHaveLength(2);
   await clock.advance(1);
-  expect(went).toEqual(["first", "with it", "second", "third"]);
+  expect(fired).toEqual(["first", "with it", "second", "third"]);
 });
 
-test("[S3.9] who leaves does not go off, and when nobody waits there is no timer", async () => {
-  const { clock, went, join } = setUp();
+test("[S3.9] a cancelled callback does not fire, and with nobody waiting there is no timer", async () => {
+  const { clock, went: fired, join } = setUp();
   join("first");
   await nextTurn();
-  const leaves = [join("second"), join("third")];
+  const cancels = [join("second"), join("third")];
   expect(clock.sleepers).toBe(1);
-  for (const leave of leaves) leave();
+  for (const cancel of cancels) cancel();
   expect(clock.sleepers).toBe(0);
   await clock.advance(50);
-  expect(went).toEqual(["first"]);
+  expect(fired).toEqual(["first"]);
   join("fourth");
   await nextTurn();
-  expect(went).toEqual(["first", "fourth"]);
+  expect(fired).toEqual(["first", "fourth"]);
   expect(clock.sleepers).toBe(0);
 });
 
-test("many go off a few at a time, each once, and the next beat is later for it", async () => {
-  const { clock, went, join } = setUp();
+test("many callbacks fire a few at a time, once each, and the next tick is later for it", async () => {
+  const { clock, went: fired, join } = setUp();
   for (let index = 0; index < 1_000; index += 1) join(`run ${index}`);
   await nextTurn();
-  expect(went.length).toBeGreaterThan(0);
-  expect(went.length).toBeLessThanOrEqual(100);
-  for (let turns = 0; went.length < 1_000 && turns < 100; turns += 1) await clock.advance(0);
-  expect(new Set(went).size).toBe(1_000);
+  expect(fired.length).toBeGreaterThan(0);
+  expect(fired.length).toBeLessThanOrEqual(100);
+  for (let turns = 0; fired.length < 1_000 && turns < 100; turns += 1) await clock.advance(0);
+  expect(new Set(fired).size).toBe(1_000);
   join("one more");
   await clock.advance(49);
-  expect(went).toHaveLength(1_000);
+  expect(fired).toHaveLength(1_000);
   await clock.advance(1);
-  expect(went.at(-1)).toBe("one more");
+  expect(fired.at(-1)).toBe("one more");
 });
 
-test("what a model says until the beat is one event, and a flush waits for no beat", async () => {
+test("output until the tick becomes one event, and a flush does not wait for the tick", async () => {
   const clock = manualClock();
   const commits: NewEvent[][] = [];
   const slow = createGate();
@@ -91,7 +96,7 @@ test("what a model says until the beat is one event, and a flush waits for no be
     await nextTurn();
   }
   await clock.advance(20);
-  // While the second commit is under way, all that comes waits for the third.
+  // During the second commit, everything added waits for the third.
   await say(" five");
   await clock.advance(20);
   await say(" six");

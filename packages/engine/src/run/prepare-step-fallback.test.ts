@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A session's own model, and those that answer when it cannot. */
+/** A session's own model and its fallbacks. */
 function chainOf(own: Script, ...others: readonly Script[]) {
   const [first, ...rest] = [own, ...others].map(scriptedModel);
   const fallbacks = rest.map((model, n) => ({ name: `other-${n + 1}`, model }));
@@ -62,7 +62,7 @@ function answers(events: readonly StoredEvent[]) {
 }
 
 describe("when a model cannot answer", () => {
-  test("the next of the chain answers the same step after the usual tries, and the next run asks the session's own again", async () => {
+  test("the next in the chain answers the same step after the usual tries, and the next run starts with the session's own model again", async () => {
     const busy = fails("overloaded", { code: "busy" });
     const { rig, clock, asked } = await open([busy, busy, busy, says("Back.")], [says("Here.")]);
     const { runId } = await rig.say("Hello");
@@ -92,7 +92,7 @@ describe("when a model cannot answer", () => {
     expect(await framesOf(rig)).toEqual(["first", "model", "model"]);
   });
 
-  test("[P9] the request to another model is one that differs from its first block on, and the frame explains it", async () => {
+  test("[P9] the request to a fallback differs from its first block on, and the frame explains it", async () => {
     const { rig } = await open([fails("auth"), says("Mine.")], [says("Here.")]);
     await rig.say("Hello");
     await rig.work();
@@ -110,7 +110,7 @@ describe("when a model cannot answer", () => {
     ]);
   });
 
-  test("what it had said stays once, and the one who stands in is told of it and goes on to the end of the turn", async () => {
+  test("the partial answer stays once, and the fallback sees it and continues to the end of the turn", async () => {
     const tool = createTool("look", async () => ({ outcome: "ok", output: "seen" }));
     const { models, deps } = chainOf(
       [[says("Half a"), fails("auth", { code: "no_key" })]],
@@ -134,7 +134,7 @@ describe("when a model cannot answer", () => {
     expect(models[0]!.requests).toHaveLength(1);
   });
 
-  test("each of the chain is asked in its order, and with the last one the run fails", async () => {
+  test("each fallback is called in order, and when the last one fails so does the run", async () => {
     const { rig, asked } = await open([fails("auth")], [fails("auth")], [fails("auth")]);
     const { runId } = await rig.say("Hello");
     await rig.work();
@@ -149,7 +149,7 @@ describe("when a model cannot answer", () => {
   });
 
   test.each(["refused", "fatal", "overflow"] as const)(
-    "one that answers with %s has answered: nobody else is asked",
+    "a model that answers with %s has answered: no fallback is called",
     async (kind) => {
       const { rig, asked } = await open([fails(kind)], [says("Never.")]);
       const { runId } = await rig.say("Hello");
@@ -159,7 +159,7 @@ describe("when a model cannot answer", () => {
     },
   );
 
-  test("one that asks for a long wait is not asked again before that: the next one answers at once", async () => {
+  test("a model that asks for a long wait is skipped: the fallback answers at once", async () => {
     const wait = fails("overloaded", { retryAfterMs: 3_600_000 });
     const { rig, asked } = await open([wait], [says("Here.")]);
     const { runId } = await rig.say("Hello");
@@ -168,7 +168,7 @@ describe("when a model cannot answer", () => {
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
   });
 
-  test("whoever takes the run over asks the one who stands in", async () => {
+  test("a take-over calls the same fallback", async () => {
     const holder = aHolder();
     const first = chainOf([fails("auth")], [[says("It was a dark"), hang]]);
     const rig = await openRunRig(harness.store, {
@@ -191,9 +191,9 @@ describe("when a model cannot answer", () => {
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
   });
 
-  test("one who stands in has all of its tries, also when hosts were killed before they asked it", async () => {
+  test("a fallback gets all of its tries, even if hosts were killed before they called it", async () => {
     const busy = fails("overloaded", { code: "busy" });
-    /** Hosts that are gone as soon as they know that another has to be asked. */
+    /** Hosts that die as soon as they know that a fallback has to be called. */
     const gone = [aHolder(), aHolder()];
     const isGone = ({ nonce }: { nonce: string }) => gone.some((each) => each.nonce === nonce);
     const hosts = gone.map((holder) => {

@@ -25,7 +25,7 @@ afterEach(() => harness.close());
 
 const long = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
 
-/** A session whose model has a window of so many tokens, and what was asked for. */
+/** A session whose model has a window of this many tokens, and the compactions requested. */
 async function openTight(script: Script, windowTokens: number | null) {
   const asked: string[] = [];
   const done: Compaction[] = [];
@@ -69,7 +69,7 @@ async function openTight(script: Script, windowTokens: number | null) {
   return { rig, model, asked, done, clock };
 }
 
-test("[S0.12] a context that is nearly full is compacted before its model is asked", async () => {
+test("[S0.12] a nearly full context is compacted before its model is called", async () => {
   const { rig, model, asked } = await openTight(
     (_request, before) => says(long(`Answer ${before}`)),
     1_000,
@@ -87,7 +87,7 @@ test("[S0.12] a context that is nearly full is compacted before its model is ask
   ).toHaveLength(5);
 });
 
-test("[S0.12] a model that finds its context too long is asked again with a shorter one, in the same run", async () => {
+test("[S0.12] a model that finds its context too long is called again with a shorter one, in the same run", async () => {
   const { rig, model, asked } = await openTight(
     (_request, before) =>
       before === 3 ? fails("overflow", { code: "too_long" }) : says(long(`Answer ${before}`)),
@@ -104,7 +104,7 @@ test("[S0.12] a model that finds its context too long is asked again with a shor
   expect(JSON.stringify(model.requests.at(-1))).toContain("In short.");
 });
 
-test("one that cannot be made shorter ends its run, in words that tell what to do", async () => {
+test("a context that cannot be shortened ends its run with advice for the person", async () => {
   const { rig } = await openTight(() => [fails("overflow"), uses()], null);
   const { runId } = await rig.say("Short, and yet too long");
   await rig.work();
@@ -115,7 +115,7 @@ test.each([
   ["preflight", 1_000],
   ["overflow", null],
 ] as const)(
-  "[S0.12] a run that would compact (%s) while somebody else holds the lock leaves it to them, and answers",
+  "[S0.12] a run that would compact (%s) while somebody else holds the lock leaves it to them and answers",
   async (reason, window) => {
     const isTooLong = (before: number) => reason === "overflow" && before === 4;
     const { rig, asked, done, clock } = await openTight(
@@ -129,7 +129,7 @@ test.each([
       await rig.say(long(text));
       let isOver = false;
       void rig.work().finally(() => (isOver = true));
-      // Whoever finds it held waits a moment for them.
+      // Whoever finds the lock held waits a moment.
       await until(async () => {
         await clock.advance(2_000);
         return isOver;

@@ -25,14 +25,14 @@ afterEach(async () => {
   await harness.close();
 });
 
-test("many that say at once more than a commit takes lose nothing of what they did", async () => {
+test("many tools that output more at once than a commit takes lose nothing", async () => {
   const loud = "y".repeat(400_000);
   const many = Array.from({ length: 24 }, () => calls("shout"));
   const all = createGate();
-  let begun = 0;
+  let started = 0;
   const shout = createTool("shout", async (_call, { write }) => {
-    begun += 1;
-    if (begun === many.length) all.open();
+    started += 1;
+    if (started === many.length) all.open();
     await all.promise;
     write(loud);
     return okResult("done");
@@ -48,7 +48,7 @@ test("many that say at once more than a commit takes lose nothing of what they d
   expect(results).toHaveLength(many.length);
 });
 
-test("the results of many whose output grows when it is stored are all kept", async () => {
+test("results whose output grows when stored are all kept", async () => {
   const many = Array.from({ length: 100 }, () => calls("ring"));
   const rig = await openRunRig(harness.store, {
     model: scriptedModel([many, says("Fine.")]),
@@ -59,7 +59,7 @@ test("the results of many whose output grows when it is stored are all kept", as
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
 });
 
-test("[P7] many that had said much when their runner died are all told", async () => {
+test("[P7] the output of many tools is settled when their runner dies", async () => {
   const many = Array.from({ length: 20 }, () => calls("shout"));
   const holder = aHolder();
   const shout = createTool("shout", async (_call, { write }) => {

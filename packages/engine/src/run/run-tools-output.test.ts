@@ -28,7 +28,7 @@ describe("a tool's output", () => {
     return { rig, runId, part, toModel, size: JSON.stringify(entry.data).length };
   }
 
-  test("of moderate size stays where it is", async () => {
+  test("of moderate size stays in its row", async () => {
     const output = "ü".repeat(30 * 1024);
     const { part } = await resultOf(output);
     expect(part).toMatchObject({ output });
@@ -53,7 +53,7 @@ describe("a tool's output", () => {
     },
   );
 
-  test("whose blob cannot be put is cut, says so, and the run goes on", async () => {
+  test("whose blob cannot be stored is truncated, says so, and the run continues", async () => {
     const full = { status: "failed", code: "store_full", message: "No room." } as const;
     const { store: given } = harness;
     const store: Store = {
@@ -68,7 +68,7 @@ describe("a tool's output", () => {
   });
 });
 
-describe("what a provider counts", () => {
+describe("a provider's usage counts", () => {
   test.each([
     [Number.NaN, 0],
     [-5, 0],
@@ -76,7 +76,7 @@ describe("what a provider counts", () => {
     [1.6, 2],
     [1e300, 10_000_000_000],
     [Number.POSITIVE_INFINITY, 10_000_000_000],
-  ])("%d is counted as %d, and the spend limit holds", async (costMicros, counted) => {
+  ])("%d is counted as %d, and the spending limit holds", async (costMicros, counted) => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([
         [calls("note"), uses({ input: costMicros, costMicros })],
@@ -93,7 +93,7 @@ describe("what a provider counts", () => {
     expect(await rig.run(runId)).toMatchObject({ state });
   });
 
-  test("past what a day may cost no run begins, and the notice says so; a day later one does", async () => {
+  test("beyond the daily limit no run starts, and the notice says so; a day later one does", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([
         [says("Dear."), uses({ input: 1, costMicros: 3_000_000 })],

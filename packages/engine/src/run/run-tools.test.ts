@@ -51,7 +51,7 @@ describe("tools", () => {
   test.each<[string, Tool["run"], string]>([
     ["throws", () => Promise.reject(new Error("broken")), "failed broken"],
     ["fails", async () => ({ outcome: "failed", output: "no" }), "failed no"],
-  ])("a tool that %s has failed, and the run goes on", async (_name, run, result) => {
+  ])("a tool that %s fails, and the run continues", async (_name, run, result) => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("it"), says("I see.")]),
       tools: [createTool("it", run)],
@@ -64,7 +64,7 @@ describe("tools", () => {
     ]);
   });
 
-  test("a tool that does not end is stopped at its time limit, and left alone if it ignores that", async () => {
+  test("a tool that does not end is stopped at its time limit, and abandoned if it ignores that", async () => {
     const clock = manualClock();
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("it"), says("I see.")]),

@@ -5,7 +5,7 @@ import { seq } from "../ids.ts";
 /**
  * What an event is in its session's log.
  * - `entry`: part of the conversation; it counts in the session's version.
- * - `meta`: changes what the session is called and how it is kept; it counts in the revision.
+ * - `meta`: changes the session's title, flags or shelf; it counts in the revision.
  * - `passing`: neither (accepted input, the state of a run, a tool's start).
  * - `delta`: passing output of a run, pruned once a settled entry carries the whole.
  */
@@ -33,12 +33,12 @@ export function defineEvent<Type extends string, V extends number, Schema extend
 }
 
 /**
- * The numbers of the deltas that an entry stands for, from and to, both included. Whoever is inside of them takes the
- * entry instead. All open deltas are settled by one commit.
+ * The seqs of the deltas an entry settles, as inclusive ranges. A reader inside them takes the entry instead. One
+ * commit settles all open deltas.
  */
 export const settledDeltas = z.array(z.tuple([seq, seq])).optional();
 
-/** `type.version` names one schema for good; a second definition of a name is a mistake that stops the load. */
+/** `type.version` names one schema forever; a second definition is a bug that stops the load. */
 export function indexDefinitions(
   definitions: readonly EventDefinition[],
 ): ReadonlyMap<string, EventDefinition> {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { seq } from "../ids.ts";
 import { defineEvent } from "./define.ts";
 
-/** Who has to remember a turn: a provider, and a hash of the configuration that it had. */
+/** Which provider has to remember a turn, with a hash of its configuration. */
 const memoryOwner = z.looseObject({
   provider: z.string().regex(/^[a-z][a-z0-9-]{0,59}$/, "expected a provider's plain name"),
   configuration: z.string().regex(/^[\x21-\x7e]{1,128}$/, "expected a hash"),
@@ -12,12 +12,12 @@ const memoryOwner = z.looseObject({
 /** The same segment has the same key, whoever tries it and how often: a provider counts it once. */
 const segment = {
   key: z.string().regex(/^[\x21-\x7e]{1,200}$/, "expected a segment's key"),
-  /** The newest generation that it holds. */
+  /** The newest generation it contains. */
   upTo: seq,
 };
 
 export const memoryEvents = [
-  /** P10: a completed turn that a provider has to remember. Its own number is the turn's generation. */
+  /** P10: a completed turn that a provider has to remember. Its own seq is the turn's generation. */
   defineEvent("memory.marked", 1, "passing", z.looseObject({ owner: memoryOwner })),
   /** Written before the provider is called: from here on the segment keeps its range and its key. */
   defineEvent(

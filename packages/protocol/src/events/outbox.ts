@@ -4,11 +4,11 @@ import { approvalId, deliveryId, laneKey, seq } from "../ids.ts";
 import { defineEvent } from "./define.ts";
 
 /**
- * What became of a chunk.
- * - `pending`: still to be sent; with a platform's id, it stands there and is still to be edited into its last form.
- * - `sending`: written before it is sent. Who finds it so after a crash does not know whether it arrived.
+ * The state of a chunk.
+ * - `pending`: still to be sent; with a platform id, it is there and still to be edited into its final form.
+ * - `sending`: written before it is sent. After a crash nobody knows whether it arrived.
  * - `unknown`: nobody knows, and it is not sent again unless a person asks for that.
- * - `failed`: the platform will not take it. `expired`: it was too old to be of use. `dropped`: a person gave it up.
+ * - `failed`: the platform refuses it. `expired`: it was too old to be useful. `dropped`: a person gave it up.
  */
 export const outboxState = z.enum([
   "pending",
@@ -21,18 +21,21 @@ export const outboxState = z.enum([
 ]);
 export type OutboxState = z.infer<typeof outboxState>;
 
-/** `answer`: what a run says. `approval`: a question with buttons. `note`: a line of the host's own. */
+/** `answer`: output of a run. `approval`: a question with buttons. `note`: a line from the host itself. */
 export const deliveryKind = z.enum(["answer", "approval", "note"]);
 export type DeliveryKind = z.infer<typeof deliveryKind>;
 
-/** A platform's own name for what came in: platform, bot, chat and message. One is taken once, in whichever session. */
+/**
+ * A platform's own key for an inbound message: platform, bot, chat and message. Each is accepted once, across all
+ * sessions.
+ */
 export const inboundKey = z
   .string()
   .regex(/^[a-z][a-z0-9]*:[\x21-\x7e]{1,240}$/, "expected a key like telegram:<bot>:<chat>:<id>");
 
 const platformId = z.string().regex(/^[\x21-\x7e]{1,200}$/, "expected a platform's id");
 
-/** P11: with this the acceptance itself is what promises a delivery. */
+/** P11: with this, accepting the message itself promises a delivery. */
 export const inbound = z.looseObject({
   key: inboundKey,
   delivery: deliveryId,
@@ -40,7 +43,7 @@ export const inbound = z.looseObject({
 });
 
 export const outboxEvents = [
-  /** A chunk as it is from here on, whole: what it is follows from the event alone. */
+  /** The complete state of a chunk from here on: it follows from the event alone. */
   defineEvent(
     "outbox.changed",
     1,
@@ -53,12 +56,12 @@ export const outboxEvents = [
       approvalId: approvalId.optional(),
       inbound: inboundKey.optional(),
       replyTo: platformId.optional(),
-      /** Of a note: its words. */
+      /** The text of a note. */
       text: z.string().min(1).max(16_000).optional(),
-      /** Where the delivery begins in the log. */
+      /** Where the delivery starts in the log. */
       begun: seq,
       state: outboxState,
-      /** Which stretch of the delivery's text it carries, in UTF-16 units. */
+      /** Which part of the delivery's text it carries, in UTF-16 units. */
       from: z.int().nonnegative(),
       to: z.int().nonnegative(),
       platformId: platformId.optional(),

@@ -48,7 +48,7 @@ describe("the manifest of events", () => {
 });
 
 describe("an event", () => {
-  test("of an unknown type is carried through to the byte, and counts as passing", () => {
+  test("of an unknown type is carried through byte for byte, and counts as passing", () => {
     fc.assert(
       fc.property(extras, fc.integer({ min: 1, max: 9 }), (data, v) => {
         const text = JSON.stringify({ ...envelope, type: "later.invention", v, data });
@@ -60,7 +60,7 @@ describe("an event", () => {
     );
   });
 
-  test("of a known type keeps its unknown fields, to the byte", () => {
+  test("of a known type keeps its unknown fields, byte for byte", () => {
     fc.assert(
       fc.property(extras, extras, (before, after) => {
         const data = { ...before, ...known, ...after };
@@ -72,12 +72,12 @@ describe("an event", () => {
     );
   });
 
-  test("in a version that is not known is foreign, not wrong", () => {
+  test("in an unknown version is foreign, not invalid", () => {
     const event = storedEvent.parse({ ...envelope, type: "message.delta", v: 99, data: {} });
     expect(decodeEvent(event)).toStrictEqual({ kind: "foreign", event });
   });
 
-  test("whose data does not fit is reported with its reason, and nothing is thrown", () => {
+  test("whose data does not match is reported with its reason, and nothing is thrown", () => {
     fc.assert(
       fc.property(fc.constantFrom(...eventDefinitions), json, ({ type, v }, text) => {
         const data = {
@@ -100,17 +100,21 @@ describe("an event", () => {
         expect(decoded.event).toBe(event);
       }),
     );
-    const wrong = storedEvent.parse({ ...envelope, type: "run.state", data: { state: "asleep" } });
-    const decoded = decodeEvent(wrong);
+    const invalid = storedEvent.parse({
+      ...envelope,
+      type: "run.state",
+      data: { state: "asleep" },
+    });
+    const decoded = decodeEvent(invalid);
     expect(decoded.kind === "invalid" && decoded.reason).toContain("state");
   });
 
-  test("keeps fields of its envelope that only a newer version knows", () => {
+  test("keeps envelope fields that only a newer version knows", () => {
     const newer = { ...envelope, type: "message.delta", data: known, later: [1] };
     expect(storedEvent.parse(newer)).toStrictEqual(newer);
   });
 
-  test("of any generated log fits its envelope", () => {
+  test("of any generated log matches its envelope", () => {
     fc.assert(
       fc.property(sessionLog, (log) => {
         for (const each of log) expect(storedEvent.parse(each)).toStrictEqual(each);

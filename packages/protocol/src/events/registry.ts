@@ -8,8 +8,8 @@ import { runEvents } from "./run.ts";
 import { sessionEvents } from "./session.ts";
 
 /**
- * One row of a session's log as it is stored and sent. `data` is whatever was written: a type or a field
- * that this version does not know passes through untouched.
+ * One row of a session's log as stored and sent. `data` is whatever was written: types and fields unknown to this
+ * version pass through untouched.
  */
 export interface StoredEvent {
   readonly seq: Seq;
@@ -35,7 +35,7 @@ export const storedEvent: z.ZodType<StoredEvent> = z.looseObject({
   data: jsonObject,
 });
 
-/** An event that has not been given its number and its time yet. */
+/** An event without its seq and time yet. */
 export type NewEvent = Pick<StoredEvent, "id" | "type" | "v" | "runId" | "data">;
 
 export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
@@ -87,7 +87,7 @@ export const eventDefinitions = [
   ...memoryEvents,
   ...outboxEvents,
 ] as const;
-/** By type, then by version: a lookup for every event makes no string. */
+/** By type, then by version, so that a lookup per event builds no string. */
 const versions = new Map<string, Map<number, EventDefinition>>();
 for (const definition of indexDefinitions(eventDefinitions).values()) {
   const known = versions.get(definition.type) ?? new Map<number, EventDefinition>();
@@ -97,14 +97,14 @@ for (const definition of indexDefinitions(eventDefinitions).values()) {
 type Definition = (typeof eventDefinitions)[number];
 export type EventType = Definition["type"];
 export type EventData<T extends EventType> = z.infer<Extract<Definition, { type: T }>["schema"]>;
-/** An event of a known type, its data checked. */
+/** An event of a known type with checked data. */
 export type KnownEvent = {
   [T in EventType]: Omit<StoredEvent, "type" | "data"> & { type: T; data: EventData<T> };
 }[EventType];
 
 export type DecodedEvent =
   | { readonly kind: "known"; readonly event: KnownEvent }
-  /** Written by a newer Holdfast: kept, sent on, and not understood here. */
+  /** Written by a newer Holdfast: kept and passed on without being understood here. */
   | { readonly kind: "foreign"; readonly event: StoredEvent }
   | { readonly kind: "invalid"; readonly event: StoredEvent; readonly reason: string };
 
@@ -117,7 +117,7 @@ export function roleOf(event: Pick<StoredEvent, "type" | "v">): EventRole {
   return definitionOf(event.type, event.v)?.role ?? "passing";
 }
 
-/** Data is never changed once it is part of an event: what a schema has accepted is not looked through again. */
+/** Data never changes once it is part of an event, so what a schema has accepted is not checked again. */
 const decodedBefore = new WeakMap<StoredEvent["data"], EventDefinition>();
 
 export function decodeEvent(event: StoredEvent): DecodedEvent {
@@ -128,11 +128,11 @@ export function decodeEvent(event: StoredEvent): DecodedEvent {
     if (!data.success) return { kind: "invalid", event, reason: data.error.message };
     decodedBefore.set(event.data, definition);
   }
-  // The very object that was written, which the schema has just accepted: a copy would reorder its fields.
+  // The original object, which the schema has just accepted: a copy would reorder its fields.
   return { kind: "known", event: event as KnownEvent };
 }
 
-/** A new event of a known type. The types are the check here: what comes from outside was decoded before. */
+/** A new event of a known type. The types are the check here: outside data was decoded before. */
 export function newEvent<T extends EventType>(
   id: NewEvent["id"],
   type: T,
@@ -142,7 +142,7 @@ export function newEvent<T extends EventType>(
   return { id, type, v: 1, data: data as NewEvent["data"], ...(runId && { runId }) };
 }
 
-/** The deltas that an event settles; `undefined` when it is not one that can. */
+/** The deltas an event settles; `undefined` if it cannot settle any. */
 export function deltasSettledBy(event: KnownEvent): readonly (readonly [Seq, Seq])[] | undefined {
   switch (event.type) {
     case "message.assistant":

@@ -40,7 +40,7 @@ export const terminalStates: ReadonlySet<RunState> = new Set([
 export const inputMode = z.enum(["queue", "steer", "interrupt"]);
 export type InputMode = z.infer<typeof inputMode>;
 
-/** A client's own name for its message: unique in a session for life. */
+/** A client's own id for its message, unique in a session forever. */
 export const clientId = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, "expected 1 to 128 printable characters");
@@ -52,42 +52,42 @@ const inputContent = {
 
 const messageContent = { messageId, parts: z.array(part) };
 
-/** What a person says to a call that asks: this once, from now on in this session, from now on anywhere, or no. */
+/** A person's answer to an approval: once, from now on in this session, from now on anywhere, or no. */
 export const approvalAnswer = z.enum(["once", "session", "always", "deny"]);
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
-/** Longer words are no answer to a question. */
+/** Anything longer is not an answer to a question. */
 export const approvalText = z.string().min(1).max(10_000);
 const askedFields = {
-  /** A question has no effect of its own: what it asks for is an answer. */
+  /** A question has no effect of its own: it only asks for an answer. */
   kind: z.literal("question").optional(),
-  /** Where it would work, where that matters: it is part of what is allowed. */
+  /** Where the call would work, if that matters: it is part of what is approved. */
   place: z.string().optional(),
-  /** What exactly would be done, in words, with what cannot be seen made visible. */
+  /** Exactly what would be done, in words, with invisible characters made visible. */
   shown: z.string().optional(),
-  /** Rules that would cover it, the narrowest first. */
+  /** Rules that would cover it, narrowest first. */
   rules: z.array(z.string()).optional(),
 };
 const answerFields = {
   answer: approvalText.optional(),
   /** What was allowed beyond this one call. */
   rule: z.string().optional(),
-  /** Who said so. */
+  /** Who answered. */
   by: z.string().optional(),
 };
-/** What is known of an approval beyond its call: what the person is shown, and what they said. */
+/** What is known of an approval beyond its call: what the person is shown, and how they answered. */
 export const approvalDetails = z.looseObject({ ...askedFields, ...answerFields });
 export type ApprovalDetails = z.infer<typeof approvalDetails>;
 
-/** What became of the question. `expired`: nobody answered in time, and that is a no. */
+/** How the approval was decided. `expired`: nobody answered in time, which counts as a no. */
 export const approvalDecision = z.enum([...approvalAnswer.options, "expired"]);
 export type ApprovalDecision = z.infer<typeof approvalDecision>;
 
 /**
- * What the model was sent for an answer, block by block: a hash for each one that the request before did not have. P9:
- * where it does not go on from that request, the first block that differs and the event that explains it.
+ * What the model was sent for an answer, block by block: a hash for each block that the previous request did not have.
+ * P9: if it does not extend that request, the first block that differs and the event that explains it.
  */
 export const requestRecord = z.looseObject({
-  /** The blocks before this one are those of the request before. */
+  /** The blocks before this one are those of the previous request. */
   from: z.int().nonnegative(),
   hashes: z.array(z.string()),
   differs: z
@@ -102,13 +102,13 @@ export type RequestRecord = z.infer<typeof requestRecord>;
 /** Why a message ends before its model was done. */
 export const partialCause = z.enum(["cancelled", "interrupted", "failed", "limit"]);
 
-/** Where the runner keeps what its model says while the store cannot take it, and the fence that names its file there. */
+/** Where the runner spills its model's output while the store is away, and the fence that names its file there. */
 export const spillMark = z.looseObject({ place: z.string().min(1).max(64), fence });
 export type SpillMark = z.infer<typeof spillMark>;
 
 /**
- * An entry that was found after its run had been given up stands directly above the notice that it names, whatever its
- * number, and is there only where that notice is. One that another attempt has replaced is not told to the model.
+ * An entry found after its run was given up goes directly above the notice it names, whatever its seq, and is visible
+ * only where that notice is. One that another attempt has superseded is not sent to the model.
  */
 const lateEntryFields = {
   above: noticeId.optional(),
@@ -130,7 +130,7 @@ export const runEvents = [
       lane: laneKey.optional(),
       /** It came from a platform: its answer is delivered to the lane. */
       inbound: inbound.optional(),
-      /** Without words: the run goes on where this one ended. */
+      /** Without text: the run continues where this one ended. */
       continues: runId.optional(),
       ...inputContent,
     }),
@@ -170,9 +170,9 @@ export const runEvents = [
       messageId,
       text: z.string(),
       kind: z.enum(["text", "reasoning"]).optional(),
-      /** Which part of the message grows; the first when absent. */
+      /** Which part of the message grows; by default the first. */
       part: z.int().nonnegative().optional(),
-      /** Of the part: what its provider wants back unchanged. */
+      /** What the part's provider wants back unchanged. */
       opaque: jsonObject.optional(),
     }),
   ),
@@ -186,7 +186,7 @@ export const runEvents = [
       name: z.string(),
       input: json,
       replay: z.enum(["never", "safe"]),
-      /** Which rule or approval let it run, where one had to. */
+      /** Which rule or approval allowed it, if one had to. */
       allowedBy: z.string().optional(),
       spill: spillMark.optional(),
     }),
@@ -257,7 +257,7 @@ export const runEvents = [
       ...messageContent,
       model: z.string().optional(),
       partial: partialCause.optional(),
-      /** The delta numbers that this message stands for; a reader inside them takes the message instead. */
+      /** The seqs of the deltas this message settles; a reader inside them takes the message instead. */
       deltas: settledDeltas,
       request: requestRecord.optional(),
       /** `[ms, characters]` for each group of deltas, for replay. */
@@ -273,22 +273,22 @@ export const runEvents = [
   ),
 ] as const;
 
-/** The three wordings of the one notice that a run leaves when its runner is gone. */
+/** The three wordings of the one notice that a run leaves when its runner dies. */
 const recoveryKinds = ["recovering", "recovered", "nothing_recovered"] as const;
 export type RecoveryKind = (typeof recoveryKinds)[number];
 
-/** What a notice that says "recovering" keeps, so that whoever reads it next can go on looking. Gone when it is decided. */
+/** What a "recovering" notice records, so that its next reader can continue the search. Removed once it is decided. */
 const pendingRecovery = z.looseObject({
   spill: spillMark,
   /** How often a journal was found that had ended without output. */
   tries: z.int().nonnegative(),
   /** By the store's clock. */
   firstSeen: z.int().nonnegative(),
-  /** The last output that the store had: what a journal repeats up to here is known. */
+  /** The last output the store had: whatever a journal repeats up to here is known. */
   upTo: eventId.optional(),
-  /** The run went on without it. */
+  /** The run continued without it. */
   resumed: z.literal(true).optional(),
-  /** Tools that had been started and not seen to end. */
+  /** Tools that had started and have no recorded end. */
   tools: z
     .array(z.looseObject({ callId, resultId: messageId, name: z.string(), input: json }))
     .optional(),
@@ -297,7 +297,7 @@ export type PendingRecovery = z.infer<typeof pendingRecovery>;
 
 const recoveryDetails = z.looseObject({ runId, recovery: pendingRecovery });
 
-/** What is still to be looked for, if the details of a notice say so. */
+/** What still has to be searched for, if the details of a notice say so. */
 export function pendingRecoveryIn(details: unknown): z.infer<typeof recoveryDetails> | undefined {
   return recoveryDetails.safeParse(details).data;
 }

@@ -8,7 +8,7 @@ import { defineEvent, settledDeltas } from "./define.ts";
 export const titleSource = z.enum(["derived", "generated", "chosen"]);
 export type TitleSource = z.infer<typeof titleSource>;
 
-/** A stretch of visible log. `to: null` is open: what is appended is visible. `log` names another session's log. */
+/** A range of visible log. `to: null` is open: appended events are visible. `log` names another session's log. */
 export const seqRange = z.looseObject({
   from: seq,
   to: seq.nullable(),
@@ -16,20 +16,23 @@ export const seqRange = z.looseObject({
 });
 export type SeqRange = z.infer<typeof seqRange>;
 
-/** What the list shows after a cut; the one who cuts has counted what stays visible. */
+/** What the list shows after a cut, as counted by whoever made it. */
 const visibleAfter = {
   ranges: z.array(seqRange),
   messageCount: z.int().nonnegative(),
   preview: z.string(),
 };
 
-/** How the model's context begins: its system prompt and its tools in their exact bytes, each stored once for all who use it. */
+/**
+ * How the model's context starts: its system prompt and its tools byte for byte, each stored once for all sessions that
+ * use it.
+ */
 export const contextFrame = z.looseObject({
   system: blobId,
   tools: blobId,
-  /** Of what the two were made from; as long as it is the same, the session keeps the bytes that it has. */
+  /** Signature of the inputs of both; while it is the same, the session keeps the bytes it has. */
   signature: z.string().min(1).max(200),
-  /** Which renderer turns entries into messages: a session keeps the one that it began with. */
+  /** Which renderer turns entries into messages: a session keeps the one it started with. */
   rendering: z.int().positive(),
 });
 export type ContextFrame = z.infer<typeof contextFrame>;
@@ -50,7 +53,7 @@ export const sessionSettings = z.looseObject({
 });
 export type SessionSettings = z.infer<typeof sessionSettings>;
 
-/** The call that a session's task was given by, and the sessions above that one, the nearest first. */
+/** The call that gave this session its task, and the sessions above it, nearest first. */
 export const parentLink = z.looseObject({
   sessionId,
   runId,
@@ -65,7 +68,7 @@ export const sessionEvents = [
     1,
     "meta",
     sessionSettings.extend({
-      /** A branch reads what stands below its beginning from the log that it left. */
+      /** A branch reads everything below its start from the log it left. */
       origin: z.looseObject({ sessionId, seq }).optional(),
       ranges: z.array(seqRange).optional(),
       parent: parentLink.optional(),
@@ -84,12 +87,12 @@ export const sessionEvents = [
     z.looseObject({
       reason: z.enum(["undo", "retry", "edit", "truncate", "clear"]),
       ...visibleAfter,
-      /** What was visible until now: what a redo brings back. */
+      /** What was visible until now: a redo brings it back. */
       before: z.looseObject(visibleAfter).optional(),
     }),
   ),
   defineEvent("history.restored", 1, "entry", z.looseObject({ ...visibleAfter })),
-  // P9: what begins the context changes by this event alone, and it says why.
+  // P9: only this event changes how the context starts, and it says why.
   defineEvent(
     "context.framed",
     1,
@@ -102,11 +105,11 @@ export const sessionEvents = [
     "entry",
     z.looseObject({
       epoch: z.int().positive(),
-      /** The first and the last entry that the summary stands for. What is before and behind them stays as it is. */
+      /** The first and the last entry the summary covers. Everything before and after stays. */
       covers: z.looseObject({ from: seq, to: seq }),
       summary: z.string(),
       blobId: blobId.optional(),
-      /** What the context begins with from here on, so that nobody has to look for it below. */
+      /** What the context starts with from here on, so that nobody has to search below. */
       frame: contextFrame.optional(),
     }),
   ),
@@ -115,11 +118,11 @@ export const sessionEvents = [
     1,
     "entry",
     z.looseObject({
-      /** Epochs are counted: whatever changes how the context begins has a number of its own. */
+      /** Epochs are numbered: every change of how the context starts has its own number. */
       epoch: z.int().nonnegative(),
       /** The epoch that applies again; 0 is the whole conversation. */
       restores: z.int().nonnegative().optional(),
-      /** Where the `context.compacted` of that epoch stands. */
+      /** The seq of that epoch's `context.compacted`. */
       at: seq.optional(),
     }),
   ),
@@ -132,7 +135,7 @@ export const sessionEvents = [
       kind: z.string(),
       text: z.string(),
       details: jsonObject.optional(),
-      /** Output that was dropped, because what wrote it begins again. */
+      /** Output that was dropped because its producer starts again. */
       deltas: settledDeltas,
     }),
   ),

@@ -8,7 +8,7 @@ const anyText = fc.string({
   maxLength: 400,
 });
 
-test("a title and a preview stand on one line, well formed and short, whatever the text", () => {
+test("a title and a preview are one line, well formed and short, whatever the text", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       for (const [made, length] of [
@@ -24,6 +24,6 @@ test("a title and a preview stand on one line, well formed and short, whatever t
   );
 });
 
-test("a title is the first line that says something", () => {
+test("a title is the first line with content", () => {
   expect(titleFrom("\n  First\tline \nsecond")).toBe("First line");
 });

@@ -1,21 +1,21 @@
 const maxPreviewLength = 200;
 const maxTitleLength = 120;
 
-/** All but a plain space between words, which is most of them and stays what it is. */
+/** Everything but a single plain space between words, which is the common case and stays unchanged. */
 const controlCharacters = /(?! [^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
 
-/** Text for a row: well formed, on one line, without the characters that a database or a terminal trips over. */
+/** Text for a row: well formed, on one line, without characters that break a database or a terminal. */
 export function plainText(text: string): string {
   return text.toWellFormed().replaceAll(controlCharacters, " ").trim();
 }
 
-/** A name for a column, kept as it was given as far as every database can keep it. */
+/** A name for a column, preserved as far as every database can store it. */
 export function columnText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 export function previewOf(text: string): string {
-  // What is cut off anyway is not worth cleaning: a message may have megabytes.
+  // Cut before cleaning: a message may have megabytes.
   return truncate(plainText(text.slice(0, maxPreviewLength * 8)), maxPreviewLength);
 }
 

@@ -11,7 +11,7 @@ import type { RunId, Seq, SessionId } from "../ids.ts";
 import { textOf } from "../parts.ts";
 import { columnText, previewOf, titleFrom } from "./plain-text.ts";
 
-/** What a session's own events say of it. A store's row and a page's view may both hold more. */
+/** What a session's own events say about it. A store's row and a page's view may both hold more. */
 export interface SessionFacts {
   readonly head: Seq;
   readonly version: number;
@@ -76,7 +76,7 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
       };
     case "message.user":
     case "message.assistant": {
-      // What was found late belongs to an earlier turn: it neither counts again nor previews the last one.
+      // A late entry belongs to an earlier turn: it is neither counted again nor used as the preview.
       if (event.type === "message.assistant" && event.data.above !== undefined) return moved;
       const text = textOf(event.data.parts);
       return {
@@ -118,7 +118,7 @@ function creationChanges(
   };
 }
 
-/** A queued run is shown by its item in the inbox alone. */
+/** A queued run is shown only by its inbox item. */
 function runChanges(
   facts: SessionFacts,
   event: Extract<KnownEvent, { type: "run.state" }>,

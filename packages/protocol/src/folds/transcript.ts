@@ -10,7 +10,7 @@ import type { RunId } from "../ids.ts";
 
 type EntryEvent<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
 
-/** The row that an event adds to the conversation, if it adds one. */
+/** The row that an event adds to the conversation, if any. */
 export function entryOf(event: KnownEvent): EntryView | null {
   const place = {
     seq: event.seq,
@@ -39,7 +39,7 @@ export function entryOf(event: KnownEvent): EntryView | null {
   }
 }
 
-/** New words on the old notice: it keeps its place, and there is one of it. */
+/** Rewords a notice: it keeps its position, and there is only one of it. */
 export function changeNotice(
   entries: readonly EntryView[],
   event: EntryEvent<"notice.changed">,
@@ -57,8 +57,8 @@ function changedNotice(old: NoticeEntry, event: EntryEvent<"notice.changed">): N
 }
 
 /**
- * What was found late has a number of its own, behind others, and its place above the notice that announced it. The one
- * rule of that place, for transcript and context alike: directly above that notice, and nowhere without it.
+ * A late entry has a seq after others but belongs above the notice that announced it. The one rule for its position, in
+ * transcript and context alike: directly above that notice, and nowhere without it.
  */
 function placeAboveNotices<T>(
   all: readonly T[],
@@ -78,7 +78,7 @@ function placeAboveNotices<T>(
   });
 }
 
-/** Entries as they are stored, in the order in which they are read. */
+/** Stored entries in reading order. */
 export function eventsInReadingOrder(events: readonly StoredEvent[]): readonly StoredEvent[] {
   return placeAboveNotices(
     events,
@@ -87,12 +87,12 @@ export function eventsInReadingOrder(events: readonly StoredEvent[]): readonly S
   );
 }
 
-/** The same for entries as they are shown. */
+/** The same for entries as shown. */
 export function entriesInReadingOrder(entries: readonly EntryView[]): readonly EntryView[] {
   return placeAboveNotices(entries, aboveOf, noticeOf);
 }
 
-/** Numbers alone decide, for a branch too; what came late goes with its notice. */
+/** Only seqs decide, for a branch too; late entries go with their notice. */
 export function visibleEntries(
   entries: readonly EntryView[],
   ranges: readonly SeqRange[],
@@ -119,8 +119,8 @@ export function emptyLiveView(runId: RunId): LiveView {
 }
 
 /**
- * The journal of one step, folded event by event. Nothing here looks at the history, so a delta costs the
- * same in a long session and in a short one.
+ * The journal of one step, folded event by event. It never looks at the history, so a delta costs the same in a long
+ * session as in a short one.
  */
 export function foldLiveView(live: LiveView, event: KnownEvent): LiveView {
   switch (event.type) {
@@ -192,7 +192,7 @@ function startTool(live: LiveView, data: EventData<"tool.started">, at: number):
     outcome: null,
     endedAt: null,
   };
-  // A tool that may be replayed starts again under the same call.
+  // A replayable tool starts again under the same call.
   return { ...live, tools: [...live.tools.filter((each) => each.callId !== callId), tool] };
 }
 
@@ -213,8 +213,8 @@ function endTool(tool: LiveTool, data: EventData<"tool.ended">, at: number): Liv
 }
 
 /**
- * What a host makes of its rows for a read. The same functions as the reducer's, so a read and a followed
- * state cannot show an event differently.
+ * What a host makes of its rows for a read. The reducer uses the same functions, so a read and a followed state cannot
+ * show an event differently.
  */
 export function entriesOf(events: Iterable<StoredEvent>): readonly EntryView[] {
   let entries: EntryView[] = [];
@@ -226,7 +226,7 @@ export function entriesOf(events: Iterable<StoredEvent>): readonly EntryView[] {
   return entries;
 }
 
-/** The events of a run since its running step began, as `live` shows them. */
+/** The events of a run since its running step started, as `live` shows them. */
 export function foldLiveJournal(runId: RunId, journal: Iterable<StoredEvent>): LiveView {
   let live = emptyLiveView(runId);
   for (const event of knownEvents(journal))
@@ -234,7 +234,7 @@ export function foldLiveJournal(runId: RunId, journal: Iterable<StoredEvent>): L
   return live;
 }
 
-/** A row that does not decode is skipped in the view; the store still holds it. */
+/** The view skips a row that does not decode; the store still has it. */
 function* knownEvents(events: Iterable<StoredEvent>): Generator<KnownEvent> {
   for (const event of events) {
     const decoded = decodeEvent(event);

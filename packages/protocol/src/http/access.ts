@@ -11,14 +11,14 @@ const signInView = z.looseObject({
   id: z.string(),
   createdAt: instant,
   expiresAt: instant,
-  /** What the browser called itself. */
+  /** The browser's user agent. */
   about: z.string(),
-  /** The one that asks. */
+  /** The sign-in that makes this request. */
   current: z.boolean(),
 });
 export type SignInView = z.infer<typeof signInView>;
 
-/** Who comes in, and how that ends. */
+/** Signing in and out. */
 export const accessRoutes = {
   login: defineRoute({
     method: "POST",
@@ -91,7 +91,7 @@ export const accessRoutes = {
     path: "/api/password",
     summary: "Set the password; every other sign-in ends",
     access: "principal",
-    /** `current` where the sign-in is not a fresh one. */
+    /** `current` is required unless the sign-in is recent. */
     body: z.strictObject({ password: newPassword, current: secret.optional() }),
     example: { password: "correct horse battery" },
     answer: { media: "none", status: 204 },

@@ -8,7 +8,10 @@ import { instant } from "./views.ts";
 
 const count = z.int().nonnegative();
 
-/** Millionths of a dollar are `costMicros`; `hitShare` is how much of what was sent its provider had kept, from 0 to 1. */
+/**
+ * `costMicros` is in millionths of a dollar; `hitShare` is the share of what was sent that came from the provider's
+ * cache, from 0 to 1.
+ */
 const usageView = z.looseObject({
   input: count,
   output: count,
@@ -19,20 +22,20 @@ const usageView = z.looseObject({
   hitShare: z.number().nullable(),
 });
 
-/** A request that did not begin with what the one before it held. */
+/** A request that did not start with the whole previous one. */
 const prefixChange = z.looseObject({
   seq,
   /** The first block that differs, and what it belongs to. */
   block: count,
   part: z.enum(["system", "tools", "conversation"]),
-  /** `null`: nothing explains it, which is a fault of the host. */
+  /** `null`: nothing explains it, which is a bug in the host. */
   explainedBy: z.looseObject({ seq, type: z.string(), cause: z.string().nullable() }).nullable(),
 });
 
 export const contextView = z.looseObject({
   sessionId,
   model: z.string().nullable(),
-  /** How many tokens the model takes; `null` when nobody knows. */
+  /** How many tokens the model takes; `null` if unknown. */
   windowTokens: count.nullable(),
   /** Estimates. */
   tokens: z.looseObject({
@@ -44,7 +47,7 @@ export const contextView = z.looseObject({
     tool: count,
     total: count,
   }),
-  /** What the context begins with now; 0 is the conversation itself. */
+  /** What the context currently starts with; 0 is the conversation itself. */
   epoch: count,
   /** Newest first. */
   epochs: z.array(
@@ -53,7 +56,7 @@ export const contextView = z.looseObject({
       seq,
       at: instant,
       covers: z.looseObject({ from: seq, to: seq }).nullable(),
-      /** The epoch that it goes back to. */
+      /** The epoch it restores. */
       restores: count.nullable(),
     }),
   ),

@@ -12,33 +12,33 @@ export type Answer =
   | { readonly media: "events"; readonly status: 200 }
   | { readonly media: "bytes" | "text"; readonly status: 200 };
 
-/** `signed`: whoever has signed the request with the secret of what its path names. */
+/** `signed`: the request is signed with the secret of what its path names. */
 export type Access = "open" | "principal" | "signed";
 
-/** One entry of the contract. The client, the host's router and the OpenAPI document are driven by it. */
+/** One entry of the contract. It drives the client, the host's router and the OpenAPI document. */
 export interface Route {
   readonly method: Method;
   /** Parameters are written `:name`, each a key of `params`. */
   readonly path: `/${string}`;
   readonly summary: string;
-  /** Who may call it. What names no policy cannot be written down. */
+  /** Who may call it. A route without a policy does not type-check. */
   readonly access: Access;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
-  /** Those that matter, in lower case; others pass. */
+  /** The relevant ones, in lower case; others pass. */
   readonly headers?: z.ZodType;
   /** A schema for JSON; `bytes` for anything. */
   readonly body?: z.ZodType | "bytes";
-  /** In bytes; a megabyte unless told. */
+  /** In bytes; by default one megabyte. */
   readonly largestBody?: number;
-  /** A body that fits, where an empty one does not. */
+  /** A valid body, for routes where an empty one is not. */
   readonly example?: JsonObject;
   readonly answer: Answer;
-  /** Beyond those that every route may give: see `problemsOf`. */
+  /** In addition to those every route may return: see `problemsOf`. */
   readonly problems: readonly ProblemCode[];
   /**
-   * What sending it twice does. `safe`: the same as once. `key`: the same as once under one
-   * `Idempotency-Key`. `never`: nobody can say, so a client does not repeat it by itself.
+   * What sending it twice does. `safe`: the same as once. `key`: the same as once under one `Idempotency-Key`. `never`:
+   * unknown, so a client does not repeat it by itself.
    */
   readonly repeat: "safe" | "key" | "never";
 }
@@ -48,7 +48,7 @@ export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
-/** Every problem that a route may answer with. */
+/** Every problem that a route may return. */
 export function problemsOf(route: Route): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(route.problems);
   const add = (...more: ProblemCode[]) => more.forEach((code) => codes.add(code));
@@ -63,7 +63,7 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   return [...codes].toSorted();
 }
 
-/** A field may be left out when everything in it may. */
+/** A field may be omitted if everything in it may. */
 type Field<K extends string, T> =
   Record<string, never> extends T ? { readonly [P in K]?: T } : { readonly [P in K]: T };
 type Taken<R extends Route, K extends "params" | "query" | "headers"> =
@@ -74,13 +74,13 @@ type Body<R extends Route> = R["body"] extends "bytes"
     ? Field<"body", z.input<R["body"]>>
     : unknown;
 
-/** What a caller gives: values, not their text. */
+/** What a caller passes: values, not their text. */
 export type RouteInput<R extends Route> = Taken<R, "params"> &
   Taken<R, "query"> &
   Taken<R, "headers"> &
   Body<R>;
 
-/** What a caller gets when it was done. */
+/** What a caller gets on success. */
 export type RouteOutput<R extends Route> = R["answer"] extends { schema: z.ZodType<infer T> }
   ? T
   : R["answer"]["media"] extends "bytes"

@@ -4,7 +4,7 @@ import { type Seq, seq } from "../ids.ts";
 
 const digits = /^(0|[1-9]\d{0,15})$/;
 
-/** In an address a number is text. A codec keeps it typed on both sides. */
+/** In a URL a number is text. A codec keeps it typed on both sides. */
 function numberText(schema: z.ZodType<number, number>): z.ZodType<number, string> {
   return z.codec(z.string().regex(digits, "expected a number"), schema, {
     decode: (text) => Number(text),
@@ -25,7 +25,7 @@ export const flagText = z.codec(z.enum(["true", "false"]), z.boolean(), {
   encode: (flag) => (flag ? ("true" as const) : ("false" as const)),
 });
 
-/** A revision as an entity tag: `If-Match: "7"`; the bare number is taken too. */
+/** A revision as an entity tag: `If-Match: "7"`; the bare number is accepted too. */
 export const revisionTag = z.codec(
   z.string().regex(/^"?(0|[1-9]\d{0,15})"?$/, 'expected a revision like "7"'),
   z.int().nonnegative(),
@@ -35,10 +35,10 @@ export const revisionTag = z.codec(
   },
 );
 
-/** Names one intention. The same key with the same request gets the first answer again, for seven days. */
+/** Identifies one intention. The same key with the same request gets the first answer again, for seven days. */
 export const idempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, "expected 1 to 255 printable characters");
 
-/** Where a page of a list ended. The host made it; nobody else reads it. */
+/** Where a page of a list ended. Opaque to everybody but the host. */
 export const pageCursor = z.string().min(1).max(500);

@@ -6,7 +6,7 @@ import { defineRoute } from "./define.ts";
 import { idempotencyHeader } from "./sessions.ts";
 import { webhookView } from "./webhooks.ts";
 
-/** A chunk that is under way or in trouble. */
+/** A chunk that is being sent or has failed. */
 export const outboxView = z.looseObject({
   sessionId,
   delivery: deliveryId,
@@ -34,20 +34,20 @@ export const gatewayView = z.looseObject({
   /** `off`: no bot is configured. */
   state: z.enum(["off", "starting", "receiving", "contended", "trouble"]),
   platform: z.string().nullable(),
-  /** Where its token came from: only one that was given on the page can be let go of there. */
+  /** Where its token came from: only one entered on the page can be disconnected there. */
   connectedBy: z.enum(["configuration", "page"]).nullable(),
   bot: z.looseObject({ id: z.string(), name: z.string() }).nullable(),
   trouble: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
   lanes: z.array(z.looseObject({ lane: laneKey, sessionId, at: z.int() })),
   outbox: z.array(outboxView),
-  /** Those who showed a code, for the owner to confirm. */
+  /** People who showed a code, for the owner to confirm. */
   requests: z.array(
     z.looseObject({ person: z.string(), name: z.string(), code: z.string(), askedAt: z.int() }),
   ),
   people: z.array(gatewayPerson),
-  /** What group chats are called, where the platform told. */
+  /** Names of group chats, if the platform gave them. */
   chats: z.array(z.looseObject({ chat: z.string(), name: z.string() })).optional(),
-  /** Programs that may speak here, beside a bot or without one. */
+  /** Programs that may send messages here, with or without a bot. */
   webhooks: z.array(webhookView),
 });
 export type GatewayView = z.infer<typeof gatewayView>;

@@ -8,9 +8,9 @@ import { acceptedInput, idempotencyHeader, sessionParams, title } from "./sessio
 import { sessionView } from "./views.ts";
 
 const conditions = {
-  /** Refused as `head_moved` unless this is still the number of the newest event. */
+  /** Refused as `head_moved` unless this is still the head. */
   expectedHead: seq.optional(),
-  /** Cancel a run that is going on; without it such a run is a `409`. */
+  /** Cancels a live run; without it a live run is a `409`. */
   interrupt: z.boolean().optional(),
 };
 
@@ -86,7 +86,7 @@ export const historyRoutes = {
     summary: "Go on from a point in a session of its own",
     body: z.strictObject({
       ...conditions,
-      /** The last entry that the branch keeps; the newest when absent. */
+      /** The last entry the branch keeps; by default the newest. */
       at: seq.optional(),
       title: title.optional(),
     }),
@@ -109,7 +109,7 @@ export const historyRoutes = {
     answer: {
       media: "json",
       status: 202,
-      /** `deferred`: somebody else is at it. */
+      /** `deferred`: somebody else is compacting. */
       schema: z.looseObject({ outcome: z.enum(["started", "deferred"]), sessionId }),
     },
     problems: [...refusals, "nothing_to_gain"],

@@ -8,7 +8,7 @@ import { instant } from "./views.ts";
 
 const count = z.int().nonnegative();
 
-/** What models were asked for, summed up. */
+/** Total model usage. */
 const usageTotals = z.looseObject({
   calls: count,
   input: count,
@@ -20,13 +20,13 @@ const usageTotals = z.looseObject({
 });
 export type UsageTotalsView = z.infer<typeof usageTotals>;
 
-/** What completed turns still wait for a memory provider. */
+/** Completed turns that still wait for a memory provider. */
 const memoryBacklog = z.looseObject({
   sessions: count,
   turns: count,
   /** When the oldest of these turns was completed. */
   oldestAt: instant.nullable(),
-  /** The failure whose next try is the furthest away. */
+  /** The failure whose next try is furthest away. */
   failing: z
     .looseObject({
       sessionId,

@@ -3,24 +3,24 @@ import { z } from "zod";
 import { defineRoute } from "./define.ts";
 import { idempotencyHeader } from "./sessions.ts";
 
-/** One of the operator's MCP servers, as it is at this moment. */
+/** The current state of one of the operator's MCP servers. */
 const mcpServerView = z.looseObject({
   name: z.string(),
   kind: z.enum(["program", "http"]),
   state: z.enum(["starting", "ready", "away", "stopped"]),
   tools: z.array(
     z.looseObject({
-      /** What agents call it. */
+      /** The name agents use. */
       name: z.string(),
-      /** What the server calls it. */
+      /** The server's own name for it. */
       remote: z.string(),
     }),
   ),
-  /** What the server offers and cannot be used, and why. */
+  /** What the server offers but cannot be used, and why. */
   leftOut: z.array(z.string()),
   /** Why it is away, or was the last time. */
   lastError: z.string().nullable(),
-  /** The last lines that it wrote to its standard error. */
+  /** The last lines it wrote to its standard error. */
   said: z.array(z.string()),
 });
 export type McpServerView = z.infer<typeof mcpServerView>;
@@ -60,7 +60,7 @@ export const mcpRoutes = {
     params: server,
     body: z.strictObject({
       key: z.string().regex(/^[\x21-\x7e]{1,1000}$/, "expected 1 to 1000 printable characters"),
-      /** Which of them, where the settings name several. */
+      /** Which secret, if the settings name several. */
       secret: z.string().min(1).max(200).optional(),
     }),
     example: { key: "the-key-that-the-server-gave" },

@@ -4,7 +4,7 @@ import { defineRoute } from "./define.ts";
 
 const rate = z.number().nonnegative();
 
-/** In dollars for a million tokens. */
+/** In dollars per million tokens. */
 const priceView = z.looseObject({
   input: rate,
   output: rate,
@@ -13,16 +13,16 @@ const priceView = z.looseObject({
 });
 
 export const modelView = z.looseObject({
-  /** What a session names it by. */
+  /** The name a session uses for it. */
   name: z.string(),
   provider: z.string(),
   /** In tokens. */
   window: z.int(),
   output: z.int(),
-  /** `null`: nobody knows what it costs. */
+  /** `null`: unknown price. */
   price: priceView.nullable(),
   images: z.boolean(),
-  /** Whether all that it takes is set. The provider itself has not been asked. */
+  /** Whether it is fully configured. The provider itself has not been asked. */
   usable: z.boolean(),
 });
 export type ModelView = z.infer<typeof modelView>;
@@ -32,12 +32,12 @@ export const providerView = z.looseObject({
   title: z.string(),
   usable: z.boolean(),
   baseUrl: z.string().nullable(),
-  /** Where the key came from; the key itself is shown to nobody. */
+  /** Where the key came from; the key itself is never shown. */
   key: z.looseObject({
     from: z.enum(["environment", "stored", "none"]),
     name: z.string().optional(),
   }),
-  /** What to do, where it is not usable. */
+  /** What to do if it is not usable. */
   problem: z.string().optional(),
 });
 export type ProviderView = z.infer<typeof providerView>;
@@ -56,9 +56,9 @@ export const modelRoutes = {
       media: "json",
       status: 200,
       schema: z.looseObject({
-        /** Who answers in a session that names nobody. */
+        /** The model for sessions that choose none. */
         usual: z.string(),
-        /** When windows and prices were last compared with what the providers publish. */
+        /** When windows and prices were last compared with the providers' published figures. */
         tableDate: z.string(),
         models: z.array(modelView),
         providers: z.array(providerView),
@@ -75,7 +75,7 @@ export const modelRoutes = {
     params: provider,
     body: z.strictObject({
       key: z.string().regex(/^[\x21-\x7e]{1,1000}$/, "expected 1 to 1000 printable characters"),
-      /** The provider's own unless it is told. */
+      /** By default the provider's own. */
       baseUrl: z.string().max(2_000).optional(),
     }),
     example: { key: "the-key-that-the-provider-gave" },

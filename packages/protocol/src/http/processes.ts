@@ -7,12 +7,12 @@ import { idempotencyHeader, sessionParams } from "./sessions.ts";
 export const processView = z.looseObject({
   id: processId,
   sessionId,
-  /** The command, perhaps cut. */
+  /** The command, possibly truncated. */
   command: z.string(),
   state: z.enum(["running", "stopping", "ended"]),
   /** How it ended, in words that complete "it …"; `null` while it runs. */
   end: z.string().nullable(),
-  /** The machine that it runs on. */
+  /** The machine it runs on. */
   host: z.string(),
   startedAt: z.int(),
   endedAt: z.int().nullable(),

@@ -9,7 +9,7 @@ import { routes } from "./routes.ts";
 const all: [string, Route][] = Object.entries(routes);
 const id = testId("session", 1);
 
-/** The names of the design, each of which a client may rely on. */
+/** The names in the design, which clients rely on. */
 const promised = `
 POST /api/sessions
 GET /api/sessions
@@ -47,7 +47,7 @@ GET /metrics
 GET /api/openapi.json`;
 
 describe("the table of routes", () => {
-  test("holds every promised name, each once", () => {
+  test("contains every promised name, once each", () => {
     const names = all.map(([, { method, path }]) => `${method} ${path}`);
     expect(names).toEqual(expect.arrayContaining(promised.trim().split("\n")));
     expect(new Set(names).size).toBe(names.length);
@@ -77,7 +77,7 @@ describe("the table of routes", () => {
     }
   });
 
-  test("keeps changes off GET, and gives every other POST an Idempotency-Key", () => {
+  test("never changes anything by GET, and gives every POST that needs one an Idempotency-Key", () => {
     const posts = all.filter(([, { method }]) => method === "POST");
     const without = posts.filter(([, { headers }]) => {
       return !(headers instanceof z.ZodObject && "idempotency-key" in headers.shape);
@@ -99,10 +99,10 @@ describe("the table of routes", () => {
   });
 });
 
-describe("a field in an address", () => {
+describe("a field in a URL", () => {
   const { query, params } = routes.readSession;
 
-  test("is a typed value on both sides and text between", () => {
+  test("is a typed value on both sides and text in between", () => {
     const value = { before: 12, limit: 50 };
     expect(query.parse({ before: "12", limit: "50" })).toStrictEqual(value);
     expect(z.encode(query, query.parse({ before: "12", limit: "50" }))).toStrictEqual({
@@ -121,7 +121,7 @@ describe("a field in an address", () => {
     expect(query.safeParse({ limit: "0" }).success).toBe(false);
   });
 
-  test("takes a revision as an entity tag or bare", () => {
+  test("accepts a revision as an entity tag or bare", () => {
     const { headers } = routes.changeSession;
     expect(headers.parse({ "if-match": '"7"', accept: "*/*" })).toStrictEqual({ "if-match": 7 });
     expect(headers.parse({ "if-match": "7" })).toStrictEqual({ "if-match": 7 });
@@ -129,7 +129,7 @@ describe("a field in an address", () => {
   });
 });
 
-test("every problem that a route may give is in the table, with a status of an error", () => {
+test("every problem a route may return is in the table, with an error status", () => {
   for (const [, route] of all) {
     for (const code of problemsOf(route))
       expect(problemKinds[code].status).toBeGreaterThanOrEqual(400);

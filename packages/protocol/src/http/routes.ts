@@ -51,7 +51,7 @@ export type { SignInView } from "./access.ts";
 export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
 export { sessionPatch } from "./sessions.ts";
 
-/** The whole HTTP contract. Names and paths may be added to, never renamed. */
+/** The whole HTTP contract. Names and paths may be added, never renamed. */
 export const routes = {
   ...sessionRoutes,
   ...historyRoutes,

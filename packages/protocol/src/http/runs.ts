@@ -21,7 +21,7 @@ export const runRoutes = {
     problems: ["run_not_found"],
     repeat: "safe",
   }),
-  // P6: a durable request, and the same again is no error.
+  // P6: a durable request; repeating it is not an error.
   cancelRun: defineRoute({
     method: "POST",
     path: "/api/runs/:id/cancel",
@@ -74,9 +74,9 @@ export const runRoutes = {
     headers: idempotencyHeader,
     body: z.strictObject({
       decision: approvalAnswer,
-      /** To a question; without one it can only be denied. */
+      /** The answer to a question; without one it can only be denied. */
       answer: approvalText.optional(),
-      /** What `session` and `always` are to cover; the narrowest that was offered unless told. */
+      /** What `session` and `always` cover; by default the narrowest rule offered. */
       rule: z.string().min(1).max(2_000).optional(),
     }),
     example: { decision: "once" },
@@ -109,7 +109,7 @@ export const runRoutes = {
     summary: "Who allowed what, when, and with which rule, newest first",
     access: "principal",
     query: z.strictObject({
-      /** With it, also what ran by a rule in this session. */
+      /** Also includes what ran by a rule in this session. */
       sessionId: sessionId.optional(),
       limit: limitText.optional(),
       cursor: pageCursor.optional(),

@@ -8,7 +8,7 @@ const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "expected a time li
 const weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]);
 const unique = (list: readonly string[]) => new Set(list).size === list.length;
 
-/** When: on some days of each week, or once. */
+/** On some days of each week, or once. */
 export const scheduleTimes = z.union([
   z.strictObject({
     days: z.array(weekday).min(1).max(7).refine(unique, "each day once"),
@@ -18,28 +18,31 @@ export const scheduleTimes = z.union([
 ]);
 export type ScheduleTimes = z.infer<typeof scheduleTimes>;
 
-/** Where the prompt is said: in the session that a lane points at then, whose chat hears the answer, or in one session for good. */
+/**
+ * Where the prompt is sent: to whichever session a lane points at then, whose chat gets the answer, or always to one
+ * session.
+ */
 const target = z.union([z.strictObject({ lane: laneKey }), z.strictObject({ sessionId })]);
 
 const fields = {
   title: z.string().trim().min(1).max(100),
   prompt: z.string().trim().min(1).max(4_000),
   times: scheduleTimes,
-  /** As the IANA names it: Europe/Berlin. */
+  /** An IANA name: Europe/Berlin. */
   timeZone: z.string().min(1).max(100),
   target,
-  /** What becomes of times at which no host was there: nothing, or one run for all of them. */
+  /** What happens to times at which no host was running: nothing, or one run for all of them. */
   missed: z.enum(["skip", "once"]),
   state: z.enum(["on", "off"]),
 };
 
-/** `occurrence`: what the clocks in its zone showed; `now` when a person asked for it. */
+/** `occurrence`: local time in its zone; `now` if a person asked for it. */
 const lastOccurrence = z.looseObject({
   occurrence: z.string(),
   at: z.int(),
   /** `accepted`, `skipped`, or why it was refused. */
   outcome: z.string(),
-  /** Where it was said. */
+  /** Where it was sent. */
   sessionId: sessionId.optional(),
 });
 
@@ -47,10 +50,10 @@ export const scheduleView = z.looseObject({
   id: scheduleId,
   ...fields,
   createdAt: z.int(),
-  /** When it is due next; `null` when it is off, or over. */
+  /** When it is due next; `null` if it is off, or over. */
   nextAt: z.int().nullable(),
   last: lastOccurrence.nullable(),
-  /** What became of it the last times, the newest first. */
+  /** The most recent occurrences, newest first. */
   recent: z.array(lastOccurrence),
 });
 export type ScheduleView = z.infer<typeof scheduleView>;

@@ -45,7 +45,7 @@ export const sessionRoutes = {
       title: title.optional(),
       model: model.optional(),
       workspace: workspace.optional(),
-      /** The one that the lane leaves: its work is committed to memory. */
+      /** The session the lane leaves: its turns are committed to memory. */
       previousSessionId: sessionId.optional(),
     }),
     example: { title: "A first session" },
@@ -143,7 +143,7 @@ export const sessionRoutes = {
     example: { clientId: "from-the-docs", text: "Hello" },
     answer: { media: "json", status: 202, schema: acceptedInput },
     problems: ["session_not_found", "session_trashed", "idempotency_conflict", "blob_not_found"],
-    // `clientId` names the message for the session's life.
+    // `clientId` identifies the message for the session's lifetime.
     repeat: "safe",
   }),
   changeInput: defineRoute({

@@ -17,7 +17,7 @@ export const streamRoutes = {
     access: "principal",
     params: sessionParams,
     query: z.strictObject({ after: seqText.optional() }),
-    /** A browser that reconnects by itself sends it; it goes before `after`. */
+    /** Sent by a browser that reconnects by itself; it overrides `after`. */
     headers: z.object({ "last-event-id": seqText.optional() }),
     answer: { media: "events", status: 200 },
     problems: ["session_not_found"],
@@ -44,7 +44,7 @@ export const systemRoutes = {
     path: "/api/blobs",
     summary: "Keep bytes by their content",
     access: "principal",
-    /** Under the media type that they have; nothing is wrapped around them. */
+    /** With their own media type and no wrapper. */
     body: "bytes",
     largestBody: 25 * 1024 * 1024,
     answer: { media: "json", status: 201, schema: blobView },

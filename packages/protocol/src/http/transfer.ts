@@ -8,25 +8,25 @@ import { idempotencyHeader } from "./sessions.ts";
 const count = z.int().nonnegative();
 const mode = z.enum(["check", "rebuild"]);
 
-/** How far a check of the whole store is, and what it has found. */
+/** The progress of a check of the whole store, and its findings. */
 const fsckView = z.looseObject({
   state: z.enum(["never", "running", "done", "failed"]),
   mode: mode.optional(),
   sessions: count,
   events: count,
   findings: count,
-  /** The first of them. */
+  /** Only the first ones. */
   found: z.array(z.looseObject({ code: z.string(), table: z.string(), message: z.string() })),
   /** `null` until it is done. */
   clean: z.boolean().nullable(),
   repaired: count.optional(),
-  /** What could not be proven either way, since it was being written. */
+  /** What could not be proven either way because it was being written. */
   unproven: z.array(z.string()).optional(),
-  /** Files with output that is still to be brought into the store. */
+  /** Files with output that has not been ingested yet. */
   spills: count.optional(),
 });
 
-/** What leaves a host as a whole, what comes in, and whether it is in order. */
+/** Export, import and backup of a whole host, and its integrity check. */
 export const transferRoutes = {
   importSessions: defineRoute({
     method: "POST",
@@ -70,7 +70,7 @@ export const transferRoutes = {
     answer: {
       media: "json",
       status: 201,
-      /** The folder lies below `backups` in the home. */
+      /** The folder below `backups` in the home. */
       schema: z.looseObject({ name: z.string(), bytes: count }),
     },
     problems: ["backup_unsupported"],

@@ -38,21 +38,21 @@ export const sessionView = z.looseObject({
   archived: z.boolean(),
   project: z.string().nullable(),
   tags: z.array(z.string()),
-  /** A branch names what it left, and where. */
+  /** Where a branch left its origin. */
   origin: z.looseObject({ sessionId, seq }).optional(),
-  /** One that was given a task names the call that gave it; told where a session is read, not in lists. */
+  /** The call that gave this session its task; present in a session read, not in lists. */
   parent: parentLink.optional(),
-  /** How many entry events its log holds. */
+  /** How many entry events its log has. */
   version: count,
-  /** How many meta events its log holds: what `If-Match` names. */
+  /** How many meta events its log has: the value for `If-Match`. */
   revision: count,
-  /** The number of its newest event. */
+  /** The seq of its newest event. */
   head: seq,
-  /** What the model's context begins with; 0 before the first compaction. */
+  /** What the model's context starts with; 0 before the first compaction. */
   epoch: count,
   createdAt: instant,
   activityAt: instant,
-  /** The place in the list. */
+  /** The position in the list. */
   sortAt: instant,
   trashedAt: instant.nullable(),
   preview: z.string(),
@@ -60,7 +60,7 @@ export const sessionView = z.looseObject({
   /** The run that was claimed and has not ended. */
   liveRun: runId.nullable(),
   liveState: runState.nullable(),
-  /** How the last run that ended did so. */
+  /** How the last run ended. */
   lastState: runState.nullable(),
 });
 export type SessionView = z.infer<typeof sessionView>;
@@ -81,9 +81,9 @@ export const messageEntry = z.looseObject({
   lane: laneKey.optional(),
   model: z.string().optional(),
   partial: partialCause.optional(),
-  /** Found late: it stands directly above this notice, whatever its number. */
+  /** A late entry: it goes directly above this notice, whatever its seq. */
   above: noticeId.optional(),
-  /** Another attempt has taken its place: shown, and not told to the model. */
+  /** Another attempt has replaced it: shown, but not sent to the model. */
   superseded: z.literal(true).optional(),
 });
 export const noticeEntry = z.looseObject({
@@ -102,7 +102,7 @@ export const compactionEntry = z.looseObject({
   summary: z.string(),
   blobId: blobId.optional(),
 });
-/** An earlier epoch was chosen. */
+/** An earlier epoch was restored. */
 export const epochEntry = z.looseObject({
   ...entryPosition,
   type: z.literal("epoch"),
@@ -127,9 +127,9 @@ export const runView = z.looseObject({
   /** A stable code, for a state that needs a reason. */
   cause: z.string().nullable(),
   attempt: count,
-  /** 0 before the first. */
+  /** 0 before the first step. */
   step: count,
-  /** Somebody asked for its end. */
+  /** Somebody asked to cancel it. */
   cancelRequested: z.boolean(),
   continues: runId.nullable(),
   startedAt: instant.nullable(),
@@ -185,7 +185,7 @@ export const liveApproval = z.looseObject({
   ...approvalDetails.pick({ kind: true, place: true, shown: true, rules: true }).shape,
 });
 
-/** The folded journal of the running step: what is shown of it before it settles. Absent when no run is live. */
+/** The folded journal of the running step: what is shown of it before it settles. Absent if no run is live. */
 export const liveView = z.looseObject({
   runId,
   messages: z.array(liveMessage),
@@ -204,7 +204,7 @@ export const sessionRead = z.looseObject({
   inbox: z.array(inboxItem),
   seq,
   live: liveView.nullable(),
-  /** Pass it as `before` to get the entries above these; `null` at the beginning. */
+  /** Pass it as `before` to get the entries above these; `null` at the start. */
   earlier: seq.nullable(),
 });
 export type SessionRead = z.infer<typeof sessionRead>;
@@ -214,7 +214,7 @@ export const approvalView = z.looseObject({
   sessionId,
   runId,
   expiresAt: instant,
-  /** `withdrawn`: its run ended, or its session went to the trash, before anybody answered. */
+  /** `withdrawn`: its run ended, or its session was trashed, before anybody answered. */
   state: z.enum(["open", "answered", "withdrawn"]),
   decision: approvalDecision.nullable(),
   answeredAt: instant.nullable(),
@@ -222,9 +222,9 @@ export const approvalView = z.looseObject({
 });
 export type ApprovalView = z.infer<typeof approvalView>;
 
-/** What a person has allowed for good. */
+/** A rule a person has allowed permanently. */
 export const ruleView = z.looseObject({
-  /** The approval that it was made with. */
+  /** The approval it was created with. */
   id: approvalId,
   rule: z.string(),
   sessionId,
@@ -233,7 +233,7 @@ export const ruleView = z.looseObject({
 });
 export type RuleView = z.infer<typeof ruleView>;
 
-/** Who allowed, or did not allow, what, when, and with which rule. */
+/** Who allowed or denied what, when, and by which rule. */
 export const auditEntry = z.looseObject({
   at: instant,
   sessionId,
@@ -260,7 +260,7 @@ export const searchHit = z.looseObject({
   seq,
   messageId: messageId.optional(),
   at: instant,
-  /** Plain text around the match; `marks` are `[start, end)` places in it. */
+  /** Plain text around the match; `marks` are `[start, end)` offsets in it. */
   snippet: z.string(),
   marks: z.array(z.tuple([count, count])),
 });

@@ -4,7 +4,7 @@ import { commands } from "../commands.ts";
 import { blobId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 
-/** What a webhook is called in its address, its lanes and the configuration. */
+/** A webhook's name in its URL, its lanes and the configuration. */
 export const webhookName = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?$/, "expected a name like build-server");
@@ -21,12 +21,12 @@ const attachment = z.union([
   z.strictObject({ ...attached, blobId }),
 ]);
 
-/** What a program says, or answers: one of both. */
+/** A program's message, or its answer to a question: exactly one of both. */
 export const webhookMessage = z
   .strictObject({
     /** Each is a lane of its own, and so a session. */
     conversation: conversation.default("main"),
-    /** Who speaks, where several do: the model is told. */
+    /** Who is speaking, if several do: the model is told. */
     sender: z
       .string()
       .trim()
@@ -34,7 +34,7 @@ export const webhookMessage = z
       .optional(),
     text: z.string().max(200_000).optional(),
     attachments: z.array(attachment).max(10).optional(),
-    /** One of the answers that a question came with. */
+    /** One of the answers a question was sent with. */
     answer: z.string().min(1).max(64).optional(),
   })
   .refine(
@@ -44,19 +44,22 @@ export const webhookMessage = z
   );
 export type WebhookMessage = z.infer<typeof webhookMessage>;
 
-/** What a webhook may be let do beside saying things: the commands of every surface, and those that only chats have. */
+/**
+ * What a webhook may be allowed to do besides sending messages: the commands of every surface, and those that only
+ * chats have.
+ */
 export const webhookCommand = z.enum([...commands.map(({ name }) => name), "interrupt", "resend"]);
 export type WebhookCommand = z.infer<typeof webhookCommand>;
 
 const webhookView = z.looseObject({
   name: webhookName,
-  /** Where answers go, by its host alone: who knows the whole address may be let in by it. */
+  /** The host part of the reply address only: the whole URL may itself grant access. */
   to: z.string().nullable(),
   /** Only what was connected here can be changed here. */
   connectedBy: z.enum(["configuration", "page"]),
-  /** Whether the secret before this one still counts. */
+  /** Whether the previous secret is still accepted. */
   rotating: z.boolean(),
-  /** The commands that its texts may be; whatever else it says is a message. */
+  /** The commands its texts may use; anything else is a message. */
   commands: z.array(webhookCommand),
 });
 export type WebhookView = z.infer<typeof webhookView>;
@@ -70,7 +73,7 @@ const secret = z
   );
 const url = z.string().max(2_048).refine(isWebhookUrl, "expected an address of http or https");
 
-/** Where something can be posted to: without a user name, and without a hash. */
+/** A URL that can be posted to: no user name, no fragment. */
 export function isWebhookUrl(text: string): boolean {
   const parsed = URL.parse(text);
   return (
@@ -83,11 +86,11 @@ export function isWebhookUrl(text: string): boolean {
 const params = z.strictObject({ name: webhookName });
 const withSecret = z.looseObject({
   webhook: webhookView,
-  /** The one that was made for it, shown this once; `null` when none was. */
+  /** The generated secret, shown only this once; `null` if none was generated. */
   secret: z.string().nullable(),
 });
 
-/** Of a message with what is attached to it. */
+/** Of a message including its attachments. */
 const maxMessageBytes = 2 * 1024 * 1024;
 
 export const webhookRoutes = {
@@ -104,7 +107,7 @@ export const webhookRoutes = {
     answer: {
       media: "json",
       status: 202,
-      /** `runId`: of the turn that it became; `null` when it was a command or an answer. */
+      /** `runId`: of the turn it became; `null` if it was a command or an answer. */
       schema: z.looseObject({ sessionId, runId: runId.nullable() }),
     },
     problems: ["webhook_unsigned", "webhook_stale", "webhook_conflict", "answer_refused"],

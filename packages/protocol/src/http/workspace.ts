@@ -5,9 +5,9 @@ import { idempotencyHeader, sessionParams } from "./sessions.ts";
 
 export const workspaceView = z.looseObject({
   folder: z.string(),
-  /** The file there that speaks to agents; `null` when there is none. */
+  /** The workspace's instruction file for agents; `null` if there is none. */
   instructions: z.looseObject({ file: z.string(), text: z.string(), hash: z.string() }).nullable(),
-  /** Of exactly this text. Only what is trusted becomes part of a session's beginning. */
+  /** For exactly this text. Only trusted text becomes part of a session's frame. */
   trust: z.enum(["trusted", "refused", "undecided"]),
 });
 export type WorkspaceView = z.infer<typeof workspaceView>;

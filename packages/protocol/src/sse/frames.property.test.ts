@@ -17,7 +17,7 @@ function decodeAll(pieces: Iterable<Uint8Array>): SseItem[] {
   return [...pieces].flatMap((piece) => decoder.push(piece));
 }
 
-/** Cuts anywhere, also inside a character and between CR and LF, and may give empty pieces. */
+/** Cuts anywhere, even inside a character and between CR and LF, and may yield empty pieces. */
 function cutUp(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b);
   return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
@@ -52,7 +52,7 @@ const frame: fc.Arbitrary<SseFrame> = fc.record(
   { requiredKeys: ["event", "data"], noNullPrototype: true },
 );
 
-/** The standard's rules over the whole text at once: the plainest reading of them. */
+/** A direct implementation of the standard's rules over the whole text at once. */
 function referenceDecode(text: string): SseItem[] {
   const items: SseItem[] = [];
   const lines = text
@@ -81,7 +81,7 @@ function referenceDecode(text: string): SseItem[] {
 }
 
 describe("an event stream", () => {
-  test("decodes to the same whatever the pieces it arrives in", () => {
+  test("decodes the same however it is split into pieces", () => {
     fc.assert(
       fc.property(stream, cuts, (text, places) => {
         const bytes = bytesOf(text);
@@ -93,7 +93,7 @@ describe("an event stream", () => {
     );
   });
 
-  test("gives back every frame, comment and retry that was encoded", () => {
+  test("returns every frame, comment and retry that was encoded", () => {
     const item: fc.Arbitrary<SseItem> = fc.oneof(
       frame.map((each): SseItem => ({ kind: "frame", frame: each })),
       oneLine.map((text): SseItem => ({ kind: "comment", text })),
@@ -108,7 +108,7 @@ describe("an event stream", () => {
     );
   });
 
-  test("reports nothing of a block that it leaves unfinished", () => {
+  test("reports nothing of an unfinished block", () => {
     expect(decodeAll([bytesOf("data: whole\n\ndata: half\n")])).toHaveLength(1);
   });
 

@@ -1,4 +1,4 @@
-/** What one block of an event stream says. `id` is there only when the block itself carries one. */
+/** One block of an event stream. `id` is present only if the block itself carries one. */
 export interface SseFrame {
   readonly event: string;
   readonly data: string;
@@ -21,7 +21,7 @@ export function encodeSseFrame({ event, data, id }: SseFrame): string {
   return `${lines.join("\n")}\n\n`;
 }
 
-/** Keeps a quiet connection open and shows that it is. */
+/** Keeps a quiet connection open and shows that it is alive. */
 export function encodeSseComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }
@@ -36,13 +36,13 @@ function oneLine(text: string): string {
 }
 
 export interface SseDecoder {
-  /** What the bytes complete. A block that the stream leaves unfinished is never reported. */
+  /** Returns the items these bytes complete. An unfinished block is never reported. */
   push(bytes: Uint8Array): SseItem[];
 }
 
-/** Decodes a stream by the rules of the HTML standard, whatever the pieces it arrives in. */
+/** Decodes a stream by the rules of the HTML standard, however it is split into pieces. */
 export function createSseDecoder(): SseDecoder {
-  // It keeps the beginning of a split character. The mark is ours to take: platforms differ on a split stream.
+  // Keeps the start of a split character. We strip the BOM ourselves, since platforms differ on a split stream.
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
   let begun = false;
   const block = createBlockParser();
@@ -55,11 +55,11 @@ export function createSseDecoder(): SseDecoder {
       if (text === "") return items;
       if (!begun && text.startsWith(byteOrderMark)) text = text.slice(1);
       begun = true;
-      // The other half of a CRLF that came in two pieces.
+      // The second half of a CRLF that was split across pieces.
       if (endedInReturn && text.startsWith("\n")) text = text.slice(1);
       endedInReturn = text.endsWith("\r");
       const lines = text.split(lineEnd);
-      // Only the last piece is unfinished: a long line is never looked at twice.
+      // Only the last piece is unfinished, so a long line is never scanned twice.
       const rest = lines.pop() ?? "";
       for (const each of lines) {
         const item = block.take(line + each);
@@ -72,7 +72,7 @@ export function createSseDecoder(): SseDecoder {
   };
 }
 
-/** Gathers the lines of one block. */
+/** Collects the lines of one block. */
 function createBlockParser(): { take(line: string): SseItem | undefined } {
   let event = "";
   let data: string[] = [];

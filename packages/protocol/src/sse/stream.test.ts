@@ -35,7 +35,7 @@ const event: StoredEvent = {
 };
 
 describe("a frame of the stream", () => {
-  test("carries an event under its number and its type", () => {
+  test("carries an event under its seq and its type", () => {
     expect(frameOf(encodeEventSseFrame(event))).toStrictEqual({
       id: "12",
       event: "message.delta",
@@ -43,7 +43,7 @@ describe("a frame of the stream", () => {
     });
   });
 
-  test("gives back any event of any log, known or not", () => {
+  test("round-trips any event of any log, known or not", () => {
     fc.assert(
       fc.property(sessionLog, (log) => {
         for (const each of log)
@@ -67,7 +67,7 @@ describe("a frame of the stream", () => {
     expect(decodeSseFrame(frame)).toMatchObject({ kind: "event", sessionId: a, event });
   });
 
-  test("without an id is a word of the stream and never an event", () => {
+  test("without an id is a message of the stream itself and never an event", () => {
     const resync = { reason: "behind" as const, seq: 9 as Seq };
     const status = { code: "store_unavailable", text: "later" };
     const hint = { sessionId: testId("session", 1), session: null };
@@ -84,7 +84,7 @@ describe("a frame of the stream", () => {
     expect(decodeSseFrame({ event: "message.delta", data: JSON.stringify(event) })).toBeNull();
   });
 
-  test("that cannot be understood is passed over", () => {
+  test("that cannot be understood is skipped", () => {
     expect(decodeSseFrame({ id: "1", event: "x", data: "{" })).toBeNull();
     expect(decodeSseFrame({ event: "resync", data: "{}" })).toBeNull();
     expect(decodeSseFrame({ event: "later", data: "{}" })).toBeNull();
@@ -92,7 +92,7 @@ describe("a frame of the stream", () => {
 });
 
 describe("a cursor map", () => {
-  test("comes back from its text as it went in", () => {
+  test("round-trips through its text", () => {
     const pair = fc.tuple(
       fc.nat({ max: 60 }).map((n) => testId("session", n)),
       fc.maxSafeNat().map((n) => n as Seq),
@@ -105,7 +105,7 @@ describe("a cursor map", () => {
     );
   });
 
-  test("is refused when it is anything else", () => {
+  test("is refused if it is anything else", () => {
     const a = testId("session", 1);
     const tooMany = Array.from(
       { length: maxWatchedSessions + 1 },

@@ -4,13 +4,12 @@ import { type StoredEvent, storedEvent } from "../events/registry.ts";
 import { sessionView } from "../http/views.ts";
 import { encodeSseFrame, type SseFrame } from "./frames.ts";
 
-/** How far a tab has read each session that it watches. */
+/** How far a tab has read each session it watches. */
 export type Cursors = ReadonlyMap<SessionId, Seq>;
 
-/** One stream for a tab watches at most so many sessions. */
 export const maxWatchedSessions = 100;
 
-/** `ses_a:12,ses_b:0`: what `watch` takes and what the `id:` of its frames is. */
+/** `ses_a:12,ses_b:0`: the value of `watch` and of the `id:` of its frames. */
 export function encodeCursors(cursors: Cursors): string {
   return [...cursors].map(([session, at]) => `${session}:${at}`).join(",");
 }
@@ -30,16 +29,16 @@ export function decodeCursors(text: string): Cursors | null {
   return cursors.size > maxWatchedSessions ? null : cursors;
 }
 
-/** The cursor is of no use: read the session again. `seq` is where the stream goes on. */
+/** The cursor is unusable: read the session again. `seq` is where the stream continues. */
 export const resync = z.looseObject({
   reason: z.enum(["ahead", "behind"]),
   seq,
-  /** On a stream that watches several. */
+  /** On a stream that watches several sessions. */
   sessionId: sessionId.optional(),
 });
 export type Resync = z.infer<typeof resync>;
 
-/** How the host is, for people: nothing of it is durable, so it has no number. */
+/** The host's state, for people: it is not durable, so it has no seq. */
 export const streamStatus = z.looseObject({
   code: z.string(),
   text: z.string().optional(),
@@ -63,7 +62,7 @@ export function encodeEventSseFrame(event: StoredEvent): string {
   return encodeSseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
 }
 
-/** The same event on a tab's stream: it names its session, and its id is where every session stands. */
+/** The same event on a tab's stream: it names its session, and its id contains every session's cursor. */
 export function encodeWatchedSseFrame(
   session: SessionId,
   event: StoredEvent,
@@ -85,10 +84,10 @@ export function encodeListSseFrame(data: ListHint): string {
   return encodeSseFrame({ event: "list", data: JSON.stringify(data) });
 }
 
-/** `null` for a frame that this version does not understand: a reader passes over it. */
+/** `null` for a frame this version does not understand: readers skip it. */
 export function decodeSseFrame(frame: SseFrame): StreamItem | null {
   const data = parseJson(frame.data);
-  // Only what is durable has an id, so a type of event can never be taken for a word of the stream.
+  // Only durable frames have an id, so an event type can never be mistaken for a message of the stream itself.
   if (frame.id !== undefined) return decodeEventSseFrame(data);
   switch (frame.event) {
     case "resync": {
