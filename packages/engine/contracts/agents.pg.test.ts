@@ -25,8 +25,8 @@ import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/c
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-/** A runner with warm agents, and what its model was sent for whom. */
-function openAgents(bed: ContractRig, clock = manualClock()) {
+/** A runner with warm agents, and what its model was sent for each session. */
+function openAgents(rig: ContractRig, clock = manualClock()) {
   const requests: ModelRequest[] = [];
   let wait: Promise<void> = Promise.resolve();
   const model = scriptedModel((request) => {
@@ -46,7 +46,7 @@ function openAgents(bed: ContractRig, clock = manualClock()) {
       }),
     },
     readVersion: async (owner, session) =>
-      (await bed.store.reads.session(owner, session))?.version ?? null,
+      (await rig.store.reads.session(owner, session))?.version ?? null,
     clock,
     limits: { bytes: 1_000_000, count: 10, idleMs: 60_000, baselines: 8 },
     beforeClose: async () => {},
@@ -58,21 +58,21 @@ function openAgents(bed: ContractRig, clock = manualClock()) {
     },
   });
   const deps: Partial<RunnerDeps> = { agents: cache };
-  const runner = createRunner(bed.store, bed.log, { model, clock, deps });
+  const runner = createRunner(rig.store, rig.log, { model, clock, deps });
   const texts = (at: number) =>
     assertPresent(requests.at(at)).messages.map((each) => JSON.stringify(each));
   return {
     cache,
     runner,
     requests,
-    /** Whether all that was sent before stands at the beginning of what was sent now. */
-    goesOn: (before: number, now: number) =>
+    /** Whether the current request starts with everything sent before. */
+    extendsRequest: (before: number, now: number) =>
       texts(before).every((message, index) => texts(now)[index] === message),
     hold: (opened: Promise<void>) => void (wait = opened),
     async send(chat: TestSession, lane: LaneKey, text: string): Promise<void> {
       const { owner, session } = chat;
       const input = { owner, session, lane, clientId: ids.make("message"), text };
-      await admitMessage(bed.log, ids, input);
+      await admitMessage(rig.log, ids, input);
       runner.notify(owner, session);
     },
     async turn(chat: TestSession, lane: LaneKey, text: string): Promise<void> {
@@ -82,7 +82,7 @@ function openAgents(bed: ContractRig, clock = manualClock()) {
   };
 }
 
-/** What was recorded of each request, oldest first. */
+/** The record of each request, oldest first. */
 async function records(chat: TestSession): Promise<readonly RequestRecord[]> {
   return (await chat.entries()).flatMap((entry) => {
     const decoded = decodeEvent(entry);
@@ -92,45 +92,45 @@ async function records(chat: TestSession): Promise<readonly RequestRecord[]> {
 }
 
 describe.each(databases)("warm agents on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   let elsewhere: Peer;
   let a: TestSession;
   let b: TestSession;
   let lane: LaneKey;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
     elsewhere = await startPeer("process");
-    await elsewhere.open(bed.database.address);
+    await elsewhere.open(rig.database.address);
   });
   afterAll(async () => {
     await elsewhere.end();
-    await bed[Symbol.asyncDispose]();
+    await rig[Symbol.asyncDispose]();
   });
   beforeEach(async () => {
-    a = await openTestSession(bed.store);
-    b = await openTestSession(bed.store, {}, a.owner);
+    a = await openTestSession(rig.store);
+    b = await openTestSession(rig.store, {}, a.owner);
     lane = aLane();
   });
 
   /** Another process writes to the session. */
-  const speakElsewhere = async ({ owner, session }: TestSession, text: string) => {
+  const writeElsewhere = async ({ owner, session }: TestSession, text: string) => {
     const events = [aUserMessage(text)];
     const result = await elsewhere.store.commit({ owner, session, events });
     expect(result).toMatchObject({ status: "committed" });
   };
 
-  test("[S1.3] what another process wrote is in the next turn, and the agent is not the stale one", async () => {
-    const agents = openAgents(bed);
+  test("[S1.3] the next turn includes what another process wrote, and does not use stale state", async () => {
+    const agents = openAgents(rig);
     await agents.turn(a, lane, "one");
-    await speakElsewhere(a, "from elsewhere");
+    await writeElsewhere(a, "from elsewhere");
     await agents.turn(a, lane, "two");
     expect(JSON.stringify(agents.requests[1])).toContain("from elsewhere");
     expect(agents.cache.figures()).toMatchObject({ folds: 1, builds: 1 });
-    expect(agents.goesOn(0, 1)).toBe(true);
+    expect(agents.extendsRequest(0, 1)).toBe(true);
   });
 
-  test("[S1.10] an agent that was reused for another session writes there, and not where it was before", async () => {
-    const agents = openAgents(bed);
+  test("[S1.10] an agent reused for another session writes there, and not to the previous one", async () => {
+    const agents = openAgents(rig);
     await agents.turn(a, lane, "to a");
     await agents.turn(b, lane, "to b");
     expect(agents.cache.figures()).toMatchObject({ hits: 1, builds: 1 });
@@ -139,19 +139,19 @@ describe.each(databases)("warm agents on $name", (kind) => {
     expect(JSON.stringify(agents.requests[1])).not.toContain("to a");
   });
 
-  test("[S1.11] an undo, and another message in the place of the one that went, are both noticed", async () => {
-    const agents = openAgents(bed);
+  test("[S1.11] an undo, and a message that replaces the undone one, are both noticed", async () => {
+    const agents = openAgents(rig);
     await agents.turn(a, lane, "one");
     await agents.turn(a, lane, "two");
     const commit = elsewhere.store.commit;
-    const there = { log: { ...bed.log, commit }, ids };
+    const there = { log: { ...rig.log, commit }, ids };
     expect(await undo(there, a)).toMatchObject({ status: "committed" });
     await agents.turn(a, lane, "three");
     expect(JSON.stringify(agents.requests[2])).not.toContain("two");
     const { messageCount } = await a.row();
     expect(await undo(there, a)).toMatchObject({ status: "committed" });
-    await speakElsewhere(a, "instead");
-    await speakElsewhere(a, "and more");
+    await writeElsewhere(a, "instead");
+    await writeElsewhere(a, "and more");
     expect((await a.row()).messageCount).toBe(messageCount);
     await agents.turn(a, lane, "four");
     const sent = JSON.stringify(agents.requests[3]);
@@ -162,29 +162,29 @@ describe.each(databases)("warm agents on $name", (kind) => {
     expect(differs?.explainedBy?.type).toBe("history.cut");
   });
 
-  test("[S1.12] after reuse, after a switch and back, and after what others wrote, each request begins with the one before", async () => {
-    const agents = openAgents(bed);
+  test("[S1.12] after reuse, a switch and back, and writes by others, each request starts with the previous one", async () => {
+    const agents = openAgents(rig);
     await agents.turn(a, lane, "one");
     await agents.turn(a, lane, "two");
     await agents.turn(b, lane, "elsewhere");
     await agents.turn(a, lane, "three");
-    await speakElsewhere(a, "from outside");
+    await writeElsewhere(a, "from outside");
     await agents.turn(a, lane, "four");
     await agents.cache.evict(lane);
     await agents.turn(a, lane, "five");
     expect([
-      agents.goesOn(0, 1),
-      agents.goesOn(1, 3),
-      agents.goesOn(3, 4),
-      agents.goesOn(4, 5),
+      agents.extendsRequest(0, 1),
+      agents.extendsRequest(1, 3),
+      agents.extendsRequest(3, 4),
+      agents.extendsRequest(4, 5),
     ]).toEqual([true, true, true, true]);
     const all = await records(a);
     expect(all).toHaveLength(5);
     expect(all.filter(({ differs }) => differs !== undefined)).toEqual([]);
   });
 
-  test("[S1.13] two lanes on one session take their turns one after the other", async () => {
-    const agents = openAgents(bed);
+  test("[S1.13] two lanes on one session take turns one after the other", async () => {
+    const agents = openAgents(rig);
     const first = createGate();
     agents.hold(first.promise);
     await agents.send(a, lane, "from one lane");
@@ -202,19 +202,19 @@ describe.each(databases)("warm agents on $name", (kind) => {
     ]);
   });
 
-  test("[S1.14] what another process wrote to the first session is noticed behind a turn on the second", async () => {
-    const agents = openAgents(bed);
+  test("[S1.14] what another process wrote to the first session is noticed after a turn on the second", async () => {
+    const agents = openAgents(rig);
     await agents.turn(a, lane, "to a");
     await agents.turn(b, lane, "to b");
-    await speakElsewhere(a, "from elsewhere");
+    await writeElsewhere(a, "from elsewhere");
     await agents.turn(a, lane, "to a again");
     expect(JSON.stringify(agents.requests[2])).toContain("from elsewhere");
-    expect(agents.goesOn(0, 2)).toBe(true);
+    expect(agents.extendsRequest(0, 2)).toBe(true);
     expect(agents.cache.figures()).toMatchObject({ hits: 1, folds: 1, builds: 1 });
   });
 
-  test("[S1.15] a message that was queued behind a turn reuses its agent, with what the turn has written", async () => {
-    const agents = openAgents(bed);
+  test("[S1.15] a message queued behind a turn reuses its agent, including what the turn wrote", async () => {
+    const agents = openAgents(rig);
     const first = createGate();
     agents.hold(first.promise);
     await agents.send(a, lane, "one");
@@ -223,12 +223,12 @@ describe.each(databases)("warm agents on $name", (kind) => {
     first.open();
     await agents.runner.idle();
     expect(agents.requests).toHaveLength(2);
-    expect(agents.goesOn(0, 1)).toBe(true);
+    expect(agents.extendsRequest(0, 1)).toBe(true);
     expect(agents.cache.figures()).toMatchObject({ hits: 1, folds: 0, builds: 1 });
   });
 
-  test("[P9] through switches, evictions, restarts, steering and others' writes each request begins with the one before, or the log says why not", async () => {
-    const { requests, stable, explained } = await runScriptedDay(bed.store, {
+  test("[P9] through switches, evictions, restarts, steering and writes by others each request starts with the previous one, or the log says why not", async () => {
+    const { requests, stable, explained } = await runScriptedDay(rig.store, {
       turns: 40,
       seed: 3,
     });
@@ -236,11 +236,11 @@ describe.each(databases)("warm agents on $name", (kind) => {
     expect(stable / requests).toBeGreaterThan(0.8);
   }, 120_000);
 
-  test("[P9] the system prompt and the tools of a session stay as they were sent first", async () => {
-    const agents = openAgents(bed);
+  test("[P9] a session keeps the system prompt and the tools it was first sent", async () => {
+    const agents = openAgents(rig);
     await agents.turn(a, lane, "one");
     const framed = (await a.entries()).filter(({ type }) => type === "context.framed");
-    const another = openAgents(bed);
+    const another = openAgents(rig);
     await another.turn(a, lane, "two");
     expect(another.requests[0]?.messages[0]).toEqual(agents.requests[0]?.messages[0]);
     expect((await a.entries()).filter(({ type }) => type === "context.framed")).toEqual(framed);

@@ -25,20 +25,20 @@ const hour = 60 * 60 * 1000;
 const week = 7 * 24 * hour;
 
 describe.each(databases)("approvals on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
   const isWaiting = async ({ run, chat }: Pick<SentMessage, "run" | "chat">): Promise<void> => {
     expect(await run()).toMatchObject({ state: "waiting", attempt: 0 });
-    expect(await bed.store.leases.read("run", chat.session)).toBeNull();
+    expect(await rig.store.leases.read("run", chat.session)).toBeNull();
   };
 
-  test("[P7] what needs nobody's word runs and settles first; the rest waits without a lease, and the answer wakes it", async () => {
+  test("[P7] calls that need no approval run and settle first; the rest wait without a lease, and the answer wakes the run", async () => {
     const pair = [says("Both. "), calls("pay", "rent"), calls("look")];
-    const it = await openApprovalRig(bed, "Look and pay", [pair, says("Done.")]);
+    const it = await openApprovalRig(rig, "Look and pay", [pair, says("Done.")]);
     await it.work();
     await isWaiting(it);
     expect(await it.transcript()).toEqual([
@@ -49,13 +49,13 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(it.effects).toEqual([]);
     const [approval] = await it.open();
     expect(approval).toMatchObject({ tool: "pay", input: "rent", runId: it.runId, state: "open" });
-    await bed.send("And then?", { chat: it.chat });
+    await rig.send("And then?", { chat: it.chat });
     await it.work();
     expect((await it.chat.snapshot()).inbox).toHaveLength(1);
 
     expect(await it.answer("once")).toMatchObject({ status: "answered" });
     expect(await it.run()).toMatchObject({ state: "claimed", cause: "answered" });
-    const elsewhere = it.runner(bed.store, { policy: "off" });
+    const elsewhere = it.runner(rig.store, { policy: "off" });
     await elsewhere.sweep();
     await elsewhere.idle();
     expect(it.effects).toEqual(["rent"]);
@@ -63,31 +63,31 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect((await it.transcript()).slice(3, 5)).toEqual(["tool: ok paid 1", "assistant: Done."]);
   });
 
-  test("[P7] the same word again changes nothing, another one is refused, and a stranger finds nothing", async () => {
-    const it = await openApprovalRig(bed, "Pay twice", [
+  test("[P7] repeating an answer changes nothing, another one is refused, and another owner finds nothing", async () => {
+    const it = await openApprovalRig(rig, "Pay twice", [
       [calls("pay", 1), calls("pay", 2)],
       says("Done."),
     ]);
     await it.work();
     const [first, second] = (await it.open()).map(({ id }) => id);
-    const say = (id: typeof first, decision: "once" | "deny", owner = it.chat.owner) =>
-      answerApproval(bed.log, ids, owner, assertPresent(id), decision);
-    expect(await say(first, "once", anOwner())).toEqual({ status: "not_found" });
-    expect(await say(first, "once")).toMatchObject({ status: "answered" });
+    const answer = (id: typeof first, decision: "once" | "deny", owner = it.chat.owner) =>
+      answerApproval(rig.log, ids, owner, assertPresent(id), decision);
+    expect(await answer(first, "once", anOwner())).toEqual({ status: "not_found" });
+    expect(await answer(first, "once")).toMatchObject({ status: "answered" });
     await isWaiting(it);
     const { head } = await it.chat.row();
-    expect(await say(first, "once")).toMatchObject({ status: "answered" });
-    expect(await say(first, "deny")).toMatchObject({ code: "approval_answered" });
+    expect(await answer(first, "once")).toMatchObject({ status: "answered" });
+    expect(await answer(first, "deny")).toMatchObject({ code: "approval_answered" });
     expect((await it.chat.row()).head).toBe(head);
-    const both = await Promise.all([say(second, "once"), say(second, "deny")]);
+    const both = await Promise.all([answer(second, "once"), answer(second, "deny")]);
     expect(both.filter(({ status }) => status === "answered")).toHaveLength(1);
     await it.work();
     expect(it.effects.length).toBe(both[0]?.status === "answered" ? 2 : 1);
     expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
-  test("[P7] denied: nothing runs, and the model is told so", async () => {
-    const it = await openApprovalRig(bed, "Pay if you may", [calls("pay"), says("Then not.")]);
+  test("[P7] a denied call does not run, and the model is told so", async () => {
+    const it = await openApprovalRig(rig, "Pay if you may", [calls("pay"), says("Then not.")]);
     await it.work();
     await it.answer("deny");
     await it.work();
@@ -98,8 +98,8 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(JSON.stringify(result)).toMatch(/did not allow this, so it was not run/);
   });
 
-  test("[P7] a word for the session covers the same tool from then on, after a restart too, and no branch", async () => {
-    const it = await openApprovalRig(bed, "Pay every month", [
+  test("[P7] an answer for the session covers the same tool from then on, after a restart too, but no branch", async () => {
+    const it = await openApprovalRig(rig, "Pay every month", [
       calls("pay", "May"),
       calls("pay", "June"),
       says("Done."),
@@ -109,16 +109,16 @@ describe.each(databases)("approvals on $name", (kind) => {
     await it.work();
     expect(it.effects).toEqual(["May", "June"]);
     const { owner, session } = it.chat;
-    const found = await bed.store.reads.approvalsFor(owner, session, ids.make("run"));
+    const found = await rig.store.reads.approvalsFor(owner, session, ids.make("run"));
     expect(found).toMatchObject([{ tool: "pay", decision: "session" }]);
-    const branched = await branch({ log: bed.log, ids }, { owner, session });
+    const branched = await branch({ log: rig.log, ids }, { owner, session });
     if (branched.status !== "branched") throw new Error(JSON.stringify(branched));
-    const inherited = await bed.store.reads.approvalsFor(owner, branched.session, ids.make("run"));
+    const inherited = await rig.store.reads.approvalsFor(owner, branched.session, ids.make("run"));
     expect(inherited).toEqual([]);
   });
 
-  test("[P7] what was allowed is allowed with these arguments: a call with others does not run", async () => {
-    const it = await openApprovalRig(bed, "Pay the same", [calls("pay", "rent"), says("I see.")]);
+  test("[P7] an approval holds for its arguments: a call with others does not run", async () => {
+    const it = await openApprovalRig(rig, "Pay the same", [calls("pay", "rent"), says("I see.")]);
     await it.die({ when: "before", matches: withEvent("approval.asked") });
     const entries = await it.chat.entries();
     const message = assertPresent(entries.findLast(({ type }) => type === "message.assistant"));
@@ -136,15 +136,15 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
-  test("[P7] nobody answers for seven days: expired by the sweep, not run, and the run goes on", async () => {
-    const it = await openApprovalRig(bed, "Pay some day", [calls("pay"), says("Never mind.")]);
+  test("[P7] an approval nobody answers for seven days is expired by the sweep, its call does not run, and the run continues", async () => {
+    const it = await openApprovalRig(rig, "Pay some day", [calls("pay"), says("Never mind.")]);
     await it.work();
-    bed.advanceClock(week);
+    rig.advanceClock(week);
     expect(await it.answer("once")).toMatchObject({ code: "approval_answered" });
     const runner = it.runner();
     await runner.sweep();
     await runner.idle();
-    bed.advanceClock(-week);
+    rig.advanceClock(-week);
     expect(it.effects).toEqual([]);
     expect(await it.run()).toMatchObject({ state: "completed" });
     expect(await it.transcript()).toContainEqual(
@@ -152,10 +152,10 @@ describe.each(databases)("approvals on $name", (kind) => {
     );
   });
 
-  test("[S3.16] cancelling a run that waits ends it at once: no run, no approval, nothing in flight", async () => {
-    const it = await openApprovalRig(bed, "Pay or not", [calls("pay")]);
+  test("[S3.16] cancelling a waiting run ends it at once: no run, no approval, nothing in flight", async () => {
+    const it = await openApprovalRig(rig, "Pay or not", [calls("pay")]);
     await it.work();
-    const cancelled = await requestCancel(bed.log, ids, it.chat.owner, it.runId);
+    const cancelled = await requestCancel(rig.log, ids, it.chat.owner, it.runId);
     expect(cancelled).toEqual({ status: "ended" });
     const { run, journal, session } = await it.chat.snapshot();
     expect([run, journal, session.liveRun, session.liveState]).toEqual([null, [], null, null]);
@@ -166,24 +166,24 @@ describe.each(databases)("approvals on $name", (kind) => {
     );
   });
 
-  test("[P4] a run that waits is taken over by nobody, however long it waits, and its time does not run", async () => {
-    const it = await openApprovalRig(bed, "Pay tomorrow", [calls("pay"), says("Done.")]);
+  test("[P4] a waiting run is not taken over, however long it waits, and its time does not count", async () => {
+    const it = await openApprovalRig(rig, "Pay tomorrow", [calls("pay"), says("Done.")]);
     await it.work();
-    bed.advanceClock(24 * hour);
+    rig.advanceClock(24 * hour);
     const runner = it.runner();
     for (let sweeps = 0; sweeps < 3; sweeps += 1) await runner.sweep();
     await runner.idle();
     await isWaiting(it);
     await it.answer("once");
     await it.work();
-    bed.advanceClock(-24 * hour);
+    rig.advanceClock(-24 * hour);
     expect(await it.run()).toMatchObject({ state: "completed" });
     expect(it.effects).toHaveLength(1);
   });
 
   const claimedAgain: CrashPoint["matches"] = ({ events }) =>
     events.some(({ type, data }) => type === "run.state" && data["attempt"] !== undefined);
-  /** Where a process can die, whether the answer was there by then, and what is known of the effect afterwards. */
+  /** Where a process can die, whether the approval was answered by then, and what is known of the effect afterwards. */
   const positions: [string, CrashPoint, "unanswered" | "answered", string, number][] = [
     [
       "before it asks",
@@ -241,7 +241,7 @@ describe.each(databases)("approvals on $name", (kind) => {
   test.each(positions)(
     "[P7] killed %s: the tool runs at most once, and person and model are told what is known",
     async (name, moment, answered, outcome, effects) => {
-      const it = await openApprovalRig(bed, `Killed ${name}`, [calls("pay"), says("Done.")]);
+      const it = await openApprovalRig(rig, `Killed ${name}`, [calls("pay"), says("Done.")]);
       if (answered === "answered") {
         await it.work();
         await it.answer("once");
@@ -262,14 +262,14 @@ describe.each(databases)("approvals on $name", (kind) => {
     },
   );
 
-  test("[P4] the tries of a step go on counting after a take-over, and so does the pause before the next", async () => {
+  test("[P4] the tries of a step keep counting after a take-over, and so does the pause before the next", async () => {
     const failing = () => fails("overloaded");
-    const it = await openApprovalRig(bed, "Try again", [failing(), failing(), says("Never said.")]);
+    const it = await openApprovalRig(rig, "Try again", [failing(), failing(), says("Never said.")]);
     const limits = { steps: 20, timeMs: hour, modelTries: 2 };
     const retried = withEvent("run.state", { state: "running", cause: "scripted_overloaded" });
     await it.die({ when: "after", matches: retried }, { limits });
     const clock = manualClock();
-    const next = it.runner(bed.store, { limits }, clock);
+    const next = it.runner(rig.store, { limits }, clock);
     await next.sweep();
     await until(async () => (await it.run()).attempt === 1);
     await clock.advance(0);
@@ -284,20 +284,20 @@ describe.each(databases)("approvals on $name", (kind) => {
     });
   });
 
-  test("[P4] a run's time goes on counting after a take-over, by the store's clock", async () => {
-    const it = await openApprovalRig(bed, "Take your time", [calls("look"), says("Too late.")]);
+  test("[P4] a run's time keeps counting after a take-over, by the store's clock", async () => {
+    const it = await openApprovalRig(rig, "Take your time", [calls("look"), says("Too late.")]);
     const limits = { steps: 20, timeMs: hour, modelTries: 2 };
     await it.die({ when: "after", matches: withEvent("message.assistant") }, { limits });
-    bed.advanceClock(hour + 1);
-    const next = it.runner(bed.store, { limits });
+    rig.advanceClock(hour + 1);
+    const next = it.runner(rig.store, { limits });
     await next.sweep();
     await next.idle();
-    bed.advanceClock(-hour - 1);
+    rig.advanceClock(-hour - 1);
     expect(await it.run()).toMatchObject({ state: "limit", cause: "time" });
     expect(await it.transcript()).toContainEqual("tool: ok seen");
   });
 
-  test("[P14] and what is stored of all this follows from the logs", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("[P14] all rows stored by these tests follow from the logs", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });

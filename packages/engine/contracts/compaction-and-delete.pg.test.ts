@@ -31,24 +31,24 @@ import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-/** Where a compaction stands still while the session is deleted from another process. */
+/** Where a compaction pauses while another process deletes the session. */
 type Point = "before it has the lock" | "before it commits" | "before it lets go";
 
-describe.each(databases)("a compaction and a delete at one moment on $name", (kind) => {
-  let bed: ContractRig;
+describe.each(databases)("a simultaneous compaction and delete on $name", (kind) => {
+  let rig: ContractRig;
   let elsewhere: Peer;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
     elsewhere = await startPeer("process");
-    await elsewhere.open(bed.database.address);
+    await elsewhere.open(rig.database.address);
   }, 120_000);
   afterAll(async () => {
     await elsewhere.end();
-    await bed[Symbol.asyncDispose]();
+    await rig[Symbol.asyncDispose]();
   });
 
   async function aLongTalk(): Promise<TestSession> {
-    const chat = await openTestSession(bed.store);
+    const chat = await openTestSession(rig.store);
     const part = (said: string) => ({
       messageId: ids.make("message"),
       parts: [{ type: "text" as const, text: `${said} ${"word ".repeat(100)}`.trim() }],
@@ -77,7 +77,7 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     return compactSession(deps, { owner, session, reason: "preflight", sizes });
   }
 
-  /** Begins a compaction that stands still there until it is let go on. */
+  /** Starts a compaction that pauses there until it is released. */
   function compactUpTo(point: Point, chat: TestSession) {
     const [reached, go] = [createGate(), createGate()];
     const pass = async (here: Point): Promise<void> => {
@@ -85,11 +85,11 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
       reached.open();
       await go.promise;
     };
-    const { leases } = bed.store;
-    const store = withMembers(bed.store, {
+    const { leases } = rig.store;
+    const store = withMembers(rig.store, {
       async commit(commit) {
         await pass("before it commits");
-        return bed.store.commit(commit);
+        return rig.store.commit(commit);
       },
       leases: {
         ...leases,
@@ -106,12 +106,12 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     return { ended: compact(chat, store), reached: reached.promise, go: go.open };
   }
 
-  /** A run of the session that has said half of its answer. */
-  async function speaking(chat: TestSession) {
+  /** A run of the session that has streamed half of its answer. */
+  async function streamingRun(chat: TestSession) {
     const go = createGate();
     const model = scriptedModel([[says("Half"), gate(go.promise), says(" more")]]);
-    const runner = createRunner(bed.store, bed.log, { model, clock: systemClock });
-    const said = await bed.send("five", { chat });
+    const runner = createRunner(rig.store, rig.log, { model, clock: systemClock });
+    const said = await rig.send("five", { chat });
     runner.notify(chat.owner, chat.session);
     await untilStreamed(said, "Half");
     const finish = () => {
@@ -126,46 +126,46 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
 
   async function leasesOf(chat: TestSession): Promise<number> {
     let count = 0;
-    for await (const lease of bed.store.audit.leases())
+    for await (const lease of rig.store.audit.leases())
       if (lease.session === chat.session) count += 1;
     return count;
   }
 
   const trashElsewhere = ({ owner, session }: TestSession) => elsewhere.runs.trash(owner, session);
 
-  /** Deleted once, settled, with no one left who holds anything; and it comes back as it was. */
+  /** Deleted once and settled, with no leases left; and a restore brings it back unchanged. */
   async function expectSound(chat: TestSession, epoch: number): Promise<void> {
     const { owner, session } = chat;
     expect(await seqsOfType(chat, "session.trashed")).toHaveLength(1);
     expect(await seqsOfType(chat, "context.compacted")).toHaveLength(epoch);
     expect(await leasesOf(chat)).toBe(0);
-    const deps = { log: bed.log, ids, holder: aHolder };
+    const deps = { log: rig.log, ids, holder: aHolder };
     expect(await restore(deps, { owner, session })).toMatchObject({ status: "committed" });
     expect(await chat.row()).toMatchObject({ epoch, liveRun: null, openDeltas: 0 });
-    const context = assertPresent(await readContext(bed.store.reads, owner, session));
+    const context = assertPresent(await readContext(rig.store.reads, owner, session));
     expect(transcriptLines(context.tail).filter((line) => line === "user: five")).toHaveLength(1);
   }
 
-  test("[S3.18] a delete that comes before the lock ends the compaction, and the run with it", async () => {
+  test("[S3.18] a delete before the lock ends the compaction, and the run with it", async () => {
     const chat = await aLongTalk();
-    const run = await speaking(chat);
+    const run = await streamingRun(chat);
     const compaction = compactUpTo("before it has the lock", chat);
     await compaction.reached;
     expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
     compaction.go();
-    // There is no lock to be had on what is in the trash, and nothing to come back for.
+    // A trashed session has no lock to acquire, and there is nothing to retry.
     expect(await compaction.ended).toEqual({ status: "refused", code: "session_trashed" });
     await run.finish();
     expect(await run.terminalStates()).toEqual(["cancelled"]);
     await expectSound(chat, 0);
-    expect(await fsckFindings(bed.store)).toEqual([]);
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 
   test.each<Point>(["before it commits", "before it lets go"])(
-    "[S3.18] a delete is refused while a compaction stands %s, and done behind it",
+    "[S3.18] a delete is refused while a compaction pauses %s, and succeeds after it",
     async (point) => {
       const chat = await aLongTalk();
-      const run = await speaking(chat);
+      const run = await streamingRun(chat);
       const compaction = compactUpTo(point, chat);
       await compaction.reached;
       const refused = { status: "refused", code: "compaction_live" };
@@ -177,19 +177,19 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
       await run.finish();
       expect(await run.terminalStates()).toEqual(["cancelled"]);
       await expectSound(chat, 1);
-      expect(await fsckFindings(bed.store)).toEqual([]);
+      expect(await fsckFindings(rig.store)).toEqual([]);
     },
   );
 
-  test("[S3.18] begun together in two processes, one goes before the other, and nothing is half done", async () => {
+  test("[S3.18] when both start together in two processes, one goes before the other, and nothing is half done", async () => {
     const orders = new Set<string>();
     for (const headStart of ["the lock", 0, 4, 16, 64, "all of it"] as const) {
       const chat = await aLongTalk();
-      const run = await speaking(chat);
+      const run = await streamingRun(chat);
       const point = headStart === "the lock" ? "before it commits" : "before it has the lock";
       const compaction = compactUpTo(point, chat);
       await compaction.reached;
-      const deleting = trashAtLast(chat);
+      const deleting = trashWithRetries(chat);
       if (headStart === "all of it") await deleting;
       else if (headStart !== "the lock") for (let n = 0; n < headStart; n += 1) await nextTurn();
       compaction.go();
@@ -199,12 +199,12 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
       expect(await run.terminalStates()).toEqual(["cancelled"]);
       await expectSound(chat, status === "compacted" ? 1 : 0);
     }
-    expect(await fsckFindings(bed.store)).toEqual([]);
+    expect(await fsckFindings(rig.store)).toEqual([]);
     expect([...orders].toSorted()).toEqual(["compacted", "refused"]);
   });
 
-  /** A person who tries again as long as somebody compacts. */
-  async function trashAtLast(chat: TestSession): Promise<void> {
+  /** A person who retries as long as somebody is compacting. */
+  async function trashWithRetries(chat: TestSession): Promise<void> {
     for (;;) {
       const result = await trashElsewhere(chat);
       if (result.status === "committed") return;

@@ -62,7 +62,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     expect(await lock.holder(session)).toEqual(bob);
   });
 
-  test("[S0.4] a release by someone who is not the holder changes nothing", async () => {
+  test("[S0.4] a release by a non-holder changes nothing", async () => {
     const { session, lock, ada, bob } = await aLock();
     const held = await lock.acquire(session, ada);
     await lock.release(session, bob);
@@ -72,14 +72,14 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     expect(await lock.renew(held!)).toMatchObject({ fence: held!.fence });
   });
 
-  test("[S0.5] releasing what was never locked is harmless", async () => {
+  test("[S0.5] releasing an unlocked session is harmless", async () => {
     const { session, lock, ada } = await aLock();
     await lock.release(session, ada);
     expect(await lock.holder(session)).toBeNull();
     expect(await lock.acquire(session, ada)).not.toBeNull();
   });
 
-  test("[S0.6] two sessions have two locks and two holders that do not see each other", async () => {
+  test("[S0.6] two sessions have two independent locks and holders", async () => {
     const { session: one, lock, ada, bob } = await aLock();
     const { session: two } = await aLock();
     expect(await lock.acquire(one, ada)).not.toBeNull();
@@ -89,7 +89,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     expect(await Promise.all([lock.holder(one), lock.holder(two)])).toEqual([null, bob]);
   });
 
-  test("[S0.7] an expired lock reads as not held, and another acquires it", async () => {
+  test("[S0.7] an expired lock reads as free, and another holder acquires it", async () => {
     const { session, lock, ada, bob } = await aLock();
     await lock.acquire(session, ada);
     passed += 5 * minute;
@@ -100,23 +100,23 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     expect(await lock.holder(session)).toEqual(bob);
   });
 
-  test("[S0.8] a lock that has not expired is held, up to its last moments", async () => {
+  test("[S0.8] an unexpired lock is held up to its last moments", async () => {
     const { session, lock, ada, bob } = await aLock();
     await lock.acquire(session, ada);
-    // Less a second for the time that the test itself takes.
+    // Minus a second for the duration of the test itself.
     passed += 5 * minute - 1_000;
     expect(await lock.holder(session)).toEqual(ada);
     expect(await lock.acquire(session, bob)).toBeNull();
   });
 
-  test("[S0.9] an empty session id: acquire says no, release does nothing, the holder is none", async () => {
+  test("[S0.9] with an empty session id, acquire returns no, release does nothing, and there is no holder", async () => {
     const { lock, ada } = await aLock();
     expect(await lock.acquire("", ada)).toBeNull();
     await lock.release("", ada);
     expect(await lock.holder("")).toBeNull();
   });
 
-  test("[S0.13] the holder tells host, process, thread, agent and nonce, and diagnostics show them", async () => {
+  test("[S0.13] a holder names host, process, thread, agent and nonce, and diagnostics show them", async () => {
     const { session, lock, ada } = await aLock();
     await lock.acquire(session, ada);
     const shown = await lock.holder(session);
@@ -132,7 +132,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     );
   });
 
-  test("[S0.14] the time to live is five minutes, and settable", async () => {
+  test("[S0.14] the time to live is five minutes by default, and configurable", async () => {
     const usual = await aLock();
     const short = await aLock({ ttlMs: 2_000 });
     const before = await store.now();

@@ -26,14 +26,14 @@ const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const words = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
 
 describe.each(databases)("compaction on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   let chat: TestSession;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
   beforeEach(async () => {
-    chat = await openTestSession(bed.store);
+    chat = await openTestSession(rig.store);
     for (const text of ["one", "two", "three", "four"]) await addTurn(text);
   });
 
@@ -48,13 +48,13 @@ describe.each(databases)("compaction on $name", (kind) => {
     ]);
   }
 
-  /** An agent that wants to compact; its summariser waits until it may. */
+  /** An agent that wants to compact; its summariser waits until it may continue. */
   function anAgent(may: Promise<void> = Promise.resolve()) {
     const seen = { asked: 0 };
     const deps: CompactionDeps = {
-      log: bed.log,
+      log: rig.log,
       ids,
-      lock: createCompactionLock(bed.store.leases),
+      lock: createCompactionLock(rig.store.leases),
       holder: aHolder,
       count: (text) => Math.ceil(text.length / 4),
       summariser: {
@@ -79,9 +79,9 @@ describe.each(databases)("compaction on $name", (kind) => {
   const compactions = async () =>
     (await chat.entries()).filter(({ type }) => type === "context.compacted");
   const context = async () =>
-    assertPresent(await readContext(bed.store.reads, chat.owner, chat.session));
+    assertPresent(await readContext(rig.store.reads, chat.owner, chat.session));
 
-  test("[S0.11] two agents at one moment: one compaction, the other keeps its messages, and its next turn works", async () => {
+  test("[S0.11] with two agents at once, one compacts, the other keeps its messages, and its next turn works", async () => {
     const may = createGate();
     const first = anAgent(may.promise);
     const second = anAgent();
@@ -94,14 +94,14 @@ describe.each(databases)("compaction on $name", (kind) => {
     may.open();
     expect(await winner).toMatchObject({ status: "compacted", epoch: 1 });
     expect(await compactions()).toHaveLength(1);
-    const said = await bed.send("five", { chat });
-    const runner = createRunner(bed.store, bed.log, { model: scriptedModel([says("Yes.")]) });
+    const said = await rig.send("five", { chat });
+    const runner = createRunner(rig.store, rig.log, { model: scriptedModel([says("Yes.")]) });
     runner.notify(chat.owner, chat.session);
     await runner.idle();
     expect(await said.run()).toMatchObject({ state: "completed" });
   });
 
-  test("[S0.11] of eight at the same instant one compacts, and nothing is covered twice", async () => {
+  test("[S0.11] of eight at once one compacts, and nothing is covered twice", async () => {
     const agents = Array.from({ length: 8 }, () => anAgent());
     const { epochs: epoch } = await context();
     const ends = await Promise.all(agents.map(({ compact }) => compact({ epoch })));
@@ -110,7 +110,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await compactions()).toHaveLength(1);
   });
 
-  test("[S0.19] what is said while the summary is written is live behind it, in order, once", async () => {
+  test("[S0.19] messages sent while the summary is written are live after it, in order, once", async () => {
     const may = createGate();
     const agent = anAgent(may.promise);
     const compacting = agent.compact();
@@ -138,7 +138,7 @@ describe.each(databases)("compaction on $name", (kind) => {
       lock: {
         ...lock,
         async acquire(...args: Parameters<typeof lock.acquire>) {
-          // The winner comes and goes between the look at the session and the lock.
+          // The winner starts and finishes between the read of the session and the lock.
           expect(await anAgent().compact()).toMatchObject({ status: "compacted" });
           acquired.open();
           return lock.acquire(...args);
@@ -157,13 +157,13 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await compactions()).toHaveLength(1);
   });
 
-  test("a holder whose lock was taken meanwhile leaves everything as it was", async () => {
+  test("a holder whose lock was taken over leaves everything unchanged", async () => {
     const may = createGate();
     const agent = anAgent(may.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
-    const lease = assertPresent(await bed.store.leases.read("compaction", chat.session));
-    await bed.store.leases.acquire({
+    const lease = assertPresent(await rig.store.leases.read("compaction", chat.session));
+    await rig.store.leases.acquire({
       kind: "compaction",
       session: chat.session,
       holder: aHolder(),
@@ -175,7 +175,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await compactions()).toEqual([]);
   });
 
-  test("what was compacted stands, also when its lock cannot be given back", async () => {
+  test("a compaction holds even if its lock cannot be released", async () => {
     const { deps } = anAgent();
     const away = () => Promise.reject(new StoreFailure("store_unavailable", "Away."));
     const { owner, session } = chat;
@@ -188,15 +188,15 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await compactions()).toHaveLength(1);
   });
 
-  test("[S0.20] nobody cuts while the summary is written; and a summary of what was cut is not kept", async () => {
+  test("[S0.20] nobody can cut while the summary is written, and a summary of entries that were cut is discarded", async () => {
     const may = createGate();
     const agent = anAgent(may.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
-    const history = { log: bed.log, ids };
+    const history = { log: rig.log, ids };
     expect(await undo(history, chat)).toMatchObject({ code: "compaction_live" });
-    const lease = assertPresent(await bed.store.leases.read("compaction", chat.session));
-    await bed.store.leases.release(lease);
+    const lease = assertPresent(await rig.store.leases.read("compaction", chat.session));
+    await rig.store.leases.release(lease);
     const [, , second] = await chat.entries();
     expect(await truncate(history, chat, assertPresent(second).seq)).toMatchObject({
       status: "committed",
@@ -206,7 +206,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await compactions()).toEqual([]);
   });
 
-  test("[P8] the session keeps its id, its entries and its place, and the originals stay readable", async () => {
+  test("[P8] the session keeps its id, its entries and its list position, and the originals stay readable", async () => {
     const before = await chat.entries();
     await anAgent().compact();
     const after = await chat.entries();
@@ -245,7 +245,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     ]);
   });
 
-  test("what gains nothing is told once, and is not tried again before its time, by nobody but a person", async () => {
+  test("a compaction that gains nothing is reported once, and only a person may retry it early", async () => {
     const agent = anAgent();
     const sizes = { tailTokens: 100_000, summaryTokens: 50 };
     expect(await agent.compact({ sizes })).toEqual({ status: "refused", code: "nothing_to_gain" });
@@ -254,7 +254,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await agent.compact({ reason: "asked" })).toMatchObject({ status: "compacted" });
   });
 
-  test("a model that does not answer does not keep a conversation from being compacted", async () => {
+  test("a model that does not answer does not prevent a compaction", async () => {
     const agent = anAgent();
     const failed = { status: "failed", code: "away", message: "Away." } as const;
     const deps = { ...agent.deps, summariser: { summarise: async () => failed } };

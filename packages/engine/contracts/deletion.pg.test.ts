@@ -38,7 +38,7 @@ const trashed = () => anEvent("session.trashed", {});
 const restored = () => anEvent("session.restored", {});
 const day = 24 * 60 * 60 * 1000;
 
-describe.each(databases)("what is kept on $name", ({ create }) => {
+describe.each(databases)("deletion on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
   let passed = 0;
@@ -51,7 +51,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     await database.drop();
   });
 
-  /** Everything that can be read of a session. Deltas that an entry stands for may be pruned at any time. */
+  /** Everything readable of a session, except deltas that an entry has settled: they may be pruned at any time. */
   async function everything(
     { owner, session }: Pick<TestSession, "owner" | "session">,
     blob?: BlobId,
@@ -69,7 +69,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     };
   }
 
-  test("[P13] trash is not deletion: all of it stays readable, and a restore brings it back", async () => {
+  test("[P13] trash is not deletion: everything stays readable, and a restore brings it back", async () => {
     const lane = aLane();
     const { chat, blob } = await openFullSession(store, lane);
     const before = await everything(chat, blob);
@@ -91,7 +91,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     expect(await store.reads.lane(chat.owner, lane)).toBe(chat.session);
   });
 
-  test("[P13] late writes to a session in the trash are refused, under whatever fence they come", async () => {
+  test("[P13] late writes to a trashed session are refused, under any fence", async () => {
     const chat = await openTestSession(store);
     const { runId, under } = await chat.startRun();
     await chat.commit([trashed()]);
@@ -108,7 +108,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     expect((await chat.lease()).fence).toBeGreaterThan(under.fence);
   });
 
-  test("[P13] only what is in its owner's trash can be purged, and that it was purged is kept", async () => {
+  test("[P13] only a session in its owner's trash can be purged, and the purge is recorded", async () => {
     const { chat } = await openFullSession(store, aLane());
     const { owner, session } = chat;
     const neighbour = await openFullSession(store, aLane());
@@ -135,7 +135,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     expect(await everything(neighbour.chat, neighbour.blob)).toEqual(untouched);
   });
 
-  test("[P13] a purged origin leaves what its branch reads", async () => {
+  test("[P13] purging an origin leaves what its branch reads", async () => {
     const origin = await openTestSession(store);
     await origin.commit([aUserMessage("one"), aUserMessage("two"), aUserMessage("three")]);
     const branch = await openTestSession(
@@ -169,7 +169,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     passed += day / 2;
     await pruneAll();
     expect(await store.reads.blob(full.chat.owner, id)).not.toBeNull();
-    // A blob that an event names is never collected, however old it is.
+    // A blob that an event references is never collected, however old it is.
     passed += 30 * day;
     await pruneAll();
     expect(await store.reads.blob(full.chat.owner, id)).toBeNull();
@@ -177,7 +177,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     expect(await store.prune(100)).toEqual({ status: "pruned", rows: 0 });
   });
 
-  test("[P13] nothing but a purge takes an event away", async () => {
+  test("[P13] only a purge removes events", async () => {
     const chat = await openTestSession(store);
     const blob = await store.putBlob(chat.owner, new Uint8Array([7]), "image/png");
     const file = aFile(assertPresent(blob.status === "stored" ? blob.id : null));

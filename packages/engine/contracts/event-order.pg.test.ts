@@ -30,7 +30,7 @@ import { type Peer, nearFuture, startPeers } from "@holdfast/testing/contracts/p
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-/** The database itself fails a write that carries this word, as a full disk or a broken page would. */
+/** The database itself fails a write that contains this word, as a full disk or a broken page would. */
 const poison = "poison";
 const failingTrigger = {
   sqlite: [
@@ -53,7 +53,7 @@ afterAll(async () => {
   await Promise.all(processes.map((each) => each.end()));
 });
 
-describe.each(databases)("numbers on $name", ({ name, create }) => {
+describe.each(databases)("seqs on $name", ({ name, create }) => {
   let database: TestDatabase;
   let store: Store;
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
     await database.drop();
   });
 
-  test("[P2] writers in four processes get dense numbers, whatever is refused and fails between them", async () => {
+  test("[P2] writers in four processes get dense seqs, whatever is refused or fails in between", async () => {
     const talks = await Promise.all([
       openTestSession(store),
       openTestSession(store),
@@ -103,7 +103,7 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
     }
   });
 
-  test("[P2] a number is not given again after undo, pruning, trash and a new start", async () => {
+  test("[P2] a seq is never reused after undo, pruning, trash and a restart", async () => {
     const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun();
     const messageId = aMessageId();
@@ -134,7 +134,7 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
     }
   });
 
-  test("[P2] the numbers of a purged session are not given again: its id stays used", async () => {
+  test("[P2] the seqs of a purged session are never reused: its id stays taken", async () => {
     const talk = await openTestSession(store);
     await talk.commit([anEvent("session.trashed", {})]);
     await store.purge(talk.owner, talk.session);
@@ -149,7 +149,7 @@ interface Attempt {
   readonly outcome: CommitResult["status"];
 }
 
-/** Of five: three that succeed, of one to three events; one that is refused and one that fails after a good beginning. */
+/** Of five: three that succeed, with one to three events; one that is refused and one that fails after a good start. */
 function attemptOf(session: SessionRef, n: number): Attempt {
   const say = (count: number): NewEvent[] =>
     Array.from({ length: count }, (_, part) => aUserMessage(`${n}.${part}`));

@@ -38,7 +38,7 @@ afterAll(async () => {
   await Promise.all([sleeper, successor].map((each) => each.end()));
 });
 
-describe.each(databases)("the one writer on $name", ({ create }) => {
+describe.each(databases)("the single writer on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
   let gate: string | undefined;
@@ -56,7 +56,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
     await database.drop();
   });
 
-  /** A run that the sleeper has claimed for a moment, and that has begun to answer. */
+  /** A run that the sleeper has claimed briefly and that has started to answer. */
   async function aRunOfTheSleeper() {
     const { owner, session } = await openTestSession(store);
     const runId = aRunId();
@@ -84,7 +84,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
     return textsOf(assertPresent(page).events);
   }
 
-  test("[P3] a runner that was paused and wakes up late is refused, whatever it tries", async () => {
+  test("[P3] a paused runner that wakes up late is refused, whatever it tries", async () => {
     const run = await aRunOfTheSleeper();
     sleeper.signal("SIGSTOP");
     try {
@@ -112,7 +112,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
     expect(await logOf(run)).toEqual(["session.created", "before", "taken over", "and on"]);
   });
 
-  test("[P3] a write that was under way when another took over is refused inside its transaction", async () => {
+  test("[P3] a write in flight during a take-over is refused inside its transaction", async () => {
     const run = await aRunOfTheSleeper();
     const hold = gate === undefined ? holdByLock : holdBeforeTransaction;
     const { late, fence } = await hold(run);
@@ -125,7 +125,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
 
   type SleepersRun = Awaited<ReturnType<typeof aRunOfTheSleeper>>;
 
-  /** SQLite: the writer stands in front of BEGIN, when everything that can be prepared outside is prepared. */
+  /** SQLite: the writer pauses right before BEGIN, when everything outside the transaction is prepared. */
   async function holdBeforeTransaction(run: SleepersRun) {
     const file = assertPresent(gate);
     writeFileSync(file, "");
@@ -138,7 +138,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
     }
   }
 
-  /** PostgreSQL: its transaction has begun, and waits for the session's row behind the one that takes over. */
+  /** PostgreSQL: the transaction has started and waits for the session's row behind the take-over. */
   async function holdByLock(run: SleepersRun) {
     const { kind, session } = run.mine;
     while ((await store.leases.read(kind, session)) !== null) await wait(10);

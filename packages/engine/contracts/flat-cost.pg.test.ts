@@ -91,7 +91,7 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     long = running.talk;
     await copySession(database, busy.session, manySessions);
     await copyLastMessage(database, long.session, manyMessages);
-    // Otherwise the planner would rather read these few rows whole than look into an index.
+    // Otherwise the planner would rather scan these few rows than use an index.
     if (name === "postgres") {
       await copyRuns(database, short.talk.session, manyRuns);
       await analyzePostgres(database);
@@ -104,7 +104,7 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     await database.drop();
   });
 
-  /** What ten of each cost: messages that are appended, and ticks of a run with text and a tool in them. */
+  /** The cost of ten each: appended messages, and ticks of a run with text and a tool. */
   async function costs({ talk, runId, under }: Running): Promise<Costs> {
     const append = await counter.count(async (store) => {
       for (let n = 0; n < 10; n += 1) await talk.through(store).commit([aUserMessage()]);
@@ -144,7 +144,7 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     expect(cost.scanned).toEqual([]);
   });
 
-  test("[P12] looking for work goes through no session that rests, and through nothing that is over", async () => {
+  test("[P12] looking for work scans no idle session, and nothing that is over", async () => {
     const { scanned } = await counter.count(async ({ work, reads }) => {
       const now = Date.now();
       await work.queued(few);
@@ -156,11 +156,11 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
       await reads.memory(busy.owner);
       await reads.outbox(busy.owner, { states: ["pending", "unknown"], limit: few });
     });
-    // By an index of its own it may: in that one there is only what has to be done.
+    // An index of its own is fine: it contains only open work.
     expect(scanned.filter((scan) => /\b(s|sessions|events|outbox)$/.test(scan))).toEqual([]);
   });
 
-  test("[P12] opening a session looks at none of the messages that it does not show", async () => {
+  test("[P12] opening a session reads none of the messages it does not show", async () => {
     const damaged: number[] = [];
     const store = await openStoreAt(database.address, { onDamage: ({ seq }) => damaged.push(seq) });
     onTestFinished(() => store.close());
@@ -170,13 +170,13 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     expect(shown.entries).toMatchObject({ more: true });
     expect(shown.entries.entries).toHaveLength(few);
     expect(damaged).toEqual([]);
-    // A message that is looked at and cannot be read is left out of the view.
+    // A message that is read but does not decode is left out of the view.
     expect((await there.events({ limit: 100 })).length).toBeLessThan(few);
   });
 
   /**
-   * In ten commits a page is split here and there, and another plan is chosen for a small table: three each at most, and
-   * nothing beside what was added by the thousands.
+   * Over ten commits a page splits here and there, and a small table gets another plan: allow three each, and nothing
+   * that grows with the thousands added.
    */
   function expectSame(cost: DatabaseWork, other: DatabaseWork): void {
     expect(cost.writes).toBe(other.writes);

@@ -19,11 +19,11 @@ import {
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-/** A session of its own, and how its rows are found. */
+/** A session of its own, and how to find its rows. */
 interface Victim {
   readonly chat: TestSession;
   readonly lane: LaneKey;
-  /** A condition for the rows that belong to the session. */
+  /** A condition for the session's rows. */
   readonly its: string;
   readonly kind: StoreAddress["kind"];
 }
@@ -123,7 +123,7 @@ const beyondRepair: readonly Damage[] = [
   },
 ];
 
-describe.each(databases)("the proof on $name", ({ name: kind, create }) => {
+describe.each(databases)("fsck on $name", ({ name: kind, create }) => {
   let database: TestDatabase;
   let store: Store;
   beforeAll(async () => {
@@ -139,7 +139,7 @@ describe.each(databases)("the proof on $name", ({ name: kind, create }) => {
     runFsck(store.audit, { mode, now: await store.now() });
 
   const reported = new Set<string>();
-  /** What was not found before. */
+  /** Findings that were not there before. */
   async function newlyFound(): Promise<readonly string[]> {
     const { found } = await check();
     const fresh = found.filter(({ code, key }) => !reported.has(`${code} ${key}`));
@@ -157,7 +157,7 @@ describe.each(databases)("the proof on $name", ({ name: kind, create }) => {
     return { chat, lane, its, kind };
   }
 
-  test("[P14] a store with something of everything is sound, and all of it was looked at", async () => {
+  test("[P14] a store with every kind of data is sound, and all of it was checked", async () => {
     const { chat } = await aVictim();
     const branch = { sessionId: chat.session, seq: toSeq(3) };
     const left = await openTestSession(
@@ -186,7 +186,7 @@ describe.each(databases)("the proof on $name", ({ name: kind, create }) => {
     reported.clear();
   });
 
-  test("[P14] what was derived again is equal to what was stored before", async () => {
+  test("[P14] the rebuilt rows equal the rows stored before", async () => {
     const { chat, its } = await aVictim();
     const before = await store.audit.derived(chat.session);
     await database.query(`DELETE FROM runs WHERE ${its}`);

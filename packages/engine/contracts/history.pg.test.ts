@@ -40,8 +40,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     await database.drop();
   });
 
-  /** A session whose run has said half of its answer, and goes on when it is told to. */
-  async function speaking() {
+  /** A session whose run has streamed half of its answer, and continues when told to. */
+  async function streamingSession() {
     const go = Promise.withResolvers<void>();
     const script: Script = (_request, before) =>
       before === 0 ? [says("Half"), gate(go.promise), says(" more")] : says("Again");
@@ -61,8 +61,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     return { rig, chat: rig.chat, runId, target, deps, go: go.resolve };
   }
 
-  test("[S3.21] a second client's cut is refused during a run, or interrupts it, and the worker brings nothing back", async () => {
-    const { rig, chat, deps, target, runId, go } = await speaking();
+  test("[S3.21] a second client's cut is refused during a run, or interrupts it, and the runner brings nothing back", async () => {
+    const { rig, chat, deps, target, runId, go } = await streamingSession();
     const refused = { status: "refused", code: "run_live" };
     const from = (await chat.entries())[0]?.seq ?? (0 as Seq);
     expect(await undo(deps, target)).toMatchObject(refused);
@@ -77,8 +77,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await store.leases.read("history", chat.session)).toBeNull();
   });
 
-  test("[P6] a cancel through another handle on the store ends the run with what it had said", async () => {
-    const { rig, chat, runId } = await speaking();
+  test("[P6] a cancel through another handle on the store ends the run and keeps its output", async () => {
+    const { rig, chat, runId } = await streamingSession();
     const other = { ...rig.log, store: elsewhere, commit: elsewhere.commit.bind(elsewhere) };
     expect(await requestCancel(other, ids, chat.owner, runId)).toEqual({ status: "requested" });
     rig.runner.start();
@@ -88,8 +88,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half"]);
   });
 
-  test("[S3.15] [S3.16] readers that poll throughout see the run with all that belongs to it, or nothing of it", async () => {
-    const { rig, chat, deps, target, runId } = await speaking();
+  test("[S3.15] [S3.16] readers that poll throughout see the run with everything that belongs to it, or nothing of it", async () => {
+    const { rig, chat, deps, target, runId } = await streamingSession();
     await rig.say("Waits", { mode: "queue" });
     const seen = new Set<string>();
     const over = new AbortController();
@@ -125,8 +125,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await fsckFindings(store)).toEqual([]);
   });
 
-  test("[P13] [S0.20] a session that is deleted during a run is settled, takes no late write, and leaves no lease", async () => {
-    const { rig, chat, deps, target, runId, go } = await speaking();
+  test("[P13] [S0.20] a session deleted during a run is settled, accepts no late write, and leaves no lease", async () => {
+    const { rig, chat, deps, target, runId, go } = await streamingSession();
     await rig.say("Waits", { mode: "queue" });
     const fence = assertPresent(await store.leases.read("run", chat.session)).fence;
     expect(await trash(deps, target)).toMatchObject({ status: "committed" });
@@ -148,7 +148,7 @@ describe.each(databases)("history on $name", ({ create }) => {
   });
 
   test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
-    const { rig, chat, deps, target, go } = await speaking();
+    const { rig, chat, deps, target, go } = await streamingSession();
     const { fence } = await chat.lease("compaction");
     const refused = { status: "refused", code: "compaction_live" };
     expect(await trash(deps, target)).toMatchObject(refused);
@@ -159,7 +159,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await truncate(deps, target, from)).toMatchObject(refused);
     expect(await trash(deps, target)).toMatchObject(refused);
     await store.leases.release({ kind: "compaction", session: chat.session, fence });
-    // A holder that crashed: its time runs out, and its row would stay.
+    // A holder that crashed: its lease expires, and its row would stay.
     const again = await chat.lease("compaction", aHolder(), 1);
     await until(async () => (await store.leases.read("compaction", chat.session)) === null);
     expect((await leasesOf(chat)).map(({ kind }) => kind)).toEqual(["compaction"]);
@@ -172,8 +172,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     });
   });
 
-  test("[P8] cuts only append: the id, the rows and the numbers stay, whatever is taken out of view", async () => {
-    const { rig, chat, deps, target, go } = await speaking();
+  test("[P8] cuts only append: the id, the rows and the seqs stay, whatever is hidden", async () => {
+    const { rig, chat, deps, target, go } = await streamingSession();
     go();
     await rig.runner.idle();
     const before = await chat.events();

@@ -20,23 +20,23 @@ import {
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-describe.each(databases)("where a late journal stands on $name", (kind) => {
-  let bed: LateJournalRig;
+describe.each(databases)("the position of a late journal on $name", (kind) => {
+  let rig: LateJournalRig;
   beforeAll(async () => {
-    bed = await openLateJournalRig(kind);
+    rig = await openLateJournalRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
-  test("undoing a later turn leaves what was found late where its notice is, for people and for the model", async () => {
-    const { chat, read, there, here } = await abandonAndRecover(bed);
-    const next = bed.recoverer(here, {}, [says("And so on.")]);
-    await bed.send("And then?", { chat });
+  test("undoing a later turn leaves late entries where their notice is, for people and for the model", async () => {
+    const { chat, read, there, here } = await abandonAndRecover(rig);
+    const next = rig.recoverer(here, {}, [says("And so on.")]);
+    await rig.send("And then?", { chat });
     next.notify(chat.owner, chat.session);
     await next.idle();
     copySpills(there, here);
     await read();
     const { owner, session } = chat;
-    const undone = await undo({ log: bed.log, ids }, { owner, session });
+    const undone = await undo({ log: rig.log, ids }, { owner, session });
     expect(undone).toMatchObject({ status: "committed" });
     const expected = [
       "user: Begin",
@@ -46,8 +46,8 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
     ];
     expect(summarizeEntries(await read())).toEqual(expected);
     const model = scriptedModel([says("Indeed.")]);
-    const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.send("Go on", { chat });
+    const third = rig.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await rig.send("Go on", { chat });
     third.notify(owner, session);
     await third.idle();
     const told = assertPresent(model.requests[0]).messages.slice(1);
@@ -62,8 +62,8 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
     ]);
   });
 
-  test("text that turns up after the run went on is kept as superseded, and the model is not told", async () => {
-    const { chat, read, there, here } = await abandonAndRecover(bed, { policy: "resume" });
+  test("text that turns up after the run continued is kept as superseded, and not sent to the model", async () => {
+    const { chat, read, there, here } = await abandonAndRecover(rig, { policy: "resume" });
     copySpills(there, here);
     expect(summarizeEntries(await read())).toEqual([
       "user: Begin",
@@ -73,27 +73,27 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
       "assistant: Again.",
     ]);
     const model = scriptedModel([says("Yes.")]);
-    const next = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.send("Sure?", { chat });
+    const next = rig.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await rig.send("Sure?", { chat });
     next.notify(chat.owner, chat.session);
     await next.idle();
     expect(JSON.stringify(model.requests)).toContain("Again.");
     expect(JSON.stringify(model.requests)).not.toContain("dark night");
   });
 
-  test("what lies in the runner's own home is brought in with the take-over itself", async () => {
-    const home = await bed.createHome();
+  test("a spill in the runner's own home is ingested by the take-over itself", async () => {
+    const home = await rig.createHome();
     const away = createGate();
     const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-    const { said, outage } = await bed.abandonRun([reply], home);
+    const { said, outage } = await rig.abandonRun([reply], home);
     await until(async () => JSON.stringify(await said.chat.events()).includes("It was "));
     outage.isDown = true;
     away.open();
     await untilSpilled(home, said.chat.session, "dark night");
-    const runner = bed.recoverer(home);
+    const runner = rig.recoverer(home);
     await runner.sweep();
     await runner.idle();
-    expect(summarizeEntries(await bed.read(runner, said.chat))).toEqual([
+    expect(summarizeEntries(await rig.read(runner, said.chat))).toEqual([
       "user: Begin",
       "assistant: It was a dark night.*",
       "notice: recovered",
@@ -102,10 +102,10 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
   });
 
   test.each(["here", "elsewhere"])(
-    "what the store had after all is not said twice: its spill lies %s",
+    "output that the store had after all is not repeated: its spill lies %s",
     async (where) => {
-      const there = await bed.createHome();
-      const here = where === "here" ? there : await bed.createHome();
+      const there = await rig.createHome();
+      const here = where === "here" ? there : await rig.createHome();
       const [lost, more] = [createGate(), createGate()];
       const reply = [
         says("It was "),
@@ -115,7 +115,7 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
         says("night."),
         silence,
       ];
-      const { said, outage } = await bed.abandonRun([reply], there);
+      const { said, outage } = await rig.abandonRun([reply], there);
       const { chat } = said;
       await until(async () => JSON.stringify(await chat.events()).includes("It was "));
       outage.dropsAnswers = true;
@@ -124,11 +124,11 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
       outage.isDown = true;
       more.open();
       await untilSpilled(there, chat.session, "night.");
-      const runner = bed.recoverer(here);
+      const runner = rig.recoverer(here);
       await runner.sweep();
       await runner.idle();
       if (where === "elsewhere") copySpills(there, here);
-      const [, ...answer] = summarizeEntries(await bed.read(runner, chat));
+      const [, ...answer] = summarizeEntries(await rig.read(runner, chat));
       expect(answer).toEqual(
         where === "here"
           ? ["assistant: It was a dark night.*", "notice: recovered"]
@@ -138,19 +138,19 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
   );
 
   test("a home that is known to be empty says so at once", async () => {
-    const home = await bed.createHome();
-    const { said } = await bed.abandonRun([[silence]], home);
+    const home = await rig.createHome();
+    const { said } = await rig.abandonRun([[silence]], home);
     await until(async () => (await said.run()).state === "running");
-    const runner = bed.recoverer(home);
+    const runner = rig.recoverer(home);
     await runner.sweep();
     await runner.idle();
-    expect(summarizeEntries(await bed.read(runner, said.chat))).toEqual([
+    expect(summarizeEntries(await rig.read(runner, said.chat))).toEqual([
       "user: Begin",
       "notice: nothing_recovered",
     ]);
   });
 
-  test("[P14] and fsck accounts for all of it", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("[P14] fsck accounts for all of it", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });

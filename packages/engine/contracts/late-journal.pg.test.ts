@@ -23,11 +23,11 @@ import {
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("a late journal on $name", (kind) => {
-  let bed: LateJournalRig;
+  let rig: LateJournalRig;
   beforeAll(async () => {
-    bed = await openLateJournalRig(kind);
+    rig = await openLateJournalRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
   const noticeIn = (entries: Awaited<ReturnType<LateJournalRig["read"]>>): NoticeEntry => {
     const notices = entries.filter((entry) => entry.type === "notice");
@@ -35,8 +35,8 @@ describe.each(databases)("a late journal on $name", (kind) => {
     return assertPresent(notices[0]);
   };
 
-  test("[S4.1] before the journal is there the notice says recovering, and the run is over", async () => {
-    const { chat, said, read, here } = await abandonAndRecover(bed);
+  test("[S4.1] before the journal arrives the notice says recovering, and the run is over", async () => {
+    const { chat, said, read, here } = await abandonAndRecover(rig);
     const entries = await read();
     expect(summarizeEntries(entries)).toEqual([
       "user: Begin",
@@ -57,12 +57,12 @@ describe.each(databases)("a late journal on $name", (kind) => {
     expect(here.files()).toEqual([]);
   });
 
-  test("[S4.2] when it has turned up, its text and tools stand above the notice, in transcript and context", async () => {
-    const { chat, said, read, there, here } = await abandonAndRecover(bed);
+  test("[S4.2] once it arrives, its text and tools are above the notice, in transcript and context", async () => {
+    const { chat, said, read, there, here } = await abandonAndRecover(rig);
     const before = await chat.row();
     const [header] = await spillHeaders(there);
     const { owner, session, runId, fence, place } = assertPresent(header);
-    // As a runner would have written it whose tools begin without the store.
+    // As written by a runner whose tools start without the store.
     await there.journals.forget(assertPresent(header));
     const begun = await there.journals.begin({
       owner,
@@ -85,8 +85,8 @@ describe.each(databases)("a late journal on $name", (kind) => {
     ]);
     await begun.file.close();
 
-    const next = bed.recoverer(here, {}, [says("And so on.")]);
-    const after = await bed.send("And then?", { chat });
+    const next = rig.recoverer(here, {}, [says("And so on.")]);
+    const after = await rig.send("And then?", { chat });
     next.notify(chat.owner, chat.session);
     await next.idle();
     copySpills(there, here);
@@ -102,15 +102,15 @@ describe.each(databases)("a late journal on $name", (kind) => {
     ]);
     expect(noticeIn(entries).details).toEqual({ cause: "host_stopped", runId: said.runId });
     expect(here.files()).toEqual([]);
-    // Nothing of it moves the list: what was said since then is newer.
+    // None of it moves the list: later messages are newer.
     expect(await chat.row()).toMatchObject({
       preview: "And so on.",
       messageCount: before.messageCount + 2,
     });
 
     const model = scriptedModel([says("Indeed.")]);
-    const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.send("Go on", { chat: after.chat });
+    const third = rig.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await rig.send("Go on", { chat: after.chat });
     third.notify(chat.owner, chat.session);
     await third.idle();
     const told = assertPresent(model.requests[0]).messages.map(modelMessageLine);
@@ -124,17 +124,17 @@ describe.each(databases)("a late journal on $name", (kind) => {
     ]);
   });
 
-  test("[S4.3] of two reads at the same moment one does the work, and the other is answered at once", async () => {
-    const { chat, runner, read, there, here } = await abandonAndRecover(bed);
+  test("[S4.3] of two simultaneous reads one does the work, and the other returns at once", async () => {
+    const { chat, runner, read, there, here } = await abandonAndRecover(rig);
     const hold = createGate();
-    const other = bed.recoverer({
+    const other = rig.recoverer({
       ...here,
       journals: { ...here.journals, forget: () => hold.promise },
     });
     copySpills(there, here);
-    const working = bed.read(other, chat);
+    const working = rig.read(other, chat);
     await until(async () => (await chat.entries()).at(-1)?.type === "notice.changed");
-    // The first one has not finished, and holds the lease.
+    // The first one has not finished and holds the lease.
     expect(summarizeEntries(await read()).slice(0, 2)).toEqual([
       "user: Begin",
       "assistant: It was ",
@@ -147,7 +147,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.4] twenty reads of a journal that is still arriving use no try and write nothing", async () => {
-    const { chat, read } = await abandonAndRecover(bed);
+    const { chat, read } = await abandonAndRecover(rig);
     const { head } = await chat.row();
     for (let reads = 0; reads < 20; reads += 1) await read();
     const notice = noticeIn(await read());
@@ -155,7 +155,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
     expect((await chat.row()).head).toBe(head);
   });
 
-  /** A journal whose end is known, and that says nothing. */
+  /** A journal whose end is known and that has no output. */
   async function sealEmpty(there: SpillHome, here: SpillHome): Promise<void> {
     const header = assertPresent((await spillHeaders(there))[0]);
     const begun = await here.journals.begin(header);
@@ -165,7 +165,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   }
 
   test("[S4.5] a sealed journal without output uses a try on each read, and the twelfth gives up", async () => {
-    const { read, there, here } = await abandonAndRecover(bed);
+    const { read, there, here } = await abandonAndRecover(rig);
     await sealEmpty(there, here);
     for (let tries = 1; tries < 12; tries += 1) {
       const notice = noticeIn(await read());
@@ -182,28 +182,28 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.6] after a day the notice gives up, and the journal is not read", async () => {
-    const { read, here, chat } = await abandonAndRecover(bed);
+    const { read, here, chat } = await abandonAndRecover(rig);
     const looks = here.readCount();
-    bed.advanceClock(24 * 60 * 60_000);
+    rig.advanceClock(24 * 60 * 60_000);
     expect(summarizeEntries(await read()).at(-1)).toBe("notice: nothing_recovered");
     expect(here.readCount()).toBe(looks);
-    expect((await chat.row()).activityAt).toBeLessThan((await bed.store.now()) - 60_000);
+    expect((await chat.row()).activityAt).toBeLessThan((await rig.store.now()) - 60_000);
   });
 
-  test("[S4.9] any number of reads, restarts and recoverers leave one notice and each text once", async () => {
-    const { chat, there, here } = await abandonAndRecover(bed);
+  test("[S4.9] any number of reads, restarts and recoveries leaves one notice and each text once", async () => {
+    const { chat, there, here } = await abandonAndRecover(rig);
     copySpills(there, here);
-    const hosts = Array.from({ length: 4 }, () => bed.recoverer(here));
+    const hosts = Array.from({ length: 4 }, () => rig.recoverer(here));
     await Promise.all(
-      hosts.flatMap((host) => [host.sweep(), bed.read(host, chat), bed.read(host, chat)]),
+      hosts.flatMap((host) => [host.sweep(), rig.read(host, chat), rig.read(host, chat)]),
     );
     await Promise.all(hosts.map((host) => host.idle()));
-    // A host that died between the commit and the removal leaves the file: it is known.
+    // A host that died between the commit and the removal leaves the file: its content is already known.
     copySpills(there, here);
-    const restarted = bed.recoverer(here);
+    const restarted = rig.recoverer(here);
     await restarted.sweep();
     await restarted.idle();
-    const last = await bed.read(restarted, chat);
+    const last = await rig.read(restarted, chat);
     expect(summarizeEntries(last)).toEqual([
       "user: Begin",
       "assistant: It was ",
@@ -213,13 +213,13 @@ describe.each(databases)("a late journal on $name", (kind) => {
     expect(here.files()).toEqual([]);
   });
 
-  test("[S4.8] a damaged record costs itself, and the notice says so", async () => {
-    const { read, there, here } = await abandonAndRecover(bed);
+  test("[S4.8] a damaged record costs only itself, and the notice says so", async () => {
+    const { read, there, here } = await abandonAndRecover(rig);
     copySpills(there, here);
     const [name = ""] = here.files();
     const file = join(here.path, name);
     const bytes = readFileSync(file);
-    // The header stands there twice; one of the two is flipped, and the last record is torn.
+    // The header is stored twice; one of the two is corrupted, and the last record is torn.
     bytes[40] = (bytes[40] ?? 0) ^ 1;
     const last = bytes.lastIndexOf("HFS1");
     const torn = Buffer.concat([bytes.subarray(0, last), bytes.subarray(last, last + 60)]);
@@ -242,7 +242,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
     ]);
   });
 
-  test("[P14] and fsck accounts for all of it", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("[P14] fsck accounts for all of it", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });

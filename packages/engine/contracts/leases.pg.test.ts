@@ -42,7 +42,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     await database.drop();
   });
 
-  /** Everybody asks at the same moment; the answer is who won and who holds. */
+  /** Everybody asks at the same moment; returns who won and who holds it. */
   async function contend(contenders: readonly Peer[]) {
     const { session } = await openTestSession(store);
     const holders = await Promise.all(contenders.map((each, n) => each.holder(`agent ${n}`)));
@@ -58,7 +58,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     return { results, winners, holder: await createCompactionLock(store.leases).holder(session) };
   }
 
-  test("[S0.10] eight threads contend at the same moment: one wins, seven are told no, the winner holds", async () => {
+  test("[S0.10] eight threads contend at once: one wins, seven are refused, the winner holds it", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { results, winners, holder } = await contend(threads);
       expect(results).toHaveLength(8);
@@ -66,7 +66,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     }
   });
 
-  test("[S0.10] eight processes contend at the same moment: one wins, seven are told no, the winner holds", async () => {
+  test("[S0.10] eight processes contend at once: one wins, seven are refused, the winner holds it", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { results, winners, holder } = await contend(processes);
       expect(results).toHaveLength(8);
@@ -74,7 +74,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     }
   });
 
-  test("[S0.13] threads of one process, and processes of one host, tell themselves apart", async () => {
+  test("[S0.13] threads of one process, and processes of one host, are distinguishable", async () => {
     const { session } = await openTestSession(store);
     const lock = createCompactionLock(store.leases);
     const seen = new Set<string>();
@@ -88,7 +88,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     expect(seen.size).toBe(threads.length + processes.length);
   });
 
-  test("[S0.16] a holder that was stopped past its expiry while another compacted cannot commit", async () => {
+  test("[S0.16] a holder stopped past its expiry while another compacted cannot commit", async () => {
     const { owner, session } = await openTestSession(store);
     const [sleeper, other] = [assertPresent(processes[0]), assertPresent(processes[1])];
     const compaction = (fence: Fence) =>
@@ -97,7 +97,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     const held = assertPresent(await slow.acquire(session, await sleeper.holder("slow")));
     sleeper.signal("SIGSTOP");
     try {
-      // Sent while it is stopped: the first thing that it does when it wakes up.
+      // Sent while it is stopped: the first thing it does on waking up.
       const late = sleeper.store.commit(compaction(held.fence));
       const lock = createCompactionLock(other.store.leases);
       const taken = assertPresent(await untilAcquired(lock, session, await other.holder("quick")));
@@ -123,7 +123,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     const holder = await assertPresent(processes[2]).holder("slow");
     const contender = createCompactionLock(assertPresent(processes[3]).store.leases, { ttlMs });
     const rival = await assertPresent(processes[3]).holder("rival");
-    // It beats so often that only a machine which stands still for a whole life could lose it.
+    // It renews so often that only a machine that stalls for a whole lifetime could lose it.
     const heartbeat = lock.keep(assertPresent(await lock.acquire(session, holder)), ttlMs / 20);
     const until = performance.now() + 1.2 * ttlMs;
     while (performance.now() < until) {
@@ -136,7 +136,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     expect(await untilAcquired(contender, session, rival)).not.toBeNull();
   });
 
-  test("[S0.21] a holder that was killed on this host is replaced before its expiry", async () => {
+  test("[S0.21] a holder killed on this host is replaced before its expiry", async () => {
     const { session } = await openTestSession(store);
     const doomed = await startPeer("process");
     await doomed.open(database.address);
@@ -153,7 +153,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
     expect(await lock.holder(session)).toEqual(successor);
   });
 
-  test("[S0.21] a holder that is not proven dead on this host is left alone until its expiry", async () => {
+  test("[S0.21] a holder not proven dead on this host is left alone until its expiry", async () => {
     const lock = createCompactionLock(store.leases, { liveness: createLiveness() });
     const gone = await goneProcess();
     const doubtful: Record<string, Partial<Holder>> = {
@@ -172,19 +172,19 @@ describe.each(databases)("leases on $name", ({ create }) => {
       const stays = await lock.holder(session);
       expect({ name, rival, stays }).toEqual({ name, rival: null, stays: holder });
     }
-    // The same identity with nothing in doubt is replaced: it was the doubt that protected the others.
+    // The same identity without any doubt is replaced: it was the doubt that protected the others.
     const { session } = await openTestSession(store);
     await lock.acquire(session, gone);
     expect(await lock.acquire(session, currentHolder("rival"))).not.toBeNull();
   });
 
-  test("[S0.21] a process is never taken for the dead one whose pid it was given", async () => {
+  test("[S0.21] a process is never mistaken for the dead one whose pid it got", async () => {
     const liveness = createLiveness();
     const lock = createCompactionLock(store.leases, { liveness });
     const { session } = await openTestSession(store);
     const living = await assertPresent(processes[4]).holder("living");
     expect(await lock.acquire(session, living)).not.toBeNull();
-    // The one that had the pid before cannot extend, release or lose the lock of the one that has it now.
+    // The previous process with this pid cannot extend, release or lose the lock of the current one.
     const before = { ...living, processStart: "1", nonce: "an earlier one" };
     expect(await lock.acquire(session, before)).toBeNull();
     await lock.release(session, before);
@@ -212,7 +212,7 @@ async function untilAcquired(lock: Lock, session: Parameters<Lock["acquire"]>[0]
   }
 }
 
-/** The full identity of a process on this host that is there no more. */
+/** The full identity of a process on this host that is gone. */
 async function goneProcess(): Promise<Holder> {
   const doomed = await startPeer("process");
   const holder = await doomed.holder("gone");

@@ -17,56 +17,73 @@ import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/c
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-describe.each(databases)("memory and the agents that go on $name", (kind) => {
-  let bed: ContractRig;
+describe.each(databases)("memory and agent eviction on $name", (kind) => {
+  let contractRig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    contractRig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => contractRig[Symbol.asyncDispose]());
 
   test("[S2.10] eviction commits first, then drops the handle: later work without one commits nothing", async () => {
-    const { memory, keeper, chat, turn, commit, isDirty } = await openMemorySession(bed);
-    keeper.register(chat.owner, chat.session, memory);
+    const {
+      memory,
+      keeper: committer,
+      chat,
+      turn,
+      commit,
+      isDirty,
+    } = await openMemorySession(contractRig);
+    committer.register(chat.owner, chat.session, memory);
     await turn("first");
-    await keeper.evict(chat.session);
+    await committer.evict(chat.session);
     expect([memory.spokenTexts, await isDirty()]).toEqual([[["first"]], false]);
     await turn("second");
     expect([await commit(), await isDirty(), memory.batches.length]).toEqual([false, true, 1]);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
   });
 
-  test("[S2.10] an agent that goes takes its handle along, also when the store cannot be read", async () => {
-    const talk = await openMemorySession(bed);
-    const reads = Object.create(bed.store.reads, {
+  test("[S2.10] an evicted agent takes its handle with it, even if the store cannot be read", async () => {
+    const talk = await openMemorySession(contractRig);
+    const reads = Object.create(contractRig.store.reads, {
       unremembered: { value: () => Promise.reject(new StoreFailure("store_unavailable", "Away.")) },
     }) as Store["reads"];
     const log = {
-      ...bed.log,
-      store: Object.create(bed.store, { reads: { value: reads } }) as Store,
+      ...contractRig.log,
+      store: Object.create(contractRig.store, { reads: { value: reads } }) as Store,
     };
-    const { keeper } = openMemoryRig(bed.store, { log });
+    const { keeper: committer } = openMemoryRig(contractRig.store, { log });
     const { owner, session } = talk.chat;
-    keeper.register(owner, session, talk.memory);
-    await expect(keeper.evict(session)).rejects.toThrow("Away.");
-    expect(keeper.figures().known).toBe(0);
+    committer.register(owner, session, talk.memory);
+    await expect(committer.evict(session)).rejects.toThrow("Away.");
+    expect(committer.figures().known).toBe(0);
   });
 
-  /** The real cache, whose agents go as a host lets them go. */
-  function openCache(keeper: Awaited<ReturnType<typeof openMemorySession>>["keeper"], count = 10) {
-    return openAgentCache(bed.store, {
+  /** The real cache, closing agents as a host does. */
+  function openCache(
+    committer: Awaited<ReturnType<typeof openMemorySession>>["keeper"],
+    count = 10,
+  ) {
+    return openAgentCache(contractRig.store, {
       limits: { bytes: 10_000, count, idleMs: 1_000, baselines: 8 },
       beforeClose: async (_agent, sessions) => {
-        await Promise.all(sessions.map((session) => keeper.evict(session)));
+        await Promise.all(sessions.map((session) => committer.evict(session)));
       },
     });
   }
 
   test("[S2.11] eviction waits for a commit under way, flushes what is newer, then closes once", async () => {
-    const { memory, keeper, chat, turn, commit, isDirty } = await openMemorySession(bed);
-    const { cache, made } = openCache(keeper);
+    const {
+      memory,
+      keeper: committer,
+      chat,
+      turn,
+      commit,
+      isDirty,
+    } = await openMemorySession(contractRig);
+    const { cache, made } = openCache(committer);
     const { owner, session } = chat;
     const lane = aLane();
-    keeper.register(owner, session, memory);
+    committer.register(owner, session, memory);
     (await cache.borrow({ owner, session, lane })).release({ version: 1 });
     await turn("first");
     const { asked, open } = memory.waits();
@@ -74,7 +91,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     await asked;
     await turn("second");
     const evicted = cache.evict(lane);
-    await bed.store.now();
+    await contractRig.store.now();
     expect([made[0]?.closed, memory.spokenTexts]).toEqual([0, [["first"]]]);
     const newer = memory.waits();
     open();
@@ -89,10 +106,10 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
   });
 
   test("[S2.12] a full cache chooses at once, and commits and closes while others use it", async () => {
-    const { memory, keeper, chat, turn, commit } = await openMemorySession(bed);
-    const { cache, made } = openCache(keeper, 1);
+    const { memory, keeper: committer, chat, turn, commit } = await openMemorySession(contractRig);
+    const { cache, made } = openCache(committer, 1);
     const { owner, session } = chat;
-    keeper.register(owner, session, memory);
+    committer.register(owner, session, memory);
     (await cache.borrow({ owner, session, lane: aLane() })).release({ version: 1 });
     await turn("first");
     const { asked, open } = memory.waits();
@@ -103,7 +120,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     const other = ids.make("session");
     const lane = aLane();
     const borrowed = await cache.borrow({ owner, session: other, lane });
-    // The first agent has lost its place and is not closed: its memory is not committed yet.
+    // The first agent is evicted but not closed: its memory is not committed yet.
     expect([cache.figures().agents, cache.figures().evictions, made[0]?.closed]).toEqual([
       1,
       { count: 1 },
@@ -123,23 +140,23 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     ]);
   });
 
-  test("[S2.13] clearing evicts when the session is free again: a slow provider holds nothing of it", async () => {
-    const { memory, keeper, chat, turn, isDirty } = await openMemorySession(bed);
-    const { cache, made } = openCache(keeper);
+  test("[S2.13] clearing evicts once the session is free again: a slow provider blocks none of it", async () => {
+    const { memory, keeper: committer, chat, turn, isDirty } = await openMemorySession(contractRig);
+    const { cache, made } = openCache(committer);
     const { owner, session } = chat;
     const lane = aLane();
-    keeper.register(owner, session, memory);
+    committer.register(owner, session, memory);
     (await cache.borrow({ owner, session, lane })).release({ version: 1 });
     await turn("before");
     const slow = memory.waits();
     const target = { owner, session, command: ids.make("event") };
-    expect((await clear({ log: bed.log, ids }, target)).status).toBe("committed");
+    expect((await clear({ log: contractRig.log, ids }, target)).status).toBe("committed");
     const evicted = cache.evict(lane);
     await slow.asked;
-    // The provider has it in its hands; the session takes another message, and another clear.
+    // The provider is still working on it; the session takes another message, and another clear.
     expect((await (await turn("after")).run()).state).toBe("completed");
     const again = { owner, session, command: ids.make("event") };
-    expect((await clear({ log: bed.log, ids }, again)).status).toBe("committed");
+    expect((await clear({ log: contractRig.log, ids }, again)).status).toBe("committed");
     expect(made[0]?.closed).toBe(0);
     slow.open();
     await evicted;
@@ -147,7 +164,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     expect(await isDirty()).toBe(false);
   });
 
-  test("the store is sound after all of it", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("the store is sound afterwards", async () => {
+    expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 });

@@ -21,16 +21,16 @@ import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/c
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-describe.each(databases)("what memory keeps on $name", (kind) => {
-  let bed: ContractRig;
+describe.each(databases)("durable memory on $name", (kind) => {
+  let contractRig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    contractRig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => contractRig[Symbol.asyncDispose]());
 
-  test("[S2.14] a completed turn marks behind its end, in the same commit, and commits nothing", async () => {
-    const { memory, keeper, chat, turn, events } = await openMemorySession(bed);
-    keeper.register(chat.owner, chat.session, memory);
+  test("[S2.14] a completed turn is marked after its end, in the same commit, and commits nothing", async () => {
+    const { memory, keeper: committer, chat, turn, events } = await openMemorySession(contractRig);
+    committer.register(chat.owner, chat.session, memory);
     const said = await turn("first");
     const log = await chat.events();
     const end = log.findIndex(
@@ -38,119 +38,136 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
     );
     const mark = log[end + 1];
     expect(mark).toMatchObject({ type: "memory.marked", runId: said.runId, at: log[end]?.at });
-    expect(await keeper.generation(chat.owner, chat.session)).toBe(mark?.seq);
+    expect(await committer.generation(chat.owner, chat.session)).toBe(mark?.seq);
     expect([memory.batches, (await events()).length]).toEqual([[], 1]);
   });
 
-  test("[S2.14] a turn that was cancelled does not mark, however late the cancel comes", async () => {
+  test("[S2.14] a cancelled turn is not marked, however late the cancel comes", async () => {
     const answered = createGate();
     const model = scriptedModel(() => [says("Well"), gate(answered.promise)]);
-    const { chat, runner, events, isDirty } = await openMemorySession(bed, {}, model);
-    const said = await bed.send("stop it", { chat });
+    const { chat, runner, events, isDirty } = await openMemorySession(contractRig, {}, model);
+    const said = await contractRig.send("stop it", { chat });
     runner.notify(chat.owner, chat.session);
     await until(async () => (await said.run()).state === "running");
-    await requestCancel(bed.log, ids, chat.owner, said.runId);
+    await requestCancel(contractRig.log, ids, chat.owner, said.runId);
     answered.open();
     await runner.idle();
     expect((await said.run()).state).toBe("cancelled");
     expect([await events(), await isDirty()]).toEqual([[], false]);
   });
 
-  test("[S2.14] a throw-away turn does not mark", async () => {
-    const { chat, turn, events } = await openMemorySession(bed, { memoryOwnerOf: () => null });
+  test("[S2.14] a throw-away turn is not marked", async () => {
+    const { chat, turn, events } = await openMemorySession(contractRig, {
+      memoryOwnerOf: () => null,
+    });
     expect((await (await turn("by the way")).run()).state).toBe("completed");
     expect([await events(), (await chat.row()).lastState]).toEqual([[], "completed"]);
   });
 
-  test("[S2.17] what was completed survives kill -9 and is committed afterwards, under its key if it had been tried", async () => {
+  test("[S2.17] completed turns survive kill -9 and are committed afterwards, under their key if they had been tried", async () => {
     const other = await startPeer("process");
     try {
-      const file = `${bed.effects}-memory`;
+      const file = `${contractRig.effects}-memory`;
       writeFileSync(file, "");
-      await other.open(bed.database.address);
+      await other.open(contractRig.database.address);
       await other.runs.work({ replies: {}, otherwise: says("Noted."), memory: file });
-      const first = await bed.send("tried");
+      const first = await contractRig.send("tried");
       await until(() => batchesIn(file).length === 1);
-      const second = await bed.send("not tried", { chat: first.chat });
+      const second = await contractRig.send("not tried", { chat: first.chat });
       await until(async () => (await second.run()).state === "completed");
       await other.kill();
 
-      const { memory, rig, keeper } = await openMemorySession(bed, { liveness: createLiveness() });
+      const {
+        memory,
+        rig,
+        keeper: committer,
+      } = await openMemorySession(contractRig, { liveness: createLiveness() });
       rig.reachable.set(peerMemoryOwner.configuration, memory);
-      keeper.start();
+      committer.start();
       const { owner, session } = first.chat;
-      await until(async () => !(await keeper.isDirty(owner, session)));
-      await keeper.stop();
+      await until(async () => !(await committer.isDirty(owner, session)));
+      await committer.stop();
       const ours = memory.batches.filter((batch) => batch.session === session);
       const texts = ours.map(({ turns }) => turns.map(({ messages }) => messages[0]?.text));
       expect(texts).toEqual([["tried"], ["not tried"]]);
-      // Once more, byte for byte: whoever had it already finds it by its key.
+      // Once more, byte for byte: a provider that already has it recognises it by its key.
       expect(ours[0]).toEqual(batchesIn(file)[0]);
     } finally {
       await other.end();
     }
   });
 
-  test("[S2.18] a provider that hangs costs no turn and no lock, and is given up in time", async () => {
-    const { memory, rig, keeper, chat, turn, isDirty } = await openMemorySession(bed, {
+  test("[S2.18] a hanging provider costs no turn and no lock, and is abandoned in time", async () => {
+    const {
+      memory,
+      rig,
+      keeper: committer,
+      chat,
+      turn,
+      isDirty,
+    } = await openMemorySession(contractRig, {
       providerTimeoutMs: 15_000,
     });
     rig.reachable.set("one", memory);
     const { owner, session } = chat;
     await turn("first");
     const { asked, open } = memory.waits();
-    const given = keeper.boundary(owner, session, "compaction");
+    const given = committer.boundary(owner, session, "compaction");
     await asked;
     for (const text of ["second", "third"]) {
       expect((await (await turn(text)).run()).state).toBe("completed");
-      void keeper.boundary(owner, session, "compaction");
+      void committer.boundary(owner, session, "compaction");
     }
-    expect(await bed.store.leases.read("run", session)).toBeNull();
-    const held = async () => (await bed.store.leases.read("memory", session))?.expiresAt ?? 0;
+    expect(await contractRig.store.leases.read("run", session)).toBeNull();
+    const held = async () =>
+      (await contractRig.store.leases.read("memory", session))?.expiresAt ?? 0;
     const before = await held();
-    bed.advanceClock(10_000);
+    contractRig.advanceClock(10_000);
     await rig.clock.advance(10_000);
     await until(async () => (await held()) >= before + 10_000);
     await rig.clock.advance(5_000);
     await given;
     open();
-    const backlog = await bed.store.reads.memory(owner);
+    const backlog = await contractRig.store.reads.memory(owner);
     expect(backlog).toMatchObject({ sessions: 1, turns: 3, failing: { code: "provider_late" } });
-    expect([await isDirty(), await bed.store.leases.read("memory", session)]).toEqual([true, null]);
+    expect([await isDirty(), await contractRig.store.leases.read("memory", session)]).toEqual([
+      true,
+      null,
+    ]);
   });
 
-  test("[S2.18] a provider that fails for hours is asked ever more seldom, keeps its key, and gets all of it", async () => {
-    const { memory, rig, keeper, chat, turn } = await openMemorySession(bed);
+  test("[S2.18] a provider that fails for hours is asked ever less often, keeps its key, and gets everything", async () => {
+    const { memory, rig, keeper: committer, chat, turn } = await openMemorySession(contractRig);
     rig.reachable.set("one", memory);
     const { owner, session } = chat;
     await turn("first");
     const waits: number[] = [];
     for (let tries = 1; tries <= 7; tries += 1) {
       memory.fails();
-      await keeper.boundary(owner, session, "clear");
-      await keeper.boundary(owner, session, "clear");
+      await committer.boundary(owner, session, "clear");
+      await committer.boundary(owner, session, "clear");
       expect(memory.batches.length).toBe(tries);
-      const { failing, turns } = await bed.store.reads.memory(owner);
+      const { failing, turns } = await contractRig.store.reads.memory(owner);
       expect([failing?.tries, turns]).toEqual([tries, tries]);
-      const wait = (failing?.retryAt ?? 0) - (await bed.store.now());
+      const wait = (failing?.retryAt ?? 0) - (await contractRig.store.now());
       waits.push(Math.ceil(wait / 60_000));
-      bed.advanceClock(wait);
+      contractRig.advanceClock(wait);
       await turn(`more ${tries}`);
     }
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60]);
-    expect(keeper.figures().known).toBe(0);
-    await keeper.boundary(owner, session, "clear");
+    expect(committer.figures().known).toBe(0);
+    await committer.boundary(owner, session, "clear");
     expect(new Set(memory.batches.slice(0, 8).map(({ key }) => key)).size).toBe(1);
     expect(memory.spokenTexts.slice(-2).map((told) => told.length)).toEqual([1, 7]);
     const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
-    expect(await bed.store.reads.memory(owner)).toEqual(empty);
+    expect(await contractRig.store.reads.memory(owner)).toEqual(empty);
   });
 
-  test("[P10] a turn that is undone before its commit is left out, and a redo brings it back", async () => {
-    const { memory, chat, turn, commit, isDirty } = await openMemorySession(bed);
+  test("[P10] a turn undone before its commit is left out, and a redo brings it back", async () => {
+    const { memory, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
     const { owner, session } = chat;
     const target = () => ({ owner, session, command: ids.make("event") });
-    const deps = { log: bed.log, ids };
+    const deps = { log: contractRig.log, ids };
     await turn("kept");
     await turn("undone");
     await undo(deps, target(), 1);
@@ -166,8 +183,8 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("[P10] two processes never commit one segment at the same time", async () => {
-    const { memory, chat, turn, commit } = await openMemorySession(bed);
-    const elsewhere = await openMemorySession(bed);
+    const { memory, chat, turn, commit } = await openMemorySession(contractRig);
+    const elsewhere = await openMemorySession(contractRig);
     await turn("first");
     const { asked, open } = memory.waits();
     const here = commit(memory);
@@ -179,14 +196,14 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
     expect(await elsewhere.keeper.commit(chat.owner, chat.session, other)).toBe(false);
   });
 
-  test("[P10] whoever lost its lease while the provider worked clears nothing", async () => {
-    const { memory, chat, turn, commit, isDirty } = await openMemorySession(bed);
+  test("[P10] a process that lost its lease while the provider worked clears nothing", async () => {
+    const { memory, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
     await turn("first");
     const { asked, open } = memory.waits();
     const here = commit(memory);
     await asked;
-    const held = await bed.store.leases.read("memory", chat.session);
-    await bed.store.leases.acquire({
+    const held = await contractRig.store.leases.read("memory", chat.session);
+    await contractRig.store.leases.acquire({
       kind: "memory",
       session: chat.session,
       holder: aHolder(),
@@ -195,20 +212,20 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
     });
     open();
     expect([await here, await isDirty()]).toEqual([false, true]);
-    bed.advanceClock(2);
+    contractRig.advanceClock(2);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
     expect(memory.batches[0]?.key).toBe(memory.batches[1]?.key);
   });
 
-  test("[P10] what no handle can be made for stays, and says so", async () => {
-    const { keeper, chat, turn, isDirty } = await openMemorySession(bed);
+  test("[P10] turns that no handle can be opened for stay, and that is reported", async () => {
+    const { keeper: committer, chat, turn, isDirty } = await openMemorySession(contractRig);
     await turn("first");
-    await keeper.boundary(chat.owner, chat.session, "new_session");
-    const { failing } = await bed.store.reads.memory(chat.owner);
+    await committer.boundary(chat.owner, chat.session, "new_session");
+    const { failing } = await contractRig.store.reads.memory(chat.owner);
     expect([failing?.code, await isDirty()]).toEqual(["provider_unreachable", true]);
   });
 
-  test("the store is sound after all of it", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("the store is sound afterwards", async () => {
+    expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 });

@@ -15,14 +15,14 @@ import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/c
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("memory on $name", (kind) => {
-  let bed: ContractRig;
+  let contractRig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    contractRig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => contractRig[Symbol.asyncDispose]());
 
-  test("[S2.1] a turn that is completed while a commit is under way waits for the next one", async () => {
-    const { memory, turn, commit, isDirty } = await openMemorySession(bed);
+  test("[S2.1] a turn completed during a commit waits for the next one", async () => {
+    const { memory, turn, commit, isDirty } = await openMemorySession(contractRig);
     await turn("first");
     const { asked, open } = memory.waits();
     const first = commit(memory);
@@ -35,9 +35,16 @@ describe.each(databases)("memory on $name", (kind) => {
     expect([memory.spokenTexts, await isDirty()]).toEqual([[["first"], ["second"]], false]);
   });
 
-  test("[S2.2] a failed commit leaves the work and the handle, and the next one succeeds with it", async () => {
-    const { memory, keeper, chat, turn, commit, isDirty } = await openMemorySession(bed);
-    keeper.register(chat.owner, chat.session, memory);
+  test("[S2.2] a failed commit keeps the work and the handle, and the next one succeeds with it", async () => {
+    const {
+      memory,
+      keeper: committer,
+      chat,
+      turn,
+      commit,
+      isDirty,
+    } = await openMemorySession(contractRig);
+    committer.register(chat.owner, chat.session, memory);
     await turn("first");
     memory.fails();
     expect([await commit(), await isDirty()]).toEqual([false, true]);
@@ -47,7 +54,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.3] a failed commit with a handle passed in remembers it for a retry without one", async () => {
-    const { memory, turn, commit } = await openMemorySession(bed);
+    const { memory, turn, commit } = await openMemorySession(contractRig);
     await turn("first");
     memory.fails();
     expect(await commit(memory)).toBe(false);
@@ -55,17 +62,17 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(memory.spokenTexts).toEqual([["first"], ["first"]]);
   });
 
-  /** A turn of the first provider that failed, and one of another that came after it. */
+  /** A failed turn of the first provider, followed by a turn of another one. */
   async function openSwitched() {
-    const talk = await openMemorySession(bed);
-    const { memory, rig, keeper, chat, turn, commit } = talk;
-    keeper.register(chat.owner, chat.session, memory);
+    const talk = await openMemorySession(contractRig);
+    const { memory, rig, keeper: committer, chat, turn, commit } = talk;
+    committer.register(chat.owner, chat.session, memory);
     await turn("of the old");
     memory.fails();
     expect(await commit()).toBe(false);
     const newer = new RecordingMemory("two");
     rig.turnTo(newer);
-    keeper.register(chat.owner, chat.session, newer);
+    committer.register(chat.owner, chat.session, newer);
     await turn("of the new");
     return { ...talk, newer };
   }
@@ -86,8 +93,8 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(newer.spokenTexts).toEqual([["of the new"]]);
   });
 
-  test("[S2.5] turns of two owners are two segments, also when neither was tried before", async () => {
-    const { memory, rig, turn, commit, isDirty } = await openMemorySession(bed);
+  test("[S2.5] turns of two owners are two segments, even if neither was tried before", async () => {
+    const { memory, rig, turn, commit, isDirty } = await openMemorySession(contractRig);
     await turn("of the old");
     const newer = new RecordingMemory("two");
     rig.turnTo(newer);
@@ -102,25 +109,45 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.6] a registered session without a completed turn has nothing to commit", async () => {
-    const { memory, keeper, chat, commit, isDirty } = await openMemorySession(bed);
-    keeper.register(chat.owner, chat.session, memory);
+    const {
+      memory,
+      keeper: committer,
+      chat,
+      commit,
+      isDirty,
+    } = await openMemorySession(contractRig);
+    committer.register(chat.owner, chat.session, memory);
     const { head } = await chat.row();
     expect([await commit(), await isDirty(), memory.batches]).toEqual([false, false, []]);
     expect((await chat.row()).head).toBe(head);
   });
 
-  test("[S2.7] unregistering loses nothing: a commit with the handle passed in takes it", async () => {
-    const { memory, keeper, chat, turn, commit, isDirty } = await openMemorySession(bed);
-    keeper.register(chat.owner, chat.session, memory);
+  test("[S2.7] unregistering loses nothing: a commit with the handle passed in handles it", async () => {
+    const {
+      memory,
+      keeper: committer,
+      chat,
+      turn,
+      commit,
+      isDirty,
+    } = await openMemorySession(contractRig);
+    committer.register(chat.owner, chat.session, memory);
     await turn("first");
-    keeper.unregister(chat.session);
+    committer.unregister(chat.session);
     expect([await commit(), await isDirty(), memory.batches]).toEqual([false, true, []]);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
     expect(memory.spokenTexts).toEqual([["first"]]);
   });
 
   test("[S2.8] the drain waits for the commit under way, then commits what was completed meanwhile", async () => {
-    const { memory, rig, keeper, turn, commit, isDirty } = await openMemorySession(bed);
+    const {
+      memory,
+      rig,
+      keeper: committer,
+      turn,
+      commit,
+      isDirty,
+    } = await openMemorySession(contractRig);
     rig.reachable.set("one", memory);
     await turn("first");
     const { asked, open } = memory.waits();
@@ -128,8 +155,8 @@ describe.each(databases)("memory on $name", (kind) => {
     await asked;
     await turn("second");
     let isDrained = false;
-    const drained = keeper.drain(10_000).then(() => (isDrained = true));
-    await bed.store.now();
+    const drained = committer.drain(10_000).then(() => (isDrained = true));
+    await contractRig.store.now();
     expect([isDrained, memory.spokenTexts]).toEqual([false, [["first"]]]);
     open();
     await drained;
@@ -140,19 +167,19 @@ describe.each(databases)("memory on $name", (kind) => {
     ]);
   });
 
-  test("[S2.8] a drain is over when its time is, and what is left stays for the next process", async () => {
-    const { memory, rig, keeper, turn, isDirty } = await openMemorySession(bed);
+  test("[S2.8] a drain ends when its time is up, and what is left stays for the next process", async () => {
+    const { memory, rig, keeper: committer, turn, isDirty } = await openMemorySession(contractRig);
     rig.reachable.set("one", memory);
     await turn("first");
     const { asked, open } = memory.waits();
-    const drained = keeper.drain(10_000);
+    const drained = committer.drain(10_000);
     await asked;
     await rig.clock.advance(10_000);
     await drained;
-    await keeper.stop();
+    await committer.stop();
     open();
     expect(await isDirty()).toBe(true);
-    const later = await openMemorySession(bed);
+    const later = await openMemorySession(contractRig);
     later.rig.reachable.set("one", later.memory);
     later.keeper.start();
     await until(() => later.memory.spokenTexts.flat().includes("first"));
@@ -160,8 +187,8 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(later.memory.batches.map(({ key }) => key)).toContain(memory.batches[0]?.key);
   });
 
-  test("[S2.15] several turns are one commit at the boundary, and a further one finds nothing", async () => {
-    const { memory, turn, commit } = await openMemorySession(bed);
+  test("[S2.15] several turns are one commit at the boundary, and another boundary finds nothing", async () => {
+    const { memory, turn, commit } = await openMemorySession(contractRig);
     for (const text of ["one", "two", "three"]) await turn(text);
     expect([await commit(memory), await commit(memory)]).toEqual([true, false]);
     expect(memory.spokenTexts).toEqual([["one", "two", "three"]]);
@@ -173,26 +200,26 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(generations).toEqual(generations.toSorted((a, b) => a - b));
   });
 
-  test("[S2.16] empty and missing ids do nothing, and the questions answer no", async () => {
-    const { memory, keeper, chat } = await openMemorySession(bed);
+  test("[S2.16] empty and missing ids do nothing, and queries answer no", async () => {
+    const { memory, keeper: committer, chat } = await openMemorySession(contractRig);
     const { owner } = chat;
-    keeper.register(owner, "", memory);
-    keeper.unregister("");
-    await keeper.evict("");
-    await keeper.boundary(owner, "", "clear");
+    committer.register(owner, "", memory);
+    committer.unregister("");
+    await committer.evict("");
+    await committer.boundary(owner, "", "clear");
     const missing = ids.make("session");
-    keeper.unregister(missing);
-    await keeper.evict(missing);
-    await keeper.boundary(owner, missing, "new_session");
+    committer.unregister(missing);
+    await committer.evict(missing);
+    await committer.boundary(owner, missing, "new_session");
     for (const session of ["", missing] satisfies (SessionId | "")[]) {
-      expect(await keeper.generation(owner, session)).toBe(0);
-      expect(await keeper.isDirty(owner, session)).toBe(false);
-      expect(await keeper.commit(owner, session, memory)).toBe(false);
+      expect(await committer.generation(owner, session)).toBe(0);
+      expect(await committer.isDirty(owner, session)).toBe(false);
+      expect(await committer.commit(owner, session, memory)).toBe(false);
     }
-    expect([memory.batches, keeper.figures().known]).toEqual([[], 0]);
+    expect([memory.batches, committer.figures().known]).toEqual([[], 0]);
   });
 
-  test("the store is sound after all of it", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("the store is sound afterwards", async () => {
+    expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 });

@@ -50,7 +50,7 @@ afterAll(async () => {
   await Promise.all([...processes, ...threads].map((each) => each.end()));
 });
 
-describe.each(databases)("what is saved on $name", ({ create }) => {
+describe.each(databases)("persistence on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
   let recorder: StatementRecorder | undefined;
@@ -74,7 +74,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
 
   const other = () => assertPresent(processes[0]).store;
 
-  /** The rows of the list as they lie there; PostgreSQL's also say whether they were written again. */
+  /** The rows of the list as stored; PostgreSQL's also show whether they were rewritten. */
   function listRows() {
     const again = database.address.kind === "postgres" ? "xmin::text, ctid::text, " : "";
     return Promise.all([
@@ -83,7 +83,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     ]);
   }
 
-  test("[S3.1] a saved session is read by another process, with its id and its messages", async () => {
+  test("[S3.1] another process reads a saved session, with its id and its messages", async () => {
     const talk = await openTestSession(store, { title: "Ships" });
     const { runId, under } = await talk.startRun("What floats?");
     await talk.commit([aSettledMessage(runId, "Wood does."), aRunState(runId, "completed")], {
@@ -95,7 +95,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     expect(textsOf(seen.entries.entries)).toEqual(["What floats?", "Wood does."]);
   });
 
-  test("[S3.2] a checkpoint is read by another process, with the session's id and its messages", async () => {
+  test("[S3.2] another process reads a checkpoint, with the session's id and its messages", async () => {
     const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun("What floats?");
     const messageId = aMessageId();
@@ -109,7 +109,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     expect(textsOf(streamed)).toEqual(["Wood ", "does."]);
   });
 
-  test("[S3.3] a checkpoint writes nothing of the list and reorders nothing", async () => {
+  test("[S3.3] a checkpoint writes nothing to the list and reorders nothing", async () => {
     const owner = anOwner();
     const older = await openTestSession(store, { tags: ["boats"], title: "older" }, owner);
     const { runId, under } = await older.startRun();
@@ -137,7 +137,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     expect((await older.row()).activityAt).toBeGreaterThan((await newer.row()).activityAt);
   });
 
-  test("[S3.4] a full save puts the session into the list, at its top", async () => {
+  test("[S3.4] a full save puts the session at the top of the list", async () => {
     const owner = anOwner();
     const older = await openTestSession(store, {}, owner);
     passed += 1_000;
@@ -182,7 +182,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     expect(textsOf(entries.entries)).toEqual(["Count.", words.join("")]);
   });
 
-  test("[S3.6] a checkpoint told not to touch the time leaves the last activity as it was", async () => {
+  test("[S3.6] a quiet checkpoint leaves the last activity unchanged", async () => {
     const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun();
     const before = await talk.row();

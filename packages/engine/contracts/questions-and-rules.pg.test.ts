@@ -18,13 +18,13 @@ import { type Replies, repliesByPrompt } from "@holdfast/testing/contracts/peer-
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("questions and rules on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
-  async function begin(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
+  async function start(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
     const worked: unknown[] = [];
     const folder = { path: "/one" };
     const dig = createTool(
@@ -44,11 +44,11 @@ describe.each(databases)("questions and rules on $name", (kind) => {
       },
     );
     const model = repliesByPrompt({ [text]: replies });
-    const said = await bed.send(text);
+    const said = await rig.send(text);
     const { owner, session } = said.chat;
-    /** Each time another process. */
+    /** Another process each time. */
     const work = async (): Promise<void> => {
-      const runner = createRunner(bed.store, createLog(bed.store), {
+      const runner = createRunner(rig.store, createLog(rig.store), {
         model,
         tools: [dig, wonder],
         holder: aHolder(),
@@ -60,19 +60,19 @@ describe.each(databases)("questions and rules on $name", (kind) => {
       await runner.idle();
     };
     const open = async () =>
-      assertPresent((await bed.store.reads.approvals(owner, { session, limit: 9 })).approvals[0]);
+      assertPresent((await rig.store.reads.approvals(owner, { session, limit: 9 })).approvals[0]);
     const answer = async (
       decision: "once" | "session" | "always" | "deny",
       words: Parameters<typeof answerApproval>[5] = {},
-    ) => answerApproval(bed.log, ids, owner, (await open()).id, decision, words);
+    ) => answerApproval(rig.log, ids, owner, (await open()).id, decision, words);
     return { ...said, worked, folder, work, open, answer };
   }
 
-  test("[P7] a question waits without a lease, and whoever goes on goes on with the answer", async () => {
-    const it = await begin("Wonder", [calls("wonder", "which?"), says("I see.")]);
+  test("[P7] a question waits without a lease, and whichever runner continues it has the answer", async () => {
+    const it = await start("Wonder", [calls("wonder", "which?"), says("I see.")]);
     await it.work();
     expect((await it.open()).details).toEqual({ kind: "question" });
-    expect(await bed.store.leases.read("run", it.chat.session)).toBeNull();
+    expect(await rig.store.leases.read("run", it.chat.session)).toBeNull();
     const words = { answer: "the blue \u0000 one", by: "me" };
     expect(await it.answer("once", words)).toMatchObject({ status: "answered" });
     await it.work();
@@ -80,16 +80,16 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
-  test("[P7] a question that nobody wants to answer is not run, and the model is told", async () => {
-    const it = await begin("Wonder more", [calls("wonder"), says("Never mind.")]);
+  test("[P7] a question that the person declines is not run, and the model is told", async () => {
+    const it = await start("Wonder more", [calls("wonder"), says("Never mind.")]);
     await it.work();
     await it.answer("deny");
     await it.work();
     expect(await it.transcript()).toContainEqual(expect.stringMatching(/did not want to answer/));
   });
 
-  test("[P7] what was allowed in one folder is not run in another, whoever goes on", async () => {
-    const it = await begin("Dig", [calls("dig", "a hole"), says("I see.")]);
+  test("[P7] a call allowed in one folder does not run in another, whichever runner continues", async () => {
+    const it = await start("Dig", [calls("dig", "a hole"), says("I see.")]);
     await it.work();
     expect((await it.open()).details).toEqual({ place: "/one" });
     await it.answer("once");
@@ -101,7 +101,7 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     );
   });
 
-  test("[P7] a yes for the session covers what its rule says, in its folder, and what is remembered is named", async () => {
+  test("[P7] a yes for the session covers what its rule says, in its folder, and permanent rules are named", async () => {
     const remembered: unknown[] = [];
     const policy: ToolPolicy = {
       decide: async () => ({ kind: "ask" }),
@@ -111,7 +111,7 @@ describe.each(databases)("questions and rules on $name", (kind) => {
       remember: async (rule) => void remembered.push(rule),
     };
     const digs = ["one", "one", "two", "two"].map((input) => calls("dig", input));
-    const it = await begin("Dig on", [...digs, says("Done.")], policy);
+    const it = await start("Dig on", [...digs, says("Done.")], policy);
     await it.work();
     await it.answer("session");
     await it.work();
@@ -129,11 +129,11 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     ]);
     const started = (await it.chat.events()).filter(({ type }) => type === "tool.started");
     expect(started.at(-1)?.data["allowedBy"]).toBe(id);
-    const { approvals } = await bed.store.reads.answered(owner, { session, limit: 9 });
+    const { approvals } = await rig.store.reads.answered(owner, { session, limit: 9 });
     expect(approvals.map(({ details }) => details.rule)).toEqual(["anything", 'only "one"']);
   });
 
-  test("[P14] and what is stored of all this follows from the logs", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("[P14] all rows stored by these tests follow from the logs", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });

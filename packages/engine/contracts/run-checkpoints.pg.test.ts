@@ -41,25 +41,25 @@ import { type WatchedStore, watchStore } from "@holdfast/testing/contracts/wrapp
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("checkpoints of a run on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   let other: Store;
   let recorder: StatementRecorder | undefined;
   beforeAll(async () => {
-    bed = await openContractRig(kind, ({ address: place }) => {
+    rig = await openContractRig(kind, ({ address: place }) => {
       if (place.kind === "sqlite") recorder = recordStatements(`${place.file}.statements`);
       return recorder === undefined ? {} : { probeModule: recorder.probeModule };
     });
-    other = await openStoreAt(bed.database.address);
+    other = await openStoreAt(rig.database.address);
   });
   afterAll(async () => {
     await other.close();
-    await bed[Symbol.asyncDispose]();
+    await rig[Symbol.asyncDispose]();
   });
 
   let watched: WatchedStore;
   let clock: ManualClock;
   beforeEach(() => {
-    watched = watchStore(bed.store);
+    watched = watchStore(rig.store);
     clock = manualClock();
   });
 
@@ -75,8 +75,8 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
   const seenElsewhere = async (chat: TestSession) =>
     transcriptLines(await chat.through(other).entries());
 
-  test("[S3.7] each tool that ends is a checkpoint, with the accepted prompt in it", async () => {
-    const { chat } = await bed.send("Do both");
+  test("[S3.7] each tool that ends is a checkpoint that includes the accepted prompt", async () => {
+    const { chat } = await rig.send("Do both");
     const seen: string[][] = [];
     watched.onCommitted = async (types) => {
       if (types.includes("tool.ended")) seen.push(await seenElsewhere(chat));
@@ -95,11 +95,11 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
 
   test("[S3.8] a model that thinks for five minutes writes nothing but its lease", async () => {
     const thought = createGate();
-    const { chat } = await bed.send("Think");
+    const { chat } = await rig.send("Think");
     const runner = runnerFor([[gate(thought.promise), says("Thought.")]]);
     runner.notify(chat.owner, chat.session);
     await until(() => watched.trace.some((line) => /^answered .*step.started$/.test(line)));
-    const written = await watchWrittenTables(bed.database, recorder);
+    const written = await watchWrittenTables(rig.database, recorder);
     const sent = watched.trace.length;
     for (let beat = 1; beat <= 30; beat += 1) {
       await clock.advance(10_000);
@@ -111,18 +111,18 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     await runner.idle();
   });
 
-  test("[S3.8] a runner without work writes nothing in a whole day", async () => {
+  test("[S3.8] a runner without work writes nothing for a whole day", async () => {
     const looks = { live: 0 };
     const work = {
-      ...bed.store.work,
+      ...rig.store.work,
       async live(limit: number) {
-        const found = await bed.store.work.live(limit);
+        const found = await rig.store.work.live(limit);
         looks.live += 1;
         return found;
       },
     };
     const runner = runnerFor([], { work });
-    const written = await watchWrittenTables(bed.database, recorder);
+    const written = await watchWrittenTables(rig.database, recorder);
     runner.start();
     for (let hour = 1; hour <= 24; hour += 1) {
       await until(() => looks.live === hour);
@@ -135,9 +135,9 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     expect(await written()).toEqual([]);
   });
 
-  test("[S3.9] with the run its checkpoints end, and no timer stays behind", async () => {
+  test("[S3.9] checkpoints end with their run, and no timer remains", async () => {
     const [first, second] = [createGate(), createGate()];
-    const { chat } = await bed.send("Talk");
+    const { chat } = await rig.send("Talk");
     const script = [[says("One. "), gate(first.promise), calls("look")], says("Two.")];
     const runner = runnerFor(script, {
       tools: new Map([
@@ -155,15 +155,15 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     expect(clock.sleepers).toBe(0);
     expect(watched.trace.at(-1)).toBe("answered message.assistant+run.state");
     const { length } = watched.trace;
-    const written = await watchWrittenTables(bed.database, recorder);
+    const written = await watchWrittenTables(rig.database, recorder);
     await clock.advance(3_600_000);
     expect(watched.trace).toHaveLength(length);
     expect(await written()).toEqual([]);
   });
 
-  test("[S3.11] words, tools and the end of a run move the last activity forward", async () => {
+  test("[S3.11] text, tools and the end of a run move the last activity forward", async () => {
     const [words, call, result] = [createGate(), createGate(), createGate()];
-    const { chat } = await bed.send("Talk");
+    const { chat } = await rig.send("Talk");
     const look = createTool("look", async () => (await result.promise, okResult("seen")));
     const script = [gate(words.promise), says("One. "), gate(call.promise), calls("look")];
     const runner = runnerFor([script, says("Two.")], { tools: new Map([["look", look]]) });
@@ -178,15 +178,15 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     for (const step of steps) {
       await step();
       times.push((await chat.row()).activityAt);
-      bed.advanceClock(60_000);
+      rig.advanceClock(60_000);
     }
-    const begun = assertPresent(times[0]);
+    const started = assertPresent(times[0]);
     for (const [index, time] of times.entries())
-      expect(time).toBeGreaterThanOrEqual(begun + index * 60_000);
+      expect(time).toBeGreaterThanOrEqual(started + index * 60_000);
   });
 
-  test("[S3.13] the last checkpoint has been answered before the settlement is sent", async () => {
-    const { chat } = await bed.send("Talk");
+  test("[S3.13] the last checkpoint is answered before the settlement is sent", async () => {
+    const { chat } = await rig.send("Talk");
     const delta = watched.holdNext("message.delta");
     const runner = runnerFor([says("So be it.")]);
     runner.notify(chat.owner, chat.session);
@@ -236,7 +236,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     async (_how, script, deps, cause, words) => {
       const errors: unknown[] = [];
       const onError = (error: unknown) => void errors.push(error);
-      const first = await bed.send("Hello?");
+      const first = await rig.send("Hello?");
       const { chat } = first;
       const broken = runnerFor(script, { ...deps, onError });
       broken.notify(chat.owner, chat.session);
@@ -249,10 +249,10 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
       expect(await first.transcript()).toEqual(["user: Hello?", `notice: ${cause}`]);
       expect((await chat.entries()).at(-1)?.data["text"]).toMatch(words);
       expect(await chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
-      expect(await bed.store.leases.read("run", chat.session)).toBeNull();
+      expect(await rig.store.leases.read("run", chat.session)).toBeNull();
       expect(clock.sleepers).toBe(0);
 
-      const next = await bed.send("And now?", { chat });
+      const next = await rig.send("And now?", { chat });
       const sound = runnerFor([says("Here I am.")], { onError });
       sound.notify(chat.owner, chat.session);
       await sound.idle();
@@ -263,7 +263,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
 
   test("[P7] a tool does not start before its start is recorded", async () => {
     let starts = 0;
-    const { chat } = await bed.send("Pay");
+    const { chat } = await rig.send("Pay");
     const pay = createTool("pay", async () => ((starts += 1), okResult("paid")));
     const runner = runnerFor([calls("pay"), says("Paid.")], { tools: new Map([["pay", pay]]) });
     const start = watched.holdNext("tool.started");

@@ -24,35 +24,35 @@ import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/c
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-describe.each(databases)("what is said while a run goes on, on $name", (kind) => {
-  let bed: ContractRig;
+describe.each(databases)("messages sent during a run on $name", (kind) => {
+  let rig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
-  /** A run that answers with its first words and then waits to be let on. */
-  async function aRunThatSays(script: Script, deps: Partial<RunnerDeps> = {}) {
+  /** A run that outputs its first words and then waits to be released. */
+  async function startPausedRun(script: Script, deps: Partial<RunnerDeps> = {}) {
     const clock = manualClock();
     const model = scriptedModel(script);
-    const runner = createRunner(bed.store, bed.log, { model, clock, deps });
-    const first = await bed.send("First");
+    const runner = createRunner(rig.store, rig.log, { model, clock, deps });
+    const first = await rig.send("First");
     const { chat } = first;
     const { owner, session } = chat;
     runner.notify(owner, session);
     return { first, chat, clock, runner, model, idle: () => runner.idle() };
   }
 
-  test("messages that queue are answered one by one, in the order in which they were accepted", async () => {
+  test("queued messages are answered one by one, in the order they were accepted", async () => {
     const answered = createGate();
-    const { first, chat, idle } = await aRunThatSays([
+    const { first, chat, idle } = await startPausedRun([
       [says("One."), gate(answered.promise)],
       says("Two."),
       says("Three."),
       says("Four."),
     ]);
     await untilStreamed({ chat }, "One.");
-    for (const text of ["Second", "Third", "Fourth"]) await bed.send(text, { chat });
+    for (const text of ["Second", "Third", "Fourth"]) await rig.send(text, { chat });
     answered.open();
     await idle();
     expect(await first.transcript()).toEqual([
@@ -67,16 +67,16 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
     ]);
   });
 
-  test("a message that interrupts ends the run and goes before what waits", async () => {
-    const run = await aRunThatSays([
+  test("an interrupting message ends the run and goes before queued ones", async () => {
+    const run = await startPausedRun([
       [says("One"), gate(createGate().promise)],
       says("At once."),
       says("Later."),
     ]);
     const { first, chat, clock, runner } = run;
     await untilStreamed({ chat }, "One");
-    await bed.send("Second", { chat });
-    const third = await bed.send("Stop, this first", { chat, mode: "interrupt" });
+    await rig.send("Second", { chat });
+    const third = await rig.send("Stop, this first", { chat, mode: "interrupt" });
     runner.start();
     await until(() => clock.sleepers >= 3);
     await clock.advance(1_000);
@@ -94,16 +94,19 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
     expect(await third.terminalStates()).toEqual(["completed"]);
   });
 
-  test("messages that steer reach the model before its next step, in their order", async () => {
+  test("steering messages reach the model before its next step, in order", async () => {
     const seen = createGate();
     const look = createTool("look", async () => (await seen.promise, okResult("seen")));
-    const { first, chat, idle, model } = await aRunThatSays([calls("look"), says("As you wish.")], {
-      tools: new Map([["look", look]]),
-    });
+    const { first, chat, idle, model } = await startPausedRun(
+      [calls("look"), says("As you wish.")],
+      {
+        tools: new Map([["look", look]]),
+      },
+    );
     await untilRecorded({ chat }, "tool.started");
     const steers = [
-      await bed.send("Quickly", { chat, mode: "steer" }),
-      await bed.send("But well", { chat, mode: "steer" }),
+      await rig.send("Quickly", { chat, mode: "steer" }),
+      await rig.send("But well", { chat, mode: "steer" }),
     ];
     seen.open();
     await idle();
@@ -119,16 +122,16 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
     for (const steer of steers) expect(await steer.terminalStates()).toEqual(["completed"]);
   });
 
-  test("a message that steers and finds no step left waits like any other, and is answered", async () => {
+  test("a steering message that finds no step left waits like any other, and is answered", async () => {
     const answered = createGate();
-    const { first, chat, idle } = await aRunThatSays([
+    const { first, chat, idle } = await startPausedRun([
       [says("My last words."), gate(answered.promise)],
       says("Two."),
       says("Three."),
     ]);
     await untilStreamed({ chat }, "My last words.");
-    await bed.send("Second", { chat });
-    const steer = await bed.send("This way", { chat, mode: "steer" });
+    await rig.send("Second", { chat });
+    const steer = await rig.send("This way", { chat, mode: "steer" });
     answered.open();
     await idle();
     expect(await first.transcript()).toEqual([

@@ -39,13 +39,13 @@ import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-describe.each(databases)("what people see of a run on $name", (kind) => {
-  let bed: ContractRig;
+describe.each(databases)("a run's visible output on $name", (kind) => {
+  let rig: ContractRig;
   let other: Store;
   let elsewhere: Peer;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
-    const { address: place } = bed.database;
+    rig = await openContractRig(kind);
+    const { address: place } = rig.database;
     other = await openStoreAt(place);
     elsewhere = await startPeer("process");
     await elsewhere.open(place, holdOptions(place));
@@ -53,14 +53,14 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
   afterAll(async () => {
     await elsewhere.end();
     await other.close();
-    await bed[Symbol.asyncDispose]();
+    await rig[Symbol.asyncDispose]();
   });
 
-  test("[P5] a cursor at every number of a run, while it goes on and after it, gets exactly what is missing", async () => {
+  test("[P5] a cursor at every seq of a run, during it and after it, gets exactly what is missing", async () => {
     const ended = createGate();
-    const { chat } = await bed.send("Do both");
-    const follower = follow(bed.log, chat, 0);
-    const runner = createRunner(bed.store, bed.log, {
+    const { chat } = await rig.send("Do both");
+    const follower = follow(rig.log, chat, 0);
+    const runner = createRunner(rig.store, rig.log, {
       model: scriptedModel([
         [thinks("Hm. "), says("First, "), calls("look"), calls("look")],
         [says("then "), gate(ended.promise), says("this.")],
@@ -70,28 +70,28 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     });
     runner.notify(chat.owner, chat.session);
     await untilStreamed({ chat }, "then ");
-    await expectTheRestAtEveryNumber(follower, chat);
+    await expectSuffixAtEverySeq(follower, chat);
     ended.open();
     await runner.idle();
-    await expectTheRestAtEveryNumber(follower, chat);
+    await expectSuffixAtEverySeq(follower, chat);
     follower.leave();
   });
 
-  /** The numbers behind a cursor that events have or stand for. */
+  /** The seqs after a cursor that events have or settle. */
   function accountedBy(events: readonly StoredEvent[], cursor: number): number[] {
     const settled = events.flatMap(settledNumbers).filter((seq) => seq > cursor);
     return [...new Set([...seqsOf(events), ...settled])].toSorted((a, b) => a - b);
   }
 
-  /** Comes back at each number, in this process and in one that has seen nothing yet. */
-  async function expectTheRestAtEveryNumber(follower: Followed, chat: TestSession): Promise<void> {
+  /** Reconnects at each seq, in this process and in one that has seen nothing yet. */
+  async function expectSuffixAtEverySeq(follower: Followed, chat: TestSession): Promise<void> {
     const { head } = await chat.row();
-    // Who is a little late gets a settled entry in the place of its deltas: all numbers are accounted for either way.
+    // A slightly late reader gets a settled entry in place of its deltas: all seqs are accounted for either way.
     const whole = await follower.upTo(head);
     expect(accountedBy(whole, 0)).toEqual(numbers(1, head));
     const bySeq = new Map(whole.map((event) => [event.seq, event]));
     for (let cursor = 0; cursor < head; cursor += 1) {
-      for (const log of [bed.log, createLog(other)]) {
+      for (const log of [rig.log, createLog(other)]) {
         const back = follow(log, chat, cursor);
         const missing = await back.upTo(head);
         back.leave();
@@ -106,8 +106,8 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
   test("[P6] a cancel from another process is noticed within a second, and asking again changes nothing", async () => {
     const clock = manualClock();
     const model = scriptedModel([[says("So far"), gate(createGate().promise)]]);
-    const runner = createRunner(bed.store, bed.log, { model, clock });
-    const said = await bed.send("Talk");
+    const runner = createRunner(rig.store, rig.log, { model, clock });
+    const said = await rig.send("Talk");
     const { owner } = said.chat;
     runner.notify(owner, said.chat.session);
     await untilStreamed(said, "So far");
@@ -117,7 +117,7 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     const { head } = await said.chat.row();
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
     expect(await said.chat.row()).toMatchObject({ head, liveState: "running" });
-    // A run that has just written is looked at one look later.
+    // A run that has just written is checked one interval later.
     await clock.advance(500);
     await until(async () => clock.sleepers >= 3 || (await said.terminalStates()).length > 0);
     await clock.advance(500);
@@ -129,17 +129,17 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     expect(await said.terminalStates()).toEqual(["cancelled"]);
   });
 
-  test("[P6] a model that ignores its signal is left alone after five seconds, under a higher fence", async () => {
+  test("[P6] a model that ignores its signal is abandoned after five seconds, under a higher fence", async () => {
     const clock = manualClock();
-    const watched = watchStore(bed.store);
+    const watched = watchStore(rig.store);
     const model = scriptedModel([[says("So far"), hang], says("Here I am.")]);
     const runner = createRunner(watched.store, createLog(watched.store), { model, clock });
-    const said = await bed.send("Talk");
+    const said = await rig.send("Talk");
     const { owner, session } = said.chat;
     runner.notify(owner, session);
     await untilStreamed(said, "So far");
-    const next = await bed.send("And now?", { chat: said.chat });
-    await requestCancel(bed.log, ids, owner, said.runId);
+    const next = await rig.send("And now?", { chat: said.chat });
+    await requestCancel(rig.log, ids, owner, said.runId);
     const asleep = clock.sleepers;
     runner.notify(owner, session);
     await until(() => clock.sleepers > asleep);
@@ -159,20 +159,20 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     ]);
   });
 
-  test("[P6] who follows may leave or die: the run goes on", async () => {
+  test("[P6] followers may leave or die: the run continues", async () => {
     const ended = createGate();
-    const said = await bed.send("Go on");
+    const said = await rig.send("Go on");
     const { owner, session } = said.chat;
     const leaving = new AbortController();
     const followers = [
-      bed.log.tail(owner, session, toSeq(0), { signal: leaving.signal })[Symbol.asyncIterator](),
-      bed.log.tail(owner, session, toSeq(0))[Symbol.asyncIterator](),
+      rig.log.tail(owner, session, toSeq(0), { signal: leaving.signal })[Symbol.asyncIterator](),
+      rig.log.tail(owner, session, toSeq(0))[Symbol.asyncIterator](),
     ];
     const guest = await startPeer("process");
-    await guest.open(bed.database.address);
+    await guest.open(rig.database.address);
     await guest.runs.follow(owner, session, toSeq(0));
     const model = scriptedModel([[says("One, "), gate(ended.promise), says("two.")]]);
-    const runner = createRunner(bed.store, bed.log, { model });
+    const runner = createRunner(rig.store, rig.log, { model });
     runner.notify(owner, session);
     await untilStreamed(said, "One, ");
     await until(async () => (await guest.runs.shown()).some((line) => line.includes("One, ")));
@@ -186,15 +186,15 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     expect(await said.transcript()).toEqual(["user: Go on", "assistant: One, two."]);
   });
 
-  test("[P5] what is on its way to the disk is shown to nobody, and a kill right then takes it along", async () => {
-    const goOn = `${bed.effects}.go-on`;
+  test("[P5] output on its way to the disk is shown to nobody, and a kill right then loses it", async () => {
+    const goOn = `${rig.effects}.go-on`;
     const reply = [says("Shown. "), hang, says("Not shown. ")];
     await elsewhere.runs.work({ replies: { "Show me": [reply] }, hangUntil: goOn });
-    const { chat } = await bed.send("Show me");
+    const { chat } = await rig.send("Show me");
     await elsewhere.runs.follow(chat.owner, chat.session, toSeq(0));
     const shown = async () => (await elsewhere.runs.shown()).join("\n");
     await until(async () => (await shown()).includes("Shown. "));
-    const held = await holdWrites(bed.database.address, chat.session);
+    const held = await holdWrites(rig.database.address, chat.session);
     try {
       writeFileSync(goOn, "");
       await held.reached();
@@ -211,12 +211,12 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
 });
 
 interface Followed {
-  /** Everything from the cursor to this number, as it came. */
+  /** Everything from the cursor to this seq, as it arrived. */
   upTo(head: number): Promise<readonly StoredEvent[]>;
   leave(): void;
 }
 
-/** Takes what comes when it comes, as a page would. */
+/** Takes events as they arrive, as a page would. */
 function follow(log: Log, { owner, session }: TestSession, after: number): Followed {
   const leaving = new AbortController();
   const seen: StoredEvent[] = [];
@@ -233,7 +233,7 @@ function follow(log: Log, { owner, session }: TestSession, after: number): Follo
   };
 }
 
-/** The numbers of the deltas that an entry stands for. */
+/** The seqs of the deltas an entry settles. */
 function settledNumbers({ data }: StoredEvent): number[] {
   const { deltas } = data;
   if (!Array.isArray(deltas)) return [];

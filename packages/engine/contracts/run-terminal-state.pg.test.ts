@@ -27,33 +27,33 @@ beforeAll(async () => {
 afterAll(() => elsewhere.end());
 
 describe.each(databases)("a run on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   beforeAll(async () => {
-    bed = await openContractRig(kind);
-    await elsewhere.open(bed.database.address);
+    rig = await openContractRig(kind);
+    await elsewhere.open(rig.database.address);
   });
   afterAll(async () => {
     await elsewhere.close();
-    await bed[Symbol.asyncDispose]();
+    await rig[Symbol.asyncDispose]();
   });
 
-  test("[P3] a runner that was paused past its lease is refused, and mixes nothing into its successor's work", async () => {
+  test("[P3] a runner paused past its lease is refused, and mixes nothing into its successor's work", async () => {
     const reply = [says("Mine. "), hang, says("Mine again. ")];
-    const goOn = `${bed.effects}.go-on`;
-    await elsewhere.runs.work({ replies: { "Talk on": [reply] }, hangUntil: goOn });
-    const said = await bed.send("Talk on");
+    const continueReply = `${rig.effects}.go-on`;
+    await elsewhere.runs.work({ replies: { "Talk on": [reply] }, hangUntil: continueReply });
+    const said = await rig.send("Talk on");
     await untilStreamed(said, "Mine. ");
     elsewhere.signal("SIGSTOP");
     try {
       const clock = manualClock();
       const model = scriptedModel([says("Theirs.")]);
-      const taker = createRunner(bed.store, bed.log, { model, clock });
+      const taker = createRunner(rig.store, rig.log, { model, clock });
       await taker.sweep();
-      bed.advanceClock(31_000);
+      rig.advanceClock(31_000);
       await clock.advance(15_000);
       await taker.sweep();
       await taker.idle();
-      writeFileSync(goOn, "");
+      writeFileSync(continueReply, "");
       elsewhere.signal("SIGCONT");
       await until(async () => (await elsewhere.runs.refusals()).includes("fenced"));
       await elsewhere.runs.stop();
@@ -71,21 +71,21 @@ describe.each(databases)("a run on $name", (kind) => {
     expect(JSON.stringify(await said.chat.events())).not.toContain("Mine again.");
   });
 
-  test("[P4] the end that a runner had on its way when another took over is refused", async () => {
-    const watched = watchStore(bed.store);
+  test("[P4] an ending commit in flight during a take-over is refused", async () => {
+    const watched = watchStore(rig.store);
     const model = scriptedModel([says("Mine.")]);
     const late = createRunner(watched.store, createLog(watched.store), { model });
-    const said = await bed.send("End it");
+    const said = await rig.send("End it");
     const settlement = watched.holdNext("message.assistant");
     late.notify(said.chat.owner, said.chat.session);
     await settlement.reached;
     const clock = manualClock();
-    const taker = createRunner(bed.store, bed.log, {
+    const taker = createRunner(rig.store, rig.log, {
       model: scriptedModel([says("Theirs.")]),
       clock,
     });
     await taker.sweep();
-    bed.advanceClock(31_000);
+    rig.advanceClock(31_000);
     await clock.advance(15_000);
     await taker.sweep();
     await taker.idle();
@@ -100,12 +100,12 @@ describe.each(databases)("a run on $name", (kind) => {
     ]);
   });
 
-  test("[P4] two runners that find the same runs left behind: each is ended once, by one of them", async () => {
+  test("[P4] when two runners find the same abandoned runs, each run is ended once, by one of them", async () => {
     const left = await Promise.all(
-      Array.from({ length: 12 }, (_, n) => leftBehind("claimed", `Orphan ${n}`)),
+      Array.from({ length: 12 }, (_, n) => abandonedRun("claimed", `Orphan ${n}`)),
     );
     const model = scriptedModel(() => says("Found."));
-    const here = createRunner(bed.store, bed.log, { model });
+    const here = createRunner(rig.store, rig.log, { model });
     const there = elsewhere.runs.work({ replies: {}, otherwise: says("Found.") });
     await Promise.all([there, here.sweep()]);
     for (const said of left) {
@@ -120,34 +120,34 @@ describe.each(databases)("a run on $name", (kind) => {
   test("[P4] whatever state a run is in, new input is accepted and answered", async () => {
     const talks = await Promise.all(
       runState.options.map(async (state) => {
-        const first = await leftBehind(state, "First");
+        const first = await abandonedRun(state, "First");
         const { chat } = first;
-        const second = await bed.send("Second", { chat });
-        // A run that waits for a person would let the others wait as well.
+        const second = await rig.send("Second", { chat });
+        // A run that waits for a person would make the others wait too.
         const rests = state === "waiting" || state === "paused";
-        const third = await bed.send("Third", { chat, ...(rests && { mode: "interrupt" }) });
+        const third = await rig.send("Third", { chat, ...(rests && { mode: "interrupt" }) });
         return { state, rests, first, second, third };
       }),
     );
-    const runner = createRunner(bed.store, bed.log, { model: scriptedModel(() => says("Aye.")) });
+    const runner = createRunner(rig.store, rig.log, { model: scriptedModel(() => says("Aye.")) });
     await runner.sweep();
     await runner.idle();
     const asked = ["user: Second", "user: Third"];
     for (const { state, rests, first, second, third } of talks) {
-      const told = (await first.transcript()).filter((line) => asked.includes(line));
+      const expectedOrder = (await first.transcript()).filter((line) => asked.includes(line));
       const ends = [await second.terminalStates(), await third.terminalStates()];
-      expect({ state, told, ends, first: (await first.terminalStates()).length }).toEqual({
+      expect({ state, expectedOrder, ends, first: (await first.terminalStates()).length }).toEqual({
         state,
-        told: rests ? asked.toReversed() : asked,
+        expectedOrder: rests ? asked.toReversed() : asked,
         ends: [["completed"], ["completed"]],
         first: 1,
       });
     }
   });
 
-  /** A run that somebody brought to this state and then let go of. */
-  async function leftBehind(state: RunState, text: string): Promise<SentMessage> {
-    const said = await bed.send(text);
+  /** A run that somebody brought to this state and then abandoned. */
+  async function abandonedRun(state: RunState, text: string): Promise<SentMessage> {
+    const said = await rig.send(text);
     if (state === "queued") return said;
     const { chat, runId } = said;
     const lease = await chat.lease();
@@ -156,7 +156,7 @@ describe.each(databases)("a run on $name", (kind) => {
     const begun = [aRunState(runId, "claimed"), aUserMessage(text, messageId, runId)];
     const later = state === "claimed" ? [] : [aRunState(runId, "running"), aRunState(runId, state)];
     await chat.commit([...begun, ...later], { under });
-    await bed.store.leases.release(lease);
+    await rig.store.leases.release(lease);
     return said;
   }
 });

@@ -24,7 +24,7 @@ import {
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-/** How far each run has come when its process is killed. */
+/** How far each run has got when its process is killed. */
 const before: Replies = {
   "Who are you?": [says("A ship's cook.")],
   "Think first": [hang],
@@ -40,7 +40,7 @@ const before: Replies = {
   "Leave it then": [[says("Well"), hang]],
 };
 
-/** What the model says to whoever takes over. */
+/** The model's replies after a take-over. */
 const after: Replies = {
   "Think first": [says("Thought.")],
   "Tell a story": [says("Again: it was dark.")],
@@ -51,20 +51,20 @@ const after: Replies = {
 };
 
 describe.each(databases)("after kill -9 of the runner's process on $name", (kind) => {
-  let bed: ContractRig;
+  let rig: ContractRig;
   const left = new Map<string, SentMessage>();
   const model = repliesByPrompt(after);
   const of = (text: string) => assertPresent(left.get(text));
 
   async function say(text: string, to?: SentMessage): Promise<SentMessage> {
-    const said = await bed.send(text, to && { chat: to.chat });
+    const said = await rig.send(text, to && { chat: to.chat });
     left.set(text, said);
     return said;
   }
 
-  /** As a host does at its start; or as one that looks after one session only. */
+  /** As a host does at startup, or as one that handles only one session. */
   async function boot(policy: "resume" | "ask" | "off", only?: SentMessage): Promise<void> {
-    const { store, log, effects } = bed;
+    const { store, log, effects } = rig;
     const live = async () =>
       (await store.work.live(100)).filter(({ session }) => session === only?.chat.session);
     const work = only === undefined ? store.work : { ...store.work, live, queued: async () => [] };
@@ -75,10 +75,10 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   }
 
   beforeAll(async () => {
-    bed = await openContractRig(kind);
+    rig = await openContractRig(kind);
     const elsewhere = await startPeer("process");
-    await elsewhere.open(bed.database.address);
-    await elsewhere.runs.work({ replies: before, effects: bed.effects });
+    await elsewhere.open(rig.database.address);
+    await elsewhere.runs.work({ replies: before, effects: rig.effects });
     const earlier = await say("Who are you?");
     await until(async () => (await earlier.run()).state === "completed");
     for (const text of Object.keys(before).slice(2)) await say(text);
@@ -95,14 +95,14 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     await elsewhere.kill();
 
     const { chat, runId } = of("Never mind");
-    await requestCancel(bed.log, ids, chat.owner, runId);
+    await requestCancel(rig.log, ids, chat.owner, runId);
     await boot("ask", of("Ask me then"));
     await boot("off", of("Leave it then"));
     await boot("resume");
   }, 120_000);
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
-  test("[S3.10] prompt, run and earlier messages are there, although not a token was", async () => {
+  test("[S3.10] prompt, run and earlier messages are there, although no token was", async () => {
     expect(await of("Think first").transcript()).toEqual([
       "user: Who are you?",
       "assistant: A ship's cook.",
@@ -112,7 +112,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     expect(await of("Think first").run()).toMatchObject({ state: "completed", attempt: 1 });
   });
 
-  test("[S3.20] text that was streamed between two tools stands as it was", async () => {
+  test("[S3.20] text streamed between two tools is unchanged", async () => {
     expect(await of("Note it, then go on").transcript()).toEqual([
       "user: Note it, then go on",
       "assistant: First. |calls note",
@@ -123,7 +123,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     ]);
   });
 
-  test("[P4] the run goes on to its one end, and what waited behind it is answered", async () => {
+  test("[P4] the run continues to its one end, and queued messages are answered", async () => {
     expect(await of("Tell a story").transcript()).toEqual([
       "user: Tell a story",
       "assistant: It was a dark and stormy",
@@ -139,7 +139,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   test.each([
     ["Ask me then", "paused"],
     ["Leave it then", "interrupted"],
-  ])("[P4] %s: by that policy the run is %s", async (text, state) => {
+  ])("[P4] with the policy %s the run is %s", async (text, state) => {
     expect(await of(text).run()).toMatchObject({ state, cause: "host_stopped", attempt: 1 });
     expect(await of(text).transcript()).toEqual([
       `user: ${text}`,
@@ -149,7 +149,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     expect(await of(text).terminalStates()).toEqual(state === "paused" ? [] : [state]);
   });
 
-  test("[P6] a cancel holds: the run ends cancelled and is not resumed", async () => {
+  test("[P6] a cancel holds: the run ends as cancelled and is not resumed", async () => {
     expect(await of("Never mind").run()).toMatchObject({ state: "cancelled" });
     expect(await of("Never mind").transcript()).toEqual([
       "user: Never mind",
@@ -158,7 +158,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     ]);
   });
 
-  test("[P7] a tool that may not be repeated is unknown to person and model, its effect there once", async () => {
+  test("[P7] a tool that must not be repeated is unknown to person and model, and its effect is there once", async () => {
     expect(await of("Pay the bill").transcript()).toEqual([
       "user: Pay the bill",
       "assistant: calls pay",
@@ -166,7 +166,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
       "notice: recovered",
       "assistant: I shall look first.",
     ]);
-    expect(effectsIn(bed.effects).of("the bill")).toHaveLength(1);
+    expect(effectsIn(rig.effects).of("the bill")).toHaveLength(1);
     const asked = model.requests.find(({ messages }) =>
       messages.some((message) => message.role === "user" && message.text === "Pay the bill"),
     );
@@ -175,19 +175,19 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     expect(notice?.data["text"]).toMatch(/not known whether this took effect: pay/);
   });
 
-  test("[P7] a tool that says that it is safe runs again under the same call", async () => {
+  test("[P7] a tool that declares itself safe runs again under the same call", async () => {
     expect((await of("Read the map").transcript()).slice(-2)).toEqual([
       "tool: ok done",
       "assistant: Read.",
     ]);
-    const [first, second, ...more] = effectsIn(bed.effects).of("the map");
+    const [first, second, ...more] = effectsIn(rig.effects).of("the map");
     expect(second).toBe(first);
     expect(more).toEqual([]);
   });
 
-  test("every row can be explained, and nothing is left to do", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
-    expect(await bed.store.work.live(100)).toEqual([]);
-    expect(await bed.store.work.queued(100)).toEqual([]);
+  test("every row is explained, and nothing is left to do", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
+    expect(await rig.store.work.live(100)).toEqual([]);
+    expect(await rig.store.work.queued(100)).toEqual([]);
   });
 });

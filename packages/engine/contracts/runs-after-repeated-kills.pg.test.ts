@@ -22,36 +22,36 @@ const kills = 4;
 type Accepted = Extract<Admission, { status: "accepted" }>;
 
 /**
- * One process after the other is killed with messages on their way through the engine's door, answers being written, and a
- * run in its hands that no process ever finishes.
+ * Processes are killed one after another while messages are being accepted and answers written, with a run that no
+ * process ever finishes.
  */
-describe.each(databases)("processes that are killed one after the other on $name", (kind) => {
-  let bed: ContractRig;
+describe.each(databases)("processes killed one after another on $name", (kind) => {
+  let rig: ContractRig;
   let stuck: SentMessage;
-  const heard: { readonly input: NewInput; readonly answer: Accepted }[] = [];
-  const unheard: NewInput[] = [];
+  const acknowledged: { readonly input: NewInput; readonly answer: Accepted }[] = [];
+  const unacknowledged: NewInput[] = [];
   const attempts: number[] = [];
   beforeAll(async () => {
-    bed = await openContractRig(kind);
-    stuck = await bed.send("Never ends");
+    rig = await openContractRig(kind);
+    stuck = await rig.send("Never ends");
     for (const [turn, elsewhere] of (await startPeers("process", kills)).entries())
-      await liveAndDie(elsewhere, turn);
+      await runUntilKilled(elsewhere, turn);
     const model = scriptedModel(() => says("Aye, at last."));
     const deps = { liveness: createLiveness() };
-    const runner = createRunner(bed.store, bed.log, { model, deps });
+    const runner = createRunner(rig.store, rig.log, { model, deps });
     await runner.sweep();
     await runner.idle();
   }, 120_000);
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
-  /** Takes the run over, accepts messages and answers some, and dies: each time at a later answer. */
-  async function liveAndDie(elsewhere: Peer, turn: number): Promise<void> {
-    const { owner, session } = await openTestSession(bed.store);
+  /** Takes the run over, accepts messages, answers some and dies: each time at a later answer. */
+  async function runUntilKilled(elsewhere: Peer, turn: number): Promise<void> {
+    const { owner, session } = await openTestSession(rig.store);
     const inputs = Array.from({ length: 12 }, (_, n): NewInput => {
       const clientId = `${turn}.${n}`;
       return { owner, session, clientId, text: `Message ${clientId}` };
     });
-    await elsewhere.open(bed.database.address);
+    await elsewhere.open(rig.database.address);
     await elsewhere.runs.work({ replies: { "Never ends": [hang] }, otherwise: says("Aye.") });
     await until(async () => (await stepsOf(stuck)) === turn + 1);
     attempts.push((await stuck.run()).attempt);
@@ -60,8 +60,8 @@ describe.each(databases)("processes that are killed one after the other on $name
     let answered = 0;
     async function admit(input: NewInput): Promise<void> {
       const answer = await elsewhere.runs.admit(input).catch(() => undefined);
-      if (answer?.status === "accepted") heard.push({ input, answer });
-      else unheard.push(input);
+      if (answer?.status === "accepted") acknowledged.push({ input, answer });
+      else unacknowledged.push(input);
       answered += 1;
       if (answered === 1 + 3 * turn) enough.resolve();
     }
@@ -72,16 +72,16 @@ describe.each(databases)("processes that are killed one after the other on $name
   }
 
   async function logOf({ owner, session }: NewInput): Promise<readonly StoredEvent[]> {
-    const page = await bed.store.reads.events(owner, session, { after: toSeq(0), limit: 1_000 });
+    const page = await rig.store.reads.events(owner, session, { after: toSeq(0), limit: 1_000 });
     return assertPresent(page).events;
   }
 
-  test("[P1] what was accepted is there, word for word, under the number that was told", async () => {
-    expect(heard.length).toBeGreaterThanOrEqual(1 + 4 + 7 + 10);
-    for (const { input, answer } of heard) {
+  test("[P1] an accepted message is there, word for word, under the seq that was returned", async () => {
+    expect(acknowledged.length).toBeGreaterThanOrEqual(1 + 4 + 7 + 10);
+    for (const { input, answer } of acknowledged) {
       const { owner, session, clientId, text } = input;
       const query = { after: toSeq(answer.seq - 1), limit: 1 };
-      expect((await bed.store.reads.events(owner, session, query))?.events).toMatchObject([
+      expect((await rig.store.reads.events(owner, session, query))?.events).toMatchObject([
         {
           type: "input.accepted",
           runId: answer.runId,
@@ -91,11 +91,11 @@ describe.each(databases)("processes that are killed one after the other on $name
     }
   });
 
-  test("[P1] who did not hear the answer may send again: the message is there once", async () => {
-    for (const { input, answer } of heard.slice(0, 3))
-      expect(await admitMessage(bed.log, ids, input)).toEqual({ ...answer, repeated: true });
-    for (const input of unheard) {
-      const answer = await admitMessage(bed.log, ids, input);
+  test("[P1] a client that missed the answer may send again: the message is there once", async () => {
+    for (const { input, answer } of acknowledged.slice(0, 3))
+      expect(await admitMessage(rig.log, ids, input)).toEqual({ ...answer, repeated: true });
+    for (const input of unacknowledged) {
+      const answer = await admitMessage(rig.log, ids, input);
       expect(answer).toMatchObject({ status: "accepted" });
       const stored = (await logOf(input)).filter(
         ({ type, data }) => type === "input.accepted" && data["clientId"] === input.clientId,
@@ -104,8 +104,8 @@ describe.each(databases)("processes that are killed one after the other on $name
     }
   });
 
-  test("[P4] each message that was accepted is answered, and its run has ended once", async () => {
-    for (const { input, answer } of heard) {
+  test("[P4] each accepted message is answered, and its run has ended once", async () => {
+    for (const { input, answer } of acknowledged) {
       const { runId } = answer;
       const states = (await logOf(input)).flatMap((event) =>
         event.type === "run.state" && event.runId === runId ? [event.data["state"]] : [],
@@ -115,14 +115,14 @@ describe.each(databases)("processes that are killed one after the other on $name
     }
   });
 
-  test("[P4] each take-over is counted where it outlives the process, and after three it is enough", async () => {
+  test("[P4] each take-over is counted durably, and the third is the last", async () => {
     expect(attempts).toEqual([0, 1, 2, 3]);
     expect(await stuck.run()).toMatchObject({ state: "interrupted", cause: "too_many_attempts" });
     expect(await stuck.terminalStates()).toEqual(["interrupted"]);
   });
 
-  test("every row can be explained", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("every row is explained", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });
 

@@ -36,29 +36,29 @@ import {
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-/** Two thirds of a lease: who could not renew it has stopped by then. */
+/** Two thirds of a lease: a runner that could not renew it has stopped by then. */
 async function outlast(clock: ManualClock): Promise<void> {
   for (let passed = 0; passed < 20_000; passed += 500) await clock.advance(500);
 }
 
-describe.each(databases)("a run that loses its store, on $name", (kind) => {
-  let bed: LateJournalRig;
+describe.each(databases)("a run that loses its store on $name", (kind) => {
+  let rig: LateJournalRig;
   beforeAll(async () => {
-    bed = await openLateJournalRig(kind);
+    rig = await openLateJournalRig(kind);
   });
-  afterAll(() => bed[Symbol.asyncDispose]());
+  afterAll(() => rig[Symbol.asyncDispose]());
 
-  async function begin(script: Script, rest: Partial<RunnerDeps> = {}) {
-    const outage = createOutage(bed.store);
+  async function start(script: Script, rest: Partial<RunnerDeps> = {}) {
+    const outage = createOutage(rig.store);
     const clock = manualClock();
-    const home = await bed.createHome();
+    const home = await rig.createHome();
     const storing: SpillState[] = [];
     const runner = createRunner(outage.store, createLog(outage.store), {
       model: scriptedModel(script),
       clock,
       deps: { spills: home.journals, onSpillState: (_, how) => storing.push(how), ...rest },
     });
-    const said = await bed.send("Begin");
+    const said = await rig.send("Begin");
     runner.notify(said.chat.owner, said.chat.session);
     /** In small steps: time must not pass faster than a lease can be renewed. */
     const pass = () => clock.advance(5);
@@ -71,7 +71,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       until(async () => JSON.stringify(await said.chat.events()).includes(text));
     const spills = (text: string) => untilSpilled(home, said.chat.session, text, pass);
     const ends = (state: RunState) => until(async () => (await said.run()).state === state);
-    async function comeBack(): Promise<void> {
+    async function endOutage(): Promise<void> {
       outage.isDown = false;
       outage.dropsAnswers = false;
       await until(() => storing.includes("restored"));
@@ -87,12 +87,12 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       until,
       spills,
       ends,
-      comeBack,
-      read: () => bed.read(runner, said.chat),
+      comeBack: endOutage,
+      read: () => rig.read(runner, said.chat),
     };
   }
 
-  test("[P5] nothing of what is spilled is shown; when the store is back it goes on as if nothing had been", async () => {
+  test("[P5] spilled output is not shown; once the store is back, the run continues as if nothing had happened", async () => {
     const [more, rest] = [createGate(), createGate()];
     const reply = [
       says("It was "),
@@ -102,7 +102,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       says(" night."),
       uses({ output: 7 }),
     ];
-    const run = await begin([reply]);
+    const run = await start([reply]);
     await run.stored("It was ");
     run.outage.isDown = true;
     more.open();
@@ -123,7 +123,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   test("a commit whose answer was lost is not written twice", async () => {
     const more = createGate();
     const reply = [says("It was "), gate(more.promise), says("a dark night.")];
-    const run = await begin([reply]);
+    const run = await start([reply]);
     await run.stored("It was ");
     run.outage.dropsAnswers = true;
     more.open();
@@ -137,14 +137,14 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     ]);
   });
 
-  test("[P7] a call that was asked for meanwhile does not begin before the store is back", async () => {
+  test("[P7] a call requested during the outage does not start before the store is back", async () => {
     const more = createGate();
     let started = 0;
     const look = createTool("look", async () => ((started += 1), okResult("rain")));
     const reply = [says("It was "), gate(more.promise), says("wet."), calls("look")];
     const tools = new Map([["look", look]]);
     const script = [reply, says("Indeed.")];
-    const run = await begin(script, { tools });
+    const run = await start(script, { tools });
     await run.stored("It was ");
     run.outage.isDown = true;
     more.open();
@@ -162,21 +162,21 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     ]);
   });
 
-  test("[P7] the end of a tool that was running is kept, and known to whoever takes over", async () => {
+  test("[P7] the end of a running tool is kept, and known after a take-over", async () => {
     const done = createGate();
     const pay = createTool("pay", async () => (await done.promise, okResult("paid")));
     const tools = new Map([["pay", pay]]);
-    const run = await begin([calls("pay")], { tools });
+    const run = await start([calls("pay")], { tools });
     await run.stored("tool.started");
     run.outage.isDown = true;
     done.open();
     await run.spills("paid");
     await outlast(run.clock);
     await run.runner.idle();
-    const next = bed.recoverer(run.home, { policy: "resume", tools }, [says("It is paid.")]);
+    const next = rig.recoverer(run.home, { policy: "resume", tools }, [says("It is paid.")]);
     await next.sweep();
     await next.idle();
-    expect(summarizeEntries(await bed.read(next, run.said.chat))).toEqual([
+    expect(summarizeEntries(await rig.read(next, run.said.chat))).toEqual([
       "user: Begin",
       "assistant: calls pay",
       "tool: ok paid*",
@@ -185,32 +185,32 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     ]);
   });
 
-  test("a stream that ends while the store is away is sealed, the runner lets go in time, and nobody asks the model again", async () => {
+  test("a stream that ends during the outage is sealed, the runner gives up in time, and the model is not called again", async () => {
     const more = createGate();
     const reply = [says("It was "), gate(more.promise), says("a dark night."), uses({ output: 7 })];
-    const run = await begin([reply]);
+    const run = await start([reply]);
     await run.stored("It was ");
     run.outage.isDown = true;
     more.open();
     await run.spills("night");
-    // By its own run.clock, a third of the lease before anybody else could have it.
+    // By its own clock, a third of the lease before anybody else could hold it.
     await outlast(run.clock);
     await run.until(() => run.storing.includes("left"));
     await run.runner.idle();
-    const next = bed.recoverer(run.home, { policy: "resume" });
+    const next = rig.recoverer(run.home, { policy: "resume" });
     await next.sweep();
     await next.idle();
     expect(await run.said.run()).toMatchObject({ state: "completed" });
-    expect(summarizeEntries(await bed.read(next, run.said.chat))).toEqual([
+    expect(summarizeEntries(await rig.read(next, run.said.chat))).toEqual([
       "user: Begin",
       "assistant: It was a dark night.*",
       "notice: recovered",
     ]);
-    const used = await bed.store.reads.usage(run.said.chat.owner, { runId: run.said.runId });
+    const used = await rig.store.reads.usage(run.said.chat.owner, { runId: run.said.runId });
     expect(used).toMatchObject({ output: 7, calls: 1 });
   });
 
-  test("when not even the file takes it, the model is stopped and that is said", async () => {
+  test("when even the file takes no more, the model is stopped and the person is told", async () => {
     const [more, evenMore] = [createGate(), createGate()];
     const reply = [
       says("It was "),
@@ -220,10 +220,10 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       says(" and stormy"),
       says(" night."),
     ];
-    const home: SpillHome = await bed.createHome();
+    const home: SpillHome = await rig.createHome();
     const full = { status: "failed", code: "spill_full", message: "no space" } as const;
     const journals = { ...home.journals, begin: async () => full };
-    const run = await begin([reply], { spills: journals });
+    const run = await start([reply], { spills: journals });
     await run.stored("It was ");
     run.outage.isDown = true;
     more.open();
@@ -239,9 +239,9 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     ]);
   });
 
-  test("a model that is faster than the disk waits for it: what is in memory stays bounded", async () => {
+  test("a model that is faster than the disk is slowed down: memory use stays bounded", async () => {
     const [more, slow] = [createGate(), createGate()];
-    const home: SpillHome = await bed.createHome();
+    const home: SpillHome = await rig.createHome();
     let said = 0;
     let writes = 0;
     const piece = "x".repeat(16 * 1024);
@@ -255,24 +255,24 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     const journals: SpillStore = {
       ...home.journals,
       async begin(header) {
-        const begun = await home.journals.begin(header);
-        if (begun.status === "failed") return begun;
+        const openedFile = await home.journals.begin(header);
+        if (openedFile.status === "failed") return openedFile;
         const append = async (events: readonly NewEvent[]) => {
           writes += 1;
           await slow.promise;
-          return begun.file.append(events);
+          return openedFile.file.append(events);
         };
-        return { status: "begun", file: { ...begun.file, append } };
+        return { status: "begun", file: { ...openedFile.file, append } };
       },
     };
     const modelFor = async () => ({ name: "fast", model });
-    const run = await begin([], { spills: journals, modelFor });
+    const run = await start([], { spills: journals, modelFor });
     await run.stored("It was ");
     run.outage.isDown = true;
     more.open();
     await run.until(() => writes === 1);
     for (let turns = 0; turns < 50; turns += 1) await run.clock.advance(5);
-    // What is being written, and as much again as may wait for it.
+    // What is being written, plus as much again that may be waiting.
     expect(said * piece.length).toBeLessThan(600 * 1024);
     expect(said).toBeLessThan(40);
     slow.open();
@@ -281,7 +281,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     expect(said).toBe(40);
   });
 
-  test("[P14] and fsck accounts for all of it", async () => {
-    expect(await fsckFindings(bed.store)).toEqual([]);
+  test("[P14] fsck accounts for all of it", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });

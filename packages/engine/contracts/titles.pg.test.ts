@@ -49,8 +49,8 @@ describe.each(databases)("titles on $name", ({ create }) => {
     });
   }
 
-  /** One turn that is over. */
-  async function talked(text = "How do herons sleep?"): Promise<TestSession> {
+  /** A session with one completed turn. */
+  async function completedTurn(text = "How do herons sleep?"): Promise<TestSession> {
     const chat = await openTestSession(store);
     const { runId, under } = await chat.startRun(text);
     await chat.commit([aSettledMessage(runId, "Standing."), aRunState(runId, "completed")], {
@@ -65,7 +65,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
   }
 
   test("[S3.17] a title is derived at once, generated in the background, and moves nothing in the list", async () => {
-    const chat = await talked();
+    const chat = await completedTurn();
     const { sortAt, activityAt } = await chat.row();
     expect(await titleOf(chat)).toEqual(["How do herons sleep?", "derived"]);
     const titles = titlesBy(async ({ question, answer }) => titled(`${question} ${answer}`));
@@ -81,8 +81,8 @@ describe.each(databases)("titles on $name", ({ create }) => {
     expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
   });
 
-  test("[S3.17] a name that the person chose meanwhile stays, and is not even written over", async () => {
-    const chat = await talked();
+  test("[S3.17] a title the person chose meanwhile stays, and is not even overwritten briefly", async () => {
+    const chat = await completedTurn();
     const asked = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const titles = titlesBy(async () => {
@@ -98,13 +98,13 @@ describe.each(databases)("titles on $name", ({ create }) => {
     await titles.idle();
     expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
     expect((await chat.row()).head).toBe(head);
-    // Nor by a late writer that asks for nothing.
+    // Nor by a late writer without expectations.
     await chat.commit([anEvent("session.changed", { title: "Late", titleSource: "generated" })]);
     expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
   });
 
-  test("[S3.17] a name that is chosen between the last look and the write is not written over either", async () => {
-    const chat = await talked();
+  test("[S3.17] a title chosen between the last read and the write is not overwritten either", async () => {
+    const chat = await completedTurn();
     const log = createLog(store);
     let writes = 0;
     const late: Log = {
@@ -126,8 +126,8 @@ describe.each(databases)("titles on $name", ({ create }) => {
     expect([writes, generated]).toEqual([1, []]);
   });
 
-  test("[S3.17] what changes meanwhile without being a name keeps no title away", async () => {
-    const chat = await talked();
+  test("[S3.17] other changes meanwhile do not prevent the title", async () => {
+    const chat = await completedTurn();
     const titles = titlesBy(async () => {
       await chat.commit([anEvent("session.changed", { pinned: true })]);
       return titled("Generated");
@@ -137,9 +137,12 @@ describe.each(databases)("titles on $name", ({ create }) => {
     expect(await titleOf(chat)).toEqual(["Generated", "generated"]);
   });
 
-  test("a restart finds what is untitled, and a session that is done is never looked at again", async () => {
-    const [lost, hopeless] = [await talked("Lost in a crash"), await talked("Hopeless")];
-    const broken = await talked("Broken");
+  test("a restart finds untitled sessions, and a titled session is never looked at again", async () => {
+    const [lost, hopeless] = [
+      await completedTurn("Lost in a crash"),
+      await completedTurn("Hopeless"),
+    ];
+    const broken = await completedTurn("Broken");
     const untouched = await openTestSession(store, { title: "Chosen" });
     const asked: string[] = [];
     const titles = titlesBy(async ({ question }) => {
