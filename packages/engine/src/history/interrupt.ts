@@ -75,7 +75,7 @@ function hasNewerEntry({ entries }: Snapshot, expectedHead: Seq | undefined): bo
 
 /** Nothing new is claimed while this lease is held; it expires by itself if we die. */
 async function blockNewRuns(
-  { log, holder, timeoutMs: timeoutMs = defaultTimeoutMs }: InterruptDeps,
+  { log, holder, timeoutMs = defaultTimeoutMs }: InterruptDeps,
   { session }: HistoryTarget,
 ): Promise<LeaseRow | Refused | Failed> {
   const ttlMs = timeoutMs + 5_000;
@@ -117,7 +117,7 @@ async function endLiveRun(
 const pollMs = 250;
 
 async function waitForEnd(
-  { log, clock, timeoutMs: timeoutMs = defaultTimeoutMs }: InterruptDeps,
+  { log, clock, timeoutMs = defaultTimeoutMs }: InterruptDeps,
   { owner, session }: HistoryTarget,
   runId: RunId,
 ): Promise<boolean> {

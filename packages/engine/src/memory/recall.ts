@@ -32,8 +32,8 @@ const maxQueryLength = 4_000;
 export function createRecall({
   providers,
   clock,
-  timeoutMs: timeoutMs = 1_500,
-  maxBytes: maxBytes = 4_096,
+  timeoutMs = 1_500,
+  maxBytes = 4_096,
 }: RecallDeps): Recall {
   let open: { readonly key: string; readonly handle: Promise<MemoryHandle | null> } | null = null;
 

@@ -115,7 +115,7 @@ export class ConversationReviewer {
     if (handle === null || !(await this.#isDue(owner, session))) return;
     const page = await this.#deps.reads.entries(owner, session, { limit: material.entries });
     const last = page?.entries.at(-1);
-    const { isFromPerson: isFromPerson = allFromPeople } = this.#deps;
+    const { isFromPerson = allFromPeople } = this.#deps;
     const messages = newestWithinLimit(
       (page?.entries ?? []).flatMap((entry) => spokenMessages(entry, isFromPerson)),
     );

@@ -197,7 +197,7 @@ export async function settleUnrunCalls(
     readonly unstored?: readonly ModelCall[];
   } = {},
 ): Promise<readonly NewEvent[]> {
-  const { alreadySettled: alreadySettled = new Set(), unstored = [] } = settlement;
+  const { alreadySettled = new Set(), unstored = [] } = settlement;
   const calls = [...pendingCalls(stepEntries.entries), ...unstored].filter(
     ({ callId }) => !alreadySettled.has(callId),
   );
