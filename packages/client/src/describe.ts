@@ -28,6 +28,6 @@ const normalOutcomes: ReadonlySet<string> = new Set(["accepted", "skipped"]);
 function describeTimes(times: ScheduleTimes): string {
   if ("date" in times) return `${times.date} ${times.at}`;
   const days = times.days.join(" ");
-  const named = times.days.length === 7 ? "daily" : days === workdays ? "weekdays" : days;
-  return `${named} ${times.at.join(", ")}`;
+  const dayText = times.days.length === 7 ? "daily" : days === workdays ? "weekdays" : days;
+  return `${dayText} ${times.at.join(", ")}`;
 }

@@ -5,14 +5,14 @@ import { type Id, idFromBytes, type IdKind } from "@holdfast/protocol";
  * collision-resistant against an attacker.
  */
 export function shortHash(text: string): string {
-  let one = 0x811c9dc5;
-  let other = 0x9747b28c;
+  let first = 0x811c9dc5;
+  let second = 0x9747b28c;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    one = Math.imul(one ^ unit, 0x01000193);
-    other = Math.imul(((other << 5) | (other >>> 27)) ^ unit, 0x85ebca6b);
+    first = Math.imul(first ^ unit, 0x01000193);
+    second = Math.imul(((second << 5) | (second >>> 27)) ^ unit, 0x85ebca6b);
   }
-  return hex(mixBits(one ^ text.length)) + hex(mixBits(other + one));
+  return hex(mixBits(first ^ text.length)) + hex(mixBits(second + first));
 }
 
 /** Makes every bit depend on every other. */

@@ -13,8 +13,8 @@ function isJson(value: unknown, depth = 0): value is Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || depth === depthLimit) return false;
-  if (Array.isArray(value)) return value.every((each) => isJson(each, depth + 1));
-  return isPlain(value) && Object.values(value).every((each) => isJson(each, depth + 1));
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
+  return isPlain(value) && Object.values(value).every((item) => isJson(item, depth + 1));
 }
 
 function isPlain(value: object): boolean {
@@ -175,21 +175,21 @@ export type Attachment = z.infer<typeof attachment>;
 /** The text of a message, for search, previews and counts. Reasoning is not part of it. */
 export function textOf(parts: readonly Part[]): string {
   const texts: string[] = [];
-  for (const each of parts) {
-    if (each.type === "text" || each.type === "notice") texts.push(each.text);
-    else if (each.type === "tool_result") texts.push(each.output);
+  for (const item of parts) {
+    if (item.type === "text" || item.type === "notice") texts.push(item.text);
+    else if (item.type === "tool_result") texts.push(item.output);
   }
   return texts.join("\n");
 }
 
 export function blobsOf(parts: readonly Part[]): BlobId[] {
-  return parts.flatMap((each) => {
-    switch (each.type) {
+  return parts.flatMap((item) => {
+    switch (item.type) {
       case "file":
       case "image":
-        return [each.blobId];
+        return [item.blobId];
       case "tool_result":
-        return blobsOfResult(each);
+        return blobsOfResult(item);
       default:
         return [];
     }

@@ -157,10 +157,10 @@ function encodeStrings(
     const problem = makeProblem("invalid_request", { errors: fieldErrors(encoded.error) });
     return failedResult(problemError(problem));
   }
-  const given = Object.entries(optionalStrings.parse(encoded.data)).filter(
+  const present = Object.entries(optionalStrings.parse(encoded.data)).filter(
     (pair) => pair[1] !== undefined,
   );
-  return { ok: true, value: Object.fromEntries(given) as Record<string, string> };
+  return { ok: true, value: Object.fromEntries(present) as Record<string, string> };
 }
 
 function mediaHeaders(route: Route, input: RouteArguments): Record<string, string> {

@@ -44,7 +44,7 @@ type CallArguments<Input> =
 /** Every route of the contract as a function that resolves to a value, whatever happens. */
 type RouteCalls = {
   readonly [N in CallableRouteName]: (
-    ...given: CallArguments<RouteInput<Routes[N]>>
+    ...args: CallArguments<RouteInput<Routes[N]>>
   ) => Promise<Result<RouteOutput<Routes[N]>>>;
 };
 
@@ -57,19 +57,19 @@ export interface Client extends RouteCalls {
   watch(cursors: Cursors, options?: StreamOptions): AsyncIterable<WatchItem>;
 }
 
-export function createClient(options: ClientOptions = {}): Client {
-  const transport = createTransport(options);
+export function createClient(clientOptions: ClientOptions = {}): Client {
+  const transport = createTransport(clientOptions);
   const calls = Object.entries(routes).map(([name, route]) => [
     name,
-    (input: RouteArguments = {}, given: CallOptions = {}) =>
-      callRoute(transport, route, input, given),
+    (input: RouteArguments = {}, options: CallOptions = {}) =>
+      callRoute(transport, route, input, options),
   ]);
   const client: Client = {
     // The functions are built from the same table that their types are inferred from.
     ...(Object.fromEntries(calls) as RouteCalls),
-    open: (id, given = {}) => openSession(transport, client, id, given),
-    follow: (id, after, given = {}) => followSession(transport, id, after, given),
-    watch: (cursors, given = {}) => watchSessions(transport, cursors, given),
+    open: (id, options = {}) => openSession(transport, client, id, options),
+    follow: (id, after, options = {}) => followSession(transport, id, after, options),
+    watch: (cursors, options = {}) => watchSessions(transport, cursors, options),
   };
   return client;
 }

@@ -161,14 +161,14 @@ async function withSilenceTimeout<T>(
   signal: AbortSignal,
   silenceMs = 45_000,
 ): Promise<T | "silent"> {
-  const answered = new AbortController();
+  const settled = new AbortController();
   const silence = transport
-    .sleep(silenceMs, AbortSignal.any([signal, answered.signal]))
+    .sleep(silenceMs, AbortSignal.any([signal, settled.signal]))
     .then(() => "silent" as const);
   try {
     return await Promise.race([awaited, silence]);
   } finally {
-    answered.abort();
+    settled.abort();
   }
 }
 

@@ -33,9 +33,9 @@ export async function retryMessage(
 ): Promise<CommandAnswer> {
   const { sessionId } = context;
   const body = text === "" ? {} : { text };
-  const asked = await context.client.retry({ ...routeArguments(context), body });
-  if (!asked.ok) return refusalFrom(asked.error);
-  const { messageId, runId } = asked.value;
+  const retried = await context.client.retry({ ...routeArguments(context), body });
+  if (!retried.ok) return refusalFrom(retried.error);
+  const { messageId, runId } = retried.value;
   return { kind: "sent", how: text === "" ? "retried" : "edited", sessionId, runId, messageId };
 }
 
@@ -44,9 +44,9 @@ export async function compactSession(
   focus: string,
 ): Promise<CommandAnswer> {
   const body = focus === "" ? {} : { focus };
-  const asked = await context.client.compact({ ...routeArguments(context), body });
-  if (!asked.ok) return refusalFrom(asked.error);
-  return { kind: "compacting", outcome: asked.value.outcome };
+  const compacted = await context.client.compact({ ...routeArguments(context), body });
+  if (!compacted.ok) return refusalFrom(compacted.error);
+  return { kind: "compacting", outcome: compacted.value.outcome };
 }
 
 export async function sendMessage(
@@ -79,11 +79,13 @@ export async function cancelRun(context: SessionCommandContext): Promise<Command
   if (!read.ok) return refusalFrom(read.error);
   const { run } = read.value;
   if (run === null || terminalStates.has(run.state)) return { kind: "stopped", run: null };
-  const asked = await context.client.cancelRun({
+  const cancelled = await context.client.cancelRun({
     params: { id: run.id },
     headers: idempotencyHeader(context),
   });
-  return asked.ok ? { kind: "stopped", run: asked.value.run } : refusalFrom(asked.error);
+  return cancelled.ok
+    ? { kind: "stopped", run: cancelled.value.run }
+    : refusalFrom(cancelled.error);
 }
 
 const mediaTypes = {

@@ -63,7 +63,7 @@ const sessionlessCommands: Record<
   SessionlessCommand,
   (context: CommandContext, argument: string) => Promise<CommandAnswer>
 > = {
-  help: async (_, asked) => describeCommands(asked),
+  help: async (_, argument) => describeCommands(argument),
   new: newSession,
   sessions: listSessions,
   resume: resumeSession,
@@ -98,9 +98,9 @@ function isSessionless(name: CommandName): name is SessionlessCommand {
   return Object.hasOwn(sessionlessCommands, name);
 }
 
-function describeCommands(asked: string): CommandAnswer {
-  if (asked === "") return { kind: "help", commands };
-  const name = asked.replace(/^\//, "");
+function describeCommands(argument: string): CommandAnswer {
+  if (argument === "") return { kind: "help", commands };
+  const name = argument.replace(/^\//, "");
   const command = findCommand(name);
   if (command !== undefined) return { kind: "help", commands: [command] };
   const nearest = nearestName(name, commandNames) ?? "help";

@@ -98,8 +98,8 @@ export function completeInput(text: string): Completion {
   if (command === undefined) return noCompletion;
   const before = `/${typed}${gap}`;
   if (command.takes.kind === "choice") {
-    const fitting = command.takes.choices.filter((each) => each.startsWith(argument));
-    return { values: fitting.map((each) => before + each) };
+    const fitting = command.takes.choices.filter((choice) => choice.startsWith(argument));
+    return { values: fitting.map((choice) => before + choice) };
   }
   if (command.completes === undefined) return noCompletion;
   if (command.completes !== "command")
@@ -117,11 +117,11 @@ function namesStartingWith(typed: string): string[] {
 
 /** The name most likely meant: the one with the fewest wrong letters, preferring one that starts the same. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
-  const asked = typed.toLowerCase().slice(0, 40);
+  const typedName = typed.toLowerCase().slice(0, 40);
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of names) {
-    const begins = asked !== "" && name.startsWith(asked);
-    const distance = begins ? 0.5 : editDistance(asked, name);
+    const isPrefix = typedName !== "" && name.startsWith(typedName);
+    const distance = isPrefix ? 0.5 : editDistance(typedName, name);
     if (best === undefined || distance < best.distance) best = { name, distance };
   }
   return best?.name;
@@ -129,12 +129,13 @@ export function nearestName(typed: string, names: readonly string[]): string | u
 
 /** Names that may have been meant, likeliest first; none if nothing is similar. */
 export function similarNames(typed: string, names: readonly string[]): string[] {
-  const asked = typed.toLowerCase().slice(0, 40);
-  const allowed = Math.max(1, Math.floor(asked.length / 3));
+  const typedName = typed.toLowerCase().slice(0, 40);
+  const allowed = Math.max(1, Math.floor(typedName.length / 3));
   return names
     .map((name) => ({
       name,
-      distance: asked.length > 1 && name.startsWith(asked) ? 0.5 : editDistance(asked, name),
+      distance:
+        typedName.length > 1 && name.startsWith(typedName) ? 0.5 : editDistance(typedName, name),
     }))
     .filter(({ distance }) => distance <= allowed)
     .toSorted((a, b) => a.distance - b.distance)

@@ -58,16 +58,19 @@ export async function listSessions(
 
 export async function resumeSession(
   context: CommandContext,
-  asked: string,
+  reference: string,
 ): Promise<CommandAnswer> {
-  if (asked === "")
+  if (reference === "")
     return context.sessionId === null ? listSessions(context, "") : resumeInterruptedRun(context);
-  const found = await findSessions(context.client, asked);
+  const found = await findSessions(context.client, reference);
   if (!found.ok) return refusalFrom(found.error);
   const sessions = await filterReachable(context, found.sessions, ({ id }) => id);
   const [session, ...others] = sessions;
   if (session === undefined)
-    return refuseCommand("session_not_found", `No session fits “${asked}”. /sessions lists them.`);
+    return refuseCommand(
+      "session_not_found",
+      `No session fits “${reference}”. /sessions lists them.`,
+    );
   if (others.length > 0) {
     const { sessionId: current } = context;
     return { kind: "sessions", sessions: sessions.slice(0, maxListed), current, why: "which" };
@@ -112,10 +115,10 @@ export async function branch(
 export async function sessionStatus(context: SessionCommandContext): Promise<CommandAnswer> {
   const read = await readCurrentSession(context);
   if (!read.ok) return refusalFrom(read.error);
-  const asked = await context.client.listApprovals({ query: { sessionId: context.sessionId } });
-  if (!asked.ok) return refusalFrom(asked.error);
+  const listed = await context.client.listApprovals({ query: { sessionId: context.sessionId } });
+  if (!listed.ok) return refusalFrom(listed.error);
   const { session, run, inbox } = read.value;
-  return { kind: "status", session, run, inbox, approvals: asked.value.approvals };
+  return { kind: "status", session, run, inbox, approvals: listed.value.approvals };
 }
 
 /** The session without its conversation. */
@@ -157,15 +160,15 @@ const minIdSuffix = 4;
  */
 export async function findSessions(
   client: Client,
-  asked: string,
+  reference: string,
   shelf: "active" | "archived" | "trash" = "active",
 ): Promise<FoundSessions> {
-  const whole = sessionIdSchema.safeParse(asked);
+  const whole = sessionIdSchema.safeParse(reference);
   if (whole.success) {
     const read = await client.readSession({ params: { id: whole.data }, query: { limit: 1 } });
     return read.ok ? { ok: true, sessions: [read.value.session] } : read;
   }
-  const wanted = asked.toLowerCase();
+  const lowerCased = reference.toLowerCase();
   const fits: SessionView[][] = [[], [], []];
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
@@ -177,17 +180,18 @@ export async function findSessions(
     };
     const listed = await client.listSessions({ query });
     if (!listed.ok) return listed;
-    for (const session of listed.value.sessions) fits[matchRank(session, wanted)]?.push(session);
+    for (const session of listed.value.sessions)
+      fits[matchRank(session, lowerCased)]?.push(session);
     if (listed.value.nextCursor === null) break;
     cursor = listed.value.nextCursor;
   }
-  return { ok: true, sessions: fits.find((each) => each.length > 0) ?? [] };
+  return { ok: true, sessions: fits.find((matches) => matches.length > 0) ?? [] };
 }
 
 /** 0 is the best match; 3 is none. */
-function matchRank({ id, title }: SessionView, wanted: string): number {
-  if (wanted.length >= minIdSuffix && id.endsWith(wanted)) return 0;
+function matchRank({ id, title }: SessionView, lowerCased: string): number {
+  if (lowerCased.length >= minIdSuffix && id.endsWith(lowerCased)) return 0;
   const name = title?.toLowerCase() ?? "";
-  if (name === wanted) return 1;
-  return name.includes(wanted) ? 2 : 3;
+  if (name === lowerCased) return 1;
+  return name.includes(lowerCased) ? 2 : 3;
 }

@@ -33,7 +33,7 @@ export async function readOrSetModel(
   if (!read.ok) return refusalFrom(read.error);
   if (!listed.ok) return refusalFrom(listed.error);
   const { usual, models } = listed.value;
-  const usable = models.filter((each) => each.usable).map((each) => each.name);
+  const usable = models.filter((item) => item.usable).map((item) => item.name);
   return { kind: "model", model: read.value.session.model, usual, models: usable };
 }
 
@@ -94,18 +94,18 @@ export async function listSchedules(context: CommandContext): Promise<CommandAns
 /** Lists a session's background processes; with an id, or the end of one, stops that one. */
 export async function listOrStopProcesses(
   context: SessionCommandContext,
-  named: string,
+  idSuffix: string,
 ): Promise<CommandAnswer> {
   const { client, sessionId: id } = context;
   const listed = await client.listProcesses({ params: { id } });
   if (!listed.ok) return refusalFrom(listed.error);
   const running = listed.value.processes.filter(({ state }) => state !== "ended");
-  if (named === "") return { kind: "processes", processes: listed.value.processes };
-  const [found, ...others] = running.filter((each) => each.id.endsWith(named));
+  if (idSuffix === "") return { kind: "processes", processes: listed.value.processes };
+  const [found, ...others] = running.filter((item) => item.id.endsWith(idSuffix));
   if (found === undefined || others.length > 0)
     return refuseCommand(
       "process_not_found",
-      `${found === undefined ? "Nothing" : "More than one"} that runs here has an id that ends with ${named}.`,
+      `${found === undefined ? "Nothing" : "More than one"} that runs here has an id that ends with ${idSuffix}.`,
     );
   const stopped = await client.stopProcess({
     params: { id: found.id },

@@ -233,8 +233,8 @@ function foldInbox(
 ): readonly InboxItem[] {
   switch (event.type) {
     case "input.accepted": {
-      const { hash: _, attachments = [], ...shown } = event.data;
-      return [...inbox, { ...shown, attachments, seq: event.seq, acceptedAt: event.at }];
+      const { hash: _, attachments = [], ...visible } = event.data;
+      return [...inbox, { ...visible, attachments, seq: event.seq, acceptedAt: event.at }];
     }
     case "input.changed":
       return inbox.map((item) =>

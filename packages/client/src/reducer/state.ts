@@ -25,12 +25,12 @@ export function removeFromGaps(
   gaps: readonly Gap[],
   ranges: readonly (readonly [Seq, Seq])[],
 ): readonly Gap[] {
-  let left = gaps;
+  let remaining = gaps;
   for (const [from, to] of ranges) {
-    if (left.length === 0) return left;
-    left = left.flatMap((gap) => gapWithout(gap, from, to));
+    if (remaining.length === 0) return remaining;
+    remaining = remaining.flatMap((gap) => gapWithout(gap, from, to));
   }
-  return left;
+  return remaining;
 }
 
 function gapWithout(gap: Gap, from: Seq, to: Seq): Gap[] {

@@ -270,7 +270,7 @@ function chooseEvictions<Cached>(
   let count = entries.size;
   const idle = [...entries.keys()]
     .filter((entry) => !entry.isBorrowed)
-    .toSorted((one, other) => one.usedAt - other.usedAt);
+    .toSorted((a, b) => a.usedAt - b.usedAt);
   for (const entry of idle) {
     const reason = evictionReason(entry);
     if (reason === null) continue;

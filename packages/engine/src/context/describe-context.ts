@@ -157,15 +157,15 @@ async function readRequests(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
-  wanted: { readonly turns: number; readonly epochs: number },
+  limits: { readonly turns: number; readonly epochs: number },
 ): Promise<PastRequests> {
   const answers = new Map<RunId, Answer[]>();
   const epochs: PastEpoch[] = [];
   let seen = 0;
   let more = false;
   for await (const entry of newestFirst(reads, owner, session)) {
-    const isFull = answers.size === wanted.turns;
-    if (seen === maxEntriesScanned || (isFull && epochs.length >= wanted.epochs)) {
+    const isFull = answers.size === limits.turns;
+    if (seen === maxEntriesScanned || (isFull && epochs.length >= limits.epochs)) {
       more = true;
       break;
     }

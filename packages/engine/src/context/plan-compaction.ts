@@ -33,9 +33,9 @@ export function planCompaction(
 ): CompactionPlan | null {
   const { epoch, head, tail } = entries;
   const units = unitsOf(tail, count);
-  const begin = epoch === null ? afterFirstTurn(units) : 0;
-  const end = tailStart(units, begin, sizes.tailTokens);
-  const covered = units.slice(begin, end);
+  const start = epoch === null ? afterFirstTurn(units) : 0;
+  const end = tailStart(units, start, sizes.tailTokens);
+  const covered = units.slice(start, end);
   const [first] = covered;
   const last = covered.at(-1);
   if (first === undefined || last === undefined) return null;
@@ -69,14 +69,14 @@ function afterFirstTurn(units: readonly Unit[]): number {
   return first?.kind === "user" && second?.kind === "answer" ? 2 : 0;
 }
 
-function tailStart(units: readonly Unit[], begin: number, tailTokens: number): number {
+function tailStart(units: readonly Unit[], start: number, tailTokens: number): number {
   const newest = units.findLastIndex(({ kind }) => kind === "user");
   let end = newest === -1 ? units.length : newest;
-  let kept = tokensOf(units.slice(end));
-  while (end > begin) {
+  let keptTokens = tokensOf(units.slice(end));
+  while (end > start) {
     const unit = units[end - 1];
-    if (unit === undefined || kept + unit.tokens > tailTokens) break;
-    kept += unit.tokens;
+    if (unit === undefined || keptTokens + unit.tokens > tailTokens) break;
+    keptTokens += unit.tokens;
     end -= 1;
   }
   return end;
@@ -134,10 +134,12 @@ function materialOf(entry: StoredEvent): readonly SummaryMaterial[] {
     case "message.user":
       return [{ role: "user", text: textOf(event.data.parts) }];
     case "message.assistant": {
-      const asked = event.data.parts.flatMap((part) =>
+      const callTexts = event.data.parts.flatMap((part) =>
         part.type === "tool_call" ? [`[calls ${part.name} ${JSON.stringify(part.input)}]`] : [],
       );
-      return [{ role: "assistant", text: [textOf(event.data.parts), ...asked].join("\n").trim() }];
+      return [
+        { role: "assistant", text: [textOf(event.data.parts), ...callTexts].join("\n").trim() },
+      ];
     }
     case "message.tool":
       return event.data.parts.flatMap((part): SummaryMaterial[] =>

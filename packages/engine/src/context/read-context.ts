@@ -112,8 +112,8 @@ async function readOnce(
   return { frame: frameIn(tail) ?? choice?.frame ?? frameIn(head), epoch, head, tail };
 }
 
-function sameRanges(some: readonly SeqRange[], others: readonly SeqRange[]): boolean {
-  return JSON.stringify(some) === JSON.stringify(others);
+function sameRanges(a: readonly SeqRange[], b: readonly SeqRange[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** The newest entry about epochs decides; `epoch: null` is the whole conversation. */

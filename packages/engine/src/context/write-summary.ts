@@ -45,13 +45,13 @@ function splitMaterial(
   let room = 0;
   for (const { role, text } of material) {
     // Redact first: truncating could cut a secret in half and leave the rest unrecognised.
-    const shown = { role, text: truncateMiddle(redactSecrets(text)) };
-    const tokens = count(shown.text);
+    const redacted = { role, text: truncateMiddle(redactSecrets(text)) };
+    const tokens = count(redacted.text);
     if (tokens > room || pieces.length === 0) {
       pieces.push([]);
       room = maxPieceTokens;
     }
-    pieces.at(-1)?.push(shown);
+    pieces.at(-1)?.push(redacted);
     room -= tokens;
   }
   return pieces;
@@ -78,24 +78,26 @@ export function summariseLocally(
 ): string {
   const before = previous === null ? [] : previous.split("\n");
   const lines = [...before, ...material.map(lineOf)].filter((line) => line !== "");
-  let left = limitTokens;
-  const kept: string[] = [];
+  let remainingTokens = limitTokens;
+  const keptLines: string[] = [];
   for (const line of lines.toReversed()) {
-    left -= count(line) + 1;
-    if (left < 0) break;
-    kept.unshift(line);
+    remainingTokens -= count(line) + 1;
+    if (remainingTokens < 0) break;
+    keptLines.unshift(line);
   }
-  const dropped = lines.length - kept.length;
-  return (dropped === 0 ? kept : [`(${dropped} earlier lines are left out.)`, ...kept]).join("\n");
+  const dropped = lines.length - keptLines.length;
+  return (
+    dropped === 0 ? keptLines : [`(${dropped} earlier lines are left out.)`, ...keptLines]
+  ).join("\n");
 }
 
 const speakers = { user: "The person", assistant: "The answer", tool: "A tool" } as const;
 
 function lineOf({ role, text }: SummaryMaterial): string {
-  const words = text.replaceAll(/\s+/g, " ").trim();
-  if (words === "") return "";
-  const isLong = words.length > maxLineLength;
-  const short = isLong ? `${words.slice(0, maxLineLength).toWellFormed()}…` : words;
+  const singleLine = text.replaceAll(/\s+/g, " ").trim();
+  if (singleLine === "") return "";
+  const isLong = singleLine.length > maxLineLength;
+  const short = isLong ? `${singleLine.slice(0, maxLineLength).toWellFormed()}…` : singleLine;
   return `${speakers[role]}: ${short}`;
 }
 
@@ -124,5 +126,5 @@ const secretPatterns: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function redactSecrets(text: string): string {
-  return secretPatterns.reduce((left, [form, name]) => left.replaceAll(form, name), text);
+  return secretPatterns.reduce((redacted, [form, name]) => redacted.replaceAll(form, name), text);
 }

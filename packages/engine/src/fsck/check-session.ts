@@ -105,18 +105,23 @@ function expectedSession(stored: SessionRow, derivation: SessionDerivation): Ses
 function compare(stored: Derived, derivation: SessionDerivation): Finding[] {
   const { id: session } = stored.session;
   const { runs, inputs, usage, approvals, memory, outbox } = derivation;
-  const named = (table: string) => ({ table, session });
+  const location = (table: string) => ({ table, session });
   const lanes = expectedLanes(stored, derivation);
   return [
     ...compareSession(stored.session, expectedSession(stored.session, derivation)),
-    ...compareTable(named("runs"), stored.runs, runs.values(), (row) => row.id),
-    ...compareTable(named("inputs"), stored.inputs, inputs.values(), (row) => row.messageId),
-    ...compareTable(named("usage"), stored.usage, usage, (row) => `${session} ${row.seq}`),
-    ...compareTable(named("approvals"), stored.approvals, approvals.values(), (row) => row.id),
-    ...compareTable(named("marks"), stored.marks, memory.marks, (row) => `${session} ${row.seq}`),
-    ...compareTable(named("memory_tries"), stored.memoryTries, memory.tries, () => session),
-    ...compareTable(named("outbox"), stored.outbox, outbox.values(), outboxKey),
-    ...compareTable(named("lanes"), stored.lanes, lanes, (row) => `${row.owner} ${row.lane}`),
+    ...compareTable(location("runs"), stored.runs, runs.values(), (row) => row.id),
+    ...compareTable(location("inputs"), stored.inputs, inputs.values(), (row) => row.messageId),
+    ...compareTable(location("usage"), stored.usage, usage, (row) => `${session} ${row.seq}`),
+    ...compareTable(location("approvals"), stored.approvals, approvals.values(), (row) => row.id),
+    ...compareTable(
+      location("marks"),
+      stored.marks,
+      memory.marks,
+      (row) => `${session} ${row.seq}`,
+    ),
+    ...compareTable(location("memory_tries"), stored.memoryTries, memory.tries, () => session),
+    ...compareTable(location("outbox"), stored.outbox, outbox.values(), outboxKey),
+    ...compareTable(location("lanes"), stored.lanes, lanes, (row) => `${row.owner} ${row.lane}`),
   ];
 }
 

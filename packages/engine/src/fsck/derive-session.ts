@@ -88,7 +88,7 @@ export class SessionDerivation {
     if (isDelta === (raw.place === "log")) {
       this.#report("delta_misplaced", raw.seq, `A ${event.type} lies among the ${raw.place} rows.`);
     }
-    if (this.session === null) return this.#begin(event);
+    if (this.session === null) return this.#startSession(event);
     if (isDelta) this.session = foldDelta(this.session, event);
     else this.#fold(this.session, event);
   }
@@ -106,7 +106,7 @@ export class SessionDerivation {
     }
   }
 
-  #begin(event: StoredEvent): void {
+  #startSession(event: StoredEvent): void {
     if (event.type !== "session.created") {
       this.#markIncomplete("session_unfounded", event.seq, `The log begins with ${event.type}.`);
     }
@@ -227,8 +227,8 @@ export class SeqLedger {
     readonly missing: readonly SeqSpan[];
     readonly prunedEarly: readonly SeqSpan[];
   } {
-    const behind: SeqSpan[] = head >= this.#next ? [[this.#next, head]] : [];
-    return { missing: [...this.#gaps, ...behind], prunedEarly: this.#pruned };
+    const trailing: SeqSpan[] = head >= this.#next ? [[this.#next, head]] : [];
+    return { missing: [...this.#gaps, ...trailing], prunedEarly: this.#pruned };
   }
 }
 

@@ -45,8 +45,8 @@ export async function* fsck(audit: Audit, options: FsckOptions): AsyncGenerator<
     if (!(error instanceof StoreFailure)) throw error;
     failure = `${error.code}: ${error.message}`;
   }
-  const left = (await options.spills?.left()) ?? [];
-  const spills = left.map(({ session, runId }) => ({ session, runId }));
+  const leftSpills = (await options.spills?.left()) ?? [];
+  const spills = leftSpills.map(({ session, runId }) => ({ session, runId }));
   yield { kind: "summary", summary: { ...run.summary(failure), spills } };
 }
 

@@ -72,8 +72,8 @@ export async function duplicate(
 ): Promise<BranchResult> {
   const row = await deps.log.store.reads.session(target.owner, target.session);
   if (row === null) return noSession;
-  const named = title ?? (row.title === null ? undefined : titleOfCopy(row.title));
-  return branch(deps, target, { title: named, session });
+  const branchTitle = title ?? (row.title === null ? undefined : titleOfCopy(row.title));
+  return branch(deps, target, { title: branchTitle, session });
 }
 
 const maxTitleLength = 300;

@@ -108,8 +108,8 @@ async function endLiveRun(
   const { log, ids } = deps;
   const row = await log.store.reads.session(owner, session);
   if (row?.liveRun == null) return undefined;
-  const asked = await requestCancel(log, ids, owner, row.liveRun);
-  if (asked.status === "refused" || asked.status === "failed") return asked;
+  const cancelled = await requestCancel(log, ids, owner, row.liveRun);
+  if (cancelled.status === "refused" || cancelled.status === "failed") return cancelled;
   deps.runner.notify(owner, session);
   return (await waitForEnd(deps, { owner, session }, row.liveRun)) ? undefined : stillRunning;
 }

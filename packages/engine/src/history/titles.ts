@@ -35,7 +35,7 @@ export class TitleGenerator {
   readonly #stop = new AbortController();
   readonly #waiting = new Map<SessionId, OwnerId>();
   readonly #failures = new Map<SessionId, number>();
-  readonly #underWay = new Map<SessionId, Promise<void>>();
+  readonly #active = new Map<SessionId, Promise<void>>();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: TitleGeneratorDeps) {
@@ -48,13 +48,13 @@ export class TitleGenerator {
 
   /** Announces that a run of the session has ended. */
   notify(owner: OwnerId, session: SessionId): void {
-    if (this.#stop.signal.aborted || this.#underWay.has(session)) return;
+    if (this.#stop.signal.aborted || this.#active.has(session)) return;
     this.#waiting.set(session, owner);
     this.#startNext();
   }
 
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay.values());
+    while (this.#active.size > 0) await Promise.all(this.#active.values());
   }
 
   async stop(): Promise<void> {
@@ -84,15 +84,15 @@ export class TitleGenerator {
 
   #startNext(): void {
     for (const [session, owner] of this.#waiting) {
-      if (this.#underWay.size >= maxConcurrent) return;
+      if (this.#active.size >= maxConcurrent) return;
       this.#waiting.delete(session);
       const work = this.#titleSession(owner, session)
         .catch((error: unknown) => this.#deps.onError(error))
         .finally(() => {
-          this.#underWay.delete(session);
+          this.#active.delete(session);
           this.#startNext();
         });
-      this.#underWay.set(session, work);
+      this.#active.set(session, work);
     }
   }
 

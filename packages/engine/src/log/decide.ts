@@ -94,10 +94,10 @@ function foldCommit(
 ): Plan | Refused {
   const at = Math.max(now, before.activityAt);
   const folded = new CommitFold(loaded, before, now);
-  for (const each of commit.events) {
+  for (const newEvent of commit.events) {
     const seq = (folded.session.head + 1) as Seq;
     const event: StoredEvent = {
-      ...each,
+      ...newEvent,
       seq,
       at,
       ...(commit.touch === "quiet" && { quiet: true }),

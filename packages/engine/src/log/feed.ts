@@ -58,7 +58,7 @@ export class Feed {
   #turns = 0;
   /** Hints that there is more, and how many of them the newest complete read has covered. */
   #wakes = 0;
-  #answered = 0;
+  #coveredWakes = 0;
   #deferred = false;
   #publishedAt = -Infinity;
   #failures = 0;
@@ -106,7 +106,7 @@ export class Feed {
   /** Where this cursor has to read from; `undefined` if it has everything known. */
   nextReadCursor(cursor: Seq): Seq | undefined {
     if (this.#ring === null || cursor < this.#ring.from) return cursor;
-    const isCurrent = cursor === this.#ring.to && this.#wakes === this.#answered;
+    const isCurrent = cursor === this.#ring.to && this.#wakes === this.#coveredWakes;
     return isCurrent ? undefined : this.#ring.to;
   }
 
@@ -124,8 +124,8 @@ export class Feed {
   }
 
   read(after: Seq): Promise<ReadOutcome> {
-    const underWay = this.#reads.get(after);
-    if (underWay !== undefined) return underWay;
+    const pendingRead = this.#reads.get(after);
+    if (pendingRead !== undefined) return pendingRead;
     const reading = this.#readPage(after).finally(() => this.#reads.delete(after));
     this.#reads.set(after, reading);
     return reading;
@@ -161,7 +161,7 @@ export class Feed {
       this.#ring = null;
       return this.#notifyFollowers();
     }
-    if (!page.more) this.#answered = Math.max(this.#answered, wakes);
+    if (!page.more) this.#coveredWakes = Math.max(this.#coveredWakes, wakes);
     if (ring !== null) return this.#extend(span);
     if (page.more || page.head < after) return;
     this.#ring = new EventRing(after, this.#options.ring);

@@ -90,9 +90,9 @@ export function checkOutbox(
     return refuse("invalid_event", "What came from a platform names its lane.");
   if (event.type === "outbox.changed" && event.data.from > event.data.to)
     return refuse("invalid_event", "A chunk ends behind its beginning.");
-  const named = inboundKeyOf(event);
-  if (named === undefined) return undefined;
-  const { key, delivery } = named;
+  const answeredKey = inboundKeyOf(event);
+  if (answeredKey === undefined) return undefined;
+  const { key, delivery } = answeredKey;
   const stored = inbound.get(key);
   const isOther =
     stored !== undefined && (stored.session !== session.id || stored.delivery !== delivery);

@@ -203,7 +203,7 @@ export function blobsIn(event: KnownEvent): readonly BlobId[] {
       return [...new Set(blobsOf(event.data.parts))];
     case "input.accepted":
     case "input.changed":
-      return [...new Set((event.data.attachments ?? []).map((each) => each.blobId))];
+      return [...new Set((event.data.attachments ?? []).map((attachment) => attachment.blobId))];
     case "tool.ended":
       return [...new Set(blobsOfResult(event.data))];
     case "context.framed":

@@ -91,13 +91,13 @@ async function renewUntilStopped(
     if (stopping.aborted) return;
     const askedAt = clock.now();
     if (askedAt >= safeUntil) return lost.abort();
-    const answered = new AbortController();
+    const settled = new AbortController();
     const answer = await Promise.race([
       // An exception is no answer either: the expiry of the last good renewal decides.
       leases.renew([ref], ttlMs).catch(() => undefined),
-      clock.sleep(safeUntil - askedAt, AbortSignal.any([answered.signal, stopping])),
+      clock.sleep(safeUntil - askedAt, AbortSignal.any([settled.signal, stopping])),
     ]);
-    answered.abort();
+    settled.abort();
     if (stopping.aborted) return;
     if (answer?.status === "renewed") {
       if (answer.lost.length > 0) return lost.abort();

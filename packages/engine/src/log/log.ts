@@ -94,37 +94,40 @@ const feedDefaults = {
 export function createLog(store: Store, options: LogOptions = {}): Log {
   const { clock = systemClock, random = Math.random, ids = defaultIds } = options;
   const { limits = commitLimits, retryForMs = 10_000 } = options;
-  const hub = new FeedRegistry(store, { ...feedDefaults, ...options, clock, random });
+  const feeds = new FeedRegistry(store, { ...feedDefaults, ...options, clock, random });
 
-  async function send(commit: Commit, given: CommitOptions = {}): Promise<CommitResult> {
+  async function send(commit: Commit, callOptions: CommitOptions = {}): Promise<CommitResult> {
     const refused = checkCommit(commit, limits);
     if (refused !== undefined) return refused;
     const { owner, session } = commit;
     const startedAt = clock.now();
-    const result = await commitWithRetries(commit, given);
+    const result = await commitWithRetries(commit, callOptions);
     options.observe?.(commit, result, clock.now() - startedAt);
     if (result.status === "committed" && result.repeated === undefined) {
-      hub.publish(owner, session, spanOfCommit(commit, result));
+      feeds.publish(owner, session, spanOfCommit(commit, result));
     } else if (result.status !== "refused") {
       // It is stored already, or may be: only the store knows, so make readers ask it.
-      hub.wake(owner, session);
+      feeds.wake(owner, session);
     }
     return result;
   }
 
-  async function commitWithRetries(commit: Commit, given: CommitOptions): Promise<CommitResult> {
-    const deadline = clock.now() + (given.retryForMs ?? retryForMs);
+  async function commitWithRetries(
+    commit: Commit,
+    callOptions: CommitOptions,
+  ): Promise<CommitResult> {
+    const deadline = clock.now() + (callOptions.retryForMs ?? retryForMs);
     let unknown: Failed | undefined;
     for (let tries = 0; ; tries += 1) {
       const result = await store.commit(commit);
       if (result.status !== "failed") return result;
       if (result.code === "store_unknown") unknown = result;
       const wait = backoffMs(commitBackoff, tries, random);
-      const isTimeUp = given.signal?.aborted === true || clock.now() + wait > deadline;
+      const isTimeUp = callOptions.signal?.aborted === true || clock.now() + wait > deadline;
       // Once an answer was lost, a later "nothing was written" is only about the later try.
       if (isTimeUp || result.triedAgain || !retryableCodes.has(result.code))
         return unknown ?? result;
-      await clock.sleep(wait, given.signal);
+      await clock.sleep(wait, callOptions.signal);
     }
   }
 
@@ -139,11 +142,11 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
   return {
     store,
     get watchedSessions() {
-      return hub.watchedSessions;
+      return feeds.watchedSessions;
     },
     commit: send,
-    tail: (owner, session, after, given = {}) => ({
-      [Symbol.asyncIterator]: () => openTail(hub, owner, session, after, given),
+    tail: (owner, session, after, callOptions = {}) => ({
+      [Symbol.asyncIterator]: () => openTail(feeds, owner, session, after, callOptions),
     }),
     async createSession({ owner, settings = {}, lane, ids: own = ids }) {
       const session = own.make("session");
@@ -161,7 +164,7 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
 }
 
 function openTail(
-  hub: FeedRegistry,
+  feeds: FeedRegistry,
   owner: OwnerId,
   session: SessionId,
   after: Seq,
@@ -172,7 +175,7 @@ function openTail(
   }
   // An invalid cursor is treated like one beyond the head: its reader starts anew.
   const cursor = seq.safeParse(after).success ? after : (Number.MAX_SAFE_INTEGER as Seq);
-  return new Tail(hub, owner, session, cursor, options);
+  return new Tail(feeds, owner, session, cursor, options);
 }
 
 async function* noSuchSession(): AsyncGenerator<TailItem, undefined> {

@@ -71,8 +71,8 @@ export class MemoryCommitter {
   /** Commits the oldest segment through its own owner. `false`: there was nothing, no handle, or it failed. */
   async commit(owner: OwnerId, session: MaybeSession, handle?: MemoryHandle): Promise<boolean> {
     if (session === "") return false;
-    const asked: CommitRequest = { handle, when: "now", reach: "known" };
-    return (await this.#commitNext({ owner, session }, asked)) === "committed";
+    const request: CommitRequest = { handle, when: "now", reach: "known" };
+    return (await this.#commitNext({ owner, session }, request)) === "committed";
   }
 
   async isDirty(owner: OwnerId, session: MaybeSession): Promise<boolean> {
@@ -95,8 +95,8 @@ export class MemoryCommitter {
     this.#counts[why] = (this.#counts[why] ?? 0) + 1;
     const waiting = this.#boundaries.get(session);
     if (waiting !== undefined) return waiting;
-    const begins = () => void this.#boundaries.delete(session);
-    const work = this.#flush({ owner, session }, { when: "due", reach: "open" }, begins)
+    const onStart = () => void this.#boundaries.delete(session);
+    const work = this.#flush({ owner, session }, { when: "due", reach: "open" }, onStart)
       .then(() => undefined)
       .catch(this.#deps.onError);
     this.#boundaries.set(session, work);
@@ -119,10 +119,10 @@ export class MemoryCommitter {
   /** On shutdown: waits for commits under way and commits what was completed meanwhile, as far as time allows. */
   async drain(budgetMs: number): Promise<void> {
     const { clock, onError } = this.#deps;
-    const over = new AbortController();
+    const timeout = new AbortController();
     const drained = this.#commitDue(Infinity, "shutdown").catch(onError);
-    await Promise.race([drained, clock.sleep(budgetMs, over.signal)]);
-    over.abort();
+    await Promise.race([drained, clock.sleep(budgetMs, timeout.signal)]);
+    timeout.abort();
     this.#stop.abort();
   }
 
@@ -200,45 +200,45 @@ export class MemoryCommitter {
    */
   async #flush(
     target: SessionTarget,
-    asked: CommitRequest,
-    begins: () => void = () => {},
+    request: CommitRequest,
+    onStart: () => void = () => {},
     failedOwners: Set<string> = new Set(),
   ): Promise<number> {
     let done = 0;
     while (!this.#stop.signal.aborted) {
-      if ((await this.#commitNext(target, asked, begins, failedOwners)) !== "committed") break;
+      if ((await this.#commitNext(target, request, onStart, failedOwners)) !== "committed") break;
       done += 1;
     }
-    begins();
+    onStart();
     return done;
   }
 
   #commitNext(
     target: SessionTarget,
-    asked: CommitRequest,
-    begins: () => void = () => {},
+    request: CommitRequest,
+    onStart: () => void = () => {},
     failedOwners: Set<string> = new Set(),
   ): Promise<SegmentOutcome> {
     return this.#runExclusive(target.session, async () => {
-      begins();
+      onStart();
       const { log } = this.#deps;
       const next = await readSegment(log, target);
       if (next === null || failedOwners.has(ownerKey(next.owner))) return "nothing";
-      if (asked.when === "due" && next.retryAt !== null && next.retryAt > (await log.store.now()))
+      if (request.when === "due" && next.retryAt !== null && next.retryAt > (await log.store.now()))
         return "nothing";
-      return this.#commitWith(target, asked, failedOwners);
+      return this.#commitWith(target, request, failedOwners);
     });
   }
 
   async #commitWith(
     target: SessionTarget,
-    asked: CommitRequest,
+    request: CommitRequest,
     failedOwners: Set<string>,
   ): Promise<SegmentOutcome> {
     const opened: MemoryHandle[] = [];
     const find = async (segment: Segment): Promise<MemoryHandle | undefined | "fail"> => {
-      const known = this.#known(target.session, segment, asked.handle);
-      if (known !== undefined || asked.reach === "known") return known;
+      const known = this.#knownHandle(target.session, segment, request.handle);
+      if (known !== undefined || request.reach === "known") return known;
       const handle = await this.#deps.providers.open(segment.owner);
       if (handle === null) return "fail";
       opened.push(handle);
@@ -260,12 +260,13 @@ export class MemoryCommitter {
   }
 
   /** Only a handle of the segment's own owner, whoever asks. */
-  #known(
+  #knownHandle(
     session: SessionId,
     { owner }: Segment,
-    passed: MemoryHandle | undefined,
+    passedHandle: MemoryHandle | undefined,
   ): MemoryHandle | undefined {
-    if (passed !== undefined && ownerKey(passed.owner) === ownerKey(owner)) return passed;
+    if (passedHandle !== undefined && ownerKey(passedHandle.owner) === ownerKey(owner))
+      return passedHandle;
     return this.#handles.find(session, owner);
   }
 
@@ -301,7 +302,7 @@ class MemoryHandles {
 
   /** The previously registered handle stays known: its turns are its own to commit. */
   register(owner: OwnerId, session: SessionId, handle: MemoryHandle): void {
-    const known = this.#known(owner, session);
+    const known = this.#handlesOf(owner, session);
     const { registered } = known;
     if (registered !== null) known.byOwner.set(ownerKey(registered.owner), registered);
     known.registered = handle;
@@ -316,7 +317,7 @@ class MemoryHandles {
 
   /** After a failure: a retry without a handle finds this one. */
   keep(owner: OwnerId, session: SessionId, handle: MemoryHandle): void {
-    this.#known(owner, session).byOwner.set(ownerKey(handle.owner), handle);
+    this.#handlesOf(owner, session).byOwner.set(ownerKey(handle.owner), handle);
   }
 
   /** Nothing of this owner is open any more. */
@@ -347,7 +348,7 @@ class MemoryHandles {
     return this.#sessions.size;
   }
 
-  #known(owner: OwnerId, session: SessionId): SessionHandles {
+  #handlesOf(owner: OwnerId, session: SessionId): SessionHandles {
     const known = this.#sessions.get(session) ?? { owner, registered: null, byOwner: new Map() };
     this.#sessions.delete(session);
     this.#sessions.set(session, known);

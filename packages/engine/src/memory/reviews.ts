@@ -61,7 +61,7 @@ export class ConversationReviewer {
   readonly #stop = new AbortController();
   readonly #waiting = new Map<SessionId, OwnerId>();
   /** How many reviews were due for a session when it was last seen. */
-  readonly #known = new Map<SessionId, number>();
+  readonly #reviewCounts = new Map<SessionId, number>();
   #current: { readonly session: SessionId; readonly stop: AbortController } | null = null;
   #work: Promise<void> = Promise.resolve();
   #isWorking = false;
@@ -125,8 +125,8 @@ export class ConversationReviewer {
     this.#current = { session, stop };
     const signal = AbortSignal.any([this.#stop.signal, stop.signal]);
     try {
-      const answer = await this.#within(signal, (each) =>
-        this.#deps.reviewer.review({ id, owner, session, material: messages }, each),
+      const answer = await this.#within(signal, (reviewSignal) =>
+        this.#deps.reviewer.review({ id, owner, session, material: messages }, reviewSignal),
       );
       if (answer === "over" || answer.status === "failed") this.#counts.failed += 1;
       else await this.#storeLessons({ owner, session, id, signal, handle }, answer);
@@ -149,7 +149,9 @@ export class ConversationReviewer {
     // A session that a person trashed meanwhile is not remembered.
     if (texts.length > 0 && !signal.aborted && row?.trashedAt === null) {
       const lesson = { owner, session, key: id, texts };
-      const learned = await this.#within(signal, (each) => handle.learn(lesson, each));
+      const learned = await this.#within(signal, (reviewSignal) =>
+        handle.learn(lesson, reviewSignal),
+      );
       if (learned === "over" || learned.status === "failed") return void (this.#counts.failed += 1);
       this.#counts.lessons += texts.length;
     }
@@ -170,11 +172,13 @@ export class ConversationReviewer {
     const { everyMessages } = this.#deps;
     const reached = Math.floor(row.messageCount / everyMessages);
     const before =
-      this.#known.get(session) ?? Math.floor(Math.max(0, row.messageCount - 2) / everyMessages);
-    this.#known.delete(session);
-    this.#known.set(session, reached);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > sessions.known && oldest !== undefined) this.#known.delete(oldest);
+      this.#reviewCounts.get(session) ??
+      Math.floor(Math.max(0, row.messageCount - 2) / everyMessages);
+    this.#reviewCounts.delete(session);
+    this.#reviewCounts.set(session, reached);
+    const [oldest] = this.#reviewCounts.keys();
+    if (this.#reviewCounts.size > sessions.known && oldest !== undefined)
+      this.#reviewCounts.delete(oldest);
     return reached > before;
   }
 
@@ -214,12 +218,12 @@ function canLearn(handle: MemoryHandle): handle is LearningHandle {
 
 /** The newest messages that fit, in the order they were said. */
 function newestWithinLimit(messages: readonly SpokenMessage[]): readonly SpokenMessage[] {
-  let room = material.characters;
+  let remainingChars = material.characters;
   const selected: SpokenMessage[] = [];
   for (const { role, text } of messages.toReversed()) {
     const wording = redactSecrets(text).slice(0, material.charactersOfOne);
-    room -= wording.length;
-    if (room < 0) break;
+    remainingChars -= wording.length;
+    if (remainingChars < 0) break;
     selected.unshift({ role, text: wording });
   }
   return selected;

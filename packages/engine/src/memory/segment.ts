@@ -41,8 +41,8 @@ export function nextSegment(session: SessionId, { marks, trying }: Unremembered)
     const { key, upTo, tries, retryAt } = trying;
     return { owner, key, upTo, tries, retryAt, marks: marks.filter(({ seq }) => seq <= upTo) };
   }
-  const other = marks.findIndex((mark) => !isOwnedBy(owner, mark));
-  const owned = other === -1 ? marks : marks.slice(0, other);
+  const firstForeign = marks.findIndex((mark) => !isOwnedBy(owner, mark));
+  const owned = firstForeign === -1 ? marks : marks.slice(0, firstForeign);
   const upTo = (owned.at(-1) ?? first).seq;
   const key = `${session}:${first.seq}-${upTo}:${shortHash(ownerKey(owner))}`;
   return { owner, key, upTo, tries: 0, retryAt: null, marks: owned };

@@ -236,12 +236,12 @@ function lateEntries(
   const isKnown = ({ started }: StreamedTool) =>
     known.some(({ callId }) => callId === started.callId);
   const startedCalls = tools.filter((tool) => !isKnown(tool)).map(({ started }) => started);
-  const asked = (end?.calls ?? []).filter(
-    ({ callId }) => !startedCalls.some((one) => one.callId === callId),
+  const requestedCalls = (end?.calls ?? []).filter(
+    ({ callId }) => !startedCalls.some((started) => started.callId === callId),
   );
   const calls = asRecovered([
     ...startedCalls.map(({ callId, name, input }) => ({ callId, name, input })),
-    ...asked,
+    ...requestedCalls,
   ]);
   const parts = [
     ...(fold.message?.parts ?? []),
@@ -260,7 +260,7 @@ function lateEntries(
     ...marks,
   };
   const ended = tools.filter((tool) => tool.ended !== null || !isKnown(tool)).map(toolEndOf);
-  const unstarted = position.isOver ? asked : [];
+  const unstarted = position.isOver ? requestedCalls : [];
   const results = [
     ...ended.map((entry) => ({ ...entry, resultId: run.ids.make("message") })),
     ...unstarted.map(({ callId, name }) => ({

@@ -58,14 +58,14 @@ export function settleJournal(
   // P7: if the run ends here, no later start can reveal how a tool went.
   const isSettled = (tool: StreamedTool) =>
     tool.ended !== null || tool.started.replay === "never" || !mayStartAgain;
-  const room = Math.floor(sizeLimits.leftovers / Math.max(1, startedTools.length));
+  const maxBytes = Math.floor(sizeLimits.leftovers / Math.max(1, startedTools.length));
   const settledEnds = startedTools
     .filter(isSettled)
-    .map((tool) => settledTool(run, truncateOutput(toolEndOf(tool), room), tool.deltas));
+    .map((tool) => settledTool(run, truncateOutput(toolEndOf(tool), maxBytes), tool.deltas));
   const end = spill?.end ?? null;
   const model = end?.model ?? modelOf(snapshot);
-  const how = spill?.isWhole === true ? { calls: asRecovered(end?.calls ?? []) } : { partial };
-  const message = settledMessage(run, fold.message, { model, ...how });
+  const ending = spill?.isWhole === true ? { calls: asRecovered(end?.calls ?? []) } : { partial };
+  const message = settledMessage(run, fold.message, { model, ...ending });
   const usages = usageEvent(run, model, end?.usage ?? null);
   const restarted = startedTools.filter((tool) => !isSettled(tool)).flatMap((tool) => tool.deltas);
   const unknown = startedTools.filter((tool) => isSettled(tool) && tool.ended === null);
@@ -78,8 +78,8 @@ export function settleJournal(
 }
 
 /** Everything goes into one commit: the output of many tools is cut to fit rather than lost as a whole. */
-function truncateOutput(end: ToolEnd, room: number): ToolEnd {
-  const output = truncateToBytes(end.output, room);
+function truncateOutput(end: ToolEnd, maxBytes: number): ToolEnd {
+  const output = truncateToBytes(end.output, maxBytes);
   return output === end.output ? end : { ...end, output: `${output}\n[The rest is left out.]` };
 }
 
@@ -167,13 +167,13 @@ export interface TakeOverFacts {
 export function takeOverNotice(
   runId: RunId,
   journal: readonly StoredEvent[],
-  left: SettledJournal,
+  leftover: SettledJournal,
   { spill, firstSeen, goesOn: continues }: TakeOverFacts,
 ): NoticeContent | null {
   const { ref, answer } = spill;
-  const rest = { unknown: left.unknown, damage: damageIn(answer) };
+  const rest = { unknown: leftover.unknown, damage: damageIn(answer) };
   if (ref === null || answer.status === "known_empty" || answer.status === "output") {
-    const hasLeftovers = left.settled.length > 0 || left.dropped.length > 0;
+    const hasLeftovers = leftover.settled.length > 0 || leftover.dropped.length > 0;
     if (hasLeftovers) return recoveryNotice("recovered", runId, rest);
     return ref === null || continues ? null : recoveryNotice("nothing_recovered", runId);
   }
@@ -184,7 +184,7 @@ export function takeOverNotice(
     firstSeen,
     ...(upTo !== undefined && { upTo }),
     ...(continues && { resumed: true }),
-    ...(left.unknownTools.length > 0 && { tools: left.unknownTools.map(pendingToolOf) }),
+    ...(leftover.unknownTools.length > 0 && { tools: leftover.unknownTools.map(pendingToolOf) }),
   };
   return recoveryNotice("recovering", runId, { ...rest, pending });
 }

@@ -64,14 +64,14 @@ export async function takeOverRun(
     const stepEntries = { owner, session: lease.session, entries: snapshot.entries.entries };
     const isFallbackPending = await awaitsFallback(log.store.reads, run, stepEntries.entries);
     const fold = await foldStepInSlices(deps.clock, snapshot.journal, spill.events);
-    const left = [
+    const leftover = [
       ...settleWithNotice(run, snapshot, fold, { ...next, spill, firstSeen }),
       ...(next.ends
         ? await settleUnrunCalls(log.store.reads, run, stepEntries, callsToSettle(fold, spill))
         : []),
     ];
     const marks = next === completed ? memoryMark(deps.memoryOwnerOf, run) : [];
-    const events = withIngestId([...left, next.event(run), ...marks], spill);
+    const events = withIngestId([...leftover, next.event(run), ...marks], spill);
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && spill.answer.status === "output") {
@@ -168,12 +168,12 @@ function settleWithNotice(
 ): readonly NewEvent[] {
   const { spill, ends } = rest;
   const options = { partial: "interrupted", mayStartAgain: !ends, spill, fold } as const;
-  const left = settleJournal(run, snapshot, options);
-  const notice = takeOverNotice(run.runId, snapshot.journal, left, rest);
-  if (notice === null) return left.settled;
-  const deltas = left.dropped.length > 0 ? { deltas: [...left.dropped] } : {};
+  const leftover = settleJournal(run, snapshot, options);
+  const notice = takeOverNotice(run.runId, snapshot.journal, leftover, rest);
+  if (notice === null) return leftover.settled;
+  const deltas = leftover.dropped.length > 0 ? { deltas: [...leftover.dropped] } : {};
   const noticeId = run.ids.make("notice");
-  return [...left.settled, run.event("notice.added", { noticeId, ...notice, ...deltas })];
+  return [...leftover.settled, run.event("notice.added", { noticeId, ...notice, ...deltas })];
 }
 
 /**
@@ -187,7 +187,7 @@ export async function giveUpRun(
   lease: LeaseRow,
   cause: string,
 ): Promise<void> {
-  let kept: "all" | "nothing" = "all";
+  let keptOutput: "all" | "nothing" = "all";
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, {
       limit: maxEntriesPerStep,
@@ -196,16 +196,16 @@ export async function giveUpRun(
     const { run: row, session } = snapshot;
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head }, clock);
     const state = row.cancelRequested ? "cancelled" : "failed";
-    const left =
-      kept === "all"
+    const leftover =
+      keptOutput === "all"
         ? await settleAll(log.store.reads, run, snapshot, cause)
         : dropAll(run, snapshot, cause);
-    const events = [...left, run.event("run.state", { state, cause })];
+    const events = [...leftover, run.event("run.state", { state, cause })];
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status !== "refused") return;
     if (result.code === "head_moved") continue;
-    if (kept === "nothing") return;
-    kept = "nothing";
+    if (keptOutput === "nothing") return;
+    keptOutput = "nothing";
   }
 }
 
@@ -216,19 +216,19 @@ async function settleAll(
   cause: string,
 ): Promise<readonly NewEvent[]> {
   const fold = foldStep(snapshot.journal);
-  const left = settleJournal(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
+  const leftover = settleJournal(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
   const { owner, session } = run;
   const stepEntries = { owner, session, entries: snapshot.entries.entries };
   const unrun = await settleUnrunCalls(reads, run, stepEntries, {
     alreadySettled: fold.tools,
     unstored: [],
   });
-  const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
+  const warning = leftover.unknown === "" ? "" : ` ${leftover.unknown}`;
   const text = `The run could not go on, and has ended. What was said and done until then is above.${warning}`;
   return [
-    ...left.settled,
+    ...leftover.settled,
     ...unrun,
-    givenUpNotice(run, { kind: "given_up", text, cause }, left.dropped),
+    givenUpNotice(run, { kind: "given_up", text, cause }, leftover.dropped),
   ];
 }
 

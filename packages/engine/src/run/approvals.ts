@@ -84,8 +84,8 @@ export async function decideCalls(
   return Promise.all(
     calls.map(async ({ call, tool }): Promise<CallVerdict> => {
       const { callId, name, input } = call;
-      const asked = { owner, session, runId, callId, input };
-      const place = await resolvePlace(tool, asked);
+      const toolCall = { owner, session, runId, callId, input };
+      const place = await resolvePlace(tool, toolCall);
       if ("message" in place) return { kind: "failed", message: place.message };
       const inputHash = await hashCall(call, place);
       // A withdrawn approval binds nobody; its call is asked about again.
@@ -93,7 +93,7 @@ export async function decideCalls(
         (row) => row.callId === callId && row.state !== "withdrawn",
       );
       if (ownApproval !== undefined) return applyAnswer(toolPolicy, ownApproval, inputHash, place);
-      const question = { ...asked, name, asks: approvalNeedOf(tool, call), ...place };
+      const question = { ...toolCall, name, asks: approvalNeedOf(tool, call), ...place };
       const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
       if (decided.kind === "deny") return { kind: "refused", why: "forbidden" };
       // Only a person can answer a question, whatever the rules allow.

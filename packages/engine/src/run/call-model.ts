@@ -37,7 +37,7 @@ export async function callModel(
   let usage: ModelUsage | null = null;
   let part = 0;
   let open: "text" | "reasoning" | null | "none yet" = "none yet";
-  let room: Promise<void> | undefined;
+  let backpressure: Promise<void> | undefined;
   const { signal } = run;
   await using stream = new ModelStream(() => model.stream(request, signal), signal, clock);
   for (;;) {
@@ -54,8 +54,8 @@ export async function callModel(
         if (size > sizeLimits.message) return { end: { failure: tooLong }, calls, usage };
         if (open !== "none yet" && open !== event.kind) part += 1;
         open = event.opaque === undefined ? event.kind : null;
-        room = journal.addText({ messageId, part, as: event.kind, ...textFields(event) });
-        if (room !== undefined) await room;
+        backpressure = journal.addText({ messageId, part, as: event.kind, ...textFields(event) });
+        if (backpressure !== undefined) await backpressure;
         if (journal.stopped !== null) return { end: { failure: journal.stopped }, calls, usage };
         break;
       case "call":

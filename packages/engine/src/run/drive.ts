@@ -34,6 +34,29 @@ import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
 import { type SteerDeps, takeSteering } from "./claim.ts";
 import type { Log } from "../log/log.ts";
 
+export interface RunLimits {
+  readonly steps: number;
+  readonly timeMs: number;
+  /** In millionths of a dollar; unlimited by default. */
+  readonly costMicros?: number;
+  /** What all runs of an owner may cost within 24 hours by the store's clock. Once spent, no new run starts. */
+  readonly costMicrosPerDay?: number;
+  /** How many times a step's model call is tried when it fails transiently. */
+  readonly modelTries: number;
+}
+
+/** All runs, including this one, that share one spending limit: a run and those started on its behalf. */
+export type RunsSharingBudget = (
+  run: Pick<RunHandle, "owner" | "session" | "runId">,
+) => Promise<readonly RunId[]>;
+
+export interface BudgetDeps {
+  readonly log: Log;
+  readonly limits: RunLimits;
+  /** By default each run has its own budget. */
+  readonly runsSharingBudget?: RunsSharingBudget;
+}
+
 export interface DriveDeps extends StepDeps, CallPolicyDeps, SpillDeps, SteerDeps, BudgetDeps {
   readonly tick: Tick;
   /** P6: after this, nothing that was abandoned can write any more. */
@@ -78,7 +101,7 @@ export async function driveRun(
   if (tries > 0) await deps.clock.sleep(stepBackoffMs(tries - 1, deps.random), run.signal);
   for (;;) {
     if (run.lost !== null) return;
-    const spent =
+    const exhausted =
       deps.clock.now() - startedAt > deps.limits.timeMs
         ? "time"
         : step >= deps.limits.steps && tries === 0
@@ -101,8 +124,8 @@ export async function driveRun(
       journal = [];
       continue;
     }
-    if (spent !== null || (await isOverBudget(deps, run)))
-      return endRun(run, "limit", [], spent ?? "spend");
+    if (exhausted !== null || (await isOverBudget(deps, run)))
+      return endRun(run, "limit", [], exhausted ?? "spend");
     if (step === 0 && (await isDailyBudgetSpent(deps, run))) {
       return endRun(
         run,
@@ -178,8 +201,8 @@ async function callStepModel(
 }
 
 function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
-  const how = end === "abandoned" ? "stopped" : typeof end === "string" ? end : "failed";
-  return { how, model, calls, usage };
+  const outcome = end === "abandoned" ? "stopped" : typeof end === "string" ? end : "failed";
+  return { how: outcome, model, calls, usage };
 }
 
 /** Turns the outcome of a model call into entries and decides how the run continues. */
@@ -261,13 +284,13 @@ async function recoverFromOverflow(
   failure: ModelFailure,
 ): Promise<TransientFailure> {
   if (failure.class !== "overflow" || fit === undefined) return failure;
-  const room = await compactAfterOverflow(
+  const recovered = await compactAfterOverflow(
     fit,
     run,
     { model, tokens, epoch: context.epochs },
     clock,
   );
-  return room === "made" ? { ...failure, class: "retryable", retryNow: true } : room;
+  return recovered === "compacted" ? { ...failure, class: "retryable", retryNow: true } : recovered;
 }
 
 function isRetryable(failure: ModelFailure): boolean {
@@ -308,29 +331,6 @@ async function endRun(
   else run.loseBy(result);
 }
 
-export interface RunLimits {
-  readonly steps: number;
-  readonly timeMs: number;
-  /** In millionths of a dollar; unlimited by default. */
-  readonly costMicros?: number;
-  /** What all runs of an owner may cost within 24 hours by the store's clock. Once spent, no new run starts. */
-  readonly costMicrosPerDay?: number;
-  /** How many times a step's model call is tried when it fails transiently. */
-  readonly modelTries: number;
-}
-
-/** All runs, including this one, that share one spending limit: a run and those started on its behalf. */
-export type RunsSharingBudget = (
-  run: Pick<RunHandle, "owner" | "session" | "runId">,
-) => Promise<readonly RunId[]>;
-
-export interface BudgetDeps {
-  readonly log: Log;
-  readonly limits: RunLimits;
-  /** By default each run has its own budget. */
-  readonly runsSharingBudget?: RunsSharingBudget;
-}
-
 async function isOverBudget(
   { log, limits, runsSharingBudget }: BudgetDeps,
   run: RunHandle,
@@ -340,8 +340,8 @@ async function isOverBudget(
   const usages = await Promise.all(
     runs.map((runId) => log.store.reads.usage(run.owner, { runId })),
   );
-  const spent = usages.reduce((sum, { costMicros }) => sum + costMicros, 0);
-  return spent >= limits.costMicros;
+  const spentMicros = usages.reduce((sum, { costMicros }) => sum + costMicros, 0);
+  return spentMicros >= limits.costMicros;
 }
 
 const dayMs = 24 * 3_600_000;

@@ -191,7 +191,7 @@ function appendToPart(
   seq: Seq,
 ): void {
   const recovered = seq === noSeq;
-  let open = parts.find((each) => each.index === index);
+  let open = parts.find((candidate) => candidate.index === index);
   if (open === undefined)
     parts.push((open = { index, kind, text: new TextBuilder(), opaque, recovered }));
   open.text.add(text);

@@ -204,30 +204,30 @@ export class Journal {
   }
 
   async #withTimeout(attempt: Promise<WriteAttempt>): Promise<WriteAttempt | "late"> {
-    const answered = new AbortController();
+    const settled = new AbortController();
     const late = this.#deps.clock
-      .sleep(commitTimeoutMs, answered.signal)
+      .sleep(commitTimeoutMs, settled.signal)
       .then(() => "late" as const);
     try {
       return await Promise.race([attempt, late]);
     } finally {
-      answered.abort();
+      settled.abort();
     }
   }
 }
 
 function splitIntoBatches(waiting: readonly PendingText[]): readonly (readonly PendingText[])[] {
   const batches: PendingText[][] = [];
-  let room = 0;
+  let roomBytes = 0;
   for (const item of waiting) {
     const opaque = item.kind === "message" && item.opaque !== undefined ? item.opaque : "";
     const size = jsonSize(item.text) + jsonSize(opaque);
-    if (size > room || batches.length === 0) {
+    if (size > roomBytes || batches.length === 0) {
       batches.push([]);
-      room = maxBatchBytes;
+      roomBytes = maxBatchBytes;
     }
     batches.at(-1)?.push(item);
-    room -= size;
+    roomBytes -= size;
   }
   return batches;
 }

@@ -110,13 +110,13 @@ export class LeaseRenewer {
     const renewing = [...this.#held];
     const askedAt = this.#clock.now();
     const refs = renewing.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
-    const answered = new AbortController();
+    const settled = new AbortController();
     // A store that does not answer must not keep us from noticing that the lease runs out.
     const result = await Promise.race([
       this.#leases.renew(refs, this.#leaseMs).catch(() => null),
-      this.#clock.sleep(this.#leaseMs / 6, answered.signal).then(() => null),
+      this.#clock.sleep(this.#leaseMs / 6, settled.signal).then(() => null),
     ]);
-    answered.abort();
+    settled.abort();
     if (result?.status === "renewed") {
       const lost = new Map(result.lost.map(({ session, fence }) => [session, fence]));
       for (const held of renewing) {

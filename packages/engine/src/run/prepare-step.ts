@@ -28,6 +28,18 @@ export interface StepDeps {
   readonly tools: ReadonlyMap<string, Tool>;
 }
 
+/** The model for a session's next call, and its fallbacks in order. */
+export interface ModelChain extends NamedModel {
+  readonly fallbacks?: readonly NamedModel[];
+}
+
+export interface ChosenModel extends NamedModel {
+  /** The model to fall back to if this one cannot answer. */
+  readonly next: string | null;
+  /** Whether it replaces the session's own model. */
+  readonly isFallback: boolean;
+}
+
 export interface PreparedStep extends ChosenModel {
   readonly framed: Extract<Framed, { status: "framed" }>;
 }
@@ -141,18 +153,6 @@ function failedRunAgent(error: unknown): BorrowedRunAgent {
     cachedContext: emptyCachedContext(),
     release() {},
   };
-}
-
-/** The model for a session's next call, and its fallbacks in order. */
-export interface ModelChain extends NamedModel {
-  readonly fallbacks?: readonly NamedModel[];
-}
-
-export interface ChosenModel extends NamedModel {
-  /** The model to fall back to if this one cannot answer. */
-  readonly next: string | null;
-  /** Whether it replaces the session's own model. */
-  readonly isFallback: boolean;
 }
 
 const fallbackNoticeKind = "model_fallback";

@@ -179,18 +179,22 @@ const otherCompactionWaitMs = 2_000;
 export async function compactAfterOverflow(
   fit: ContextFit,
   run: RunHandle,
-  asked: { readonly model: string; readonly tokens: number; readonly epoch: number | undefined },
+  failedCall: {
+    readonly model: string;
+    readonly tokens: number;
+    readonly epoch: number | undefined;
+  },
   clock: Clock,
-): Promise<"made" | ModelFailure> {
-  const windowTokens = Math.min(fit.windowOf(asked.model) ?? Infinity, asked.tokens);
-  const result = await fit.compact(run, "overflow", { windowTokens, epoch: asked.epoch });
+): Promise<"compacted" | ModelFailure> {
+  const windowTokens = Math.min(fit.windowOf(failedCall.model) ?? Infinity, failedCall.tokens);
+  const result = await fit.compact(run, "overflow", { windowTokens, epoch: failedCall.epoch });
   switch (result.status) {
     case "compacted":
-      return "made";
+      return "compacted";
     case "deferred":
       // Give the other compaction a moment; the retry then starts with its summary.
       if (result.why === "held") await clock.sleep(otherCompactionWaitMs, run.signal);
-      return "made";
+      return "compacted";
     case "refused":
     case "failed":
       return contextTooLong;

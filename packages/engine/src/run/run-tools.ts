@@ -51,10 +51,10 @@ const abandonAfterMs = 5_000;
 export async function runTools(
   deps: ToolDeps,
   run: RunHandle,
-  asked: StepEntries & { readonly calls: readonly ModelCall[] },
+  step: StepEntries & { readonly calls: readonly ModelCall[] },
   journal: Journal,
 ): Promise<void> {
-  const { calls } = asked;
+  const { calls } = step;
   const known = journal.fold().tools;
   const todo = calls.map((call) => ({ call, earlier: known.get(call.callId) }));
   const fresh = todo.flatMap(({ call, earlier }) => {
@@ -76,7 +76,7 @@ export async function runTools(
   if (!(await journal.flush())) return;
   if (ends.some(({ outcome }) => outcome === "unknown")) await deps.raiseFence();
   const { tools } = journal.fold();
-  const finalEnds = await markStartedAsUnknown(deps.log.store.reads, asked, ends, tools);
+  const finalEnds = await markStartedAsUnknown(deps.log.store.reads, step, ends, tools);
   const settled = finalEnds.map((end) =>
     settledTool(run, end, tools.get(end.callId)?.deltas ?? []),
   );
@@ -92,12 +92,21 @@ async function requestApprovals(
     readonly verdict: Extract<CallVerdict, { kind: "ask" }>;
   }[],
 ): Promise<void> {
-  const asked = calls.map(({ call: { callId, name, input }, verdict: { inputHash, details } }) => {
-    const approvalId = run.ids.make("approval");
-    return run.event("approval.asked", { approvalId, callId, name, input, inputHash, ...details });
-  });
+  const questions = calls.map(
+    ({ call: { callId, name, input }, verdict: { inputHash, details } }) => {
+      const approvalId = run.ids.make("approval");
+      return run.event("approval.asked", {
+        approvalId,
+        callId,
+        name,
+        input,
+        inputHash,
+        ...details,
+      });
+    },
+  );
   const waiting = run.event("run.state", { state: "waiting" });
-  if ((await run.write([...asked, waiting])) === null) return;
+  if ((await run.write([...questions, waiting])) === null) return;
   // A cancel that arrived just earlier saw a live run and left ending it to us.
   if (!run.cancelled) run.lose("rests");
 }
@@ -127,21 +136,21 @@ async function finishCall(
     return { callId, name, resultId, outcome: "failed", output: verdict.message };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
   const { owner, session, runId } = run;
-  const asked = { owner, session, runId, callId, input: call.input };
+  const toolCall = { owner, session, runId, callId, input: call.input };
   if (verdict?.kind === "run") {
     const { kind: _, allowedBy, ...bound } = verdict;
     return startTool(deps, run, tool, {
-      call: { ...asked, ...bound },
+      call: { ...toolCall, ...bound },
       resultId,
       journal,
       allowedBy,
     });
   }
   // A call that may start again runs in today's workspace; the runner that started it earlier had resolved its own.
-  const place = await resolvePlace(tool, asked);
+  const place = await resolvePlace(tool, toolCall);
   if ("message" in place)
     return { callId, name, resultId, outcome: "failed", output: place.message };
-  return startTool(deps, run, tool, { call: { ...asked, ...place }, resultId, journal });
+  return startTool(deps, run, tool, { call: { ...toolCall, ...place }, resultId, journal });
 }
 
 /** The model gets a sentence and people get an outcome of its own: a no does not end the run. */
@@ -262,11 +271,11 @@ function outputWriter(
   journal: Journal,
   finished: AbortSignal,
 ): (text: string) => void {
-  let room: number = sizeLimits.toolOutput;
+  let roomBytes: number = sizeLimits.toolOutput;
   return (text) => {
-    if (finished.aborted || text === "" || room <= 0) return;
-    const fitting = truncateToBytes(text, room);
-    room = fitting === text ? room - jsonSize(text) : 0;
+    if (finished.aborted || text === "" || roomBytes <= 0) return;
+    const fitting = truncateToBytes(text, roomBytes);
+    roomBytes = fitting === text ? roomBytes - jsonSize(text) : 0;
     if (fitting !== "") void journal.addOutput(call.callId, fitting);
   };
 }

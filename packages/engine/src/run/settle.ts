@@ -24,6 +24,23 @@ import type { Reads } from "../ports/reads.ts";
 import { callRefusals } from "./approvals.ts";
 import type { MemoryOwner } from "../ports/memory.ts";
 
+/**
+ * How large a message, a tool's output and a call may get, so that every settlement fits into an event with room to
+ * spare. In bytes of the stored JSON.
+ */
+export const sizeLimits = {
+  /** Including its calls. */
+  message: 768 * 1024,
+  toolOutput: 512 * 1024,
+  /** All calls of a step settle in one commit together with their outputs. */
+  toolDetails: 12 * 1024,
+  /** The output of all tools of a step that its runner did not live to settle. */
+  leftovers: 6 * 1024 * 1024,
+  callInput: 128 * 1024,
+  calls: 100,
+  input: 768 * 1024,
+} as const;
+
 /** What is needed to create a run's events, for whoever settles it. */
 export type RunEvents = Pick<RunHandle, "event" | "ids" | "runId">;
 
@@ -237,23 +254,6 @@ export function memoryMark(
   const { provider, configuration } = owner;
   return [run.event("memory.marked", { owner: { provider, configuration } })];
 }
-
-/**
- * How large a message, a tool's output and a call may get, so that every settlement fits into an event with room to
- * spare. In bytes of the stored JSON.
- */
-export const sizeLimits = {
-  /** Including its calls. */
-  message: 768 * 1024,
-  toolOutput: 512 * 1024,
-  /** All calls of a step settle in one commit together with their outputs. */
-  toolDetails: 12 * 1024,
-  /** The output of all tools of a step that its runner did not live to settle. */
-  leftovers: 6 * 1024 * 1024,
-  callInput: 128 * 1024,
-  calls: 100,
-  input: 768 * 1024,
-} as const;
 
 /** Characters that JSON stores unescaped, in one byte each. */
 const plainAscii = /^[ !#-[\]-~]*$/;

@@ -58,7 +58,7 @@ function countedChanges(facts: SessionFacts, event: KnownEvent): Changes {
 }
 
 function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
-  const moved: Changes = event.quiet ? {} : { sortAt: event.at };
+  const listChange: Changes = event.quiet ? {} : { sortAt: event.at };
   switch (event.type) {
     case "session.created":
       return creationChanges(facts, event.data, event.at);
@@ -67,20 +67,20 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
     case "session.trashed":
       return { trashedAt: event.at };
     case "session.restored":
-      return { ...moved, trashedAt: null };
+      return { ...listChange, trashedAt: null };
     case "input.accepted":
       return {
-        ...moved,
+        ...listChange,
         ...derivedTitleChanges(facts, event.data.text),
         ...(event.data.text !== "" && { preview: previewOf(event.data.text) }),
       };
     case "message.user":
     case "message.assistant": {
       // A late entry belongs to an earlier turn: it is neither counted again nor used as the preview.
-      if (event.type === "message.assistant" && event.data.above !== undefined) return moved;
+      if (event.type === "message.assistant" && event.data.above !== undefined) return listChange;
       const text = textOf(event.data.parts);
       return {
-        ...moved,
+        ...listChange,
         ...(event.type === "message.user" && derivedTitleChanges(facts, text)),
         messageCount: facts.messageCount + 1,
         ...(text !== "" && { preview: previewOf(text) }),
@@ -96,7 +96,7 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
     case "context.epoch":
       return { epoch: event.data.epoch };
     case "run.state":
-      return runChanges(facts, event, moved);
+      return runChanges(facts, event, listChange);
     default:
       return {};
   }
@@ -122,13 +122,13 @@ function creationChanges(
 function runChanges(
   facts: SessionFacts,
   event: Extract<KnownEvent, { type: "run.state" }>,
-  moved: Changes,
+  listChange: Changes,
 ): Changes {
   const { state } = event.data;
   if (state === "queued" || event.runId === undefined) return {};
   if (!terminalStates.has(state)) return { liveRun: event.runId, liveState: state };
   const ended = facts.liveRun === event.runId ? { liveRun: null, liveState: null } : {};
-  return { ...moved, ...ended, lastState: state };
+  return { ...listChange, ...ended, lastState: state };
 }
 
 function derivedTitleChanges(facts: SessionFacts, text: string): Changes {
@@ -143,10 +143,10 @@ const titleStrength: Record<TitleSource, number> = { derived: 0, generated: 1, c
 function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
   const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
   const name = titleFrom(title ?? "");
-  const named =
+  const replacesTitle =
     name !== "" && titleStrength[titleSource] >= titleStrength[facts.titleSource ?? "derived"];
   return {
-    ...(named && { title: name, titleSource }),
+    ...(replacesTitle && { title: name, titleSource }),
     ...(model !== undefined && { model: model && columnText(model) }),
     ...(workspace !== undefined && { workspace: workspace && columnText(workspace) }),
     ...(pinned !== undefined && { pinned }),

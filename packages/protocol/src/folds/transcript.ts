@@ -12,28 +12,28 @@ type EntryEvent<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>
 
 /** The row that an event adds to the conversation, if any. */
 export function entryOf(event: KnownEvent): EntryView | null {
-  const place = {
+  const position = {
     seq: event.seq,
     at: event.at,
     ...(event.runId !== undefined && { runId: event.runId }),
   };
   switch (event.type) {
     case "message.user":
-      return { ...event.data, ...place, type: "message", role: "user" };
+      return { ...event.data, ...position, type: "message", role: "user" };
     case "message.assistant": {
-      const { deltas: _, ...shown } = event.data;
-      return { ...shown, ...place, type: "message", role: "assistant" };
+      const { deltas: _, ...visible } = event.data;
+      return { ...visible, ...position, type: "message", role: "assistant" };
     }
     case "message.tool": {
-      const { deltas: _, ...shown } = event.data;
-      return { ...shown, ...place, type: "message", role: "tool" };
+      const { deltas: _, ...visible } = event.data;
+      return { ...visible, ...position, type: "message", role: "tool" };
     }
     case "notice.added":
-      return { ...event.data, ...place, type: "notice" };
+      return { ...event.data, ...position, type: "notice" };
     case "context.compacted":
-      return { ...event.data, ...place, type: "compaction" };
+      return { ...event.data, ...position, type: "compaction" };
     case "context.epoch":
-      return { ...event.data, ...place, type: "epoch" };
+      return { ...event.data, ...position, type: "epoch" };
     default:
       return null;
   }
@@ -62,19 +62,19 @@ function changedNotice(old: NoticeEntry, event: EntryEvent<"notice.changed">): N
  */
 function placeAboveNotices<T>(
   all: readonly T[],
-  above: (each: T) => unknown,
-  notice: (each: T) => unknown,
+  above: (entry: T) => unknown,
+  notice: (entry: T) => unknown,
 ): readonly T[] {
-  if (all.every((each) => above(each) === undefined)) return all;
+  if (all.every((entry) => above(entry) === undefined)) return all;
   const late = new Map<unknown, T[]>();
-  for (const each of all) {
-    const name = above(each);
-    if (name !== undefined) late.set(name, [...(late.get(name) ?? []), each]);
+  for (const entry of all) {
+    const name = above(entry);
+    if (name !== undefined) late.set(name, [...(late.get(name) ?? []), entry]);
   }
-  return all.flatMap((each) => {
-    if (above(each) !== undefined) return [];
-    const name = notice(each);
-    return name === undefined ? [each] : [...(late.get(name) ?? []), each];
+  return all.flatMap((entry) => {
+    if (above(entry) !== undefined) return [];
+    const name = notice(entry);
+    return name === undefined ? [entry] : [...(late.get(name) ?? []), entry];
   });
 }
 
@@ -143,17 +143,17 @@ export function foldLiveView(live: LiveView, event: KnownEvent): LiveView {
     case "approval.answered":
       return {
         ...live,
-        approvals: live.approvals.filter((each) => each.approvalId !== event.data.approvalId),
+        approvals: live.approvals.filter((entry) => entry.approvalId !== event.data.approvalId),
       };
     case "message.assistant":
       return {
         ...live,
-        messages: live.messages.filter((each) => each.messageId !== event.data.messageId),
+        messages: live.messages.filter((entry) => entry.messageId !== event.data.messageId),
       };
     case "message.tool":
       return {
         ...live,
-        tools: live.tools.filter((each) => each.resultId !== event.data.messageId),
+        tools: live.tools.filter((entry) => entry.resultId !== event.data.messageId),
       };
     default:
       return live;
@@ -161,17 +161,17 @@ export function foldLiveView(live: LiveView, event: KnownEvent): LiveView {
 }
 
 function appendText(live: LiveView, data: EventData<"message.delta">, at: number): LiveView {
-  const index = live.messages.findIndex((each) => each.messageId === data.messageId);
+  const index = live.messages.findIndex((entry) => entry.messageId === data.messageId);
   const message = live.messages[index];
   if (message !== undefined)
     return { ...live, messages: live.messages.with(index, growMessage(message, data)) };
-  const begun: LiveMessage = { messageId: data.messageId, startedAt: at, parts: [] };
-  return { ...live, messages: [...live.messages, growMessage(begun, data)] };
+  const started: LiveMessage = { messageId: data.messageId, startedAt: at, parts: [] };
+  return { ...live, messages: [...live.messages, growMessage(started, data)] };
 }
 
 function growMessage(message: LiveMessage, data: EventData<"message.delta">): LiveMessage {
   const { part = 0, kind = "text", text } = data;
-  const index = message.parts.findIndex((each) => each.part === part);
+  const index = message.parts.findIndex((entry) => entry.part === part);
   const old = message.parts[index];
   if (old !== undefined)
     return { ...message, parts: message.parts.with(index, { ...old, text: old.text + text }) };
@@ -193,7 +193,7 @@ function startTool(live: LiveView, data: EventData<"tool.started">, at: number):
     endedAt: null,
   };
   // A replayable tool starts again under the same call.
-  return { ...live, tools: [...live.tools.filter((each) => each.callId !== callId), tool] };
+  return { ...live, tools: [...live.tools.filter((entry) => entry.callId !== callId), tool] };
 }
 
 function changeTool(
@@ -201,7 +201,7 @@ function changeTool(
   callId: LiveTool["callId"],
   change: (tool: LiveTool) => LiveTool,
 ): LiveView {
-  const index = live.tools.findIndex((each) => each.callId === callId);
+  const index = live.tools.findIndex((entry) => entry.callId === callId);
   const tool = live.tools[index];
   return tool === undefined ? live : { ...live, tools: live.tools.with(index, change(tool)) };
 }

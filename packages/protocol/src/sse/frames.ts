@@ -44,7 +44,7 @@ export interface SseDecoder {
 export function createSseDecoder(): SseDecoder {
   // Keeps the start of a split character. We strip the BOM ourselves, since platforms differ on a split stream.
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-  let begun = false;
+  let hasStarted = false;
   const block = createBlockParser();
   let line = "";
   let endedInReturn = false;
@@ -53,16 +53,16 @@ export function createSseDecoder(): SseDecoder {
       const items: SseItem[] = [];
       let text = utf8.decode(bytes, { stream: true });
       if (text === "") return items;
-      if (!begun && text.startsWith(byteOrderMark)) text = text.slice(1);
-      begun = true;
+      if (!hasStarted && text.startsWith(byteOrderMark)) text = text.slice(1);
+      hasStarted = true;
       // The second half of a CRLF that was split across pieces.
       if (endedInReturn && text.startsWith("\n")) text = text.slice(1);
       endedInReturn = text.endsWith("\r");
       const lines = text.split(lineEnd);
       // Only the last piece is unfinished, so a long line is never scanned twice.
       const rest = lines.pop() ?? "";
-      for (const each of lines) {
-        const item = block.take(line + each);
+      for (const piece of lines) {
+        const item = block.take(line + piece);
         line = "";
         if (item !== undefined) items.push(item);
       }
