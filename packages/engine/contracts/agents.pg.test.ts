@@ -60,7 +60,7 @@ function openAgents(rig: ContractRig, clock = manualClock()) {
   const deps: Partial<RunnerDeps> = { agents: cache };
   const runner = createRunner(rig.store, rig.log, { model, clock, deps });
   const texts = (at: number) =>
-    assertPresent(requests.at(at)).messages.map((each) => JSON.stringify(each));
+    assertPresent(requests.at(at)).messages.map((message) => JSON.stringify(message));
   return {
     cache,
     runner,

@@ -49,9 +49,9 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
 
   async function aLongTalk(): Promise<TestSession> {
     const chat = await openTestSession(rig.store);
-    const part = (said: string) => ({
+    const part = (text: string) => ({
       messageId: ids.make("message"),
-      parts: [{ type: "text" as const, text: `${said} ${"word ".repeat(100)}`.trim() }],
+      parts: [{ type: "text" as const, text: `${text} ${"word ".repeat(100)}`.trim() }],
     });
     await chat.commit(
       ["one", "two", "three", "four"].flatMap((text) => [
@@ -79,11 +79,11 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
 
   /** Starts a compaction that pauses there until it is released. */
   function compactUpTo(point: Point, chat: TestSession) {
-    const [reached, go] = [createGate(), createGate()];
+    const [reached, resume] = [createGate(), createGate()];
     const pass = async (here: Point): Promise<void> => {
       if (here !== point) return;
       reached.open();
-      await go.promise;
+      await resume.promise;
     };
     const { leases } = rig.store;
     const store = withMembers(rig.store, {
@@ -103,22 +103,22 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
         },
       },
     });
-    return { ended: compact(chat, store), reached: reached.promise, go: go.open };
+    return { ended: compact(chat, store), reached: reached.promise, resume: resume.open };
   }
 
   /** A run of the session that has streamed half of its answer. */
   async function streamingRun(chat: TestSession) {
-    const go = createGate();
-    const model = scriptedModel([[says("Half"), gate(go.promise), says(" more")]]);
+    const resume = createGate();
+    const model = scriptedModel([[says("Half"), gate(resume.promise), says(" more")]]);
     const runner = createRunner(rig.store, rig.log, { model, clock: systemClock });
-    const said = await rig.send("five", { chat });
+    const sent = await rig.send("five", { chat });
     runner.notify(chat.owner, chat.session);
-    await untilStreamed(said, "Half");
+    await untilStreamed(sent, "Half");
     const finish = () => {
-      go.open();
+      resume.open();
       return runner.idle();
     };
-    return { ...said, finish };
+    return { ...sent, finish };
   }
 
   const seqsOfType = async (chat: TestSession, type: string) =>
@@ -152,7 +152,7 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
     const compaction = compactUpTo("before it has the lock", chat);
     await compaction.reached;
     expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
-    compaction.go();
+    compaction.resume();
     // A trashed session has no lock to acquire, and there is nothing to retry.
     expect(await compaction.ended).toEqual({ status: "refused", code: "session_trashed" });
     await run.finish();
@@ -171,7 +171,7 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
       const refused = { status: "refused", code: "compaction_live" };
       expect(await trashElsewhere(chat)).toMatchObject(refused);
       expect(await run.terminalStates()).toEqual([]);
-      compaction.go();
+      compaction.resume();
       expect(await compaction.ended).toMatchObject({ status: "compacted", epoch: 1 });
       expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
       await run.finish();
@@ -192,7 +192,7 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
       const deleting = trashWithRetries(chat);
       if (headStart === "all of it") await deleting;
       else if (headStart !== "the lock") for (let n = 0; n < headStart; n += 1) await nextTurn();
-      compaction.go();
+      compaction.resume();
       const [{ status }] = await Promise.all([compaction.ended, deleting]);
       orders.add(status);
       await run.finish();

@@ -21,10 +21,10 @@ const minute = 60_000;
 describe.each(databases)("the compaction lock on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
-  let passed = 0;
+  let elapsedMs = 0;
   beforeAll(async () => {
     database = await create();
-    store = await openStoreAt(database.address, { clockOffset: () => passed });
+    store = await openStoreAt(database.address, { clockOffset: () => elapsedMs });
   });
   afterAll(async () => {
     await store.close();
@@ -92,7 +92,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   test("[S0.7] an expired lock reads as free, and another holder acquires it", async () => {
     const { session, lock, ada, bob } = await aLock();
     await lock.acquire(session, ada);
-    passed += 5 * minute;
+    elapsedMs += 5 * minute;
     expect(await lock.holder(session)).toBeNull();
     expect(await lock.acquire(session, bob)).not.toBeNull();
     expect(await lock.holder(session)).toEqual(bob);
@@ -104,7 +104,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     const { session, lock, ada, bob } = await aLock();
     await lock.acquire(session, ada);
     // Minus a second for the duration of the test itself.
-    passed += 5 * minute - 1_000;
+    elapsedMs += 5 * minute - 1_000;
     expect(await lock.holder(session)).toEqual(ada);
     expect(await lock.acquire(session, bob)).toBeNull();
   });
@@ -119,15 +119,15 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   test("[S0.13] a holder names host, process, thread, agent and nonce, and diagnostics show them", async () => {
     const { session, lock, ada } = await aLock();
     await lock.acquire(session, ada);
-    const shown = await lock.holder(session);
-    expect(shown).toMatchObject({
+    const described = await lock.holder(session);
+    expect(described).toMatchObject({
       host: hostname(),
       pid: process.pid,
       thread: threadId,
       agent: "ada",
       nonce: ada.nonce,
     });
-    expect(describeHolder(shown!)).toBe(
+    expect(describeHolder(described!)).toBe(
       `ada on ${hostname()}, process ${process.pid}, thread ${threadId} (${ada.nonce})`,
     );
   });
@@ -150,13 +150,13 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   test("[S0.18] acquiring again as the same holder extends the lock under its fence", async () => {
     const { session, lock, ada, bob } = await aLock();
     const first = await lock.acquire(session, ada);
-    passed += 4 * minute;
+    elapsedMs += 4 * minute;
     const again = await lock.acquire(session, ada);
     expect(again?.fence).toBe(first?.fence);
-    passed += 4 * minute;
+    elapsedMs += 4 * minute;
     expect(await lock.holder(session)).toEqual(ada);
     expect(await lock.acquire(session, bob)).toBeNull();
-    passed += minute;
+    elapsedMs += minute;
     expect(await lock.holder(session)).toBeNull();
   });
 });

@@ -23,7 +23,7 @@ import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/te
 import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-const words = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
+const longText = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
 
 describe.each(databases)("compaction on $name", (kind) => {
   let rig: ContractRig;
@@ -38,9 +38,9 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   async function addTurn(text: string): Promise<void> {
-    const part = (said: string) => ({
+    const part = (spokenText: string) => ({
       messageId: ids.make("message"),
-      parts: [{ type: "text" as const, text: words(said) }],
+      parts: [{ type: "text" as const, text: longText(spokenText) }],
     });
     await chat.commit([
       newEvent(ids.make("event"), "message.user", part(text)),
@@ -49,7 +49,7 @@ describe.each(databases)("compaction on $name", (kind) => {
   }
 
   /** An agent that wants to compact; its summariser waits until it may continue. */
-  function anAgent(may: Promise<void> = Promise.resolve()) {
+  function anAgent(mayStart: Promise<void> = Promise.resolve()) {
     const seen = { asked: 0 };
     const deps: CompactionDeps = {
       log: rig.log,
@@ -60,7 +60,7 @@ describe.each(databases)("compaction on $name", (kind) => {
       summariser: {
         async summarise() {
           seen.asked += 1;
-          await may;
+          await mayStart;
           return { status: "summarised", text: "They counted." };
         },
       },
@@ -82,8 +82,8 @@ describe.each(databases)("compaction on $name", (kind) => {
     assertPresent(await readContext(rig.store.reads, chat.owner, chat.session));
 
   test("[S0.11] with two agents at once, one compacts, the other keeps its messages, and its next turn works", async () => {
-    const may = createGate();
-    const first = anAgent(may.promise);
+    const mayStart = createGate();
+    const first = anAgent(mayStart.promise);
     const second = anAgent();
     const winner = first.compact();
     await until(() => first.seen.asked === 1);
@@ -91,14 +91,14 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await second.compact()).toEqual({ status: "deferred", why: "held" });
     expect(await chat.entries()).toEqual(before);
     expect(second.seen.asked).toBe(0);
-    may.open();
+    mayStart.open();
     expect(await winner).toMatchObject({ status: "compacted", epoch: 1 });
     expect(await compactions()).toHaveLength(1);
-    const said = await rig.send("five", { chat });
+    const sent = await rig.send("five", { chat });
     const runner = createRunner(rig.store, rig.log, { model: scriptedModel([says("Yes.")]) });
     runner.notify(chat.owner, chat.session);
     await runner.idle();
-    expect(await said.run()).toMatchObject({ state: "completed" });
+    expect(await sent.run()).toMatchObject({ state: "completed" });
   });
 
   test("[S0.11] of eight at once one compacts, and nothing is covered twice", async () => {
@@ -111,17 +111,17 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   test("[S0.19] messages sent while the summary is written are live after it, in order, once", async () => {
-    const may = createGate();
-    const agent = anAgent(may.promise);
+    const mayStart = createGate();
+    const agent = anAgent(mayStart.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
     await addTurn("five");
     await addTurn("six");
-    may.open();
+    mayStart.open();
     expect(await compacting).toMatchObject({ status: "compacted" });
     const { tail } = await context();
-    const shown = transcriptLines(tail).filter((line) => /five|six/.test(line));
-    expect(shown.map((line) => line.split(" word")[0])).toEqual([
+    const visible = transcriptLines(tail).filter((line) => /five|six/.test(line));
+    expect(visible.map((line) => line.split(" word")[0])).toEqual([
       "user: five",
       "assistant: Answer to five",
       "user: six",
@@ -158,8 +158,8 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   test("a holder whose lock was taken over leaves everything unchanged", async () => {
-    const may = createGate();
-    const agent = anAgent(may.promise);
+    const mayStart = createGate();
+    const agent = anAgent(mayStart.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
     const lease = assertPresent(await rig.store.leases.read("compaction", chat.session));
@@ -170,7 +170,7 @@ describe.each(databases)("compaction on $name", (kind) => {
       ttlMs: 60_000,
       replacing: lease.fence,
     });
-    may.open();
+    mayStart.open();
     expect(await compacting).toEqual({ status: "deferred", why: "lost" });
     expect(await compactions()).toEqual([]);
   });
@@ -189,8 +189,8 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   test("[S0.20] nobody can cut while the summary is written, and a summary of entries that were cut is discarded", async () => {
-    const may = createGate();
-    const agent = anAgent(may.promise);
+    const mayStart = createGate();
+    const agent = anAgent(mayStart.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
     const history = { log: rig.log, ids };
@@ -201,7 +201,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect(await truncate(history, chat, assertPresent(second).seq)).toMatchObject({
       status: "committed",
     });
-    may.open();
+    mayStart.open();
     expect(await compacting).toEqual({ status: "deferred", why: "lost" });
     expect(await compactions()).toEqual([]);
   });

@@ -41,10 +41,10 @@ const day = 24 * 60 * 60 * 1000;
 describe.each(databases)("deletion on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
-  let passed = 0;
+  let elapsedMs = 0;
   beforeAll(async () => {
     database = await create();
-    store = await openStoreAt(database.address, { clockOffset: () => passed });
+    store = await openStoreAt(database.address, { clockOffset: () => elapsedMs });
   });
   afterAll(async () => {
     await store.close();
@@ -166,11 +166,11 @@ describe.each(databases)("deletion on $name", ({ create }) => {
     const before = await both();
     const orphan = await store.putBlob(full.chat.owner, new Uint8Array([1, 2, 3]), "image/png");
     const id = assertPresent(orphan.status === "stored" ? orphan.id : null);
-    passed += day / 2;
+    elapsedMs += day / 2;
     await pruneAll();
     expect(await store.reads.blob(full.chat.owner, id)).not.toBeNull();
     // A blob that an event references is never collected, however old it is.
-    passed += 30 * day;
+    elapsedMs += 30 * day;
     await pruneAll();
     expect(await store.reads.blob(full.chat.owner, id)).toBeNull();
     expect(await both()).toEqual(before);

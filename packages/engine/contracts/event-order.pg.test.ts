@@ -50,7 +50,7 @@ beforeAll(async () => {
   processes = await startPeers("process", 4);
 });
 afterAll(async () => {
-  await Promise.all(processes.map((each) => each.end()));
+  await Promise.all(processes.map((peer) => peer.end()));
 });
 
 describe.each(databases)("seqs on $name", ({ name, create }) => {
@@ -60,11 +60,11 @@ describe.each(databases)("seqs on $name", ({ name, create }) => {
     database = await create();
     store = await openStoreAt(database.address);
     for (const statement of failingTrigger[name]) await database.query(statement);
-    await Promise.all(processes.map((each) => each.open(database.address)));
+    await Promise.all(processes.map((peer) => peer.open(database.address)));
   });
   afterAll(async () => {
     await store.close();
-    await Promise.all(processes.map((each) => each.close()));
+    await Promise.all(processes.map((peer) => peer.close()));
     await database.drop();
   });
 
@@ -83,7 +83,7 @@ describe.each(databases)("seqs on $name", ({ name, create }) => {
       });
     });
     const results = await Promise.all(
-      sent.map(async (each) => ({ ...each, answer: await each.answer })),
+      sent.map(async (write) => ({ ...write, answer: await write.answer })),
     );
     for (const { answer, outcome } of results) expect(answer.status).toBe(outcome);
 

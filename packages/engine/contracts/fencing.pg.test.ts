@@ -35,7 +35,7 @@ beforeAll(async () => {
   [sleeper, successor] = [assertPresent(one), assertPresent(two)];
 });
 afterAll(async () => {
-  await Promise.all([sleeper, successor].map((each) => each.end()));
+  await Promise.all([sleeper, successor].map((peer) => peer.end()));
 });
 
 describe.each(databases)("the single writer on $name", ({ create }) => {
@@ -44,15 +44,15 @@ describe.each(databases)("the single writer on $name", ({ create }) => {
   let gate: string | undefined;
   beforeAll(async () => {
     database = await create();
-    const { address: place } = database;
-    store = await openStoreAt(place);
-    gate = place.kind === "sqlite" ? `${place.file}.gate` : undefined;
-    await sleeper.open(place, holdOptions(place));
-    await successor.open(place);
+    const { address } = database;
+    store = await openStoreAt(address);
+    gate = address.kind === "sqlite" ? `${address.file}.gate` : undefined;
+    await sleeper.open(address, holdOptions(address));
+    await successor.open(address);
   });
   afterAll(async () => {
     await store.close();
-    await Promise.all([sleeper, successor].map((each) => each.close()));
+    await Promise.all([sleeper, successor].map((peer) => peer.close()));
     await database.drop();
   });
 
@@ -159,7 +159,7 @@ describe.each(databases)("the single writer on $name", ({ create }) => {
   }
 });
 
-function addressOf(place: StoreAddress): string {
-  if (place.kind !== "postgres") throw new Error("only PostgreSQL has an address");
-  return place.url;
+function addressOf(address: StoreAddress): string {
+  if (address.kind !== "postgres") throw new Error("only PostgreSQL has an address");
+  return address.url;
 }

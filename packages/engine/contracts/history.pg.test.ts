@@ -42,9 +42,9 @@ describe.each(databases)("history on $name", ({ create }) => {
 
   /** A session whose run has streamed half of its answer, and continues when told to. */
   async function streamingSession() {
-    const go = Promise.withResolvers<void>();
+    const resume = Promise.withResolvers<void>();
     const script: Script = (_request, before) =>
-      before === 0 ? [says("Half"), gate(go.promise), says(" more")] : says("Again");
+      before === 0 ? [says("Half"), gate(resume.promise), says(" more")] : says("Again");
     const rig = await openRunRig(store, { model: scriptedModel(script), clock: systemClock });
     const { runId } = await rig.say("Question");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
@@ -58,11 +58,11 @@ describe.each(databases)("history on $name", ({ create }) => {
       holder: () => aHolder(),
       runner: rig.runner,
     };
-    return { rig, chat: rig.chat, runId, target, deps, go: go.resolve };
+    return { rig, chat: rig.chat, runId, target, deps, resume: resume.resolve };
   }
 
   test("[S3.21] a second client's cut is refused during a run, or interrupts it, and the runner brings nothing back", async () => {
-    const { rig, chat, deps, target, runId, go } = await streamingSession();
+    const { rig, chat, deps, target, runId, resume } = await streamingSession();
     const refused = { status: "refused", code: "run_live" };
     const from = (await chat.entries())[0]?.seq ?? (0 as Seq);
     expect(await undo(deps, target)).toMatchObject(refused);
@@ -70,7 +70,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await retry(deps, target, { clientId: "again" })).toMatchObject(refused);
     const cut = await interruptThen(deps, target, (at) => undo(deps, at));
     expect(cut).toMatchObject({ status: "committed" });
-    go();
+    resume();
     await rig.runner.idle();
     expect(await chat.entries()).toEqual([]);
     expect((await rig.run(runId)).state).toBe("cancelled");
@@ -113,8 +113,10 @@ describe.each(databases)("history on $name", ({ create }) => {
     const renamed = Array.from({ length: 10 }, (_, n) =>
       chat.commit([anEvent("session.changed", { title: `Title ${n}` })]),
     );
-    const asked = await interruptThen(deps, target, (at) => retry(deps, at, { clientId: "retry" }));
-    expect(asked).toMatchObject({ status: "accepted" });
+    const retried = await interruptThen(deps, target, (at) =>
+      retry(deps, at, { clientId: "retry" }),
+    );
+    expect(retried).toMatchObject({ status: "accepted" });
     await Promise.all(renamed);
     await rig.work();
     expect(await undo(deps, target)).toMatchObject({ status: "committed" });
@@ -126,11 +128,11 @@ describe.each(databases)("history on $name", ({ create }) => {
   });
 
   test("[P13] [S0.20] a session deleted during a run is settled, accepts no late write, and leaves no lease", async () => {
-    const { rig, chat, deps, target, runId, go } = await streamingSession();
+    const { rig, chat, deps, target, runId, resume } = await streamingSession();
     await rig.say("Waits", { mode: "queue" });
     const fence = assertPresent(await store.leases.read("run", chat.session)).fence;
     expect(await trash(deps, target)).toMatchObject({ status: "committed" });
-    go();
+    resume();
     await rig.runner.idle();
     expect(await chat.row()).toMatchObject({
       liveRun: null,
@@ -148,11 +150,11 @@ describe.each(databases)("history on $name", ({ create }) => {
   });
 
   test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
-    const { rig, chat, deps, target, go } = await streamingSession();
+    const { rig, chat, deps, target, resume } = await streamingSession();
     const { fence } = await chat.lease("compaction");
     const refused = { status: "refused", code: "compaction_live" };
     expect(await trash(deps, target)).toMatchObject(refused);
-    go();
+    resume();
     await rig.runner.idle();
     const from = assertPresent((await chat.entries())[0]).seq;
     for (const act of [undo, clear]) expect(await act(deps, target)).toMatchObject(refused);
@@ -173,8 +175,8 @@ describe.each(databases)("history on $name", ({ create }) => {
   });
 
   test("[P8] cuts only append: the id, the rows and the seqs stay, whatever is hidden", async () => {
-    const { rig, chat, deps, target, go } = await streamingSession();
-    go();
+    const { rig, chat, deps, target, resume } = await streamingSession();
+    resume();
     await rig.runner.idle();
     const before = await chat.events();
     await retry(deps, target, { clientId: "again", text: "Other" });

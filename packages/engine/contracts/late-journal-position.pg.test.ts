@@ -50,9 +50,9 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
     await rig.send("Go on", { chat });
     third.notify(owner, session);
     await third.idle();
-    const told = assertPresent(model.requests[0]).messages.slice(1);
+    const received = assertPresent(model.requests[0]).messages.slice(1);
     const cutOff = "[host: the answer above ended early (interrupted).]";
-    expect(told.map(modelMessageText)).toEqual([
+    expect(received.map(modelMessageText)).toEqual([
       "Begin",
       "It was ",
       cutOff,
@@ -85,15 +85,15 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
     const home = await rig.createHome();
     const away = createGate();
     const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-    const { said, outage } = await rig.abandonRun([reply], home);
-    await until(async () => JSON.stringify(await said.chat.events()).includes("It was "));
+    const { said: sent, outage } = await rig.abandonRun([reply], home);
+    await until(async () => JSON.stringify(await sent.chat.events()).includes("It was "));
     outage.isDown = true;
     away.open();
-    await untilSpilled(home, said.chat.session, "dark night");
+    await untilSpilled(home, sent.chat.session, "dark night");
     const runner = rig.recoverer(home);
     await runner.sweep();
     await runner.idle();
-    expect(summarizeEntries(await rig.read(runner, said.chat))).toEqual([
+    expect(summarizeEntries(await rig.read(runner, sent.chat))).toEqual([
       "user: Begin",
       "assistant: It was a dark night.*",
       "notice: recovered",
@@ -103,9 +103,9 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
 
   test.each(["here", "elsewhere"])(
     "output that the store had after all is not repeated: its spill lies %s",
-    async (where) => {
+    async (location) => {
       const there = await rig.createHome();
-      const here = where === "here" ? there : await rig.createHome();
+      const here = location === "here" ? there : await rig.createHome();
       const [lost, more] = [createGate(), createGate()];
       const reply = [
         says("It was "),
@@ -115,8 +115,8 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
         says("night."),
         silence,
       ];
-      const { said, outage } = await rig.abandonRun([reply], there);
-      const { chat } = said;
+      const { said: sent, outage } = await rig.abandonRun([reply], there);
+      const { chat } = sent;
       await until(async () => JSON.stringify(await chat.events()).includes("It was "));
       outage.dropsAnswers = true;
       lost.open();
@@ -127,10 +127,10 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
       const runner = rig.recoverer(here);
       await runner.sweep();
       await runner.idle();
-      if (where === "elsewhere") copySpills(there, here);
+      if (location === "elsewhere") copySpills(there, here);
       const [, ...answer] = summarizeEntries(await rig.read(runner, chat));
       expect(answer).toEqual(
-        where === "here"
+        location === "here"
           ? ["assistant: It was a dark night.*", "notice: recovered"]
           : ["assistant: It was a dark ", "assistant: night.*", "notice: recovered"],
       );
@@ -139,12 +139,12 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
 
   test("a home that is known to be empty says so at once", async () => {
     const home = await rig.createHome();
-    const { said } = await rig.abandonRun([[silence]], home);
-    await until(async () => (await said.run()).state === "running");
+    const { said: sent } = await rig.abandonRun([[silence]], home);
+    await until(async () => (await sent.run()).state === "running");
     const runner = rig.recoverer(home);
     await runner.sweep();
     await runner.idle();
-    expect(summarizeEntries(await rig.read(runner, said.chat))).toEqual([
+    expect(summarizeEntries(await rig.read(runner, sent.chat))).toEqual([
       "user: Begin",
       "notice: nothing_recovered",
     ]);

@@ -64,7 +64,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
     const { owner, session, runId, fence, place } = assertPresent(header);
     // As written by a runner whose tools start without the store.
     await there.journals.forget(assertPresent(header));
-    const begun = await there.journals.begin({
+    const opened = await there.journals.begin({
       owner,
       session,
       runId,
@@ -72,18 +72,18 @@ describe.each(databases)("a late journal on $name", (kind) => {
       place,
       ingestId: ids.make("event"),
     });
-    if (begun.status === "failed") throw new Error(begun.message);
+    if (opened.status === "failed") throw new Error(opened.message);
     const call = { callId: ids.make("call"), resultId: ids.make("message") };
     const messageId = ids.make("message");
     const write = (type: "message.delta" | "tool.started" | "tool.ended", data: object) =>
       newEvent(ids.make("event"), type, data as never, runId);
-    await begun.file.append([
+    await opened.file.append([
       write("message.delta", { messageId, text: "a dark night. " }),
       write("tool.started", { ...call, name: "look", input: {}, replay: "never" }),
       write("tool.ended", { ...call, outcome: "ok", output: "rain" }),
       write("message.delta", { messageId, text: "It rained." }),
     ]);
-    await begun.file.close();
+    await opened.file.close();
 
     const next = rig.recoverer(here, {}, [says("And so on.")]);
     const after = await rig.send("And then?", { chat });
@@ -113,8 +113,8 @@ describe.each(databases)("a late journal on $name", (kind) => {
     await rig.send("Go on", { chat: after.chat });
     third.notify(chat.owner, chat.session);
     await third.idle();
-    const told = assertPresent(model.requests[0]).messages.map(modelMessageLine);
-    expect(told.slice(1, 7)).toEqual([
+    const received = assertPresent(model.requests[0]).messages.map(modelMessageLine);
+    expect(received.slice(1, 7)).toEqual([
       "user: Begin",
       "assistant: It was ",
       "notice: [host: the answer above ended early (interrupted).]",
@@ -158,10 +158,10 @@ describe.each(databases)("a late journal on $name", (kind) => {
   /** A journal whose end is known and that has no output. */
   async function sealEmpty(there: SpillHome, here: SpillHome): Promise<void> {
     const header = assertPresent((await spillHeaders(there))[0]);
-    const begun = await here.journals.begin(header);
-    if (begun.status === "failed") throw new Error(begun.message);
-    await begun.file.seal({ how: "stopped", model: "scripted", calls: [], usage: null });
-    await begun.file.close();
+    const opened = await here.journals.begin(header);
+    if (opened.status === "failed") throw new Error(opened.message);
+    await opened.file.seal({ how: "stopped", model: "scripted", calls: [], usage: null });
+    await opened.file.close();
   }
 
   test("[S4.5] a sealed journal without output uses a try on each read, and the twelfth gives up", async () => {
@@ -183,10 +183,10 @@ describe.each(databases)("a late journal on $name", (kind) => {
 
   test("[S4.6] after a day the notice gives up, and the journal is not read", async () => {
     const { read, here, chat } = await abandonAndRecover(rig);
-    const looks = here.readCount();
+    const readsBefore = here.readCount();
     rig.advanceClock(24 * 60 * 60_000);
     expect(summarizeEntries(await read()).at(-1)).toBe("notice: nothing_recovered");
-    expect(here.readCount()).toBe(looks);
+    expect(here.readCount()).toBe(readsBefore);
     expect((await chat.row()).activityAt).toBeLessThan((await rig.store.now()) - 60_000);
   });
 

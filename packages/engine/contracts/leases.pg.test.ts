@@ -25,7 +25,7 @@ beforeAll(async () => {
   [processes, threads] = await Promise.all([startPeers("process", 8), startPeers("thread", 8)]);
 });
 afterAll(async () => {
-  await Promise.all([...processes, ...threads].map((each) => each.end()));
+  await Promise.all([...processes, ...threads].map((peer) => peer.end()));
 });
 
 describe.each(databases)("leases on $name", ({ create }) => {
@@ -34,23 +34,23 @@ describe.each(databases)("leases on $name", ({ create }) => {
   beforeAll(async () => {
     database = await create();
     store = await openStoreAt(database.address);
-    await Promise.all([...processes, ...threads].map((each) => each.open(database.address)));
+    await Promise.all([...processes, ...threads].map((peer) => peer.open(database.address)));
   });
   afterAll(async () => {
     await store.close();
-    await Promise.all([...processes, ...threads].map((each) => each.close()));
+    await Promise.all([...processes, ...threads].map((peer) => peer.close()));
     await database.drop();
   });
 
   /** Everybody asks at the same moment; returns who won and who holds it. */
   async function contend(contenders: readonly Peer[]) {
     const { session } = await openTestSession(store);
-    const holders = await Promise.all(contenders.map((each, n) => each.holder(`agent ${n}`)));
+    const holders = await Promise.all(contenders.map((peer, n) => peer.holder(`agent ${n}`)));
     const moment = nearFuture();
     const results = await Promise.all(
-      contenders.map((each, n) => {
-        each.startAt(moment);
-        const lock = createCompactionLock(each.store.leases);
+      contenders.map((peer, n) => {
+        peer.startAt(moment);
+        const lock = createCompactionLock(peer.store.leases);
         return lock.acquire(session, assertPresent(holders[n]));
       }),
     );
@@ -78,8 +78,8 @@ describe.each(databases)("leases on $name", ({ create }) => {
     const { session } = await openTestSession(store);
     const lock = createCompactionLock(store.leases);
     const seen = new Set<string>();
-    for (const each of [...threads, ...processes]) {
-      const holder = await each.holder("agent");
+    for (const peer of [...threads, ...processes]) {
+      const holder = await peer.holder("agent");
       await lock.acquire(session, holder);
       const { host, pid, thread } = assertPresent(await lock.holder(session));
       seen.add(`${host} ${pid} ${thread}`);
@@ -100,8 +100,10 @@ describe.each(databases)("leases on $name", ({ create }) => {
       // Sent while it is stopped: the first thing it does on waking up.
       const late = sleeper.store.commit(compaction(held.fence));
       const lock = createCompactionLock(other.store.leases);
-      const taken = assertPresent(await untilAcquired(lock, session, await other.holder("quick")));
-      expect(await other.store.commit(compaction(taken.fence))).toMatchObject({
+      const acquired = assertPresent(
+        await untilAcquired(lock, session, await other.holder("quick")),
+      );
+      expect(await other.store.commit(compaction(acquired.fence))).toMatchObject({
         status: "committed",
       });
       sleeper.signal("SIGCONT");

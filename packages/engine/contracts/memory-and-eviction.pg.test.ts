@@ -25,14 +25,7 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
   afterAll(() => contractRig[Symbol.asyncDispose]());
 
   test("[S2.10] eviction commits first, then drops the handle: later work without one commits nothing", async () => {
-    const {
-      memory,
-      keeper: committer,
-      chat,
-      turn,
-      commit,
-      isDirty,
-    } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
     committer.register(chat.owner, chat.session, memory);
     await turn("first");
     await committer.evict(chat.session);
@@ -51,7 +44,7 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
       ...contractRig.log,
       store: Object.create(contractRig.store, { reads: { value: reads } }) as Store,
     };
-    const { keeper: committer } = openMemoryRig(contractRig.store, { log });
+    const { committer } = openMemoryRig(contractRig.store, { log });
     const { owner, session } = talk.chat;
     committer.register(owner, session, talk.memory);
     await expect(committer.evict(session)).rejects.toThrow("Away.");
@@ -60,7 +53,7 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
 
   /** The real cache, closing agents as a host does. */
   function openCache(
-    committer: Awaited<ReturnType<typeof openMemorySession>>["keeper"],
+    committer: Awaited<ReturnType<typeof openMemorySession>>["committer"],
     count = 10,
   ) {
     return openAgentCache(contractRig.store, {
@@ -72,14 +65,7 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
   }
 
   test("[S2.11] eviction waits for a commit under way, flushes what is newer, then closes once", async () => {
-    const {
-      memory,
-      keeper: committer,
-      chat,
-      turn,
-      commit,
-      isDirty,
-    } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
     const { cache, made } = openCache(committer);
     const { owner, session } = chat;
     const lane = aLane();
@@ -106,14 +92,14 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
   });
 
   test("[S2.12] a full cache chooses at once, and commits and closes while others use it", async () => {
-    const { memory, keeper: committer, chat, turn, commit } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, commit } = await openMemorySession(contractRig);
     const { cache, made } = openCache(committer, 1);
     const { owner, session } = chat;
     committer.register(owner, session, memory);
     (await cache.borrow({ owner, session, lane: aLane() })).release({ version: 1 });
     await turn("first");
     const { asked, open } = memory.waits();
-    const underWay = commit();
+    const committing = commit();
     await asked;
     await turn("second");
     const slow = memory.waits();
@@ -133,7 +119,7 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
     expect([again.agent, made[0]?.closed, made.length]).toEqual([borrowed.agent, 0, 2]);
     slow.open();
     await cache.settled();
-    expect([await underWay, made[0]?.closed, memory.spokenTexts]).toEqual([
+    expect([await committing, made[0]?.closed, memory.spokenTexts]).toEqual([
       true,
       1,
       [["first"], ["second"]],
@@ -141,7 +127,7 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
   });
 
   test("[S2.13] clearing evicts once the session is free again: a slow provider blocks none of it", async () => {
-    const { memory, keeper: committer, chat, turn, isDirty } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, isDirty } = await openMemorySession(contractRig);
     const { cache, made } = openCache(committer);
     const { owner, session } = chat;
     const lane = aLane();

@@ -29,15 +29,15 @@ describe.each(databases)("durable memory on $name", (kind) => {
   afterAll(() => contractRig[Symbol.asyncDispose]());
 
   test("[S2.14] a completed turn is marked after its end, in the same commit, and commits nothing", async () => {
-    const { memory, keeper: committer, chat, turn, events } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, events } = await openMemorySession(contractRig);
     committer.register(chat.owner, chat.session, memory);
-    const said = await turn("first");
+    const sent = await turn("first");
     const log = await chat.events();
     const end = log.findIndex(
       ({ type, data }) => type === "run.state" && data["state"] === "completed",
     );
     const mark = log[end + 1];
-    expect(mark).toMatchObject({ type: "memory.marked", runId: said.runId, at: log[end]?.at });
+    expect(mark).toMatchObject({ type: "memory.marked", runId: sent.runId, at: log[end]?.at });
     expect(await committer.generation(chat.owner, chat.session)).toBe(mark?.seq);
     expect([memory.batches, (await events()).length]).toEqual([[], 1]);
   });
@@ -46,13 +46,13 @@ describe.each(databases)("durable memory on $name", (kind) => {
     const answered = createGate();
     const model = scriptedModel(() => [says("Well"), gate(answered.promise)]);
     const { chat, runner, events, isDirty } = await openMemorySession(contractRig, {}, model);
-    const said = await contractRig.send("stop it", { chat });
+    const sent = await contractRig.send("stop it", { chat });
     runner.notify(chat.owner, chat.session);
-    await until(async () => (await said.run()).state === "running");
-    await requestCancel(contractRig.log, ids, chat.owner, said.runId);
+    await until(async () => (await sent.run()).state === "running");
+    await requestCancel(contractRig.log, ids, chat.owner, sent.runId);
     answered.open();
     await runner.idle();
-    expect((await said.run()).state).toBe("cancelled");
+    expect((await sent.run()).state).toBe("cancelled");
     expect([await events(), await isDirty()]).toEqual([[], false]);
   });
 
@@ -77,11 +77,9 @@ describe.each(databases)("durable memory on $name", (kind) => {
       await until(async () => (await second.run()).state === "completed");
       await other.kill();
 
-      const {
-        memory,
-        rig,
-        keeper: committer,
-      } = await openMemorySession(contractRig, { liveness: createLiveness() });
+      const { memory, rig, committer } = await openMemorySession(contractRig, {
+        liveness: createLiveness(),
+      });
       rig.reachable.set(peerMemoryOwner.configuration, memory);
       committer.start();
       const { owner, session } = first.chat;
@@ -98,21 +96,14 @@ describe.each(databases)("durable memory on $name", (kind) => {
   });
 
   test("[S2.18] a hanging provider costs no turn and no lock, and is abandoned in time", async () => {
-    const {
-      memory,
-      rig,
-      keeper: committer,
-      chat,
-      turn,
-      isDirty,
-    } = await openMemorySession(contractRig, {
+    const { memory, rig, committer, chat, turn, isDirty } = await openMemorySession(contractRig, {
       providerTimeoutMs: 15_000,
     });
     rig.reachable.set("one", memory);
     const { owner, session } = chat;
     await turn("first");
     const { asked, open } = memory.waits();
-    const given = committer.boundary(owner, session, "compaction");
+    const boundary = committer.boundary(owner, session, "compaction");
     await asked;
     for (const text of ["second", "third"]) {
       expect((await (await turn(text)).run()).state).toBe("completed");
@@ -126,7 +117,7 @@ describe.each(databases)("durable memory on $name", (kind) => {
     await rig.clock.advance(10_000);
     await until(async () => (await held()) >= before + 10_000);
     await rig.clock.advance(5_000);
-    await given;
+    await boundary;
     open();
     const backlog = await contractRig.store.reads.memory(owner);
     expect(backlog).toMatchObject({ sessions: 1, turns: 3, failing: { code: "provider_late" } });
@@ -137,7 +128,7 @@ describe.each(databases)("durable memory on $name", (kind) => {
   });
 
   test("[S2.18] a provider that fails for hours is asked ever less often, keeps its key, and gets everything", async () => {
-    const { memory, rig, keeper: committer, chat, turn } = await openMemorySession(contractRig);
+    const { memory, rig, committer, chat, turn } = await openMemorySession(contractRig);
     rig.reachable.set("one", memory);
     const { owner, session } = chat;
     await turn("first");
@@ -158,7 +149,7 @@ describe.each(databases)("durable memory on $name", (kind) => {
     expect(committer.figures().known).toBe(0);
     await committer.boundary(owner, session, "clear");
     expect(new Set(memory.batches.slice(0, 8).map(({ key }) => key)).size).toBe(1);
-    expect(memory.spokenTexts.slice(-2).map((told) => told.length)).toEqual([1, 7]);
+    expect(memory.spokenTexts.slice(-2).map((batchTexts) => batchTexts.length)).toEqual([1, 7]);
     const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
     expect(await contractRig.store.reads.memory(owner)).toEqual(empty);
   });
@@ -190,10 +181,10 @@ describe.each(databases)("durable memory on $name", (kind) => {
     const here = commit(memory);
     await asked;
     const other = new RecordingMemory("one");
-    expect(await elsewhere.keeper.commit(chat.owner, chat.session, other)).toBe(false);
+    expect(await elsewhere.committer.commit(chat.owner, chat.session, other)).toBe(false);
     open();
     expect([await here, other.batches]).toEqual([true, []]);
-    expect(await elsewhere.keeper.commit(chat.owner, chat.session, other)).toBe(false);
+    expect(await elsewhere.committer.commit(chat.owner, chat.session, other)).toBe(false);
   });
 
   test("[P10] a process that lost its lease while the provider worked clears nothing", async () => {
@@ -218,7 +209,7 @@ describe.each(databases)("durable memory on $name", (kind) => {
   });
 
   test("[P10] turns that no handle can be opened for stay, and that is reported", async () => {
-    const { keeper: committer, chat, turn, isDirty } = await openMemorySession(contractRig);
+    const { committer, chat, turn, isDirty } = await openMemorySession(contractRig);
     await turn("first");
     await committer.boundary(chat.owner, chat.session, "new_session");
     const { failing } = await contractRig.store.reads.memory(chat.owner);

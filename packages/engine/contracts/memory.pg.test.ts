@@ -36,14 +36,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.2] a failed commit keeps the work and the handle, and the next one succeeds with it", async () => {
-    const {
-      memory,
-      keeper: committer,
-      chat,
-      turn,
-      commit,
-      isDirty,
-    } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
     committer.register(chat.owner, chat.session, memory);
     await turn("first");
     memory.fails();
@@ -65,7 +58,7 @@ describe.each(databases)("memory on $name", (kind) => {
   /** A failed turn of the first provider, followed by a turn of another one. */
   async function openSwitched() {
     const talk = await openMemorySession(contractRig);
-    const { memory, rig, keeper: committer, chat, turn, commit } = talk;
+    const { memory, rig, committer, chat, turn, commit } = talk;
     committer.register(chat.owner, chat.session, memory);
     await turn("of the old");
     memory.fails();
@@ -109,13 +102,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.6] a registered session without a completed turn has nothing to commit", async () => {
-    const {
-      memory,
-      keeper: committer,
-      chat,
-      commit,
-      isDirty,
-    } = await openMemorySession(contractRig);
+    const { memory, committer, chat, commit, isDirty } = await openMemorySession(contractRig);
     committer.register(chat.owner, chat.session, memory);
     const { head } = await chat.row();
     expect([await commit(), await isDirty(), memory.batches]).toEqual([false, false, []]);
@@ -123,14 +110,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.7] unregistering loses nothing: a commit with the handle passed in handles it", async () => {
-    const {
-      memory,
-      keeper: committer,
-      chat,
-      turn,
-      commit,
-      isDirty,
-    } = await openMemorySession(contractRig);
+    const { memory, committer, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
     committer.register(chat.owner, chat.session, memory);
     await turn("first");
     committer.unregister(chat.session);
@@ -140,14 +120,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.8] the drain waits for the commit under way, then commits what was completed meanwhile", async () => {
-    const {
-      memory,
-      rig,
-      keeper: committer,
-      turn,
-      commit,
-      isDirty,
-    } = await openMemorySession(contractRig);
+    const { memory, rig, committer, turn, commit, isDirty } = await openMemorySession(contractRig);
     rig.reachable.set("one", memory);
     await turn("first");
     const { asked, open } = memory.waits();
@@ -168,7 +141,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.8] a drain ends when its time is up, and what is left stays for the next process", async () => {
-    const { memory, rig, keeper: committer, turn, isDirty } = await openMemorySession(contractRig);
+    const { memory, rig, committer, turn, isDirty } = await openMemorySession(contractRig);
     rig.reachable.set("one", memory);
     await turn("first");
     const { asked, open } = memory.waits();
@@ -181,9 +154,9 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(await isDirty()).toBe(true);
     const later = await openMemorySession(contractRig);
     later.rig.reachable.set("one", later.memory);
-    later.keeper.start();
+    later.committer.start();
     await until(() => later.memory.spokenTexts.flat().includes("first"));
-    await later.keeper.stop();
+    await later.committer.stop();
     expect(later.memory.batches.map(({ key }) => key)).toContain(memory.batches[0]?.key);
   });
 
@@ -201,7 +174,7 @@ describe.each(databases)("memory on $name", (kind) => {
   });
 
   test("[S2.16] empty and missing ids do nothing, and queries answer no", async () => {
-    const { memory, keeper: committer, chat } = await openMemorySession(contractRig);
+    const { memory, committer, chat } = await openMemorySession(contractRig);
     const { owner } = chat;
     committer.register(owner, "", memory);
     committer.unregister("");

@@ -47,28 +47,28 @@ beforeAll(async () => {
   [processes, threads] = await Promise.all([startPeers("process", 3), startPeers("thread", 2)]);
 });
 afterAll(async () => {
-  await Promise.all([...processes, ...threads].map((each) => each.end()));
+  await Promise.all([...processes, ...threads].map((peer) => peer.end()));
 });
 
 describe.each(databases)("persistence on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
   let recorder: StatementRecorder | undefined;
-  let passed = 0;
+  let elapsedMs = 0;
   beforeAll(async () => {
     database = await create();
-    const { address: place } = database;
-    if (place.kind === "sqlite") recorder = recordStatements(`${place.file}.statements`);
+    const { address } = database;
+    if (address.kind === "sqlite") recorder = recordStatements(`${address.file}.statements`);
     const { probeModule } = recorder ?? {};
-    store = await openStoreAt(place, {
-      clockOffset: () => passed,
+    store = await openStoreAt(address, {
+      clockOffset: () => elapsedMs,
       ...(probeModule && { probeModule }),
     });
-    await Promise.all([...processes, ...threads].map((each) => each.open(place)));
+    await Promise.all([...processes, ...threads].map((peer) => peer.open(address)));
   });
   afterAll(async () => {
     await store.close();
-    await Promise.all([...processes, ...threads].map((each) => each.close()));
+    await Promise.all([...processes, ...threads].map((peer) => peer.close()));
     await database.drop();
   });
 
@@ -113,7 +113,7 @@ describe.each(databases)("persistence on $name", ({ create }) => {
     const owner = anOwner();
     const older = await openTestSession(store, { tags: ["boats"], title: "older" }, owner);
     const { runId, under } = await older.startRun();
-    passed += 1_000;
+    elapsedMs += 1_000;
     const newer = await openTestSession(store, { tags: ["boats"], title: "newer" }, owner);
     await newer.commit([aUserMessage()]);
     const order = async () =>
@@ -122,7 +122,7 @@ describe.each(databases)("persistence on $name", ({ create }) => {
     const before = await listRows();
     recorder?.take();
 
-    passed += 1_000;
+    elapsedMs += 1_000;
     const started = aToolStart(runId);
     await older.commit([aDelta(runId)], { under, pace: "tick" });
     await older.commit([started], { under });
@@ -140,9 +140,9 @@ describe.each(databases)("persistence on $name", ({ create }) => {
   test("[S3.4] a full save puts the session at the top of the list", async () => {
     const owner = anOwner();
     const older = await openTestSession(store, {}, owner);
-    passed += 1_000;
+    elapsedMs += 1_000;
     await openTestSession(store, {}, owner);
-    passed += 1_000;
+    elapsedMs += 1_000;
     const { runId, under } = await older.startRun("What floats?");
     const done = [aSettledMessage(runId, "Wood does."), aRunState(runId, "completed")];
     const { at: savedAt } = await older.commit(done, { under });
@@ -155,15 +155,15 @@ describe.each(databases)("persistence on $name", ({ create }) => {
   test("[S3.5] checkpoints followed by a full save leave list and content in step", async () => {
     const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun("Count.");
-    const words = Array.from({ length: 12 }, (_, n) => `${n} `);
+    const deltas = Array.from({ length: 12 }, (_, n) => `${n} `);
     const seqs: number[] = [];
-    for (const word of words) {
-      const { last } = await talk.commit([aDelta(runId, word)], { under, pace: "tick" });
+    for (const delta of deltas) {
+      const { last } = await talk.commit([aDelta(runId, delta)], { under, pace: "tick" });
       seqs.push(last);
     }
     const ranges = [[assertPresent(seqs[0]), assertPresent(seqs.at(-1))] as const];
     await talk.commit(
-      [aSettledMessage(runId, words.join(""), ranges), aRunState(runId, "completed")],
+      [aSettledMessage(runId, deltas.join(""), ranges), aRunState(runId, "completed")],
       {
         under,
       },
@@ -178,15 +178,15 @@ describe.each(databases)("persistence on $name", ({ create }) => {
     expect(listed).toEqual(await talk.row());
     expect(listed).toMatchObject({ head: page.head, openDeltas: 0, liveRun: null });
     expect(listed.messageCount).toBe(entries.entries.length);
-    expect(listed.preview).toBe(words.join("").trim());
-    expect(textsOf(entries.entries)).toEqual(["Count.", words.join("")]);
+    expect(listed.preview).toBe(deltas.join("").trim());
+    expect(textsOf(entries.entries)).toEqual(["Count.", deltas.join("")]);
   });
 
   test("[S3.6] a quiet checkpoint leaves the last activity unchanged", async () => {
     const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun();
     const before = await talk.row();
-    passed += 60_000;
+    elapsedMs += 60_000;
     await talk.commit([aDelta(runId, "late ")], { under, touch: "quiet" });
     await talk.commit([aUsage(runId)], { under, touch: "quiet" });
     const after = await talk.row();

@@ -44,8 +44,8 @@ describe.each(databases)("questions and rules on $name", (kind) => {
       },
     );
     const model = repliesByPrompt({ [text]: replies });
-    const said = await rig.send(text);
-    const { owner, session } = said.chat;
+    const sent = await rig.send(text);
+    const { owner, session } = sent.chat;
     /** Another process each time. */
     const work = async (): Promise<void> => {
       const runner = createRunner(rig.store, createLog(rig.store), {
@@ -63,9 +63,9 @@ describe.each(databases)("questions and rules on $name", (kind) => {
       assertPresent((await rig.store.reads.approvals(owner, { session, limit: 9 })).approvals[0]);
     const answer = async (
       decision: "once" | "session" | "always" | "deny",
-      words: Parameters<typeof answerApproval>[5] = {},
-    ) => answerApproval(rig.log, ids, owner, (await open()).id, decision, words);
-    return { ...said, worked, folder, work, open, answer };
+      answerDetails: Parameters<typeof answerApproval>[5] = {},
+    ) => answerApproval(rig.log, ids, owner, (await open()).id, decision, answerDetails);
+    return { ...sent, worked, folder, work, open, answer };
   }
 
   test("[P7] a question waits without a lease, and whichever runner continues it has the answer", async () => {
@@ -73,8 +73,8 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     await it.work();
     expect((await it.open()).details).toEqual({ kind: "question" });
     expect(await rig.store.leases.read("run", it.chat.session)).toBeNull();
-    const words = { answer: "the blue \u0000 one", by: "me" };
-    expect(await it.answer("once", words)).toMatchObject({ status: "answered" });
+    const answerDetails = { answer: "the blue \u0000 one", by: "me" };
+    expect(await it.answer("once", answerDetails)).toMatchObject({ status: "answered" });
     await it.work();
     expect(await it.transcript()).toContain("tool: ok heard the blue \u0000 one");
     expect(await it.terminalStates()).toEqual(["completed"]);

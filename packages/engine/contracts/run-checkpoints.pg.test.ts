@@ -45,8 +45,8 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
   let other: Store;
   let recorder: StatementRecorder | undefined;
   beforeAll(async () => {
-    rig = await openContractRig(kind, ({ address: place }) => {
-      if (place.kind === "sqlite") recorder = recordStatements(`${place.file}.statements`);
+    rig = await openContractRig(kind, ({ address }) => {
+      if (address.kind === "sqlite") recorder = recordStatements(`${address.file}.statements`);
       return recorder === undefined ? {} : { probeModule: recorder.probeModule };
     });
     other = await openStoreAt(rig.database.address);

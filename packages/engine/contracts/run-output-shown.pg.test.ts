@@ -45,10 +45,10 @@ describe.each(databases)("a run's visible output on $name", (kind) => {
   let elsewhere: Peer;
   beforeAll(async () => {
     rig = await openContractRig(kind);
-    const { address: place } = rig.database;
-    other = await openStoreAt(place);
+    const { address } = rig.database;
+    other = await openStoreAt(address);
     elsewhere = await startPeer("process");
-    await elsewhere.open(place, holdOptions(place));
+    await elsewhere.open(address, holdOptions(address));
   }, 120_000);
   afterAll(async () => {
     await elsewhere.end();
@@ -107,26 +107,26 @@ describe.each(databases)("a run's visible output on $name", (kind) => {
     const clock = manualClock();
     const model = scriptedModel([[says("So far"), gate(createGate().promise)]]);
     const runner = createRunner(rig.store, rig.log, { model, clock });
-    const said = await rig.send("Talk");
-    const { owner } = said.chat;
-    runner.notify(owner, said.chat.session);
-    await untilStreamed(said, "So far");
+    const sent = await rig.send("Talk");
+    const { owner } = sent.chat;
+    runner.notify(owner, sent.chat.session);
+    await untilStreamed(sent, "So far");
     runner.start();
     await until(() => clock.sleepers >= 3);
-    expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
-    const { head } = await said.chat.row();
-    expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
-    expect(await said.chat.row()).toMatchObject({ head, liveState: "running" });
+    expect(await elsewhere.runs.cancel(owner, sent.runId)).toEqual({ status: "requested" });
+    const { head } = await sent.chat.row();
+    expect(await elsewhere.runs.cancel(owner, sent.runId)).toEqual({ status: "requested" });
+    expect(await sent.chat.row()).toMatchObject({ head, liveState: "running" });
     // A run that has just written is checked one interval later.
     await clock.advance(500);
-    await until(async () => clock.sleepers >= 3 || (await said.terminalStates()).length > 0);
+    await until(async () => clock.sleepers >= 3 || (await sent.terminalStates()).length > 0);
     await clock.advance(500);
     await runner.idle();
     await runner.stop();
-    expect(await said.terminalStates()).toEqual(["cancelled"]);
-    expect(await said.transcript()).toEqual(["user: Talk", "assistant: So far"]);
-    expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "ended" });
-    expect(await said.terminalStates()).toEqual(["cancelled"]);
+    expect(await sent.terminalStates()).toEqual(["cancelled"]);
+    expect(await sent.transcript()).toEqual(["user: Talk", "assistant: So far"]);
+    expect(await elsewhere.runs.cancel(owner, sent.runId)).toEqual({ status: "ended" });
+    expect(await sent.terminalStates()).toEqual(["cancelled"]);
   });
 
   test("[P6] a model that ignores its signal is abandoned after five seconds, under a higher fence", async () => {
@@ -134,22 +134,22 @@ describe.each(databases)("a run's visible output on $name", (kind) => {
     const watched = watchStore(rig.store);
     const model = scriptedModel([[says("So far"), hang], says("Here I am.")]);
     const runner = createRunner(watched.store, createLog(watched.store), { model, clock });
-    const said = await rig.send("Talk");
-    const { owner, session } = said.chat;
+    const sent = await rig.send("Talk");
+    const { owner, session } = sent.chat;
     runner.notify(owner, session);
-    await untilStreamed(said, "So far");
-    const next = await rig.send("And now?", { chat: said.chat });
-    await requestCancel(rig.log, ids, owner, said.runId);
+    await untilStreamed(sent, "So far");
+    const next = await rig.send("And now?", { chat: sent.chat });
+    await requestCancel(rig.log, ids, owner, sent.runId);
     const asleep = clock.sleepers;
     runner.notify(owner, session);
     await until(() => clock.sleepers > asleep);
     await clock.advance(4_999);
     const fence = Math.max(...watched.fences);
-    expect(await said.run()).toMatchObject({ state: "running", cancelRequested: true });
+    expect(await sent.run()).toMatchObject({ state: "running", cancelRequested: true });
     await clock.advance(1);
     await runner.idle();
-    expect(await said.terminalStates()).toEqual(["cancelled"]);
-    expect(watched.fences.filter((each) => each > fence).length).toBeGreaterThan(1);
+    expect(await sent.terminalStates()).toEqual(["cancelled"]);
+    expect(watched.fences.filter((later) => later > fence).length).toBeGreaterThan(1);
     expect(watched.fences).toEqual(watched.fences.toSorted((a, b) => a - b));
     expect(await next.transcript()).toEqual([
       "user: Talk",
@@ -161,8 +161,8 @@ describe.each(databases)("a run's visible output on $name", (kind) => {
 
   test("[P6] followers may leave or die: the run continues", async () => {
     const ended = createGate();
-    const said = await rig.send("Go on");
-    const { owner, session } = said.chat;
+    const sent = await rig.send("Go on");
+    const { owner, session } = sent.chat;
     const leaving = new AbortController();
     const followers = [
       rig.log.tail(owner, session, toSeq(0), { signal: leaving.signal })[Symbol.asyncIterator](),
@@ -174,29 +174,29 @@ describe.each(databases)("a run's visible output on $name", (kind) => {
     const model = scriptedModel([[says("One, "), gate(ended.promise), says("two.")]]);
     const runner = createRunner(rig.store, rig.log, { model });
     runner.notify(owner, session);
-    await untilStreamed(said, "One, ");
+    await untilStreamed(sent, "One, ");
     await until(async () => (await guest.runs.shown()).some((line) => line.includes("One, ")));
-    for (const each of followers) await each.next();
+    for (const tail of followers) await tail.next();
     leaving.abort();
     await followers[1]?.return?.();
     await guest.kill();
     ended.open();
     await runner.idle();
-    expect(await said.terminalStates()).toEqual(["completed"]);
-    expect(await said.transcript()).toEqual(["user: Go on", "assistant: One, two."]);
+    expect(await sent.terminalStates()).toEqual(["completed"]);
+    expect(await sent.transcript()).toEqual(["user: Go on", "assistant: One, two."]);
   });
 
   test("[P5] output on its way to the disk is shown to nobody, and a kill right then loses it", async () => {
-    const goOn = `${rig.effects}.go-on`;
+    const resumeFile = `${rig.effects}.go-on`;
     const reply = [says("Shown. "), hang, says("Not shown. ")];
-    await elsewhere.runs.work({ replies: { "Show me": [reply] }, hangUntil: goOn });
+    await elsewhere.runs.work({ replies: { "Show me": [reply] }, hangUntil: resumeFile });
     const { chat } = await rig.send("Show me");
     await elsewhere.runs.follow(chat.owner, chat.session, toSeq(0));
     const shown = async () => (await elsewhere.runs.shown()).join("\n");
     await until(async () => (await shown()).includes("Shown. "));
     const held = await holdWrites(rig.database.address, chat.session);
     try {
-      writeFileSync(goOn, "");
+      writeFileSync(resumeFile, "");
       await held.reached();
       const seen = await elsewhere.runs.shown();
       expect(seen.join("\n")).not.toContain("Not shown. ");

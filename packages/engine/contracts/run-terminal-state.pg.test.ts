@@ -41,8 +41,8 @@ describe.each(databases)("a run on $name", (kind) => {
     const reply = [says("Mine. "), hang, says("Mine again. ")];
     const continueReply = `${rig.effects}.go-on`;
     await elsewhere.runs.work({ replies: { "Talk on": [reply] }, hangUntil: continueReply });
-    const said = await rig.send("Talk on");
-    await untilStreamed(said, "Mine. ");
+    const sent = await rig.send("Talk on");
+    await untilStreamed(sent, "Mine. ");
     elsewhere.signal("SIGSTOP");
     try {
       const clock = manualClock();
@@ -60,24 +60,24 @@ describe.each(databases)("a run on $name", (kind) => {
     } finally {
       elsewhere.signal("SIGCONT");
     }
-    expect(await said.run()).toMatchObject({ state: "completed", attempt: 1 });
-    expect(await said.terminalStates()).toEqual(["completed"]);
-    expect(await said.transcript()).toEqual([
+    expect(await sent.run()).toMatchObject({ state: "completed", attempt: 1 });
+    expect(await sent.terminalStates()).toEqual(["completed"]);
+    expect(await sent.transcript()).toEqual([
       "user: Talk on",
       "assistant: Mine. ",
       "notice: recovered",
       "assistant: Theirs.",
     ]);
-    expect(JSON.stringify(await said.chat.events())).not.toContain("Mine again.");
+    expect(JSON.stringify(await sent.chat.events())).not.toContain("Mine again.");
   });
 
   test("[P4] an ending commit in flight during a take-over is refused", async () => {
     const watched = watchStore(rig.store);
     const model = scriptedModel([says("Mine.")]);
     const late = createRunner(watched.store, createLog(watched.store), { model });
-    const said = await rig.send("End it");
+    const sent = await rig.send("End it");
     const settlement = watched.holdNext("message.assistant");
-    late.notify(said.chat.owner, said.chat.session);
+    late.notify(sent.chat.owner, sent.chat.session);
     await settlement.reached;
     const clock = manualClock();
     const taker = createRunner(rig.store, rig.log, {
@@ -91,8 +91,8 @@ describe.each(databases)("a run on $name", (kind) => {
     await taker.idle();
     settlement.release();
     await late.idle();
-    expect(await said.terminalStates()).toEqual(["completed"]);
-    expect(await said.transcript()).toEqual([
+    expect(await sent.terminalStates()).toEqual(["completed"]);
+    expect(await sent.transcript()).toEqual([
       "user: End it",
       "assistant: Mine.",
       "notice: recovered",
@@ -108,10 +108,10 @@ describe.each(databases)("a run on $name", (kind) => {
     const here = createRunner(rig.store, rig.log, { model });
     const there = elsewhere.runs.work({ replies: {}, otherwise: says("Found.") });
     await Promise.all([there, here.sweep()]);
-    for (const said of left) {
-      await until(async () => (await said.run()).state === "completed");
-      expect(await said.terminalStates()).toEqual(["completed"]);
-      expect((await said.transcript()).slice(1)).toEqual(["assistant: Found."]);
+    for (const sent of left) {
+      await until(async () => (await sent.run()).state === "completed");
+      expect(await sent.terminalStates()).toEqual(["completed"]);
+      expect((await sent.transcript()).slice(1)).toEqual(["assistant: Found."]);
     }
     await here.idle();
     await elsewhere.runs.stop();
@@ -147,16 +147,16 @@ describe.each(databases)("a run on $name", (kind) => {
 
   /** A run that somebody brought to this state and then abandoned. */
   async function abandonedRun(state: RunState, text: string): Promise<SentMessage> {
-    const said = await rig.send(text);
-    if (state === "queued") return said;
-    const { chat, runId } = said;
+    const sent = await rig.send(text);
+    if (state === "queued") return sent;
+    const { chat, runId } = sent;
     const lease = await chat.lease();
     const under = { lease: "run", fence: lease.fence } as const;
     const { messageId } = assertPresent((await chat.snapshot()).inbox[0]);
-    const begun = [aRunState(runId, "claimed"), aUserMessage(text, messageId, runId)];
+    const claimed = [aRunState(runId, "claimed"), aUserMessage(text, messageId, runId)];
     const later = state === "claimed" ? [] : [aRunState(runId, "running"), aRunState(runId, state)];
-    await chat.commit([...begun, ...later], { under });
+    await chat.commit([...claimed, ...later], { under });
     await rig.store.leases.release(lease);
-    return said;
+    return sent;
   }
 });

@@ -57,9 +57,9 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   const of = (text: string) => assertPresent(left.get(text));
 
   async function say(text: string, to?: SentMessage): Promise<SentMessage> {
-    const said = await rig.send(text, to && { chat: to.chat });
-    left.set(text, said);
-    return said;
+    const sent = await rig.send(text, to && { chat: to.chat });
+    left.set(text, sent);
+    return sent;
   }
 
   /** As a host does at startup, or as one that handles only one session. */
@@ -167,10 +167,10 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
       "assistant: I shall look first.",
     ]);
     expect(effectsIn(rig.effects).of("the bill")).toHaveLength(1);
-    const asked = model.requests.find(({ messages }) =>
+    const request = model.requests.find(({ messages }) =>
       messages.some((message) => message.role === "user" && message.text === "Pay the bill"),
     );
-    expect(JSON.stringify(asked?.messages.at(-1))).toMatch(/not known whether this took effect/);
+    expect(JSON.stringify(request?.messages.at(-1))).toMatch(/not known whether this took effect/);
     const notice = (await of("Pay the bill").chat.entries()).at(-2);
     expect(notice?.data["text"]).toMatch(/not known whether this took effect: pay/);
   });

@@ -65,10 +65,10 @@ describe.each(databases)("processes killed one after another on $name", (kind) =
       answered += 1;
       if (answered === 1 + 3 * turn) enough.resolve();
     }
-    const asked = inputs.map(admit);
+    const pending = inputs.map(admit);
     await enough.promise;
     await elsewhere.kill();
-    await Promise.all(asked);
+    await Promise.all(pending);
   }
 
   async function logOf({ owner, session }: NewInput): Promise<readonly StoredEvent[]> {

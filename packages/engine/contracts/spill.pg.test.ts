@@ -38,7 +38,7 @@ const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 /** Two thirds of a lease: a runner that could not renew it has stopped by then. */
 async function outlast(clock: ManualClock): Promise<void> {
-  for (let passed = 0; passed < 20_000; passed += 500) await clock.advance(500);
+  for (let elapsedMs = 0; elapsedMs < 20_000; elapsedMs += 500) await clock.advance(500);
 }
 
 describe.each(databases)("a run that loses its store on $name", (kind) => {
@@ -56,10 +56,14 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
     const runner = createRunner(outage.store, createLog(outage.store), {
       model: scriptedModel(script),
       clock,
-      deps: { spills: home.journals, onSpillState: (_, how) => storing.push(how), ...rest },
+      deps: {
+        spills: home.journals,
+        onSpillState: (_, spillState) => storing.push(spillState),
+        ...rest,
+      },
     });
-    const said = await rig.send("Begin");
-    runner.notify(said.chat.owner, said.chat.session);
+    const sent = await rig.send("Begin");
+    runner.notify(sent.chat.owner, sent.chat.session);
     /** In small steps: time must not pass faster than a lease can be renewed. */
     const pass = () => clock.advance(5);
     const until = (condition: () => Promise<boolean> | boolean) =>
@@ -68,16 +72,16 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
         return condition();
       });
     const stored = (text: string) =>
-      until(async () => JSON.stringify(await said.chat.events()).includes(text));
-    const spills = (text: string) => untilSpilled(home, said.chat.session, text, pass);
-    const ends = (state: RunState) => until(async () => (await said.run()).state === state);
+      until(async () => JSON.stringify(await sent.chat.events()).includes(text));
+    const spills = (text: string) => untilSpilled(home, sent.chat.session, text, pass);
+    const ends = (state: RunState) => until(async () => (await sent.run()).state === state);
     async function endOutage(): Promise<void> {
       outage.isDown = false;
       outage.dropsAnswers = false;
       await until(() => storing.includes("restored"));
     }
     return {
-      said,
+      said: sent,
       outage,
       clock,
       home,
@@ -88,7 +92,7 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
       spills,
       ends,
       comeBack: endOutage,
-      read: () => rig.read(runner, said.chat),
+      read: () => rig.read(runner, sent.chat),
     };
   }
 
@@ -242,14 +246,14 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
   test("a model that is faster than the disk is slowed down: memory use stays bounded", async () => {
     const [more, slow] = [createGate(), createGate()];
     const home: SpillHome = await rig.createHome();
-    let said = 0;
+    let sent = 0;
     let writes = 0;
     const piece = "x".repeat(16 * 1024);
     const model: Model = {
       async *stream() {
         yield { kind: "text", text: "It was " };
         await more.promise;
-        for (; said < 40; said += 1) yield { kind: "text", text: piece };
+        for (; sent < 40; sent += 1) yield { kind: "text", text: piece };
       },
     };
     const journals: SpillStore = {
@@ -273,12 +277,12 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
     await run.until(() => writes === 1);
     for (let turns = 0; turns < 50; turns += 1) await run.clock.advance(5);
     // What is being written, plus as much again that may be waiting.
-    expect(said * piece.length).toBeLessThan(600 * 1024);
-    expect(said).toBeLessThan(40);
+    expect(sent * piece.length).toBeLessThan(600 * 1024);
+    expect(sent).toBeLessThan(40);
     slow.open();
     await run.comeBack();
     await run.ends("completed");
-    expect(said).toBe(40);
+    expect(sent).toBe(40);
   });
 
   test("[P14] fsck accounts for all of it", async () => {

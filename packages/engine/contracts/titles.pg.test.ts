@@ -22,15 +22,15 @@ const titled = (title: string): TitleResult => ({
   model: "m",
   usage: { input: 3, output: 2 },
 });
-const named = (title: string) => anEvent("session.changed", { title });
+const retitled = (title: string) => anEvent("session.changed", { title });
 
 describe.each(databases)("titles on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
-  let passed = 0;
+  let elapsedMs = 0;
   beforeAll(async () => {
     database = await create();
-    store = await openStoreAt(database.address, { clockOffset: () => passed });
+    store = await openStoreAt(database.address, { clockOffset: () => elapsedMs });
   });
   afterAll(async () => {
     await store.close();
@@ -84,17 +84,17 @@ describe.each(databases)("titles on $name", ({ create }) => {
   test("[S3.17] a title the person chose meanwhile stays, and is not even overwritten briefly", async () => {
     const chat = await completedTurn();
     const asked = Promise.withResolvers<void>();
-    const go = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
     const titles = titlesBy(async () => {
       asked.resolve();
-      await go.promise;
+      await release.promise;
       return titled("Generated");
     });
     titles.notify(chat.owner, chat.session);
     await asked.promise;
-    await chat.commit([named("My own")]);
+    await chat.commit([retitled("My own")]);
     const { head } = await chat.row();
-    go.resolve();
+    release.resolve();
     await titles.idle();
     expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
     expect((await chat.row()).head).toBe(head);
@@ -112,7 +112,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
       store: log.store,
       async commit(commit) {
         writes += 1;
-        if (writes === 1) await chat.commit([named("My own")]);
+        if (writes === 1) await chat.commit([retitled("My own")]);
         return log.commit(commit);
       },
     };
@@ -153,7 +153,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     await titles.sweep();
     await titles.idle();
     expect(asked).toEqual([]);
-    passed += 60_000;
+    elapsedMs += 60_000;
     for (const _ of [1, 2, 3, 4]) {
       await titles.sweep();
       await titles.idle();

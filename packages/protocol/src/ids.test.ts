@@ -68,7 +68,7 @@ describe("an id", () => {
     const made = ids.make("session");
     expect(sessionId.safeParse(made).success).toBe(true);
     expect(messageId.safeParse(made).success).toBe(false);
-    for (const wrong of [
+    for (const invalid of [
       made.toUpperCase(),
       `${made}0`,
       made.slice(0, -1),
@@ -76,6 +76,6 @@ describe("an id", () => {
       ` ${made}`,
       `${made}\n`,
     ])
-      expect(sessionId.safeParse(wrong).success).toBe(false);
+      expect(sessionId.safeParse(invalid).success).toBe(false);
   });
 });

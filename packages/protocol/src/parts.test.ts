@@ -14,7 +14,7 @@ const samples: unknown[] = [
   { type: "image", blobId: blob, mediaType: "image/png", width: 1, height: 1 },
   { type: "notice", kind: "interrupted", text: "note" },
 ];
-const parts: Part[] = samples.map((each) => part.parse(each));
+const parts: Part[] = samples.map((sample) => part.parse(sample));
 
 describe("a part", () => {
   test("of every kind passes with fields that only a newer version knows", () => {

@@ -11,7 +11,7 @@ afterAll(() => platform.stop());
 
 const everything = join(
   import.meta.dirname,
-  "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+  "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 const rig = createPageRig({
   HOLDFAST_TELEGRAM_API_ROOT: platform.address,

@@ -102,8 +102,8 @@ describe("following a session", () => {
         sessionLog,
         fc.nat(),
         fc.array(fault, { maxLength: 6 }),
-        async (log, place, faults) => {
-          const after = (place % (log.length + 1)) as Seq;
+        async (log, startIndex, faults) => {
+          const after = (startIndex % (log.length + 1)) as Seq;
           const { client } = hostOf(log, faults);
           const missing = log.filter(({ seq }) => seq > after);
           const items = await take(client.follow(id, after, { silenceMs }), missing.length);
@@ -196,7 +196,7 @@ describe("watching several sessions", () => {
   const events = fc.sample(sessionLog, { seed: 8, numRuns: 1 })[0] ?? [];
 
   test("keeps each session's cursor across reconnects, and continues after a resync", async () => {
-    const asked: (string | null)[] = [];
+    const requestedCursors: (string | null)[] = [];
     const frame = (session: SessionId, n: number) =>
       encodeWatchedSseFrame(session, events[n - 1]!, new Map());
     const resync = { reason: "behind" as const, seq: 40 as Seq, sessionId: b };
@@ -206,8 +206,8 @@ describe("watching several sessions", () => {
       frame(a, 3),
     ];
     const fetch: Fetch = (url) => {
-      asked.push(new URL(url).searchParams.get("watch"));
-      return streamOf(bytesOf(answers[asked.length - 1] ?? ""), "close");
+      requestedCursors.push(new URL(url).searchParams.get("watch"));
+      return streamOf(bytesOf(answers[requestedCursors.length - 1] ?? ""), "close");
     };
     const client = createClient({
       baseUrl: "http://host",
@@ -228,7 +228,9 @@ describe("watching several sessions", () => {
     }
     expect(seen).toStrictEqual(["a1", "b1", "a2", "resync", "a3"]);
     expect(
-      asked.map((text) => [...(decodeCursors(text ?? "?") ?? [])].map((pair) => pair[1])),
+      requestedCursors.map((text) =>
+        [...(decodeCursors(text ?? "?") ?? [])].map((pair) => pair[1]),
+      ),
     ).toStrictEqual([
       [0, 0],
       [1, 1],

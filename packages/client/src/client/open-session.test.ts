@@ -48,8 +48,8 @@ function hostOf(log: readonly StoredEvent[], firstRead: number, faults: readonly
     if (fault.kind === "refused") throw new TypeError("connection refused");
     if (fault.kind === "resync")
       return streamOf(encodeResyncSseFrame({ reason: "behind", seq: log.length as Seq }), "close");
-    const place = fault.place % Math.max(1, missing.length);
-    const sent = fault.kind === "cut" ? missing.slice(0, place) : missing.toSpliced(place, 1);
+    const breakAt = fault.place % Math.max(1, missing.length);
+    const sent = fault.kind === "cut" ? missing.slice(0, breakAt) : missing.toSpliced(breakAt, 1);
     return streamOf(sent.map(encodeEventSseFrame).join(""), "close");
   };
 }
@@ -78,8 +78,8 @@ describe("an open session", () => {
   test("converges on what the host would answer, whatever is lost, cut or refused on the way", async () => {
     const plan = fc.tuple(fc.nat(), fc.array(fault, { maxLength: 5 }));
     await fc.assert(
-      fc.asyncProperty(sessionLog, plan, async (log, [place, faults]) => {
-        const fetch = hostOf(log, 1 + (place % log.length), faults);
+      fc.asyncProperty(sessionLog, plan, async (log, [readAt, faults]) => {
+        const fetch = hostOf(log, 1 + (readAt % log.length), faults);
         const state = await lastState(fetch, log.length);
         // During a run, missing events may still turn out to be pruned.
         fc.pre(state?.gaps.length === 0);

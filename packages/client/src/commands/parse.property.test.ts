@@ -33,13 +33,13 @@ test("every text is a message, a command or an unknown command, and none is lost
 });
 
 test("any message can be typed, whatever it starts with", () => {
-  const said = fc.oneof(
+  const messageText = fc.oneof(
     anyText,
     words.map((text) => `/${text}`),
   );
   fc.assert(
     fc.property(
-      said.filter((text) => text.trim() !== ""),
+      messageText.filter((text) => text.trim() !== ""),
       (text) => {
         expect(parseInput(escapeMessage(text))).toEqual({ kind: "message", text });
       },
@@ -97,10 +97,10 @@ test("a typo of one letter suggests the intended command", () => {
       expect(parsed.kind).toBe("unknown");
       const nearest = parsed.kind === "unknown" ? parsed.nearest : "";
       // Another name may be as close; none may be closer than the suggested one.
-      const nearestOf = (each: string) =>
+      const nearestOf = (candidate: string) =>
         Math.min(
           ...commandNames
-            .filter((other) => findCommand(other)?.name === each)
+            .filter((other) => findCommand(other)?.name === candidate)
             .map((other) => (other.startsWith(typed) ? 0.5 : editDistance(typed, other))),
         );
       expect(nearestOf(nearest)).toBeLessThanOrEqual(nearestOf(name));

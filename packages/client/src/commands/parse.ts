@@ -96,16 +96,16 @@ export function completeInput(text: string): Completion {
   if (gap === undefined) return { values: namesStartingWith(typed.toLowerCase()) };
   const command = findCommand(typed);
   if (command === undefined) return noCompletion;
-  const before = `/${typed}${gap}`;
+  const prefix = `/${typed}${gap}`;
   if (command.takes.kind === "choice") {
     const fitting = command.takes.choices.filter((choice) => choice.startsWith(argument));
-    return { values: fitting.map((choice) => before + choice) };
+    return { values: fitting.map((choice) => prefix + choice) };
   }
   if (command.completes === undefined) return noCompletion;
   if (command.completes !== "command")
-    return { values: [], asks: { what: command.completes, typed: argument, before } };
+    return { values: [], asks: { what: command.completes, typed: argument, before: prefix } };
   const names = commands.map(({ name }) => name).filter((name) => name.startsWith(argument));
-  return { values: names.map((name) => before + name) };
+  return { values: names.map((name) => prefix + name) };
 }
 
 /** A command's own name goes before its aliases. */
@@ -144,7 +144,7 @@ export function similarNames(typed: string, names: readonly string[]): string[] 
 
 /** Letters to add, drop, change or swap with their neighbour. */
 export function editDistance(a: string, b: string): number {
-  let before: number[] = [];
+  let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
     const next = [row];
@@ -156,10 +156,11 @@ export function editDistance(a: string, b: string): number {
         (last[column - 1] ?? 0) + (same ? 0 : 1),
       );
       const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (row > 1 && column > 1 && swapped) cost = Math.min(cost, (before[column - 2] ?? 0) + 1);
+      if (row > 1 && column > 1 && swapped)
+        cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 1);
       next.push(cost);
     }
-    before = last;
+    beforeLast = last;
     last = next;
   }
   return last[b.length] ?? a.length;

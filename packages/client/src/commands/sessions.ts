@@ -163,9 +163,9 @@ export async function findSessions(
   reference: string,
   shelf: "active" | "archived" | "trash" = "active",
 ): Promise<FoundSessions> {
-  const whole = sessionIdSchema.safeParse(reference);
-  if (whole.success) {
-    const read = await client.readSession({ params: { id: whole.data }, query: { limit: 1 } });
+  const parsedId = sessionIdSchema.safeParse(reference);
+  if (parsedId.success) {
+    const read = await client.readSession({ params: { id: parsedId.data }, query: { limit: 1 } });
     return read.ok ? { ok: true, sessions: [read.value.session] } : read;
   }
   const lowerCased = reference.toLowerCase();

@@ -73,7 +73,7 @@ function hasTwice(texts: readonly string[]): boolean {
 }
 
 const cursor = fc.nat({ max: 200 });
-const at = (log: readonly StoredEvent[], place: number): number => place % (log.length + 1);
+const at = (log: readonly StoredEvent[], position: number): number => position % (log.length + 1);
 
 describe("from any log, a reader's state", () => {
   test("agrees with the host's read wherever the stream is split and resumed", () => {
@@ -115,10 +115,10 @@ describe("from any log, a reader's state", () => {
   test("is the same when its cursor lies in a pruned range", () => {
     const keeps = fc.array(fc.boolean(), { minLength: 1, maxLength: 16 });
     fc.assert(
-      fc.property(sessionLog, cursor, keeps, (log, place, keep) => {
+      fc.property(sessionLog, cursor, keeps, (log, position, keep) => {
         const gone = prunable(log);
         const pruned = log.filter(({ seq }) => !gone.has(seq) || keep[seq % keep.length]);
-        const k = at(log, place);
+        const k = at(log, position);
         const opened = startState(hostReadOf(log.slice(0, k)));
         const state = follow(
           opened,
@@ -149,10 +149,10 @@ describe("from any log, a reader's state", () => {
 
   test("tells a lost event from a pruned one", () => {
     fc.assert(
-      fc.property(sessionLog, cursor, (log, place) => {
+      fc.property(sessionLog, cursor, (log, position) => {
         const gone = prunable(log);
         const losable = log.slice(0, -1).filter(({ seq }) => !gone.has(seq));
-        const lost = losable[place % losable.length];
+        const lost = losable[position % losable.length];
         fc.pre(lost !== undefined);
         const state = reduceEvents(
           blank,
@@ -182,7 +182,7 @@ describe("from any log, a reader's state", () => {
             state.run !== null &&
               terminalStates.has(state.run.state) !== ended.has(state.run.id) &&
               "another state than the log's",
-          ].filter((each) => each !== false);
+          ].filter((problem) => problem !== false);
           if (broken.length > 0) throw new Error(`after ${event.seq}: ${broken.join(", ")}`);
         }
       }),
@@ -192,8 +192,8 @@ describe("from any log, a reader's state", () => {
 
   test("shows the text of the running step exactly as its deltas spell it", () => {
     fc.assert(
-      fc.property(sessionLog, cursor, (log, place) => {
-        const prefix = log.slice(0, at(log, place));
+      fc.property(sessionLog, cursor, (log, position) => {
+        const prefix = log.slice(0, at(log, position));
         const state = reduceEvents(blank, prefix);
         for (const message of state.live?.messages ?? []) {
           for (const { part, text } of message.parts)
@@ -210,16 +210,18 @@ describe("from any log, a reader's state", () => {
 
   test("shows of the running step what the fold of its journal shows", () => {
     fc.assert(
-      fc.property(sessionLog, cursor, (log, place) => {
-        const prefix = log.slice(0, at(log, place));
+      fc.property(sessionLog, cursor, (log, position) => {
+        const prefix = log.slice(0, at(log, position));
         const state = reduceEvents(blank, prefix);
         const run = liveRun(state);
         fc.pre(run !== null);
-        const begun = prefix.findIndex(
+        const startIndex = prefix.findIndex(
           ({ type, runId, data }) =>
             type === "step.started" && runId === run.id && data["step"] === run.step,
         );
-        expect(foldLiveJournal(run.id, prefix.slice(Math.max(0, begun)))).toStrictEqual(state.live);
+        expect(foldLiveJournal(run.id, prefix.slice(Math.max(0, startIndex)))).toStrictEqual(
+          state.live,
+        );
       }),
       { numRuns: 300 },
     );
@@ -227,9 +229,9 @@ describe("from any log, a reader's state", () => {
 
   test("prepends earlier pages to what it holds, each entry once", () => {
     fc.assert(
-      fc.property(sessionLog, cursor, cursor, (log, place, overlap) => {
+      fc.property(sessionLog, cursor, cursor, (log, position, overlap) => {
         const read = hostReadOf(log);
-        const cutAt = place % (read.entries.length + 1);
+        const cutAt = position % (read.entries.length + 1);
         const state = startState({
           ...read,
           entries: read.entries.slice(cutAt),

@@ -123,8 +123,12 @@ describe("the state of a page", () => {
     );
     expect(gap).toMatchObject({ gaps: [[8, 9]], readAgain: null });
     const parts = [{ type: "text" as const, text: "Good day" }];
-    const named = at(11, "message.assistant", { messageId, parts, deltas: [[7 as Seq, 9 as Seq]] });
-    expect(reduceEvent(gap, named)).toMatchObject({ gaps: [], readAgain: null });
+    const settling = at(11, "message.assistant", {
+      messageId,
+      parts,
+      deltas: [[7 as Seq, 9 as Seq]],
+    });
+    expect(reduceEvent(gap, settling)).toMatchObject({ gaps: [], readAgain: null });
     const unnamed = at(11, "message.assistant", {
       messageId,
       parts,
@@ -135,12 +139,12 @@ describe("the state of a page", () => {
   });
 
   test("does not replace a title by a weaker one", () => {
-    const named = reduceEvents(blank, [
+    const renamed = reduceEvents(blank, [
       at(1, "session.created", {}),
       at(2, "session.changed", { title: "Chosen" }),
       at(3, "session.changed", { title: "Generated", titleSource: "generated" }),
     ]);
-    expect(named.session).toMatchObject({ title: "Chosen", titleSource: "chosen", revision: 3 });
+    expect(renamed.session).toMatchObject({ title: "Chosen", titleSource: "chosen", revision: 3 });
   });
 
   test("does not move for quiet events", () => {

@@ -66,17 +66,17 @@ describe("eviction", () => {
   });
 
   test("closes agents in the background: other lanes use the cache meanwhile, and a hanging close is abandoned after its time", async () => {
-    const asked: (readonly SessionId[])[] = [];
+    const closedSessions: (readonly SessionId[])[] = [];
     const { cache, made, clock } = openAgentCache(harness.store, {
       beforeClose: (_agent, sessions) => {
-        asked.push(sessions);
+        closedSessions.push(sessions);
         return new Promise(() => {});
       },
     });
     await takeTurn(cache, a);
     const evicted = cache.evict(lane);
     await nextTurn();
-    expect(asked).toEqual([[a.session]]);
+    expect(closedSessions).toEqual([[a.session]]);
     const other = await cache.borrow(on(b, aLane()));
     other.release();
     expect(made[0]?.closed).toBe(0);

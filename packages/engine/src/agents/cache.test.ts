@@ -52,7 +52,7 @@ describe("reuse", () => {
   test("[S1.2] five turns on one session reuse the agent, whose own writes do not make it stale", async () => {
     const { cache, made } = openCache();
     await takeTurn(cache, a);
-    for (let each = 0; each < 5; each += 1) {
+    for (let turn = 0; turn < 5; turn += 1) {
       expect(await takeTurn(cache, a)).toMatchObject({ agent: made[0], status: "current" });
     }
     expect(cache.figures()).toMatchObject({ hits: 5, folds: 0, builds: 1 });

@@ -99,8 +99,8 @@ function hashAndCount(
   memo: HashMemo,
   count: CountTokens,
 ): Pick<Block, "hash" | "tokens"> {
-  const before = memo.get(text);
-  if (before !== undefined) return before;
+  const memoised = memo.get(text);
+  if (memoised !== undefined) return memoised;
   const block = { hash: shortHash(text), tokens: count(text) };
   memo.set(text, block);
   return block;

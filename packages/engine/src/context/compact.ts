@@ -76,9 +76,9 @@ export async function compactSession(
 ): Promise<Compaction> {
   const { owner, session, reason } = target;
   const { reads } = deps.log.store;
-  const before = await reads.session(owner, session);
-  if (before === null) return { status: "refused", code: "session_not_found" };
-  if (before.trashedAt !== null) return { status: "refused", code: "session_trashed" };
+  const initial = await reads.session(owner, session);
+  if (initial === null) return { status: "refused", code: "session_not_found" };
+  if (initial.trashedAt !== null) return { status: "refused", code: "session_trashed" };
   const holder = deps.holder();
   const lock = await deps.lock.acquire(session, holder);
   if (lock === null) return unlessGone(deps, target, { status: "deferred", why: "held" });
@@ -88,7 +88,7 @@ export async function compactSession(
     if (row === null || entries === null) return { status: "refused", code: "session_not_found" };
     if (row.trashedAt !== null) return { status: "refused", code: "session_trashed" };
     // The previous lock holder has already done what we came for.
-    if (row.epoch !== (target.epoch ?? before.epoch)) return { status: "deferred", why: "newer" };
+    if (row.epoch !== (target.epoch ?? initial.epoch)) return { status: "deferred", why: "newer" };
     const now = await deps.log.store.now();
     if (reason !== "asked" && backedOffUntil(entries) > now)
       return { status: "refused", code: "backed_off" };

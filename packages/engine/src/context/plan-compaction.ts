@@ -101,17 +101,17 @@ export interface Unit {
 function unitsOf(entries: readonly StoredEvent[], count: CountTokens): readonly Unit[] {
   const units: Unit[] = [];
   for (const entry of entries) {
-    const before = units.at(-1);
+    const lastUnit = units.at(-1);
     // No unit has started yet.
-    if (before === undefined && !startsUnit(entry)) continue;
+    if (lastUnit === undefined && !startsUnit(entry)) continue;
     const spoken = materialOf(entry);
     const tokens = spoken.reduce((sum, { text }) => sum + count(text), 0);
-    if (before !== undefined && !startsUnit(entry)) {
-      const material = [...before.material, ...spoken];
+    if (lastUnit !== undefined && !startsUnit(entry)) {
+      const material = [...lastUnit.material, ...spoken];
       units[units.length - 1] = {
-        ...before,
+        ...lastUnit,
         last: entry.seq,
-        tokens: before.tokens + tokens,
+        tokens: lastUnit.tokens + tokens,
         material,
       };
       continue;

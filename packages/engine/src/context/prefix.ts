@@ -67,8 +67,8 @@ function causeOf(known: ContextFrame | null, signature: string): string {
   if (known === null) return "first";
   if (known.rendering !== rendering) return "rendering";
   if (known.signature === signature) return "lost";
-  const before = new Set(known.signature.split(" "));
-  const names = signature.split(" ").map((part) => (before.has(part) ? "" : partName(part)));
+  const knownParts = new Set(known.signature.split(" "));
+  const names = signature.split(" ").map((part) => (knownParts.has(part) ? "" : partName(part)));
   const changed = names.filter((name) => name !== "");
   const isNamed = changed.length > 0 && !changed.includes(unnamedPart);
   return isNamed ? changed.join(" ").slice(0, longestCause) : "configuration";
@@ -133,11 +133,13 @@ export function lastSentRequest({ head, epoch, tail }: ContextEntries): SentRequ
 }
 
 function appendHashes(
-  before: readonly string[] | null,
+  previous: readonly string[] | null,
   { from, hashes }: RequestRecord,
 ): readonly string[] | null {
   if (from === 0) return hashes;
-  return before === null || before.length < from ? null : [...before.slice(0, from), ...hashes];
+  return previous === null || previous.length < from
+    ? null
+    : [...previous.slice(0, from), ...hashes];
 }
 
 /**

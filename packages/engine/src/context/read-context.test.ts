@@ -70,11 +70,11 @@ const seqOfUser = async (text: string) =>
 
 describe("what the model gets", () => {
   test("is head, summary and tail: the summary takes the place of what it covers", async () => {
-    for (const each of ["one", "two", "three"]) await turn(each);
+    for (const text of ["one", "two", "three"]) await turn(text);
     await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
     await turn("four");
-    const shown = await texts();
-    expect(shown).toEqual([
+    const visible = await texts();
+    expect(visible).toEqual([
       "one",
       "Answer to one",
       expect.stringContaining("> Summary 1"),
@@ -87,7 +87,7 @@ describe("what the model gets", () => {
   });
 
   test("returns to the previous epoch when an undo goes past one, and forward again by a redo", async () => {
-    for (const each of ["one", "two"]) await turn(each);
+    for (const text of ["one", "two"]) await turn(text);
     await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
     await turn("three");
     await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
@@ -101,7 +101,7 @@ describe("what the model gets", () => {
   });
 
   test("uses an earlier epoch, or the whole conversation, again when it is chosen", async () => {
-    for (const each of ["one", "two"]) await turn(each);
+    for (const text of ["one", "two"]) await turn(text);
     const first = await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
     await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
     await chat.commit([anEvent("context.epoch", { epoch: 1, at: first })]);
@@ -122,7 +122,7 @@ describe("what the model gets", () => {
         chat = await openTestSession(harness.store);
         let known = await read();
         for (const acts of all) {
-          for (const each of acts) await perform(each);
+          for (const next of acts) await perform(next);
           known = assertPresent(
             await refreshContext(harness.store.reads, chat.owner, chat.session, known),
           );
@@ -156,7 +156,7 @@ describe("what the model gets", () => {
 describe("[P9] what was sent", () => {
   test("is a prefix of what is sent next, and only new blocks are recorded", async () => {
     const records = [];
-    for (const each of ["one", "two", "three"]) records.push(await turn(each));
+    for (const text of ["one", "two", "three"]) records.push(await turn(text));
     expect(records.map(({ from, hashes }) => [from, hashes.length])).toEqual([
       [0, 3],
       [3, 2],
@@ -166,7 +166,7 @@ describe("[P9] what was sent", () => {
   });
 
   test("names the first block that differs and the event that explains it", async () => {
-    for (const each of ["one", "two"]) await turn(each);
+    for (const text of ["one", "two"]) await turn(text);
     const entries = await read();
     const sent = lastSentRequest(entries);
     const { seq } = assertPresent(sent);
@@ -180,7 +180,7 @@ describe("[P9] what was sent", () => {
   });
 
   test("is explained by a compaction, even for a reader who knows only what is above it", async () => {
-    for (const each of ["one", "two", "three"]) await turn(each);
+    for (const text of ["one", "two", "three"]) await turn(text);
     const compacted = await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
     const record = await turn("four");
     expect(record).toMatchObject({

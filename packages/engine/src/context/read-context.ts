@@ -47,13 +47,13 @@ export async function readContext(
   session: SessionId,
 ): Promise<ContextEntries | null> {
   for (;;) {
-    const before = await reads.session(owner, session);
-    if (before === null) return null;
+    const row = await reads.session(owner, session);
+    if (row === null) return null;
     const read = await readOnce(reads, owner, session);
     const after = await reads.session(owner, session);
-    const { version, ranges, epoch: epochs } = before;
+    const { version, ranges, epoch: epochs } = row;
     // Late entries go with their notice, even if a cut took their seq out of view.
-    const tail = await withAmendments(reads, before, read.tail, "newest");
+    const tail = await withAmendments(reads, row, read.tail, "newest");
     if (after?.version === version) return { version, ranges, epochs, ...read, tail };
   }
 }

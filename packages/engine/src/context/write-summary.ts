@@ -76,8 +76,8 @@ export function summariseLocally(
   limitTokens: number,
   count: CountTokens,
 ): string {
-  const before = previous === null ? [] : previous.split("\n");
-  const lines = [...before, ...material.map(lineOf)].filter((line) => line !== "");
+  const previousLines = previous === null ? [] : previous.split("\n");
+  const lines = [...previousLines, ...material.map(lineOf)].filter((line) => line !== "");
   let remainingTokens = limitTokens;
   const keptLines: string[] = [];
   for (const line of lines.toReversed()) {

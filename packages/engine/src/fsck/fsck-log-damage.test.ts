@@ -26,10 +26,10 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const audit = (): Audit => harness.store.audit;
-const check = async (given: Audit = audit(), mode: FsckMode = "check") =>
-  runFsck(given, { mode, now: await harness.store.now() });
-const codesOf = async (given: Audit): Promise<string[]> => {
-  const { found } = await check(given);
+const check = async (source: Audit = audit(), mode: FsckMode = "check") =>
+  runFsck(source, { mode, now: await harness.store.now() });
+const codesOf = async (source: Audit): Promise<string[]> => {
+  const { found } = await check(source);
   return [...new Set(found.map((finding) => finding.code))];
 };
 const indexOf = (events: RawEvent[], type: string): number =>
@@ -41,10 +41,10 @@ const changed = (raw: RawEvent | undefined, data: StoredEvent["data"]): RawEvent
 
 describe("[P14] damage in the log is found", () => {
   test("a missing row", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) =>
+    const source = auditWithEvents(audit(), chat.session, (events) =>
       events.toSpliced(indexOf(events, "usage.recorded"), 1),
     );
-    expect(await codesOf(given)).toEqual(["number_missing"]);
+    expect(await codesOf(source)).toEqual(["number_missing"]);
   });
 
   test("a missing newest row", async () => {
@@ -54,16 +54,16 @@ describe("[P14] damage in the log is found", () => {
   });
 
   test("a seq issued twice", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) => [
+    const source = auditWithEvents(audit(), chat.session, (events) => [
       ...events.slice(0, 3),
       assertPresent(events[2]),
       ...events.slice(3),
     ]);
-    expect(await codesOf(given)).toEqual(["number_repeated"]);
+    expect(await codesOf(source)).toEqual(["number_repeated"]);
   });
 
   test("two entries that settle the same seq", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) => {
+    const source = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "message.assistant");
       const { data } = assertPresent(events[index]?.event);
       const [range] = data["deltas"] as [number, number][];
@@ -75,7 +75,7 @@ describe("[P14] damage in the log is found", () => {
         }),
       );
     });
-    expect(await codesOf(given)).toEqual(["number_explained_twice"]);
+    expect(await codesOf(source)).toEqual(["number_explained_twice"]);
   });
 
   test("a settled row stored as open, and an open one marked for deletion", async () => {
@@ -90,7 +90,7 @@ describe("[P14] damage in the log is found", () => {
   });
 
   test("a payload with a wrong checksum, by its id, and without a verdict on what follows from it", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) => {
+    const source = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "usage.recorded");
       return events.with(index, {
         ...assertPresent(events[index]),
@@ -98,7 +98,7 @@ describe("[P14] damage in the log is found", () => {
         problem: "the checksum does not match",
       });
     });
-    const { found, exitCode } = await check(given, "rebuild");
+    const { found, exitCode } = await check(source, "rebuild");
     const seq = assertPresent(
       (await chat.events()).find((event) => event.type === "usage.recorded"),
     ).seq;
@@ -114,40 +114,40 @@ describe("[P14] damage in the log is found", () => {
   });
 
   test("an unreadable row that may reference a blob: a rebuild does not drop its reference", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) => {
+    const source = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "input.accepted");
       return events.with(index, { ...assertPresent(events[index]), event: null });
     });
-    const { found, unproven } = await check(given, "rebuild");
+    const { found, unproven } = await check(source, "rebuild");
     expect(found.map((finding) => finding.code)).toEqual(["event_unreadable"]);
     expect(unproven).toEqual(["lanes", "blob references"]);
     expect((await check()).found).toEqual([]);
   });
 
   test("a row that its own schema refuses, while an unknown type is fine", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) => {
+    const source = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "usage.recorded");
       return events.with(index, changed(events[index], { model: 7 }));
     });
-    expect(await codesOf(given)).toEqual(["event_invalid"]);
+    expect(await codesOf(source)).toEqual(["event_invalid"]);
   });
 
   test("a log that does not start with its session", async () => {
-    const given = auditWithEvents(audit(), chat.session, (events) =>
+    const source = auditWithEvents(audit(), chat.session, (events) =>
       events.with(0, {
         ...assertPresent(events[0]),
         event: { ...assertPresent(events[0]?.event), type: "future.thing" },
       }),
     );
-    expect(await codesOf(given)).toEqual(["session_unfounded"]);
+    expect(await codesOf(source)).toEqual(["session_unfounded"]);
   });
 
   test("a head below the last row", async () => {
-    const given = auditWithDerived(audit(), chat.session, (derived) => ({
+    const source = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
       session: { ...derived.session, head: toSeq(derived.session.head - 1) },
     }));
-    expect(await codesOf(given)).toContain("head_differs");
+    expect(await codesOf(source)).toContain("head_differs");
   });
 
   test.each([
@@ -158,10 +158,10 @@ describe("[P14] damage in the log is found", () => {
     ["end before they begin", [aRange(4, 3)]],
     ["are open in another log", [aRange(1, null, ids.make("session"))]],
   ])("visible ranges that %s", async (_name, ranges) => {
-    const given = auditWithDerived(audit(), chat.session, (derived) => ({
+    const source = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
       session: { ...derived.session, ranges },
     }));
-    expect(await codesOf(given)).toEqual(["ranges_unsound", "row_differs"]);
+    expect(await codesOf(source)).toEqual(["ranges_unsound", "row_differs"]);
   });
 });

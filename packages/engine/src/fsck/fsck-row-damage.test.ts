@@ -34,10 +34,10 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const audit = (): Audit => harness.store.audit;
-const check = async (given: Audit = audit(), mode: FsckMode = "check") =>
-  runFsck(given, { mode, now: await harness.store.now() });
-const codesOf = async (given: Audit): Promise<string[]> => {
-  const { found } = await check(given);
+const check = async (source: Audit = audit(), mode: FsckMode = "check") =>
+  runFsck(source, { mode, now: await harness.store.now() });
+const codesOf = async (source: Audit): Promise<string[]> => {
+  const { found } = await check(source);
   return [...new Set(found.map((finding) => finding.code))];
 };
 const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
@@ -177,7 +177,7 @@ describe("[P14] damage outside the log is found", () => {
   test("a blob whose bytes have changed, and a missing one", async () => {
     const broken = damaged({
       async *blobs() {
-        for await (const each of audit().blobs()) yield { ...each, intact: false };
+        for await (const stored of audit().blobs()) yield { ...stored, intact: false };
       },
     });
     expect(await codesOf(broken)).toEqual(["blob_damaged"]);
@@ -214,7 +214,7 @@ describe("[P14] damage outside the log is found", () => {
 
   test("rows of a session that does not exist, but not the costs of a purged one", async () => {
     const [purged, never] = [ids.make("session"), ids.make("session")];
-    const given = damaged({
+    const source = damaged({
       async *purges() {
         yield { session: purged, owner: anOwner(), at: 1, events: 3 };
       },
@@ -224,15 +224,15 @@ describe("[P14] damage outside the log is found", () => {
         yield { table: "runs", key: purged };
       },
     });
-    expect((await check(given)).found).toMatchObject([
+    expect((await check(source)).found).toMatchObject([
       { code: "row_orphaned", table: "usage", session: never },
       { code: "row_orphaned", table: "runs" },
     ]);
   });
 
   test("what the database reports about itself", async () => {
-    const given = damaged({ integrity: async () => ["page 7 is never used"] });
-    expect((await check(given)).found).toMatchObject([
+    const source = damaged({ integrity: async () => ["page 7 is never used"] });
+    expect((await check(source)).found).toMatchObject([
       { code: "integrity_failed", message: "page 7 is never used" },
     ]);
   });

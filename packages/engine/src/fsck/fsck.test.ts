@@ -42,8 +42,8 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const audit = (): Audit => harness.store.audit;
-const check = async (given: Audit = audit(), mode: FsckMode = "check") =>
-  runFsck(given, { mode, now: await harness.store.now() });
+const check = async (source: Audit = audit(), mode: FsckMode = "check") =>
+  runFsck(source, { mode, now: await harness.store.now() });
 const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
 
 describe("[P14] an undamaged store", () => {
@@ -103,11 +103,13 @@ describe("[P14] an undamaged store", () => {
     expect((await check()).found).toEqual([]);
     await harness.advanceClock(5_000);
     await session.commit([aNotice()]);
-    const wrong = auditWithDerived(audit(), session.session, (derived) => ({
+    const damagedAudit = auditWithDerived(audit(), session.session, (derived) => ({
       ...derived,
       session: { ...derived.session, activityAt: derived.session.activityAt - 1 },
     }));
-    expect((await check(wrong)).found).toMatchObject([{ code: "row_differs", table: "sessions" }]);
+    expect((await check(damagedAudit)).found).toMatchObject([
+      { code: "row_differs", table: "sessions" },
+    ]);
   });
 
   test("lists spilled output in files, which is not damage", async () => {
@@ -151,12 +153,12 @@ describe("a store that is written or lost during the check", () => {
   });
 
   test("ends with the exit code for a check that could not run", async () => {
-    const given = damaged({
+    const source = damaged({
       derived: async () => {
         throw new StoreFailure("store_unavailable", "unplugged");
       },
     });
-    expect(await check(given)).toMatchObject({
+    expect(await check(source)).toMatchObject({
       exitCode: fsckExit.failed,
       failure: "store_unavailable: unplugged",
     });

@@ -32,7 +32,7 @@ afterEach(() => harness.close());
 
 const texts = (entries: readonly StoredEvent[]) =>
   entries.map(textOfEntry).filter((text) => text !== "");
-const shown = async () => texts(await rig.entries());
+const visible = async () => texts(await rig.entries());
 const target = () => ({ owner: rig.chat.owner, session: rig.chat.session });
 const deps = () => ({ log: rig.log, ids });
 const everything = ["one", "Answer 1", "two", "Answer 2", "three", "Answer 3"];
@@ -46,21 +46,21 @@ async function seqOf(text: string): Promise<Seq> {
 describe("[P8] history only appends", () => {
   test("undo hides the last turn, and redo brings it back", async () => {
     await undo(deps(), target());
-    expect(await shown()).toEqual(everything.slice(0, 4));
+    expect(await visible()).toEqual(everything.slice(0, 4));
     expect(await rig.chat.row()).toMatchObject({ messageCount: 4, preview: "Answer 2" });
     await redo(deps(), target());
-    expect(await shown()).toEqual(everything);
+    expect(await visible()).toEqual(everything);
     expect(await rig.chat.row()).toMatchObject({ messageCount: 6, preview: "Answer 3" });
   });
 
   test("several undos are redone one by one, last first", async () => {
     await undo(deps(), target());
     await undo(deps(), target());
-    expect(await shown()).toEqual(everything.slice(0, 2));
+    expect(await visible()).toEqual(everything.slice(0, 2));
     await redo(deps(), target());
-    expect(await shown()).toEqual(everything.slice(0, 4));
+    expect(await visible()).toEqual(everything.slice(0, 4));
     await redo(deps(), target());
-    expect(await shown()).toEqual(everything);
+    expect(await visible()).toEqual(everything);
     expect(await redo(deps(), target())).toMatchObject({
       status: "refused",
       code: "nothing_to_redo",
@@ -71,7 +71,7 @@ describe("[P8] history only appends", () => {
     await undo(deps(), target(), 2);
     await rig.say("other");
     await rig.work();
-    expect(await shown()).toEqual(["one", "Answer 1", "other", "Answer 4"]);
+    expect(await visible()).toEqual(["one", "Answer 1", "other", "Answer 4"]);
     expect(await redo(deps(), target())).toMatchObject({
       status: "refused",
       code: "nothing_to_redo",
@@ -82,13 +82,13 @@ describe("[P8] history only appends", () => {
     await truncate(deps(), target(), await seqOf("two"));
     await rig.say("again");
     await rig.work();
-    expect(await shown()).toEqual(["one", "Answer 1", "again", "Answer 4"]);
+    expect(await visible()).toEqual(["one", "Answer 1", "again", "Answer 4"]);
   });
 
   test("clear empties the view and keeps the session, its id and its rows", async () => {
     const before = await rig.chat.events();
     await clear(deps(), target());
-    expect(await shown()).toEqual([]);
+    expect(await visible()).toEqual([]);
     expect(await rig.chat.row()).toMatchObject({
       id: rig.chat.session,
       messageCount: 0,
@@ -96,7 +96,7 @@ describe("[P8] history only appends", () => {
     });
     expect((await rig.chat.events()).slice(0, before.length)).toEqual(before);
     await redo(deps(), target());
-    expect(await shown()).toEqual(everything);
+    expect(await visible()).toEqual(everything);
   });
 
   test("an empty view has nothing to undo, and an invisible entry cannot be cut", async () => {
@@ -115,7 +115,7 @@ describe("[P8] history only appends", () => {
     const { head } = await rig.chat.row();
     const result = await undo(deps(), { ...target(), expectedHead: (head - 1) as Seq });
     expect(result).toMatchObject({ status: "refused", code: "head_moved" });
-    expect(await shown()).toEqual(everything);
+    expect(await visible()).toEqual(everything);
   });
 });
 
@@ -125,13 +125,13 @@ describe("asking again", () => {
       status: "accepted",
     });
     await rig.work();
-    expect(await shown()).toEqual([...everything.slice(0, 4), "three", "Answer 4"]);
+    expect(await visible()).toEqual([...everything.slice(0, 4), "three", "Answer 4"]);
   });
 
   test("editing an earlier message replaces everything after it", async () => {
     await retry(deps(), target(), { from: await seqOf("two"), text: "zwei", clientId: "edited" });
     await rig.work();
-    expect(await shown()).toEqual(["one", "Answer 1", "zwei", "Answer 4"]);
+    expect(await visible()).toEqual(["one", "Answer 1", "zwei", "Answer 4"]);
   });
 });
 
@@ -159,7 +159,7 @@ describe("a branch", () => {
     rig.runner.notify(rig.chat.owner, other.session);
     await rig.runner.idle();
     expect(await other.read()).toEqual([...everything.slice(0, 4), "elsewhere", "Answer 4"]);
-    expect(await shown()).toEqual(everything);
+    expect(await visible()).toEqual(everything);
   });
 
   test("keeps what it saw when its origin is cut", async () => {
@@ -181,10 +181,10 @@ describe("a branch", () => {
 });
 
 test("[P1] two simultaneous retries under one client id both get the one accepted message", async () => {
-  const words = { clientId: "again" };
+  const newText = { clientId: "again" };
   const answers = await Promise.all([
-    retry(deps(), target(), words),
-    retry(deps(), target(), words),
+    retry(deps(), target(), newText),
+    retry(deps(), target(), newText),
   ]);
   const accepted = (await rig.chat.events()).filter(
     ({ type, data }) => type === "input.accepted" && data["clientId"] === "again",
@@ -215,8 +215,8 @@ test("a session with more queued messages than one commit takes is trashed with 
   expect(await busy.run(runId)).toMatchObject({ state: "cancelled" });
   expect(await restore(holding, { owner, session })).toMatchObject({ status: "committed" });
   expect(await busy.chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
-  const said = texts(await busy.entries());
-  expect(said.filter((text) => text.endsWith("w"))).toEqual(waiting);
-  expect(said.filter((text) => text === "So far")).toHaveLength(1);
+  const visibleTexts = texts(await busy.entries());
+  expect(visibleTexts.filter((text) => text.endsWith("w"))).toEqual(waiting);
+  expect(visibleTexts.filter((text) => text === "So far")).toHaveLength(1);
   expect(await fsckFindings(harness.store)).toEqual([]);
 });

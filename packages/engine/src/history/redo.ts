@@ -35,13 +35,13 @@ async function restoreLastCut(
   if (row.liveRun !== null) return runLive;
   // What was read above must still hold when it is written.
   if (expectedHead !== undefined && expectedHead !== row.head) return headMoved(row);
-  const before = await lastCut(log.store.reads, target, row);
-  if (before === null)
+  const cutToRestore = await lastCut(log.store.reads, target, row);
+  if (cutToRestore === null)
     return refuseHistory(
       "nothing_to_redo",
       "Nothing was taken out of view since the last message.",
     );
-  const { ranges, messageCount, preview } = before;
+  const { ranges, messageCount, preview } = cutToRestore;
   const event = newEvent(command, "history.restored", { ranges, messageCount, preview });
   return log.commit({
     owner,

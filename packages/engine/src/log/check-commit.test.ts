@@ -22,7 +22,7 @@ test("an ordinary commit passes, as do an unknown event type and an optional fie
 describe("a commit that the types forbid is refused at run time", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
-  const wrong: [string, unknown][] = [
+  const invalid: [string, unknown][] = [
     ["no commit at all", null],
     ["an empty list of events", commitOf()],
     ["events that are no list", { owner, session, events: "many" }],
@@ -50,7 +50,7 @@ describe("a commit that the types forbid is refused at run time", () => {
     ["an unknown pace", { ...commitOf(notice("a")), pace: "later" }],
     ["data that its schema does not take", commitOf({ ...notice("a"), data: { text: 1 } })],
   ];
-  test.each(wrong)("%s", (_name, commit) => {
+  test.each(invalid)("%s", (_name, commit) => {
     expect(checkCommit(commit as Commit)).toMatchObject({
       status: "refused",
       code: "invalid_event",
@@ -82,10 +82,10 @@ describe("size limits", () => {
 
   test("a commit is refused for its bytes and for its number of events", () => {
     const large = notice("a".repeat(800));
-    const each = (n: number): Commit =>
+    const commitOfSize = (n: number): Commit =>
       commitOf(...Array.from({ length: n }, () => ({ ...large, id: ids.make("event") })));
-    expect(checkCommit(each(3), limits)).toBeUndefined();
-    expect(checkCommit(each(4), limits)?.code).toBe("payload_too_large");
+    expect(checkCommit(commitOfSize(3), limits)).toBeUndefined();
+    expect(checkCommit(commitOfSize(4), limits)?.code).toBe("payload_too_large");
     const small = Array.from({ length: 6 }, () => notice("a"));
     expect(checkCommit(commitOf(...small), limits)?.code).toBe("payload_too_large");
   });

@@ -84,7 +84,7 @@ export function checkOutbox(
   event: KnownEvent,
   session: SessionRow,
   inbound: LoadedRows["inbound"],
-  before: Iterable<OutboxRow>,
+  earlierRows: Iterable<OutboxRow>,
 ): Refused | undefined {
   if (event.type === "input.accepted" && event.data.inbound && event.data.lane === undefined)
     return refuse("invalid_event", "What came from a platform names its lane.");
@@ -96,7 +96,7 @@ export function checkOutbox(
   const stored = inbound.get(key);
   const isOther =
     stored !== undefined && (stored.session !== session.id || stored.delivery !== delivery);
-  const isDuplicate = Iterator.from(before).some(
+  const isDuplicate = Iterator.from(earlierRows).some(
     (row) => row.inbound === key && row.delivery !== delivery,
   );
   // P11: redelivered, or fetched by two pollers, after the lane moved on to another session.
@@ -160,11 +160,13 @@ export function memoryChangeOf(event: KnownEvent, session: SessionRow): MemoryCh
  */
 export function checkMemory(
   event: KnownEvent,
-  before: readonly StoredEvent[],
+  earlierEvents: readonly StoredEvent[],
 ): Refused | undefined {
   switch (event.type) {
     case "memory.marked": {
-      const ofRun = before.filter(({ runId }) => runId !== undefined && runId === event.runId);
+      const ofRun = earlierEvents.filter(
+        ({ runId }) => runId !== undefined && runId === event.runId,
+      );
       const isCompleted = ofRun.some(
         ({ type, data }) => type === "run.state" && data["state"] === "completed",
       );

@@ -54,7 +54,7 @@ test("what another process wrote after our last seq is found once we stop writin
   const { tail, elsewhere, clock } = await setUp();
   const next = nextSeqs(tail);
   await elsewhere.commit([aNotice()]);
-  for (let passed = 0; passed < 250; passed += 50) await clock.advance(50);
+  for (let elapsedMs = 0; elapsedMs < 250; elapsedMs += 50) await clock.advance(50);
   expect(await next).toEqual([4]);
 });
 

@@ -71,10 +71,10 @@ function flakyReads(store: Store, delays: readonly number[]): Store {
       ...store.reads,
       async events(owner, id, query) {
         const delay = delays[calls++ % delays.length] ?? 0;
-        for (let each = 0; each < delay % 4; each += 1) await nextTurn();
+        for (let turn = 0; turn < delay % 4; turn += 1) await nextTurn();
         if (delay === 7) throw new StoreFailure("store_unavailable", "in a mood");
         const page = await store.reads.events(owner, id, query);
-        for (let each = 0; each < delay % 3; each += 1) await nextTurn();
+        for (let turn = 0; turn < delay % 3; turn += 1) await nextTurn();
         return page;
       },
     },
@@ -92,7 +92,7 @@ interface Reader {
 /** Follows until it has seen the last event, at its own pace, and reconnects where it was cut off. */
 async function readAll(
   log: Log,
-  who: Parameters<Log["tail"]>,
+  tailArguments: Parameters<Log["tail"]>,
   reader: Reader,
   pause: number,
   leaveAfter: number | null,
@@ -100,13 +100,15 @@ async function readAll(
   const leaving = new AbortController();
   let cursor = reader.from;
   for (;;) {
-    for await (const item of log.tail(who[0], who[1], cursor, { signal: leaving.signal })) {
+    for await (const item of log.tail(tailArguments[0], tailArguments[1], cursor, {
+      signal: leaving.signal,
+    })) {
       if (item.kind === "cut") expect(item.after).toBe(cursor);
       expect(item.kind).toMatch(/^(events|status|cut)$/);
       if (item.kind !== "events") continue;
       reader.seen.push(...item.events);
       cursor = assertPresent(item.events.at(-1)).seq;
-      for (let each = 0; each < pause; each += 1) await nextTurn();
+      for (let turn = 0; turn < pause; turn += 1) await nextTurn();
       if (leaveAfter !== null && reader.seen.length >= leaveAfter) leaving.abort();
       if (cursor >= reader.last) break;
     }
@@ -141,21 +143,21 @@ async function play(steps: readonly Step[], delays: readonly number[]): Promise<
     open = [];
   };
 
-  for (const each of steps) {
-    if (each.do === "wait") for (let n = 0; n < each.turns; n += 1) await nextTurn();
-    else if (each.do === "prune") await other.prune(100);
-    else if (each.do === "settle") await settle(each.where);
-    else if (each.do === "write") {
-      const make = each.what === "deltas" ? () => aDelta(runId) : () => aNotice();
-      const { first, last } = await write(each.where, Array.from({ length: each.n }, make));
-      if (each.what === "deltas") open.push([first, last]);
+  for (const action of steps) {
+    if (action.do === "wait") for (let n = 0; n < action.turns; n += 1) await nextTurn();
+    else if (action.do === "prune") await other.prune(100);
+    else if (action.do === "settle") await settle(action.where);
+    else if (action.do === "write") {
+      const make = action.what === "deltas" ? () => aDelta(runId) : () => aNotice();
+      const { first, last } = await write(action.where, Array.from({ length: action.n }, make));
+      if (action.what === "deltas") open.push([first, last]);
     } else {
       const { head } = await session.row();
-      const from = toSeq(Math.max(0, head - each.back));
+      const from = toSeq(Math.max(0, head - action.back));
       const reader: Reader = { from, seen: [], last: Infinity, left: false };
       readers.push({
         reader,
-        done: readAll(log, [owner, id, from], reader, each.pause, each.leaveAfter),
+        done: readAll(log, [owner, id, from], reader, action.pause, action.leaveAfter),
       });
     }
   }

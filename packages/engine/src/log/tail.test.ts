@@ -98,8 +98,8 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     const { owner, session } = elsewhere;
     const commit = store.commit.bind(store);
     let answers = 0;
-    store.commit = async (each) => {
-      const result = await commit(each);
+    store.commit = async (given) => {
+      const result = await commit(given);
       answers += 1;
       return answers === 1 ? { status: "failed", code: "store_unknown", message: "lost" } : result;
     };

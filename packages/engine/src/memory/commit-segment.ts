@@ -181,11 +181,11 @@ async function callProvider(
 ): Promise<MemoryAnswer | "given_up"> {
   const timeout = new AbortController();
   const combined = AbortSignal.any([signal, timeout.signal]);
-  const late = clock
+  const timedOut = clock
     .sleep(timeoutMs, combined)
     .then(() => (signal.aborted ? "given_up" : providerLate));
   try {
-    return await Promise.race([handle.commit(batch, combined), late]);
+    return await Promise.race([handle.commit(batch, combined), timedOut]);
   } catch (error) {
     if (signal.aborted) return "given_up";
     const message = error instanceof Error ? error.message : String(error);

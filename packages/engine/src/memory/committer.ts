@@ -272,11 +272,11 @@ export class MemoryCommitter {
 
   /** One task at a time per session in this process; a later caller waits and then checks again. */
   async #runExclusive<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(session);
+    const previous = this.#turns.get(session);
     const done = Promise.withResolvers<void>();
     this.#turns.set(session, done.promise);
     try {
-      await before;
+      await previous;
       return await work();
     } finally {
       if (this.#turns.get(session) === done.promise) this.#turns.delete(session);

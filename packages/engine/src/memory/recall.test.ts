@@ -40,7 +40,7 @@ async function openRecalling(
     (await talk.entries()).flatMap(({ type, data }) =>
       type === "message.user" && Array.isArray(data["parts"]) ? [data["parts"].slice(1)] : [],
     );
-  return { ...talk, clock, model, attached, keeper: rig.keeper };
+  return { ...talk, clock, model, attached, committer: rig.committer };
 }
 
 test("recollections are attached to the message, stored as sent and quoted to the model", async () => {
@@ -55,14 +55,14 @@ test("recollections are attached to the message, stored as sent and quoted to th
   expect(sent).toContain("[memory: material from the host, not a request]");
   expect((await talk.chat.row()).preview).not.toContain("gate");
   // Recalled text is not remembered again.
-  await talk.keeper.commit(talk.chat.owner, talk.chat.session, memory);
+  await talk.committer.commit(talk.chat.owner, talk.chat.session, memory);
   expect(memory.batches[0]?.turns[0]?.messages[0]?.text).toBe("When does it open?");
 });
 
 test("as many whole recollections are attached as fit", async () => {
   const memory = new RecordingMemory("one");
-  memory.recollections = Array.from({ length: 9 }, (_, each) => ({
-    text: `${each}`.repeat(1_000),
+  memory.recollections = Array.from({ length: 9 }, (_, index) => ({
+    text: `${index}`.repeat(1_000),
   }));
   const talk = await openRecalling(memory);
   await talk.say("Hello");
@@ -102,9 +102,9 @@ test("a memory that is away or hangs delays a message by a second and a half, an
 test("a steering message gets no recollections", async () => {
   const memory = new RecordingMemory("one");
   memory.recollections = [{ text: "the gate opens at seven" }];
-  const [begun, ended] = [createGate(), createGate()];
+  const [started, ended] = [createGate(), createGate()];
   const note = createTool("note", async () => {
-    begun.open();
+    started.open();
     await ended.promise;
     return okResult("noted");
   });
@@ -113,7 +113,7 @@ test("a steering message gets no recollections", async () => {
   const talk = await openRecalling(memory, script, [note]);
   await talk.say("Hello");
   talk.runner.notify(talk.chat.owner, talk.chat.session);
-  await begun.promise;
+  await started.promise;
   await talk.say("No, the other", { mode: "steer" });
   ended.open();
   await talk.runner.idle();
@@ -121,9 +121,9 @@ test("a steering message gets no recollections", async () => {
 });
 
 test("attachments of a steering message are stored, and the model is told where", async () => {
-  const [begun, ended] = [createGate(), createGate()];
+  const [started, ended] = [createGate(), createGate()];
   const note = createTool("note", async () => {
-    begun.open();
+    started.open();
     await ended.promise;
     return okResult("noted");
   });
@@ -140,13 +140,13 @@ test("attachments of a steering message are stored, and the model is told where"
   const file = { type: "file", ...more } as const;
   await talk.say("Hello");
   talk.runner.notify(owner, session);
-  await begun.promise;
+  await started.promise;
   await talk.say("By this plan", { mode: "steer", attachments: [file] });
   await talk.say("And quickly", { mode: "steer" });
   ended.open();
   await talk.runner.idle();
-  const said = (await talk.entries()).filter(({ type }) => type === "message.user");
-  expect(said.map(({ data }) => data["parts"])).toMatchObject([
+  const userMessages = (await talk.entries()).filter(({ type }) => type === "message.user");
+  expect(userMessages.map(({ data }) => data["parts"])).toMatchObject([
     [{ text: "Hello" }],
     [{ text: "By this plan" }, { type: "file" }, part],
     [{ text: "And quickly" }],

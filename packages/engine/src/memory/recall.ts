@@ -58,9 +58,11 @@ export function createRecall({
   return async (question) => {
     if (question.text === "") return [];
     const finished = new AbortController();
-    const late = clock.sleep(timeoutMs, finished.signal).then((): readonly Recollection[] => []);
+    const timedOut = clock
+      .sleep(timeoutMs, finished.signal)
+      .then((): readonly Recollection[] => []);
     const found = ask(question, finished.signal).catch((): readonly Recollection[] => []);
-    const recollections = await Promise.race([found, late]);
+    const recollections = await Promise.race([found, timedOut]);
     finished.abort();
     const text = joinWithinBytes(
       recollections.map((recollection) => `- ${recollection.text}`),

@@ -171,7 +171,7 @@ export class ConversationReviewer {
     if (row === null || row.trashedAt !== null || row.lastState !== "completed") return false;
     const { everyMessages } = this.#deps;
     const reached = Math.floor(row.messageCount / everyMessages);
-    const before =
+    const reviewed =
       this.#reviewCounts.get(session) ??
       Math.floor(Math.max(0, row.messageCount - 2) / everyMessages);
     this.#reviewCounts.delete(session);
@@ -179,7 +179,7 @@ export class ConversationReviewer {
     const [oldest] = this.#reviewCounts.keys();
     if (this.#reviewCounts.size > sessions.known && oldest !== undefined)
       this.#reviewCounts.delete(oldest);
-    return reached > before;
+    return reached > reviewed;
   }
 
   async #within<T>(

@@ -135,10 +135,10 @@ export function recoveryNotice(
     damage.length === 0
       ? ""
       : ` Parts of its file could not be read (${damage.length}); they are missing.`;
-  const late = rest.superseded === true ? supersededText : "";
+  const supersededNote = rest.superseded === true ? supersededText : "";
   return {
     kind,
-    text: `${recoveryTexts[kind]}${lost}${late}${warning}`,
+    text: `${recoveryTexts[kind]}${lost}${supersededNote}${warning}`,
     details: {
       cause: "host_stopped",
       runId,

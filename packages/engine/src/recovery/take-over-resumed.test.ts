@@ -34,7 +34,7 @@ describe("a run resumed by a person", () => {
     const { runId } = await rig.say("Begin");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
     await untilStreamed(rig, "dark");
-    const dead = (each: { nonce: string }) => each.nonce === holder.nonce;
+    const dead = (candidate: { nonce: string }) => candidate.nonce === holder.nonce;
     const runner = (model: ScriptedModel, policy: ResumePolicy = "off") =>
       createRunner(harness.store, rig.log, { model, dead, deps: { policy } });
     const second = runner(scriptedModel([]), "ask");

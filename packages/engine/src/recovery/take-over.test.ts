@@ -35,7 +35,7 @@ describe("take-over", () => {
     const rig = await openRunRig(harness.store, { model: scriptedModel(reply), holder, tools });
     const { runId } = await rig.say("Begin");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
-    return { rig, runId, dead: (each: { nonce: string }) => each.nonce === holder.nonce };
+    return { rig, runId, dead: (candidate: { nonce: string }) => candidate.nonce === holder.nonce };
   }
 
   test("[P4] a run whose holder is dead continues at once, with its earlier output above a notice", async () => {

@@ -9,9 +9,9 @@ test("a bug during a stream stops its run and is reported, and the session conti
   const harness = await referenceHarness.open();
   const paused = Promise.withResolvers<void>();
   const bugs: unknown[] = [];
-  const commit: Store["commit"] = (given) => {
-    if (bugs.length > 0 || given.events[0]?.type !== "message.delta")
-      return harness.store.commit(given);
+  const commit: Store["commit"] = (commitRequest) => {
+    if (bugs.length > 0 || commitRequest.events[0]?.type !== "message.delta")
+      return harness.store.commit(commitRequest);
     // The model continues later: until then nobody awaits its output.
     setImmediate(paused.resolve);
     return Promise.reject(new Error("a bug"));

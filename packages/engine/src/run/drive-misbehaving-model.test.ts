@@ -192,7 +192,8 @@ describe("a misbehaving tool", () => {
     const quick = createTool("quick", async () => okResult("done"));
     const pay = createTool("pay", () => ((paid += 1), new Promise(() => {})));
     const holders = [aHolder(), aHolder()];
-    const dead = (each: { nonce: string }) => holders.some(({ nonce }) => nonce === each.nonce);
+    const dead = (candidate: { nonce: string }) =>
+      holders.some(({ nonce }) => nonce === candidate.nonce);
     const message = [...Array.from({ length: 60 }, () => calls("quick")), calls("pay")];
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([message]),
@@ -242,10 +243,10 @@ test("a lease that cannot be renewed is given up in time, even if the store does
 describe("a store that refuses a settlement", () => {
   /** Refuses commits that a predicate picks, as if they were invalid. */
   function refusing(store: Store, isRefused: (events: readonly NewEvent[]) => boolean): Store {
-    const commit: Store["commit"] = async (given) =>
-      isRefused(given.events)
+    const commit: Store["commit"] = async (commitRequest) =>
+      isRefused(commitRequest.events)
         ? { status: "refused", code: "invalid_event", message: "It is not so." }
-        : store.commit(given);
+        : store.commit(commitRequest);
     return { ...store, commit };
   }
   const has = (events: readonly NewEvent[], type: string, state?: string) =>

@@ -10,7 +10,7 @@ const runId = aRunId();
 const messageId = aMessageId();
 const callId = ids.make("call");
 
-const said = fc.record(
+const deltaData = fc.record(
   {
     text: fc.string({ maxLength: 4, unit: "binary" }),
     part: fc.constantFrom(0, 1, 2),
@@ -20,8 +20,8 @@ const said = fc.record(
   { requiredKeys: ["text"] },
 );
 const event = fc.oneof(
-  { weight: 6, arbitrary: said.map((data) => ({ type: "message.delta" as const, data })) },
-  { weight: 2, arbitrary: said.map(({ text }) => ({ type: "tool.output" as const, text })) },
+  { weight: 6, arbitrary: deltaData.map((data) => ({ type: "message.delta" as const, data })) },
+  { weight: 2, arbitrary: deltaData.map(({ text }) => ({ type: "tool.output" as const, text })) },
   { weight: 1, arbitrary: fc.constant({ type: "tool.started" as const }) },
 );
 /** With the number of skipped seqs before it, and the time since the previous one. */
@@ -29,10 +29,10 @@ const journal = fc
   .array(fc.tuple(event, fc.constantFrom(0, 0, 0, 0, 1), fc.nat(9)), { maxLength: 60 })
   .map((drawn): StoredEvent[] => {
     let [seq, time] = [4, 1_000];
-    return drawn.map(([each, gap, ms]) => {
+    return drawn.map(([drawnDelta, gap, ms]) => {
       seq += 1 + gap;
       time += ms;
-      return { ...eventOf(each), seq: toSeq(seq), at: time };
+      return { ...eventOf(drawnDelta), seq: toSeq(seq), at: time };
     });
   });
 
@@ -41,11 +41,11 @@ type Drawn =
   | { type: "tool.output"; text: string }
   | { type: "tool.started" };
 
-function eventOf(each: Drawn) {
-  if (each.type === "message.delta")
-    return anEvent("message.delta", { messageId, ...each.data }, runId);
-  if (each.type === "tool.output")
-    return anEvent("tool.output", { callId, text: each.text }, runId);
+function eventOf(drawnDelta: Drawn) {
+  if (drawnDelta.type === "message.delta")
+    return anEvent("message.delta", { messageId, ...drawnDelta.data }, runId);
+  if (drawnDelta.type === "tool.output")
+    return anEvent("tool.output", { callId, text: drawnDelta.text }, runId);
   const started = {
     callId,
     name: "look",
@@ -72,7 +72,7 @@ test("a journal with joined deltas is folded, shown and accounted for like the o
 
 test("deltas of the same text become one, and any difference keeps one apart", () => {
   const texts = (...events: readonly ReturnType<typeof eventOf>[]) =>
-    joinDeltas(events.map((each, index) => ({ ...each, seq: toSeq(index + 1), at: index }))).map(
+    joinDeltas(events.map((delta, index) => ({ ...delta, seq: toSeq(index + 1), at: index }))).map(
       ({ data }) => data["text"],
     );
   const delta = (text: string, more: object = {}) =>

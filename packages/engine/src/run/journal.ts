@@ -205,11 +205,11 @@ export class Journal {
 
   async #withTimeout(attempt: Promise<WriteAttempt>): Promise<WriteAttempt | "late"> {
     const settled = new AbortController();
-    const late = this.#deps.clock
+    const timedOut = this.#deps.clock
       .sleep(commitTimeoutMs, settled.signal)
       .then(() => "late" as const);
     try {
-      return await Promise.race([attempt, late]);
+      return await Promise.race([attempt, timedOut]);
     } finally {
       settled.abort();
     }

@@ -195,7 +195,8 @@ describe("when a model cannot answer", () => {
     const busy = fails("overloaded", { code: "busy" });
     /** Hosts that die as soon as they know that a fallback has to be called. */
     const gone = [aHolder(), aHolder()];
-    const isGone = ({ nonce }: { nonce: string }) => gone.some((each) => each.nonce === nonce);
+    const isGone = ({ nonce }: { nonce: string }) =>
+      gone.some((goneHolder) => goneHolder.nonce === nonce);
     const hosts = gone.map((holder) => {
       const { models, deps } = chainOf([busy, busy, busy], []);
       const clock = manualClock();

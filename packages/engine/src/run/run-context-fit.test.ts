@@ -127,16 +127,16 @@ test.each([
     await lock.acquire(rig.chat.session, other);
     for (const text of ["one", "two", "three", "four", "five"]) {
       await rig.say(long(text));
-      let isOver = false;
-      void rig.work().finally(() => (isOver = true));
+      let isDone = false;
+      void rig.work().finally(() => (isDone = true));
       // Whoever finds the lock held waits a moment.
       await until(async () => {
         await clock.advance(2_000);
-        return isOver;
+        return isDone;
       });
     }
     expect(new Set(asked)).toEqual(new Set([reason]));
-    expect(new Set(done.map((each) => each.status))).toEqual(new Set(["deferred"]));
+    expect(new Set(done.map((compaction) => compaction.status))).toEqual(new Set(["deferred"]));
     expect((await rig.chat.row()).epoch).toBe(0);
     expect(await lock.holder(rig.chat.session)).toEqual(other);
   },

@@ -52,13 +52,13 @@ export class RunContext {
   constructor(
     store: Store,
     run: RunHandle,
-    known: CachedContext = emptyCachedContext(),
+    cached: CachedContext = emptyCachedContext(),
     count?: CountTokens,
   ) {
     this.#count = count;
     this.#store = store;
     this.#run = run;
-    this.#cached = known;
+    this.#cached = cached;
   }
 
   /** How many epochs the session had at the last read. */
@@ -69,13 +69,13 @@ export class RunContext {
   /** The entries the model currently gets. `null`: the session is gone. */
   async read(): Promise<ContextEntries | null> {
     const { owner, session } = this.#run;
-    const { entries: known } = this.#cached;
+    const { entries: cached } = this.#cached;
     const { reads } = this.#store;
     const entries =
-      known === null
+      cached === null
         ? await readContext(reads, owner, session)
-        : await refreshContext(reads, owner, session, known);
-    if (entries !== null && !isContinuation(known, entries)) this.#restoreLastRequest(entries);
+        : await refreshContext(reads, owner, session, cached);
+    if (entries !== null && !isContinuation(cached, entries)) this.#restoreLastRequest(entries);
     this.#cached.entries = entries;
     return entries;
   }
@@ -136,9 +136,9 @@ function countedTokens({ blocks }: BuiltContext): number {
   return blocks.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-function isContinuation(known: ContextEntries | null, entries: ContextEntries): boolean {
-  if (known === null) return false;
-  return known.epoch?.seq === entries.epoch?.seq && known.ranges === entries.ranges;
+function isContinuation(cached: ContextEntries | null, entries: ContextEntries): boolean {
+  if (cached === null) return false;
+  return cached.epoch?.seq === entries.epoch?.seq && cached.ranges === entries.ranges;
 }
 
 /** Keeps a session's context within its model's window. */

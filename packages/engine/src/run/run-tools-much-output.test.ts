@@ -44,7 +44,7 @@ test("many tools that output more at once than a commit takes lose nothing", asy
   const { runId } = await rig.say("All of you");
   await rig.work();
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-  const results = transcriptLines(await rig.entries()).filter((each) => each === "tool: ok done");
+  const results = transcriptLines(await rig.entries()).filter((line) => line === "tool: ok done");
   expect(results).toHaveLength(many.length);
 });
 
@@ -77,13 +77,13 @@ test("[P7] the output of many tools is settled when their runner dies", async ()
   await until(async () => (await rig.chat.row()).openDeltas === many.length);
   const next = createRunner(harness.store, rig.log, {
     model: scriptedModel([says("Fine.")]),
-    dead: (each) => each.nonce === holder.nonce,
+    dead: (candidate) => candidate.nonce === holder.nonce,
   });
   await next.sweep();
   await next.idle();
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-  const results = transcriptLines(await rig.entries()).filter((each) =>
-    each.startsWith("tool: unknown y"),
+  const results = transcriptLines(await rig.entries()).filter((line) =>
+    line.startsWith("tool: unknown y"),
   );
   expect(results).toHaveLength(many.length);
 });

@@ -55,11 +55,11 @@ describe("a tool's output", () => {
 
   test("whose blob cannot be stored is truncated, says so, and the run continues", async () => {
     const full = { status: "failed", code: "store_full", message: "No room." } as const;
-    const { store: given } = harness;
+    const { store: realStore } = harness;
     const store: Store = {
-      ...given,
+      ...realStore,
       putBlob: (...args) =>
-        args[1].byteLength > 64 * 1024 ? Promise.resolve(full) : given.putBlob(...args),
+        args[1].byteLength > 64 * 1024 ? Promise.resolve(full) : realStore.putBlob(...args),
     };
     const { rig, runId, part } = await resultOf(`begin ${"x".repeat(70_000)} end`, store);
     expect(part.output).toMatch(/^begin [\s\S]*could not be kept and is lost[\s\S]* end$/);
@@ -109,8 +109,8 @@ describe("a provider's usage counts", () => {
     const second = await rig.say("Two");
     await rig.work();
     expect(await rig.run(second.runId)).toMatchObject({ state: "limit", cause: "spend_day" });
-    const told = (await rig.entries()).findLast((event) => event.type === "notice.added");
-    expect(told?.data["text"]).toContain("$2.50");
+    const notice = (await rig.entries()).findLast((event) => event.type === "notice.added");
+    expect(notice?.data["text"]).toContain("$2.50");
     await harness.advanceClock(24 * 3_600_000 + 1);
     const third = await rig.say("Three");
     await rig.work();

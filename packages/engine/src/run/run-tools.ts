@@ -55,8 +55,8 @@ export async function runTools(
   journal: Journal,
 ): Promise<void> {
   const { calls } = step;
-  const known = journal.fold().tools;
-  const todo = calls.map((call) => ({ call, earlier: known.get(call.callId) }));
+  const startedTools = journal.fold().tools;
+  const todo = calls.map((call) => ({ call, earlier: startedTools.get(call.callId) }));
   const fresh = todo.flatMap(({ call, earlier }) => {
     const tool = call.malformed ? undefined : deps.tools.get(call.name);
     return earlier === undefined && tool !== undefined ? [{ call, tool }] : [];

@@ -157,7 +157,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
         count: (text) => Math.ceil(text.length / 4),
       },
     ),
-    memory: rig.keeper,
+    memory: rig.committer,
     models,
     secrets,
     ...(mcp && { mcp }),

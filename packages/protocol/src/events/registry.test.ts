@@ -43,7 +43,7 @@ describe("the manifest of events", () => {
 
   test("gives every event a name that the envelope accepts", () => {
     const names = eventDefinitions.map(({ type, v }) => ({ ...envelope, type, v, data: {} }));
-    for (const each of names) expect(storedEvent.safeParse(each).success).toBe(true);
+    for (const name of names) expect(storedEvent.safeParse(name).success).toBe(true);
   });
 });
 
@@ -117,7 +117,7 @@ describe("an event", () => {
   test("of any generated log matches its envelope", () => {
     fc.assert(
       fc.property(sessionLog, (log) => {
-        for (const each of log) expect(storedEvent.parse(each)).toStrictEqual(each);
+        for (const event of log) expect(storedEvent.parse(event)).toStrictEqual(event);
       }),
       { numRuns: 50 },
     );

@@ -19,8 +19,10 @@ function decodeAll(pieces: Iterable<Uint8Array>): SseItem[] {
 
 /** Cuts anywhere, even inside a character and between CR and LF, and may yield empty pieces. */
 function cutUp(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
-  const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b);
-  return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
+  const cutPoints = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b);
+  return [0, ...cutPoints].map((from, index) =>
+    bytes.subarray(from, cutPoints[index] ?? bytes.length),
+  );
 }
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
@@ -60,9 +62,9 @@ function referenceDecode(text: string): SseItem[] {
     .replaceAll(/\r\n?/g, "\n")
     .split("\n");
   let block: [string, string][] = [];
-  for (const each of lines.slice(0, -1)) {
-    const [, name = "", value = ""] = /^([^:]*):? ?([^]*)$/.exec(each) ?? [];
-    if (each === "") {
+  for (const row of lines.slice(0, -1)) {
+    const [, name = "", value = ""] = /^([^:]*):? ?([^]*)$/.exec(row) ?? [];
+    if (row === "") {
       const data = block.filter(([key]) => key === "data").map((pair) => pair[1]);
       const event = block.findLast(([key]) => key === "event")?.[1] || "message";
       const id = block.findLast((pair) => pair[0] === "id" && !pair[1].includes("\0"))?.[1];
@@ -83,10 +85,10 @@ function referenceDecode(text: string): SseItem[] {
 describe("an event stream", () => {
   test("decodes the same however it is split into pieces", () => {
     fc.assert(
-      fc.property(stream, cuts, (text, places) => {
+      fc.property(stream, cuts, (text, cutPoints) => {
         const bytes = bytesOf(text);
         const whole = referenceDecode(text);
-        expect(decodeAll(cutUp(bytes, places))).toStrictEqual(whole);
+        expect(decodeAll(cutUp(bytes, cutPoints))).toStrictEqual(whole);
         expect(decodeAll([...bytes].map((byte) => Uint8Array.of(byte)))).toStrictEqual(whole);
       }),
       { numRuns: 3_000 },
@@ -95,14 +97,14 @@ describe("an event stream", () => {
 
   test("returns every frame, comment and retry that was encoded", () => {
     const item: fc.Arbitrary<SseItem> = fc.oneof(
-      frame.map((each): SseItem => ({ kind: "frame", frame: each })),
+      frame.map((value): SseItem => ({ kind: "frame", frame: value })),
       oneLine.map((text): SseItem => ({ kind: "comment", text })),
       fc.nat().map((ms): SseItem => ({ kind: "retry", ms })),
     );
     fc.assert(
-      fc.property(fc.array(item), cuts, (items, places) => {
+      fc.property(fc.array(item), cuts, (items, cutPoints) => {
         const text = items.map(encodeItem).join("");
-        expect(decodeAll(cutUp(bytesOf(text), places))).toStrictEqual(items);
+        expect(decodeAll(cutUp(bytesOf(text), cutPoints))).toStrictEqual(items);
       }),
       { numRuns: 1_000 },
     );

@@ -46,10 +46,10 @@ describe("a frame of the stream", () => {
   test("round-trips any event of any log, known or not", () => {
     fc.assert(
       fc.property(sessionLog, (log) => {
-        for (const each of log)
-          expect(decodeSseFrame(frameOf(encodeEventSseFrame(each)))).toStrictEqual({
+        for (const sent of log)
+          expect(decodeSseFrame(frameOf(encodeEventSseFrame(sent)))).toStrictEqual({
             kind: "event",
-            event: each,
+            event: sent,
           });
       }),
       { numRuns: 50 },

@@ -6,25 +6,25 @@ import { says, scriptedModel } from "../fakes/scripted-model.ts";
 
 import type { ContractRig, SentMessage } from "./contract-rig.ts";
 
-/** A session whose turns a runner completes, its memory keeper, and a provider that has to remember them. */
+/** A session whose turns a runner completes, a committer of its memory, and a provider that has to remember them. */
 export async function openMemorySession(
   contractRig: ContractRig,
   rest: MemoryRigOptions & Partial<Pick<RunnerDeps, "memoryOwnerOf" | "recall">> = {},
   model = scriptedModel(() => says("Noted.")),
 ) {
-  const { memoryOwnerOf: remembers, recall, ...options } = rest;
+  const { memoryOwnerOf, recall, ...options } = rest;
   const memory = new RecordingMemory("one");
   const rig = openMemoryRig(contractRig.store, { log: contractRig.log, ...options });
   rig.turnTo(memory);
-  const { keeper } = rig;
+  const { committer } = rig;
   const chat = await openTestSession(contractRig.store);
   const { owner, session } = chat;
-  const deps = { remembers: remembers ?? rig.remembers, ...(recall && { recall }) };
+  const deps = { memoryOwnerOf: memoryOwnerOf ?? rig.remembers, ...(recall && { recall }) };
   const runner = createRunner(contractRig.store, contractRig.log, { model, deps });
   return {
     memory,
     rig,
-    keeper,
+    committer,
     chat,
     runner,
     /** Sends a message and waits for the answer: one completed turn. */
@@ -34,8 +34,8 @@ export async function openMemorySession(
       await runner.idle();
       return said;
     },
-    isDirty: () => keeper.isDirty(owner, session),
-    commit: (handle?: RecordingMemory) => keeper.commit(owner, session, handle),
+    isDirty: () => committer.isDirty(owner, session),
+    commit: (handle?: RecordingMemory) => committer.commit(owner, session, handle),
     /** The memory events in the log. */
     events: async () => (await chat.events()).filter(({ type }) => type.startsWith("memory.")),
   };

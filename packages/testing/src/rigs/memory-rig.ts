@@ -79,12 +79,12 @@ export interface MemoryRigOptions extends Partial<MemoryCommitterDeps> {
   readonly log?: Log;
 }
 
-/** A keeper over a store with the test's providers. */
+/** A committer over a store with the test's providers. */
 export function openMemoryRig(store: Store, rest: MemoryRigOptions = {}) {
   const clock = manualClock();
   const reachable = new Map<string, MemoryHandle>();
   const state: { current: MemoryOwner | null } = { current: null };
-  const keeper = new MemoryCommitter({
+  const committer = new MemoryCommitter({
     log: createLog(store),
     ids: createIds(),
     clock,
@@ -103,7 +103,7 @@ export function openMemoryRig(store: Store, rest: MemoryRigOptions = {}) {
     ...rest,
   });
   return {
-    keeper,
+    committer,
     clock,
     reachable,
     remembers: () => state.current,
