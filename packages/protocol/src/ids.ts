@@ -110,7 +110,7 @@ function encode(bytes: Readonly<Uint8Array>): string {
 
 /** An id derived from what it names: deriving it again gives the same one. It contains no time. */
 export function idFromBytes<K extends IdKind>(kind: K, bytes: Readonly<Uint8Array>): Id<K> {
-  if (bytes.length < 16) throw new Error("An id is made of 16 bytes.");
+  if (bytes.length < 16) throw new Error("An id needs 16 bytes.");
   return `${idPrefixes[kind]}_${encode(bytes.subarray(0, 16))}` as Id<K>;
 }
 

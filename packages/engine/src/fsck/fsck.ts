@@ -60,7 +60,7 @@ export async function runFsck(
     if (item.kind === "finding") found.push(item.finding);
     else return { ...item.summary, found };
   }
-  throw new Error("A check ends with its summary.");
+  throw new Error("fsck ended without its summary.");
 }
 
 class FsckRun {

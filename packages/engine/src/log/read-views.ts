@@ -58,7 +58,8 @@ function hasSameFields(previous: StoredEvent["data"], data: StoredEvent["data"])
 function joinSpan(span: readonly StoredEvent[]): JournalEvent {
   const [first] = span;
   const last = span.at(-1);
-  if (first === undefined || last === undefined) throw new Error("There is nothing to be joined.");
+  if (first === undefined || last === undefined)
+    throw new Error("joinSpan needs at least one delta.");
   if (first === last) return first;
   const texts = span.map(deltaText);
   return {

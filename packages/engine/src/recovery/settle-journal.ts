@@ -159,7 +159,7 @@ export function damageIn(answer: SpillReadResult): readonly SpillDamage[] {
 export interface TakeOverFacts {
   readonly spill: FoundSpill;
   readonly firstSeen: number;
-  readonly goesOn: boolean;
+  readonly continues: boolean;
   readonly ends: boolean;
 }
 
@@ -168,7 +168,7 @@ export function takeOverNotice(
   runId: RunId,
   journal: readonly StoredEvent[],
   leftover: SettledJournal,
-  { spill, firstSeen, goesOn: continues }: TakeOverFacts,
+  { spill, firstSeen, continues }: TakeOverFacts,
 ): NoticeContent | null {
   const { ref, answer } = spill;
   const rest = { unknown: leftover.unknown, damage: damageIn(answer) };

@@ -173,7 +173,7 @@ export class SpillWriter {
   async #openFile(): Promise<SpillFile | Extract<SpillResult, { status: "failed" }>> {
     const { spills } = this.#deps;
     if (this.#file !== undefined) return this.#file;
-    if (spills === undefined) throw new Error("A spill needs a place.");
+    if (spills === undefined) throw new Error("Spilling needs a spill store.");
     const { owner, session, runId, lease, ids } = this.#run;
     const { place } = spills;
     const ingestId = ids.make("event");

@@ -78,7 +78,7 @@ export async function takeOverRun(
       await deps.spills?.forget(spill.answer.header);
       deps.onSpillState?.(lease.session, "restored");
     }
-    if (result.status === "committed" && next.goesOn)
+    if (result.status === "committed" && next.continues)
       return {
         run,
         position: { ...positionOf(row, result.at), ...(isFallbackPending && fallbackPosition) },
@@ -108,14 +108,14 @@ function positionOf({ step, tries, startedAt, restedMs }: RunRow, now: number): 
 const fallbackPosition = { tries: 0, isFallbackPending: true } as const;
 
 interface NextMove {
-  readonly goesOn: boolean;
+  readonly continues: boolean;
   readonly ends: boolean;
   event(run: RunHandle): NewEvent;
 }
 
 /** The answer was complete when its runner stopped: it only has to be stored. */
 const completed: NextMove = {
-  goesOn: false,
+  continues: false,
   ends: true,
   event: (run) => run.event("run.state", { state: "completed" }),
 };
@@ -140,7 +140,7 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
   const isResumedByUser = isResumedByPerson(row);
   const attempt = row.attempt + (isResumedByUser ? 0 : 1);
   const to = (state: "claimed" | "paused" | "interrupted" | "cancelled", cause?: string) => ({
-    goesOn: state === "claimed",
+    continues: state === "claimed",
     ends: terminalStates.has(state),
     event: (run: RunHandle) =>
       run.event("run.state", { state, attempt, ...(cause !== undefined && { cause }) }),

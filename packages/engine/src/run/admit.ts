@@ -102,7 +102,8 @@ function refuse(code: Refused["code"], message: string): Refused {
 function admissionOf(result: CommitResult): Admission {
   if (result.status !== "committed") return result;
   const { input, repeated = false } = result;
-  if (input === undefined) throw new Error("A commit with an input was answered without it.");
+  if (input === undefined)
+    throw new Error("The result of a commit with an input lacks that input.");
   return { status: "accepted", ...input, repeated };
 }
 
