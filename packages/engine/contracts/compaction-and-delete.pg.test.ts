@@ -32,7 +32,7 @@ import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 /** Where a compaction pauses while another process deletes the session. */
-type Point = "before it has the lock" | "before it commits" | "before it lets go";
+type Point = "before it has the lock" | "before it commits" | "before it releases the lock";
 
 describe.each(databases)("a simultaneous compaction and delete on $name", (kind) => {
   let rig: ContractRig;
@@ -98,7 +98,7 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
           return leases.acquire(request);
         },
         async release(lease) {
-          await pass("before it lets go");
+          await pass("before it releases the lock");
           return leases.release(lease);
         },
       },
@@ -161,7 +161,7 @@ describe.each(databases)("a simultaneous compaction and delete on $name", (kind)
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 
-  test.each<Point>(["before it commits", "before it lets go"])(
+  test.each<Point>(["before it commits", "before it releases the lock"])(
     "[S3.18] a delete is refused while a compaction pauses %s, and succeeds after it",
     async (point) => {
       const chat = await aLongTalk();

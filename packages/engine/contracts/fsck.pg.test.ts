@@ -34,9 +34,9 @@ interface Damage {
   readonly found: readonly `${string} ${FindingCode}`[];
 }
 
-const besideTheLog: readonly Damage[] = [
+const damagedRows: readonly Damage[] = [
   {
-    what: "a title that nobody gave",
+    what: "a title that nobody set",
     sql: ({ chat }) => `UPDATE sessions SET title = 'Other' WHERE id = '${chat.session}'`,
     found: ["sessions row_differs"],
   },
@@ -46,29 +46,29 @@ const besideTheLog: readonly Damage[] = [
     found: ["runs row_differs"],
   },
   {
-    what: "an input that is gone",
+    what: "a missing input",
     sql: ({ its }) => `DELETE FROM inputs WHERE ${its}`,
     found: ["inputs row_missing"],
   },
   {
-    what: "a cost that is gone",
+    what: "a missing cost",
     sql: ({ chat }) => `DELETE FROM usage WHERE session_id = '${chat.session}'`,
     found: ["usage row_missing"],
   },
   {
-    what: "a cost that nobody had",
+    what: "a cost that never occurred",
     sql: ({ chat }) => `INSERT INTO usage
       SELECT session_id, 1, run_id, owner_id, at, model, input, output, cache_read, cache_write, cost_micros
         FROM usage WHERE session_id = '${chat.session}'`,
     found: ["usage row_extra"],
   },
   {
-    what: "a lane that is gone",
+    what: "a missing lane",
     sql: ({ lane }) => `DELETE FROM lanes WHERE lane = '${lane}'`,
     found: ["lanes lane_differs"],
   },
   {
-    what: "references to a blob that are miscounted",
+    what: "miscounted references to a blob",
     sql: ({ chat }) => `UPDATE blobs SET refs = refs + 1 WHERE owner_id = '${chat.owner}'`,
     found: ["blobs blob_refs_differ"],
   },
@@ -82,12 +82,12 @@ const beyondRepair: readonly Damage[] = [
     found: ["sessions head_differs"],
   },
   {
-    what: "an event that is gone",
+    what: "a missing event",
     sql: ({ its }) => `DELETE FROM events WHERE ${its} AND type = 'future.thing'`,
     found: ["events number_missing"],
   },
   {
-    what: "a payload that was changed",
+    what: "a changed payload",
     sql: ({ its }) =>
       `UPDATE events SET data = '{"any":"other"}' WHERE ${its} AND type = 'future.thing'`,
     found: ["events event_unreadable"],
@@ -99,7 +99,7 @@ const beyondRepair: readonly Damage[] = [
     found: ["events event_invalid"],
   },
   {
-    what: "a number that is given twice",
+    what: "a seq issued twice",
     sql: ({ its }) =>
       `UPDATE deltas SET seq = 2 WHERE ${its} AND seq = (SELECT max(seq) FROM deltas WHERE ${its})`,
     found: ["events number_missing", "events number_repeated"],
@@ -116,7 +116,7 @@ const beyondRepair: readonly Damage[] = [
     found: ["leases lease_unsound"],
   },
   {
-    what: "a row of a session that is not there",
+    what: "a row of a missing session",
     sql: ({ its, kind }) =>
       `UPDATE fences SET ${kind === "sqlite" ? "session_key = -1" : "session_id = 'ses_none'"} WHERE ${its}`,
     found: ["fences row_orphaned"],
@@ -178,7 +178,7 @@ describe.each(databases)("fsck on $name", ({ name: kind, create }) => {
     expect(events).toBe((await count("events")) + (await count("deltas")));
   });
 
-  test.each(besideTheLog)("[P14] $what: found, and derived again from the log", async (damage) => {
+  test.each(damagedRows)("[P14] $what: found, and derived again from the log", async (damage) => {
     await database.query(damage.sql(await aVictim()));
     expect(await newlyFound()).toEqual(damage.found);
     const rebuilt = await check("rebuild");

@@ -139,7 +139,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   test.each([
     ["Ask me then", "paused"],
     ["Leave it then", "interrupted"],
-  ])("[P4] with the policy %s the run is %s", async (text, state) => {
+  ])("[P4] after “%s” its policy leaves the run %s", async (text, state) => {
     expect(await of(text).run()).toMatchObject({ state, cause: "host_stopped", attempt: 1 });
     expect(await of(text).transcript()).toEqual([
       `user: ${text}`,

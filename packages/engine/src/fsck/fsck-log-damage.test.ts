@@ -154,8 +154,8 @@ describe("[P14] damage in the log is found", () => {
     ["overlap", [aRange(1, 5), aRange(4)]],
     ["are out of order", [aRange(4, 5), aRange(1, 2)]],
     ["reach beyond the log", [aRange(1, 500)]],
-    ["go on after an open one", [aRange(1), aRange(3, 4)]],
-    ["end before they begin", [aRange(4, 3)]],
+    ["continue after an open one", [aRange(1), aRange(3, 4)]],
+    ["end before they start", [aRange(4, 3)]],
     ["are open in another log", [aRange(1, null, ids.make("session"))]],
   ])("visible ranges that %s", async (_name, ranges) => {
     const source = auditWithDerived(audit(), chat.session, (derived) => ({

@@ -45,7 +45,7 @@ const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
 describe("[P14] damage in derived rows is found, repaired by a rebuild, and proven equal", () => {
   const damages: [string, string, string, (derived: Derived) => Derived][] = [
     [
-      "a title that nobody gave",
+      "a title that nobody set",
       "sessions",
       "row_differs",
       (d) => ({ ...d, session: { ...d.session, title: "Other" } }),
@@ -75,12 +75,7 @@ describe("[P14] damage in derived rows is found, repaired by a rebuild, and prov
       (d) => ({ ...d, marks: d.marks.map((row) => ({ ...row, provider: "other" })) }),
     ],
     ["a try that is missing", "memory_tries", "row_missing", (d) => ({ ...d, memoryTries: [] })],
-    [
-      "a chunk that is missing",
-      "outbox",
-      "row_missing",
-      (d) => ({ ...d, outbox: d.outbox.slice(1) }),
-    ],
+    ["a missing chunk", "outbox", "row_missing", (d) => ({ ...d, outbox: d.outbox.slice(1) })],
     [
       "a chunk that was never sent",
       "outbox",
@@ -92,7 +87,7 @@ describe("[P14] damage in derived rows is found, repaired by a rebuild, and prov
     ],
     ["a cost that is missing", "usage", "row_missing", (d) => ({ ...d, usage: [] })],
     [
-      "a cost that nobody had",
+      "a cost that never occurred",
       "usage",
       "row_extra",
       (d) => ({ ...d, usage: [...d.usage, { ...assertPresent(d.usage[0]), seq: toSeq(1) }] }),

@@ -51,7 +51,7 @@ describe("tools", () => {
   test.each<[string, Tool["run"], string]>([
     ["throws", () => Promise.reject(new Error("broken")), "failed broken"],
     ["fails", async () => ({ outcome: "failed", output: "no" }), "failed no"],
-  ])("a tool that %s fails, and the run continues", async (_name, run, result) => {
+  ])("a tool that %s is reported as failed, and the run continues", async (_name, run, result) => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("it"), says("I see.")]),
       tools: [createTool("it", run)],
