@@ -64,7 +64,7 @@ export function decideCommit(
 ): Plan | RepeatedInput | Refused {
   const start = startingSession(loaded, commit, now);
   if (start.status === "refused") return start;
-  const { session: before } = start;
+  const { session: current } = start;
   if (isCommitTooLarge(commit.events)) {
     return refuse("payload_too_large", `A commit has at most ${maxCommitLength} characters.`);
   }
@@ -81,7 +81,7 @@ export function decideCommit(
     if (hash === earlier.hash) return { status: "repeated", input: earlier };
     return refuse("idempotency_conflict", "This client id was used for another message.");
   }
-  const unmetExpectation = checkExpectations(before, loaded.leases, commit.expect, now);
+  const unmetExpectation = checkExpectations(current, loaded.leases, commit.expect, now);
   if (unmetExpectation !== undefined) return unmetExpectation;
   return foldCommit(loaded, commit, start, now);
 }
@@ -89,11 +89,11 @@ export function decideCommit(
 function foldCommit(
   loaded: LoadedRows,
   commit: Commit,
-  { session: before, created }: StartingSession,
+  { session: current, created }: StartingSession,
   now: number,
 ): Plan | Refused {
-  const at = Math.max(now, before.activityAt);
-  const folded = new CommitFold(loaded, before, now);
+  const at = Math.max(now, current.activityAt);
+  const folded = new CommitFold(loaded, current, now);
   for (const newEvent of commit.events) {
     const seq = (folded.session.head + 1) as Seq;
     const event: StoredEvent = {
@@ -112,7 +112,7 @@ function foldCommit(
     status: "planned",
     session,
     created,
-    checkpoint: !created && differsInHeadOnly(before, session),
+    checkpoint: !created && differsInHeadOnly(current, session),
     log,
     deltas,
     settles,
@@ -124,21 +124,21 @@ function foldCommit(
     memory: folded.memory,
     outbox: [...folded.outbox.values()],
     blobs,
-    dropsLeases: before.trashedAt === null && session.trashedAt !== null,
-    result: committedResult(before, session, at, inputs),
+    dropsLeases: current.trashedAt === null && session.trashedAt !== null,
+    result: committedResult(current, session, at, inputs),
   };
 }
 
 function committedResult(
-  before: SessionRow,
+  current: SessionRow,
   session: SessionRow,
   at: number,
   inputs: ReadonlyMap<MessageId, InputRow>,
 ): Committed {
-  const accepted = inputs.values().find((input) => input.seq > before.head);
+  const accepted = inputs.values().find((input) => input.seq > current.head);
   return {
     status: "committed",
-    first: (before.head + 1) as Seq,
+    first: (current.head + 1) as Seq,
     last: session.head,
     at,
     version: session.version,

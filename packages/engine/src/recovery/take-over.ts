@@ -120,11 +120,8 @@ const completed: NextMove = {
   event: (run) => run.event("run.state", { state: "completed" }),
 };
 
-function isAnswerComplete(
-  { isWhole, end, hasMessage: hasContent }: FoundSpill,
-  row: RunRow,
-): boolean {
-  return isWhole && hasContent && end?.calls.length === 0 && !row.cancelRequested;
+function isAnswerComplete({ isWhole, end, hasMessage }: FoundSpill, row: RunRow): boolean {
+  return isWhole && hasMessage && end?.calls.length === 0 && !row.cancelRequested;
 }
 
 /** A spill is ingested by the commit its header names: once, whoever does it. */
