@@ -31,7 +31,7 @@ export function encodeSseRetry(ms: number): string {
 }
 
 function oneLine(text: string): string {
-  if (/[\r\n\0]/.test(text)) throw new Error("A field of an SSE frame must be a single line.");
+  if (/[\r\n\0]/.test(text)) throw new Error("A field of an SSE frame must be on one line.");
   return text;
 }
 
