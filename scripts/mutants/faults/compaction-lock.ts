@@ -124,7 +124,7 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.14",
     fault: "the time to live is one minute",
-    in: "engine/fiveMinutes",
+    in: "engine/compaction-lock.ts/defaultTtlMs",
     replace: "5 * 60 * 1000",
     by: "60 * 1000",
     tests: lock,
