@@ -21,8 +21,8 @@ const rig = createPageRig();
 /** Streams longer than any of these tests, so it has to be stopped. */
 const longAnswer = "{words:9000} {rate:150}";
 
-async function untilAnswering(tab: Page): Promise<void> {
-  await answers(tab).getByText("holdfast").first().waitFor();
+async function untilAnswering(tab: Page, answer = 0): Promise<void> {
+  await answers(tab).nth(answer).getByText("holdfast").first().waitFor();
 }
 
 async function stopAnswer(tab: Page): Promise<void> {
@@ -48,6 +48,8 @@ test("[P5] the page keeps what it shows when the host is killed, says so, and ca
   await tab.getByText("Live", { exact: true }).waitFor();
   // The run resumes below a notice that says why it broke off; the first attempt stays above it.
   await tab.getByRole("note").waitFor();
+  // An answer that is stopped before it says anything leaves nothing to mark as stopped.
+  await untilAnswering(tab, 1);
   await stopAnswer(tab);
   expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(tab, rig.client());
@@ -203,7 +205,7 @@ test("with resume set to ask, the page shows what survived a crash and resumes o
   await card.waitFor();
   expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
   await card.getByRole("button", { name: "Resume" }).click();
-  await answers(tab).nth(1).waitFor();
+  await untilAnswering(tab, 1);
   await stopAnswer(tab);
   await expectShownIsStored(tab, rig.client());
 });
