@@ -144,14 +144,18 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   "%s during an install ends npm first, and then the setup",
   async (signal) => {
     const hanging = `
-    require("node:fs").writeFileSync("npm-pid", String(process.pid));
     process.on("${signal}", () => { console.log("npm ends"); process.exit(1); });
+    require("node:fs").writeFileSync("npm-pid", String(process.pid));
     setInterval(() => {}, 1000);
   `;
     const folder = clone({ "npm/npm-cli.js": hanging });
     const install = start(folder, "test");
-    await vi.waitFor(() => expect(existsSync(join(folder, "npm-pid"))).toBe(true), 30_000);
-    const pid = Number(readFileSync(join(folder, "npm-pid"), "utf8"));
+    // The file is there before its content is.
+    const pid = await vi.waitFor(() => {
+      const text = readFileSync(join(folder, "npm-pid"), "utf8");
+      expect(text).toMatch(/^\d+$/);
+      return Number(text);
+    }, 30_000);
     if (install.pid !== undefined) process.kill(install.pid, signal);
     expect((await install.exited).code).toBe(signal === "SIGINT" ? 130 : 143);
     expect(() => process.kill(pid, 0)).toThrow("ESRCH");
