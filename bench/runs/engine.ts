@@ -1,3 +1,4 @@
+import { uncachedAgents } from "@holdfast/testing/fakes/uncached-agents";
 import {
   admitMessage,
   createLog,
@@ -47,9 +48,11 @@ export async function openEngine(address: StoreAddress): Promise<Engine> {
     sweepMs: leaseMs / 6,
     maxRuns,
     limits: { steps: 100, timeMs: maxRunMs, modelTries: 5 },
-    tools: new Map(),
-    modelFor: async () => ({ name: "paced", model }),
-    system: async () => "You are being measured.",
+    agents: uncachedAgents({
+      tools: new Map(),
+      modelFor: async () => ({ name: "paced", model }),
+      system: async () => "You are being measured.",
+    }),
     onError(error) {
       throw error;
     },

@@ -3,10 +3,16 @@ import { type Agent } from "../src/ports/agent.ts";
 import { AgentCache } from "../src/agents/cache.ts";
 import { type CachedContext } from "../src/run/run-context.ts";
 import { type ModelRequest } from "../src/ports/model.ts";
-import { type RunnerDeps } from "../src/run/runner.ts";
+import {} from "../src/run/runner.ts";
 import { undo } from "../src/history/cut.ts";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { createRunner, createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
+import {
+  createRunner,
+  createGate,
+  transcriptLines,
+  until,
+  type RigDeps,
+} from "@holdfast/testing/rigs/run-rig";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
@@ -57,7 +63,7 @@ function openAgents(rig: ContractRig, clock = manualClock()) {
       throw error;
     },
   });
-  const deps: Partial<RunnerDeps> = { agents: cache };
+  const deps: RigDeps = { agents: cache };
   const runner = createRunner(rig.store, rig.log, { model, clock, deps });
   const texts = (at: number) =>
     assertPresent(requests.at(at)).messages.map((message) => JSON.stringify(message));

@@ -1,5 +1,5 @@
 import { createLog } from "../src/log/log.ts";
-import { type RunnerDeps } from "../src/run/runner.ts";
+import {} from "../src/run/runner.ts";
 import { type Store } from "../src/ports/store.ts";
 import { type Tool } from "../src/ports/tool.ts";
 import {
@@ -11,6 +11,7 @@ import {
   transcriptLines,
   until,
   createRunner,
+  type RigDeps,
 } from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
@@ -63,7 +64,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     clock = manualClock();
   });
 
-  function runnerFor(script: Script, deps: Partial<RunnerDeps> = {}) {
+  function runnerFor(script: Script, deps: RigDeps = {}) {
     const { store } = watched;
     const model = scriptedModel(script);
     return createRunner(store, createLog(store), { model, clock, deps });
@@ -204,7 +205,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     ]);
   });
 
-  test.each<[string, Script, Partial<RunnerDeps>, string, RegExp]>([
+  test.each<[string, Script, RigDeps, string, RegExp]>([
     ["ends without a word", [[]], {}, "empty_reply", /without a word/],
     [
       "fails without a word",

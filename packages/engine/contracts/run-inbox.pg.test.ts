@@ -7,6 +7,7 @@ import {
   untilStreamed,
   until,
   createRunner,
+  type RigDeps,
 } from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
@@ -32,7 +33,7 @@ describe.each(databases)("messages sent during a run on $name", (kind) => {
   afterAll(() => rig[Symbol.asyncDispose]());
 
   /** A run that outputs its first words and then waits to be released. */
-  async function startPausedRun(script: Script, deps: Partial<RunnerDeps> = {}) {
+  async function startPausedRun(script: Script, deps: RigDeps = {}) {
     const clock = manualClock();
     const model = scriptedModel(script);
     const runner = createRunner(rig.store, rig.log, { model, clock, deps });

@@ -1,7 +1,7 @@
 import { createLog } from "../src/log/log.ts";
 import { type SpillStore } from "../src/ports/spill.ts";
 import { type Model } from "../src/ports/model.ts";
-import { type RunnerDeps } from "../src/run/runner.ts";
+import {} from "../src/run/runner.ts";
 import { type SpillState } from "../src/recovery/spill.ts";
 import {
   createTool,
@@ -9,6 +9,7 @@ import {
   okResult,
   until as comesTo,
   createRunner,
+  type RigDeps,
 } from "@holdfast/testing/rigs/run-rig";
 import {
   calls,
@@ -48,7 +49,7 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
   });
   afterAll(() => rig[Symbol.asyncDispose]());
 
-  async function start(script: Script, rest: Partial<RunnerDeps> = {}) {
+  async function start(script: Script, rest: RigDeps = {}) {
     const outage = createOutage(rig.store);
     const clock = manualClock();
     const home = await rig.createHome();

@@ -93,7 +93,7 @@ export { inputEntry } from "./run/claim.ts";
 export { RunHandle, type LossReason } from "./run/run-handle.ts";
 export { Runner, type RunnerDeps } from "./run/runner.ts";
 export { emptyCachedContext, type CachedContext } from "./run/run-context.ts";
-export type { RunAgentCache } from "./run/prepare-step.ts";
+export type { RunAgents } from "./run/prepare-step.ts";
 export type { SpillState } from "./recovery/spill.ts";
 export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {

@@ -141,13 +141,13 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.10",
     fault: "a run is bound to the session that its agent served first",
-    in: "engine/borrowedRunAgent",
-    replace: "const $known = $borrowed.$kept ?? emptyCachedContext();",
+    in: "engine/borrowAgent",
+    replace: "const { agent: $agent, $$rest } = $borrowed;",
     by: `$&
       const bound = $agent as { session?: typeof $run.session };
       bound.session ??= $run.session;
       Object.assign($run, { session: bound.session });`,
-    given: ["const { agent: $agent, $$rest } = $borrowed;", "const { version: $version } = $run;"],
+    given: ["$run.version"],
     tests: agents,
   },
   {
@@ -210,9 +210,9 @@ export const agentMutants: readonly Mutant[] = [
   {
     line: "S1.15",
     fault: "an agent is given back at the version that its run began with",
-    in: "engine/borrowedRunAgent",
-    replace: "const { version: $version } = $run;",
-    by: "const { versionBefore: $version } = $run;",
+    in: "engine/borrowAgent",
+    replace: "$run.version",
+    by: "$run.versionBefore",
     tests: agents,
   },
   {

@@ -11,6 +11,7 @@ import { scriptedTurns, toolsWithEffects } from "./scripted-agent.ts";
 import { serveRequest } from "./serve-request.ts";
 import { type RunnerRequest, leaseMs, type RunnerOptions, type RunnerMessage } from "./protocol.ts";
 import { recordingStore } from "./recording-store.ts";
+import { uncachedAgents } from "@holdfast/testing/fakes/uncached-agents";
 import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import { writeLine } from "../write-line.ts";
 import { openStore } from "../store/protocol.ts";
@@ -47,9 +48,11 @@ const runner = new Runner({
   sweepMs: leaseMs / 6,
   maxRuns: 100,
   limits: { steps: 20, timeMs: 60_000, modelTries: 3 },
-  tools: new Map(tools.map((tool) => [tool.name, tool])),
-  modelFor: async () => ({ name: "scripted", model: scriptedTurns(name) }),
-  system: async () => "You are being tested.",
+  agents: uncachedAgents({
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    modelFor: async () => ({ name: "scripted", model: scriptedTurns(name) }),
+    system: async () => "You are being tested.",
+  }),
   spills: journals,
   onError: tellError,
 });

@@ -43,19 +43,21 @@ export async function acquireRunLease(
 
 /**
  * The only way a run starts: takes the next queued message and makes it an entry, under the lease. Only now does it
- * join the conversation, so it never precedes the answer that was running when it arrived.
+ * join the conversation, so it never precedes the answer that was running when it arrived. `run_live`: the session
+ * has a run that has not ended, and that one goes first.
  */
 export async function claimNext(
   { log, ids, clock, recall }: ClaimDeps,
   owner: OwnerId,
   lease: LeaseRow,
-): Promise<RunHandle | null> {
+): Promise<RunHandle | "run_live" | "nothing"> {
   const recalled = new Map<MessageId, readonly Part[]>();
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
-    const input =
-      snapshot === null || snapshot.run !== null ? undefined : nextInput(snapshot.inbox);
-    if (snapshot === null || input === undefined) return null;
+    if (snapshot === null) return "nothing";
+    if (snapshot.run !== null) return "run_live";
+    const input = nextInput(snapshot.inbox);
+    if (input === undefined) return "nothing";
     const { head } = snapshot.session;
     const { runId, lane, messageId, content } = input;
     if (recall !== undefined && content !== null && !recalled.has(messageId)) {
@@ -72,7 +74,7 @@ export async function claimNext(
     ];
     const result = await run.send({ events, expect: { head } });
     if (result.status === "committed") return run;
-    if (result.status !== "refused" || result.code !== "head_moved") return null;
+    if (result.status !== "refused" || result.code !== "head_moved") return "nothing";
   }
 }
 

@@ -166,7 +166,7 @@ async function callStepModel(
   attempt: { readonly step: number; readonly tries: number; readonly fallback: string | null },
 ): Promise<ModelCallOutcome | null> {
   const { step, tries } = attempt;
-  const ready = await prepareStep(deps, run, context, attempt.fallback);
+  const ready = await prepareStep(deps, context, attempt.fallback);
   if ("code" in ready) {
     const { code, message } = ready;
     await endRun(run, "failed", [noticeEvent(run, code, message)], code);

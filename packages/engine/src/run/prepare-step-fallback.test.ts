@@ -200,28 +200,29 @@ describe("when a model cannot answer", () => {
     const hosts = gone.map((holder) => {
       const { models, deps } = chainOf([busy, busy, busy], []);
       const clock = manualClock();
-      const setUps = { count: 0, most: 3 };
-      const modelFor = async () => {
-        setUps.count += 1;
-        return setUps.count > setUps.most ? new Promise<never>(() => {}) : deps.modelFor();
+      // The prompt is asked for once for the own model, and once more when the fallback is about to be called.
+      const prompts = { count: 0, most: 1 };
+      const system = async () => {
+        prompts.count += 1;
+        return prompts.count > prompts.most ? new Promise<never>(() => {}) : "A prompt.";
       };
       const host = { model: models[0]!, holder, clock, dead: isGone };
-      return { ...host, setUps, deps: { ...deps, modelFor } };
+      return { ...host, own: models[0]!, prompts, deps: { ...deps, system } };
     });
     const rig = await openRunRig(harness.store, hosts[0]!);
     const { runId } = await rig.say("Hello");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
     const [first, second] = [hosts[0]!, hosts[1]!];
     for (const tries of [1, 2]) {
-      await until(() => first.setUps.count === tries && first.clock.sleepers > 0);
+      await until(() => first.own.requests.length === tries && first.clock.sleepers > 0);
       await first.clock.advance(5_000);
     }
-    await until(() => first.setUps.count === 4);
+    await until(() => first.prompts.count === 2);
     expect(await rig.run(runId)).toMatchObject({ step: 1, tries: 2 });
-    second.setUps.most = 0;
+    second.prompts.most = 0;
     const next = createRunner(harness.store, rig.log, second);
     await next.sweep();
-    await until(() => second.setUps.count === 1);
+    await until(() => second.prompts.count === 1);
 
     const { models, deps } = chainOf([], [busy, busy, says("Here.")]);
     const clock = manualClock();

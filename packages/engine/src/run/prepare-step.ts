@@ -15,22 +15,16 @@ import { type Framed } from "../context/prefix.ts";
 import { shortHash } from "../hash.ts";
 import { type RunContext, emptyCachedContext, type CachedContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { AgentCache, BorrowedAgent } from "../agents/cache.ts";
+import type { AgentCache } from "../agents/cache.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { Reads } from "../ports/reads.ts";
 
 export interface StepDeps {
-  /** The model for a session's next call. */
-  readonly modelFor: (run: RunHandle) => Promise<ModelChain>;
-  /** The system prompt as of now. A session keeps the one it has while the signature stays the same. */
-  readonly system: (run: RunHandle) => Promise<string>;
-  /** Signature of the system prompt's inputs; by default of the prompt itself. */
-  readonly signature?: (run: RunHandle) => Promise<string>;
+  /** The agent that answers, or why it could not be built. */
+  readonly agent: Agent | Error;
+  /** Identifies everything the agent was built from: a session keeps its frame while this is the same. */
+  readonly signature: string;
   readonly tools: ReadonlyMap<string, Tool>;
-}
-
-/** The model for a session's next call, and its fallbacks in order. */
-export interface ModelChain extends NamedModel {
-  readonly fallbacks?: readonly NamedModel[];
 }
 
 export interface ChosenModel extends NamedModel {
@@ -49,14 +43,20 @@ export interface PreparedStep extends ChosenModel {
  * built is reported like any other model failure, and not retried: it would only fail again later.
  */
 export async function prepareStep(
-  deps: StepDeps,
-  run: RunHandle,
+  { agent, signature, tools }: StepDeps,
   context: RunContext,
   fallback: string | null,
 ): Promise<PreparedStep | ModelFailure> {
   try {
-    const chosen = chooseModel(await deps.modelFor(run), fallback);
-    const framed = await context.frame(await frameSource(deps, run, chosen));
+    if (agent instanceof Error) throw agent;
+    const chosen = chooseModel(agent, fallback);
+    const specs = [...tools.values()].map(toolSpecOf);
+    const own = signatureOf(signature, specs);
+    const framed = await context.frame({
+      signature: chosen.isFallback ? signatureForFallback(own, chosen.name) : own,
+      tools: specs,
+      system: agent.system,
+    });
     if (framed.status === "failed") throw new StoreFailure(framed.code, framed.message);
     return { ...chosen, framed };
   } catch (error) {
@@ -65,18 +65,6 @@ export async function prepareStep(
     const message = error instanceof Error ? error.message : String(error);
     return { class: "fatal", code: "not_set_up", message };
   }
-}
-
-async function frameSource(deps: StepDeps, run: RunHandle, chosen: ChosenModel) {
-  const tools = [...deps.tools.values()].map(toolSpecOf);
-  const system = () => deps.system(run);
-  const source = deps.signature === undefined ? await system() : await deps.signature(run);
-  const signature = signatureOf(source, tools);
-  return {
-    signature: chosen.isFallback ? signatureForFallback(signature, chosen.name) : signature,
-    tools,
-    system,
-  };
 }
 
 /** A signature made of named parts keeps the names, so that a change can be attributed to a part. */
@@ -95,7 +83,8 @@ function toolSpecOf({ name, description, input }: Tool): ToolSpec {
   return { name, description, input };
 }
 
-export type RunAgentCache = AgentCache<CachedContext>;
+/** Where runs get their agents from. */
+export type RunAgents = Pick<AgentCache<CachedContext>, "borrow" | "evictIfNeeded" | "close">;
 
 /** What a run works with: an agent of its lane, and that agent's cached context of the session. */
 export interface BorrowedRunAgent {
@@ -105,54 +94,28 @@ export interface BorrowedRunAgent {
   release(): void;
 }
 
-export async function borrowAgent(
-  agents: RunAgentCache,
-  run: RunHandle,
-): Promise<BorrowedRunAgent> {
+/** If the agent cannot be built, the run fails with the reason, as with any model that cannot be opened. */
+export async function borrowAgent(agents: RunAgents, run: RunHandle): Promise<BorrowedRunAgent> {
   const { owner, session, versionBefore: version } = run;
   const lane = run.lane ?? laneKey.parse(`session:${session}`);
   try {
-    return borrowedRunAgent(await agents.borrow({ owner, session, lane, version }), run);
+    const borrowed = await agents.borrow({ owner, session, lane, version });
+    const { agent, signature, cached = emptyCachedContext() } = borrowed;
+    return {
+      stepDeps: { agent, signature, tools: agent.tools },
+      cachedContext: cached,
+      release() {
+        borrowed.release(run.lost === "ended" ? { version: run.version, cached } : undefined);
+      },
+    };
   } catch (error) {
-    return failedRunAgent(error);
+    const reason = error instanceof Error ? error : new Error(String(error));
+    return {
+      stepDeps: { agent: reason, signature: "", tools: new Map() },
+      cachedContext: emptyCachedContext(),
+      release() {},
+    };
   }
-}
-
-function borrowedRunAgent(
-  borrowed: BorrowedAgent<CachedContext>,
-  run: RunHandle,
-): BorrowedRunAgent {
-  const { agent, signature } = borrowed;
-  const cachedContext = borrowed.cached ?? emptyCachedContext();
-  return {
-    stepDeps: {
-      modelFor: async () => ({
-        name: agent.modelName,
-        model: agent.model,
-        ...(agent.fallbacks && { fallbacks: agent.fallbacks }),
-      }),
-      system: agent.system,
-      signature: async () => signature,
-      tools: agent.tools,
-    },
-    cachedContext,
-    release() {
-      const { version } = run;
-      borrowed.release(run.lost === "ended" ? { version, cached: cachedContext } : undefined);
-    },
-  };
-}
-
-/** The run fails with the reason its agent could not be built, as with any model that cannot be opened. */
-function failedRunAgent(error: unknown): BorrowedRunAgent {
-  const reject = async (): Promise<never> => {
-    throw error instanceof Error ? error : new Error(String(error));
-  };
-  return {
-    stepDeps: { modelFor: reject, system: reject, tools: new Map() },
-    cachedContext: emptyCachedContext(),
-    release() {},
-  };
 }
 
 const fallbackNoticeKind = "model_fallback";
@@ -200,8 +163,12 @@ export async function awaitsFallback(
 }
 
 /** Uses the session's own model if the chain no longer holds the fallback's name. */
-function chooseModel(chain: ModelChain, fallback: string | null): ChosenModel {
-  const all = [chain, ...(chain.fallbacks ?? [])];
+function chooseModel(
+  { modelName, model: own, fallbacks = [] }: Agent,
+  fallback: string | null,
+): ChosenModel {
+  const chain = { name: modelName, model: own };
+  const all = [chain, ...fallbacks];
   const at = Math.max(
     0,
     all.findIndex(({ name }) => name === fallback),

@@ -15,11 +15,12 @@ import {
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
 import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { type StepDeps, type RunAgentCache, borrowAgent } from "./prepare-step.ts";
+import { borrowAgent, type RunAgents, type StepDeps } from "./prepare-step.ts";
 import { Tick } from "./journal.ts";
 
-interface CommonRunnerDeps
+export interface RunnerDeps
   extends ClaimDeps, Omit<DriveDeps, "tick" | "raiseFence" | keyof StepDeps> {
+  readonly agents: RunAgents;
   readonly work: Work;
   readonly liveness: Liveness;
   readonly policy: ResumePolicy;
@@ -32,9 +33,6 @@ interface CommonRunnerDeps
   /** Receives bugs: a bug stops the run, not the host. */
   readonly onError: (error: unknown) => void;
 }
-
-/** Runs use warm agents, or all share the same dependencies. */
-export type RunnerDeps = CommonRunnerDeps & (StepDeps | { readonly agents: RunAgentCache });
 
 const pageSize = 1_000;
 /** A cancel is noticed within twice this time. */
@@ -169,7 +167,7 @@ export class Runner {
     }
     await this.#ingestLeftSpills();
     await this.#expireApprovals();
-    if ("agents" in this.#deps) this.#deps.agents.evictIfNeeded();
+    this.#deps.agents.evictIfNeeded();
   }
 
   /** An approval nobody answered in time counts as a no and wakes its run. */
@@ -192,7 +190,7 @@ export class Runner {
     for (const held of this.#leaseRenewer.held) held.lose("stopping");
     await Promise.all(this.#loops);
     await this.idle();
-    if ("agents" in this.#deps) await this.#deps.agents.close();
+    await this.#deps.agents.close();
   }
 
   /** P6: only for runs that are not writing; the others learn of a cancel from the result of their commit. */
@@ -236,15 +234,19 @@ export class Runner {
     }
   }
 
-  /** First recovers an abandoned run of the session, then claims message after message. */
+  /** Claims message after message. A run that was left live is recovered first. */
   async #recoverAndClaim(owner: OwnerId, held: HeldLease): Promise<void> {
-    if (this.#stop.signal.aborted) return;
-    const recovered = await takeOverRun(this.#deps, owner, held.lease);
-    if (recovered !== null) await this.#drive(held, recovered.run, recovered.position);
+    let hasTakenOver = false;
     while (!this.#stop.signal.aborted && !held.lost) {
-      const run = await claimNext(this.#deps, owner, held.lease);
-      if (run === null) return;
-      await this.#drive(held, run, initialPosition);
+      const claimed = await claimNext(this.#deps, owner, held.lease);
+      if (claimed === "nothing" || (claimed === "run_live" && hasTakenOver)) return;
+      if (claimed !== "run_live") {
+        await this.#drive(held, claimed, initialPosition);
+        continue;
+      }
+      hasTakenOver = true;
+      const recovered = await takeOverRun(this.#deps, owner, held.lease);
+      if (recovered !== null) await this.#drive(held, recovered.run, recovered.position);
     }
   }
 
@@ -266,7 +268,6 @@ export class Runner {
   async #driveWithAgent(held: HeldLease, run: RunHandle, position: RunPosition): Promise<void> {
     const raiseFence = () => this.#leaseRenewer.raiseFence(held, this.#deps.holder());
     const deps = { ...this.#deps, tick: this.#tick, raiseFence };
-    if (!("agents" in deps)) return driveRun(deps, run, position);
     const borrowed = await borrowAgent(deps.agents, run);
     try {
       await driveRun({ ...deps, ...borrowed.stepDeps }, run, position, borrowed.cachedContext);

@@ -5,7 +5,6 @@ import {
   type CachedContext,
   shortHash,
   type Store,
-  type RunAgentCache,
 } from "@holdfast/engine";
 
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
@@ -36,7 +35,7 @@ const memoryPressureRatio = 0.85;
 const maxNames = 1_000;
 
 /** The agents of this process, cached by lane. */
-export function createAgentCache(deps: AgentCacheDeps): RunAgentCache {
+export function createAgentCache(deps: AgentCacheDeps): AgentCache<CachedContext> {
   const { store, clock, models, tools, prompt, onEvict, report } = deps;
   const names = new Map<string, string>();
 

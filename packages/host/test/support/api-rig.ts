@@ -1,4 +1,5 @@
 import { type Clock, createLog, type Log, Runner, systemClock, type Tool } from "@holdfast/engine";
+import { uncachedAgents } from "@holdfast/testing/fakes/uncached-agents";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { RecordingMemory, openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
 import {
@@ -125,9 +126,11 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     sweepMs: 60_000,
     maxRuns: 100,
     limits: { steps: 10, timeMs: 60_000, modelTries: 1 },
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
-    modelFor: async () => ({ name: "scripted", model }),
-    system: async () => "",
+    agents: uncachedAgents({
+      tools: new Map(tools.map((tool) => [tool.name, tool])),
+      modelFor: async () => ({ name: "scripted", model }),
+      system: async () => "",
+    }),
     onError: report,
   });
   const { secrets = memorySecrets(), mcp } = options;

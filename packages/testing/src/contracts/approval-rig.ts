@@ -3,12 +3,11 @@ import {
   answerApproval,
   type Clock,
   createLog,
-  type RunnerDeps,
   type Store,
   type Tool,
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
-import { createTool, okResult, createRunner } from "../rigs/run-rig.ts";
+import { createTool, okResult, createRunner, type RigDeps } from "../rigs/run-rig.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
 import { assertPresent } from "../fixtures/open-session.ts";
 import { ids } from "@holdfast/protocol";
@@ -30,11 +29,7 @@ export async function openApprovalRig(rig: ContractRig, text: string, replies: R
   const readEffects = createTool("look", async () => okResult("seen"));
   const model = repliesByPrompt({ [text]: replies });
   const gone = new Set<string>();
-  const runner = (
-    store: Store = rig.store,
-    deps: Partial<RunnerDeps> = {},
-    clock: Clock = manualClock(),
-  ) => {
+  const runner = (store: Store = rig.store, deps: RigDeps = {}, clock: Clock = manualClock()) => {
     const holder = aHolder();
     gone.add(holder.nonce);
     return createRunner(store, createLog(store), {
@@ -53,10 +48,7 @@ export async function openApprovalRig(rig: ContractRig, text: string, replies: R
     await worker.idle();
   };
   /** Works until the process dies. */
-  const workUntilDeath = async (
-    crashPoint: CrashPoint,
-    deps: Partial<RunnerDeps> = {},
-  ): Promise<void> => {
+  const workUntilDeath = async (crashPoint: CrashPoint, deps: RigDeps = {}): Promise<void> => {
     const died = Promise.withResolvers<void>();
     const store = crashingStore(rig.store, crashPoint, died.resolve);
     const worker = runner(store, deps);

@@ -8,13 +8,12 @@ import {
   type FailureCode,
   type SpillStore,
   type Runner,
-  type RunnerDeps,
   type Store,
   systemClock,
   withAmendments,
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
-import { createRunner, createGate, until } from "../rigs/run-rig.ts";
+import { createRunner, createGate, until, type RigDeps } from "../rigs/run-rig.ts";
 import { gate, says, type Script, scriptedModel } from "../fakes/scripted-model.ts";
 import { type TestSession, assertPresent } from "../fixtures/open-session.ts";
 import { entriesOf, type EntryView, type Part, type SessionId } from "@holdfast/protocol";
@@ -44,9 +43,9 @@ export interface StoreOutage {
 export interface LateJournalRig extends ContractRig {
   createHome(): Promise<SpillHome>;
   /** A runner with its own store that streams some output, loses the store, continues into its spill and disappears. */
-  abandonRun(script: Script, home: SpillHome, rest?: Partial<RunnerDeps>): Promise<AbandonedRun>;
+  abandonRun(script: Script, home: SpillHome, rest?: RigDeps): Promise<AbandonedRun>;
   /** A recovering runner that considers everybody before it dead. */
-  recoverer(home: SpillHome, rest?: Partial<RunnerDeps>, script?: Script): Runner;
+  recoverer(home: SpillHome, rest?: RigDeps, script?: Script): Runner;
   /** Reads like a host: read, ingest what has turned up, read again. */
   read(runner: Runner, chat: TestSession): Promise<readonly EntryView[]>;
 }

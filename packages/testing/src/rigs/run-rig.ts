@@ -22,9 +22,13 @@ import {
   type ModelMessage,
   type ToolResult,
 } from "@holdfast/engine";
+import { type AgentSource, uncachedAgents } from "../fakes/uncached-agents.ts";
 import { aHolder } from "../fixtures/factories.ts";
 import { manualClock, nextTurn } from "../fakes/manual-clock.ts";
 import { type TestSession, openTestSession, assertPresent } from "../fixtures/open-session.ts";
+
+/** What a test sets of a runner: its dependencies, or what its agents are made of. */
+export type RigDeps = Partial<RunnerDeps & AgentSource>;
 
 export interface RunRigOptions {
   readonly model: Model;
@@ -32,7 +36,7 @@ export interface RunRigOptions {
   readonly holder?: Holder;
   readonly dead?: (holder: Holder) => boolean;
   readonly clock?: Clock;
-  readonly deps?: Partial<RunnerDeps>;
+  readonly deps?: RigDeps;
 }
 
 /** A runner over a store, with everything around it controlled by the test. */
@@ -62,9 +66,12 @@ export function createRunner(store: Store, log: Log, options: RunRigOptions): Ru
     clock,
     random: () => 0.5,
     limits: { steps: 20, timeMs: 3_600_000, modelTries: 3 },
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
-    modelFor: async () => ({ name: "scripted", model }),
-    system: async () => "You are being tested.",
+    agents: uncachedAgents({
+      tools: new Map(tools.map((tool) => [tool.name, tool])),
+      modelFor: async () => ({ name: "scripted", model }),
+      system: async () => "You are being tested.",
+      ...options.deps,
+    }),
     liveness: { isDead: (other) => (dead(other) ? "dead" : "unknown") },
     policy: "resume",
     sweepMs: 1_000,

@@ -9,6 +9,7 @@ import {
   StoreFailure,
   Runner,
 } from "@holdfast/engine";
+import { uncachedAgents } from "../fakes/uncached-agents.ts";
 import { aHolder } from "../fixtures/factories.ts";
 import { simSpills } from "./disk.ts";
 import { faultyStore } from "./faulty-store.ts";
@@ -61,13 +62,15 @@ export class SimHost implements Actor {
       policy: profile.policy,
       maxRuns: 8,
       limits: { steps: 6, timeMs: 60_000, modelTries: 3 },
-      tools: new Map(randomTools(world, this).map((tool) => [tool.name, tool])),
-      modelFor: async () => ({
-        name: "simulated",
-        model: randomModel(world, this),
-        fallbacks: [{ name: "stand-in", model: randomModel(world, this) }],
+      agents: uncachedAgents({
+        tools: new Map(randomTools(world, this).map((tool) => [tool.name, tool])),
+        modelFor: async () => ({
+          name: "simulated",
+          model: randomModel(world, this),
+          fallbacks: [{ name: "stand-in", model: randomModel(world, this) }],
+        }),
+        system: async () => "You are being simulated.",
       }),
-      system: async () => "You are being simulated.",
       spills: spillsOf(world, this, slot),
       onError: (error) => this.#onError(error),
     });
