@@ -3,7 +3,6 @@ import { type Agent } from "../src/ports/agent.ts";
 import { AgentCache } from "../src/agents/cache.ts";
 import { type CachedContext } from "../src/run/run-context.ts";
 import { type ModelRequest } from "../src/ports/model.ts";
-import {} from "../src/run/runner.ts";
 import { undo } from "../src/history/cut.ts";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import {

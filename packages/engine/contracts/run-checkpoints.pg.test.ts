@@ -1,5 +1,4 @@
 import { createLog } from "../src/log/log.ts";
-import {} from "../src/run/runner.ts";
 import { type Store } from "../src/ports/store.ts";
 import { type Tool } from "../src/ports/tool.ts";
 import {

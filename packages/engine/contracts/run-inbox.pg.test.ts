@@ -1,4 +1,3 @@
-import type { RunnerDeps } from "../src/run/runner.ts";
 import {
   createTool,
   createGate,

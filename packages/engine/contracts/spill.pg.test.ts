@@ -1,7 +1,6 @@
 import { createLog } from "../src/log/log.ts";
 import { type SpillStore } from "../src/ports/spill.ts";
 import { type Model } from "../src/ports/model.ts";
-import {} from "../src/run/runner.ts";
 import { type SpillState } from "../src/recovery/spill.ts";
 import {
   createTool,

@@ -1,3 +1,16 @@
+export {
+  type AcceptedMessage,
+  type AfterRun,
+  createEngine,
+  type Engine,
+  type EngineAgents,
+  type EngineOptions,
+  type EngineSettings,
+  type EngineStorage,
+  type Following,
+  type Message,
+  type Sent,
+} from "./create-engine.ts";
 export * from "./ports/index.ts";
 export * from "./log/index.ts";
 export {
@@ -16,6 +29,7 @@ export {
   type HeldLock,
 } from "./context/compaction-lock.ts";
 export { type Heartbeat, startHeartbeat } from "./log/leases.ts";
+export { type Compactor, type CompactorDeps, createCompactor } from "./context/compactor.ts";
 export {
   compactSession,
   type Compaction,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Client } from "@holdfast/client";
-import { type Runner, systemClock } from "@holdfast/engine";
+import { systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
@@ -82,22 +82,30 @@ export async function openApp(
     log: (line) => logger.info(`mcp ${line}`),
   });
   const toolset = createToolset(config, store);
-  const { agents, journals, ...runtime } = await createAgentRuntime(
+  const { engine, journals, ...runtime } = await createAgentRuntime({
     config,
     store,
     models,
-    memoryProviders,
+    memory: memoryProviders,
     toolset,
     report,
     mcp,
-    metrics.observe,
-  );
-  metrics.watchAgents(() => agents.figures());
-  const { log, memory } = runtime;
-  const runner = roles.has("runner") ? runtime.runner : withoutLocalRuns(runtime.runner);
+    observe: metrics.observe,
+    // A host without the runner role only admits messages: a host that has it finds them.
+    runs: roles.has("runner") ? "here" : "elsewhere",
+  });
+  metrics.watchAgents(() => engine.agents.figures());
+  const { log, memory, compactor } = engine;
 
   const client = (): Client => createInProcessClient(httpApp, token, basePath);
-  const gateways = await openGateways(config, { log, memory, runner, client, secrets, report });
+  const gateways = await openGateways(config, {
+    log,
+    memory,
+    runner: engine,
+    client,
+    secrets,
+    report,
+  });
   if (!gateways.ok) {
     await store.close();
     return gateways;
@@ -115,7 +123,10 @@ export async function openApp(
   const api = apiRoutes({
     ...runtime,
     ...authentication,
-    runner,
+    engine,
+    log,
+    memory,
+    compactor,
     ...(journals && { journals }),
     bot,
     webhooks,
@@ -157,14 +168,14 @@ export async function openApp(
     config,
     store,
     log,
-    runner: runtime.runner,
+    runner: engine,
     processes,
     redact,
     logger,
     report,
   });
   const lifecycle = createLifecycle({
-    ...runtime,
+    engine,
     store,
     roles,
     gateways: gateways.value,
@@ -196,14 +207,6 @@ async function checkStartup(config: Config): Promise<Outcome<StartupChecks>> {
   const memory = await openConfiguredMemory(config);
   if (!memory.ok) return memory;
   return done({ token: token.value, memoryProviders: memory.value });
-}
-
-/** A host without the runner role only admits messages: a host that has it finds them. */
-function withoutLocalRuns(runner: Runner): Pick<Runner, "notify" | "recoverLateJournals"> {
-  return {
-    notify: () => undefined,
-    recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
-  };
 }
 
 /** A host that serves no people still shows its metrics. */

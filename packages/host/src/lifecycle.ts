@@ -1,12 +1,4 @@
-import {
-  type Clock,
-  type ConversationReviewer,
-  type MemoryCommitter,
-  type Runner,
-  type Store,
-  systemClock,
-  type TitleGenerator,
-} from "@holdfast/engine";
+import { type Clock, type Engine, type Store, systemClock } from "@holdfast/engine";
 import type { Mcp } from "./agent/mcp/mcp.ts";
 import type { BackgroundWorker } from "./automation/workers.ts";
 import type { Gateways } from "./gateway/gateways.ts";
@@ -42,14 +34,10 @@ async function pruneRemaining(store: Store, clock: Clock, signal: AbortSignal): 
   }
 }
 
-/** The next host that looks takes over a run that has not stopped by then. */
-const runnerStopTimeoutMs = 3_000;
+const workersStopTimeoutMs = 3_000;
 
 /** The next host may have to mark a message that is still being sent as unknown. */
 const gatewayStopTimeoutMs = 5_000;
-
-/** What is not committed by then waits in the store for the next host. */
-const memoryDrainTimeoutMs = 10_000;
 
 export interface Lifecycle {
   /** Starts the work. Nothing is written before. `address` is where people find the page. */
@@ -63,10 +51,7 @@ export interface LifecycleDeps {
   readonly roles: ReadonlySet<Role>;
   readonly gateways: Pick<Gateways, "stop">;
   readonly mcp: Mcp;
-  readonly runner: Runner;
-  readonly titles: Pick<TitleGenerator, "start" | "stop">;
-  readonly memory: MemoryCommitter;
-  readonly reviews: Pick<ConversationReviewer, "stop">;
+  readonly engine: Pick<Engine, "start" | "stop">;
   readonly workers: readonly BackgroundWorker[];
   readonly telemetry: { close(): Promise<void> } | undefined;
   readonly logger: Logger;
@@ -75,7 +60,7 @@ export interface LifecycleDeps {
 }
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
-  const { store, mcp, runner, titles, memory, reviews, workers, stopping, closing } = deps;
+  const { store, mcp, engine, workers, stopping, closing } = deps;
   let hasStarted = false;
 
   function start(address?: string): void {
@@ -83,22 +68,16 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     if (!deps.roles.has("runner")) return;
     // Before the queued runs: the first of them are given a moment for the servers.
     mcp.start();
-    runner.start();
-    titles.start();
-    memory.start();
+    engine.start();
     for (const worker of workers) worker.start(address ?? null);
     void pruneRegularly(store, systemClock, stopping.signal);
   }
 
   async function stopWork(): Promise<void> {
     const workersStopped = Promise.all(workers.map((worker) => worker.stop()));
-    await waitAtMost(
-      runnerStopTimeoutMs,
-      Promise.all([runner.stop(), titles.stop(), reviews.stop()]),
-    );
+    await engine.stop();
     await mcp.stop();
-    await memory.drain(memoryDrainTimeoutMs);
-    await waitAtMost(runnerStopTimeoutMs, Promise.all([memory.stop(), workersStopped]));
+    await waitAtMost(workersStopTimeoutMs, workersStopped);
   }
 
   async function stop(closeServer: () => Promise<void> = async () => {}): Promise<void> {

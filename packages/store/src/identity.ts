@@ -4,7 +4,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { randomUUID } from "node:crypto";
 import { threadId } from "node:worker_threads";
-import type { Holder, Liveness } from "@holdfast/engine";
+import type { Holder, Liveness, ProcessIdentity } from "@holdfast/engine";
 
 /** A lease holder as a row stores it. */
 export const holderSchema: z.ZodType<Holder> = z.object({
@@ -139,3 +139,6 @@ export function createLiveness(system: SystemFacts = thisSystem): Liveness {
     },
   };
 }
+
+/** This process, as a store hands it to the engine. */
+export const processIdentity: ProcessIdentity = { holder: currentHolder, ...createLiveness() };

@@ -36,7 +36,7 @@ export const compactionMutants: readonly Mutant[] = [
   {
     line: "S0.12",
     fault: "the host keeps a lock of its own, which nobody else sees",
-    in: "host/createCompactor",
+    in: "engine/createCompactor",
     replace: "lock: createCompactionLock($$args)",
     by: `lock: {
       ...createCompactionLock($$args),

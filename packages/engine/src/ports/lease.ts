@@ -57,3 +57,9 @@ export interface Leases {
 export interface Liveness {
   isDead(holder: Holder): "dead" | "alive" | "unknown";
 }
+
+/** Who this process is when it holds leases, and what it can tell about other holders. */
+export interface ProcessIdentity extends Liveness {
+  /** Unique at every call. `agent` says what the lease is for. */
+  holder(agent: string): Holder;
+}

@@ -2,7 +2,7 @@ import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Audit } from "./audit.ts";
 import type { Commit, CommitResult, Failed, FailureCode } from "./commit.ts";
-import type { Leases } from "./lease.ts";
+import type { Leases, ProcessIdentity } from "./lease.ts";
 import type { Reads } from "./reads.ts";
 import type { Register, Requests } from "./key-values.ts";
 import type { Search } from "./search.ts";
@@ -39,6 +39,8 @@ export interface Store {
   readonly register: Register;
   readonly search: Search;
   readonly audit: Audit;
+  /** Without it, the work of a process that died is taken over only when its leases expire. */
+  readonly identity?: ProcessIdentity;
 
   commit(commit: Commit): Promise<CommitResult>;
 
@@ -92,4 +94,25 @@ export class StoreFailure extends Error {
     this.name = "StoreFailure";
     this.code = code;
   }
+}
+
+/** A process that cannot be told apart from others: its leases have to expire before anybody takes over. */
+const anonymousIdentity: ProcessIdentity = {
+  holder: (agent) => ({
+    host: "",
+    boot: null,
+    pidNamespace: null,
+    pid: 0,
+    processStart: null,
+    thread: 0,
+    agent,
+    nonce: crypto.randomUUID(),
+  }),
+  isDead: () => "unknown",
+};
+
+export function identityOf({
+  identity = anonymousIdentity,
+}: Pick<Store, "identity">): ProcessIdentity {
+  return identity;
 }

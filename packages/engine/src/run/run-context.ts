@@ -36,6 +36,13 @@ export function emptyCachedContext(): CachedContext {
   return { entries: null, sent: null, recorded: null, correction: 1, hashes: new Map() };
 }
 
+/** Each text is held twice: for its hash, and in the entries. */
+export function cachedContextBytes({ hashes }: CachedContext): number {
+  let characters = 0;
+  for (const text of hashes.keys()) characters += text.length;
+  return characters * 4;
+}
+
 export interface SentContext extends BuiltContext {
   readonly record: RequestRecord;
   /** In tokens as counted here. */

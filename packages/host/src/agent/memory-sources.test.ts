@@ -28,8 +28,15 @@ test("[safety] messages from programs or the host are never noted as a person's 
   const { owner, session } = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "notes" });
   const toolset = createToolset(config.value, store);
-  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
-  onTestFinished(() => runtime.runner.stop());
+  const { engine } = await createAgentRuntime({
+    config: config.value,
+    store,
+    models,
+    memory: memories,
+    toolset,
+    report,
+  });
+  onTestFinished(() => engine.runner.stop());
 
   const said = [
     [
@@ -42,11 +49,11 @@ test("[safety] messages from programs or the host are never noted as a person's 
   ] as const;
   for (const [clientId, lane, text] of said) {
     const message = { owner, session, clientId, lane: laneKey.parse(lane), text };
-    expect(await admitMessage(runtime.log, ids, message)).toMatchObject({ status: "accepted" });
-    runtime.runner.notify(owner, session);
-    await runtime.runner.idle();
+    expect(await admitMessage(engine.log, ids, message)).toMatchObject({ status: "accepted" });
+    engine.runner.notify(owner, session);
+    await engine.runner.idle();
   }
-  await runtime.memory.evict(session);
+  await engine.memory.evict(session);
   const notes = await notesSnapshot(home, owner);
   expect(notes).toContain("three");
   expect(notes).not.toMatch(/one|two/);

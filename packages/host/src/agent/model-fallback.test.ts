@@ -54,23 +54,30 @@ async function open(
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "off" });
   const toolset = createToolset(config.value, store);
-  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
-  onTestFinished(() => runtime.runner.stop());
+  const { engine } = await createAgentRuntime({
+    config: config.value,
+    store,
+    models,
+    memory: memories,
+    toolset,
+    report,
+  });
+  onTestFinished(() => engine.runner.stop());
   const { owner, session } = chat;
   return {
     chat,
     store,
     say: async (clientId: string) => {
       const before = server.requests.length;
-      const admitted = await admitMessage(runtime.log, ids, {
+      const admitted = await admitMessage(engine.log, ids, {
         owner,
         session,
         clientId,
         text: "Hello",
       });
       if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-      runtime.runner.notify(owner, session);
-      await runtime.runner.idle();
+      engine.runner.notify(owner, session);
+      await engine.runner.idle();
       const requests = server.requests.slice(before);
       return {
         run: await store.reads.run(owner, admitted.runId),

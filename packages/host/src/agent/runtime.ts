@@ -1,17 +1,14 @@
 import { join } from "node:path";
 import {
-  type IsFromPerson,
-  type CacheFigures,
+  createEngine,
   createLog,
-  createRecall,
+  type Engine,
+  type IsFromPerson,
   type SpillStore,
-  type Liveness,
   type Log,
-  MemoryCommitter,
   type Model,
   type ModelUsage,
   type ConversationReviewer,
-  Runner,
   type RunLimits,
   type Store,
   StoreFailure,
@@ -22,11 +19,10 @@ import {
 import { isChildLane, delegationTree } from "../automation/delegate/child-session.ts";
 import { isProcessLane } from "../automation/processes/end-report.ts";
 import { ids, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
-import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
-import { createAgentCache } from "./agent-cache.ts";
+import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
 import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
-import { type Compactor, createCompactor, createSummariser } from "./compaction.ts";
+import { createSummariser } from "./compaction.ts";
 import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesSnapshot } from "./memory/notes.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
@@ -38,7 +34,7 @@ import { type ModelRegistry } from "./models/registry.ts";
 import { createStorageStatus, type StorageStatus } from "../ops/health/store-health.ts";
 import { createTokenCounter } from "./models/token-counter.ts";
 import type { Toolset } from "./toolset.ts";
-import { combineRecalls, saveAttachments } from "./workspace/attachments.ts";
+import { saveAttachments } from "./workspace/attachments.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
 const programLanePrefix = "webhook:";
@@ -54,22 +50,41 @@ const isFromPerson: IsFromPerson = (from) =>
       !isChildLane(name) && !isProcessLane(name) && name?.startsWith(programLanePrefix) !== true,
   );
 
-/** What carries conversations in this process: the door to their logs, and the one who works on them. */
+/** The engine of this host, and what it was given that others use as well. */
 export interface AgentRuntime {
-  readonly log: Log;
-  readonly runner: Runner;
-  readonly agents: { figures(): CacheFigures };
+  readonly engine: Engine;
   readonly storageStatus: StorageStatus;
-  readonly compactor: Compactor;
   readonly titles: TitleGenerator;
-  readonly memory: MemoryCommitter;
   readonly reviews: ConversationReviewer;
   readonly prompt: SystemPrompt;
   readonly journals: SpillStore | undefined;
 }
 
+export interface AgentRuntimeDeps {
+  readonly config: Pick<
+    Config,
+    | "home"
+    | "leaseMs"
+    | "resume"
+    | "review"
+    | "roles"
+    | "spendPerRun"
+    | "spendPerDay"
+    | "delegateDepth"
+    | "delegateChildren"
+  >;
+  readonly store: Store;
+  readonly models: ModelRegistry;
+  readonly memory: ConfiguredMemory;
+  readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces">;
+  readonly report: (bug: Error) => void;
+  readonly mcp?: Pick<Mcp, "tools">;
+  readonly observe?: Metrics["observe"];
+  /** Whether runs happen in this process. By default they do. */
+  readonly runs?: "here" | "elsewhere";
+}
+
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
-const maxRuns = 1_000;
 const remoteInputSweepMs = 250;
 
 function runLimits({
@@ -84,30 +99,11 @@ function runLimits({
   };
 }
 
-export async function createAgentRuntime(
-  config: Pick<
-    Config,
-    | "home"
-    | "leaseMs"
-    | "resume"
-    | "review"
-    | "roles"
-    | "spendPerRun"
-    | "spendPerDay"
-    | "delegateDepth"
-    | "delegateChildren"
-  >,
-  store: Store,
-  models: ModelRegistry,
-  memories: ConfiguredMemory,
-  hands: Pick<Toolset, "tools" | "policy" | "workspaces">,
-  report: (bug: Error) => void,
-  mcp: Pick<Mcp, "tools"> = noServers,
-  observe: Metrics["observe"] = () => undefined,
-): Promise<AgentRuntime> {
+export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentRuntime> {
+  const { config, store, models, memory, toolset, report, mcp = noServers, runs = "here" } = deps;
   const { home, leaseMs, resume, review, roles } = config;
-  const log = createLog(store, { observe });
-  const storing = createStorageStatus();
+  const log = createLog(store, deps.observe && { observe: deps.observe });
+  const storageStatus = createStorageStatus();
   const journals = await openSpillJournals(home.value, report);
   function onError(error: unknown): void {
     // A look through the store that was under way when the host stopped: that is no bug.
@@ -117,94 +113,55 @@ export async function createAgentRuntime(
   const smallModel = createSmallModelLookup(store, models);
   const titler = createTitler(smallModel);
   const titles = new TitleGenerator({ log, ids, clock: systemClock, titler, onError });
-  const liveness = createLiveness();
-  const memory = createMemoryKeeper(log, memories, liveness, leaseMs.value, onError);
   const reviews = createReviews({
     log,
     reviewer: createReviewer(smallModel),
-    providers: review.value === "on" ? memories : { ...memories, current: () => null },
+    providers: review.value === "on" ? memory : { ...memory, current: () => null },
     isPersons: isFromPerson,
     onError,
   });
   const tokens = createTokenCounter();
-  const compactor = createCompactor(
+  const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
+  const prompt = createSystemPrompt({ home: home.value, workspaces: toolset.workspaces, notes });
+  const delegate = createDelegateTool({
     log,
-    liveness,
-    {
+    ids,
+    clock: systemClock,
+    notify: (...session) => engine.notify(...session),
+    depth: config.delegateDepth.value,
+    children: config.delegateChildren.value,
+  });
+  // The last one: what stands before it is the same for whoever does without.
+  const delegation = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
+  const tools = withServerTools(new Map([...toolset.tools, ...delegation]), mcp, log);
+  const engine = createEngine({
+    log,
+    agents: createAgentFactory({ store, models, tools, prompt }),
+    memoryPressure,
+    leaseMs: leaseMs.value,
+    resume: resume.value,
+    // Where the messages come in elsewhere nobody tells this process, and people wait for what it finds.
+    ...(!roles.value.includes("web") && { sweepMs: remoteInputSweepMs }),
+    limits: runLimits(config),
+    runsSharingBudget: (run) => delegationTree(store.reads, run),
+    toolPolicy: toolset.policy,
+    compaction: {
       summariser: createSummariser({ modelFor: smallModel, recordUsage: createUsageRecorder(log) }),
       windowOf: (name) => models.facts(name).window,
       count: tokens.count,
       learn: (texts) => tokens.preload(texts, tokenizerTimeoutMs),
     },
-    (owner, session) => void memory.boundary(owner, session, "compaction"),
-  );
-  const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
-  const prompt = createSystemPrompt({ home: home.value, workspaces: hands.workspaces, notes });
-  const delegate = createDelegateTool({
-    log,
-    ids,
-    clock: systemClock,
-    notify: (...session) => runner.notify(...session),
-    depth: config.delegateDepth.value,
-    children: config.delegateChildren.value,
-  });
-  // The last one: what stands before it is the same for whoever does without.
-  const handed = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
-  const tools = withServerTools(new Map([...hands.tools, ...handed]), mcp, log);
-  const agents = createAgentCache({
-    store,
-    clock: systemClock,
-    models,
-    tools,
-    prompt,
-    onEvict: (session) => memory.evict(session),
-    report: onError,
-  });
-  const place = saveAttachments(hands.workspaces, store.reads);
-  const runner = new Runner({
-    log,
-    ids,
-    clock: systemClock,
-    random: Math.random,
-    work: store.work,
-    liveness,
-    holder: () => currentHolder("runner"),
-    leaseMs: leaseMs.value,
-    policy: resume.value,
-    // Reads alone: what this process was told about needs no sweep, and what it was not is found well within a lease.
-    // Where the messages come in elsewhere nobody tells this process, and people wait for what it finds.
-    sweepMs: roles.value.includes("web") ? leaseMs.value / 6 : remoteInputSweepMs,
-    maxRuns: maxRuns,
-    limits: runLimits(config),
-    runsSharingBudget: (run) => delegationTree(store.reads, run),
-    toolPolicy: hands.policy,
-    agents,
-    memoryOwnerOf: ({ lane }) =>
-      isFromPerson({ lane, clientId: null }) ? memories.current() : null,
-    recall: combineRecalls(createRecall({ providers: memories, clock: systemClock }), place),
-    placeAttachments: place,
-    fit: compactor,
+    memory,
+    isFromPerson,
+    placeAttachments: saveAttachments(toolset.workspaces, store.reads),
     spills: journals,
-    onSpillState: storing.publish,
-    onEnded: (owner, session) => {
-      titles.notify(owner, session);
-      reviews.notify(owner, session);
-      if (memories.handle !== null) memory.register(owner, session, memories.handle);
-    },
+    onSpillState: storageStatus.publish,
+    afterRun: [titles, reviews],
+    runs,
+    starts: "when asked",
     onError,
   });
-  return {
-    log,
-    runner,
-    agents,
-    storageStatus: storing,
-    titles,
-    compactor,
-    memory,
-    reviews,
-    prompt,
-    journals,
-  };
+  return { engine, storageStatus, titles, reviews, prompt, journals };
 }
 
 type SessionRef = { readonly owner: OwnerId; readonly session: SessionId };
@@ -232,33 +189,6 @@ function createUsageRecorder(log: Log) {
 
 /** A compaction does not wait longer for the exact numbers. */
 const tokenizerTimeoutMs = 3_000;
-const memoryTimeoutMs = 60_000;
-const idleMs = 5 * 60_000;
-const sweepMs = 60_000;
-
-function createMemoryKeeper(
-  log: Log,
-  providers: ConfiguredMemory,
-  liveness: Liveness,
-  leaseMs: number,
-  onError: (error: unknown) => void,
-): MemoryCommitter {
-  return new MemoryCommitter({
-    log,
-    ids,
-    clock: systemClock,
-    holder: () => currentHolder("memory"),
-    liveness,
-    leaseMs,
-    providerTimeoutMs: memoryTimeoutMs,
-    idleMs,
-    sweepMs,
-    providers,
-    isFromPerson: isFromPerson,
-    onError,
-  });
-}
-
 /** Room for the first spill is taken now. A host without such a place works, and waits where others would spill. */
 async function openSpillJournals(
   home: string,

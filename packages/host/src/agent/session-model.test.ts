@@ -41,8 +41,15 @@ async function open() {
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "off" });
   const toolset = createToolset(config.value, store);
-  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
-  onTestFinished(() => runtime.runner.stop());
+  const { engine, titles } = await createAgentRuntime({
+    config: config.value,
+    store,
+    models,
+    memory: memories,
+    toolset,
+    report,
+  });
+  onTestFinished(() => engine.runner.stop());
   const { owner, session } = chat;
   let said = 0;
   return {
@@ -50,7 +57,7 @@ async function open() {
     store,
     chat,
     keys,
-    log: runtime.log,
+    log: engine.log,
     /** Sends a message and returns the run's end and the models that were called. */
     say: async () => {
       said += 1;
@@ -62,11 +69,11 @@ async function open() {
         text: "Hello",
         mode: "queue",
       } as const;
-      const admitted = await admitMessage(runtime.log, ids, input);
+      const admitted = await admitMessage(engine.log, ids, input);
       if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-      runtime.runner.notify(owner, session);
-      await runtime.runner.idle();
-      await runtime.titles.idle();
+      engine.runner.notify(owner, session);
+      await engine.runner.idle();
+      await titles.idle();
       const asked = server.requests
         .slice(before)
         .map(({ body }) => (body as { readonly model: string }).model);

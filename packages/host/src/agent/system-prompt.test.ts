@@ -98,17 +98,17 @@ test("[P9] a session keeps its prompt until the persona or a decision changes, a
   });
   if (!config.ok) throw new Error(config.failure.message);
   const model = scriptedModel(() => says("Yes."));
-  const talk = await createAgentRuntime(
-    config.value,
+  const { engine, prompt } = await createAgentRuntime({
+    config: config.value,
     store,
-    modelsOf(model),
-    await openMemoryProviders(home, { choice: "notes" }),
-    createToolset(config.value, store),
-    (bug) => {
+    models: modelsOf(model),
+    memory: await openMemoryProviders(home, { choice: "notes" }),
+    toolset: createToolset(config.value, store),
+    report: (bug) => {
       throw bug;
     },
-  );
-  const { runner, prompt, log } = talk;
+  });
+  const { runner, log } = engine;
   let said = 0;
   async function say(): Promise<string> {
     said += 1;

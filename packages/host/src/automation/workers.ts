@@ -19,7 +19,7 @@ export interface WorkerDeps {
   readonly config: Config;
   readonly store: Store;
   readonly log: Log;
-  readonly runner: Runner;
+  readonly runner: Pick<Runner, "notify">;
   readonly processes: ProcessManager;
   readonly redact: Redact;
   readonly logger: Logger;

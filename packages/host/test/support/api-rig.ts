@@ -1,5 +1,12 @@
-import { type Clock, createLog, type Log, Runner, systemClock, type Tool } from "@holdfast/engine";
-import { uncachedAgents } from "@holdfast/testing/fakes/uncached-agents";
+import {
+  type Clock,
+  createEngine,
+  createLog,
+  type Log,
+  type Runner,
+  systemClock,
+  type Tool,
+} from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { RecordingMemory, openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
 import {
@@ -14,7 +21,7 @@ import type { Hono } from "hono";
 
 import { apiRoutes } from "../../src/server/api/routes.ts";
 import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
-import { createCompactor, createSummariser } from "../../src/agent/compaction.ts";
+import { createSummariser } from "../../src/agent/compaction.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openPasswordFile } from "../../src/server/auth/password.ts";
@@ -111,28 +118,23 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     rules: storedRules,
     policy: createPolicy({ mode: "ask", rules: [], storedRules }),
   };
-  const runner = new Runner({
-    toolPolicy: toolset.policy,
-    memoryOwnerOf: rig.remembers,
+  const engine = createEngine({
     log,
-    ids,
-    clock: systemClock,
-    random: Math.random,
-    work: store.work,
-    liveness: { isDead: () => "unknown" },
-    holder: () => aHolder(),
-    leaseMs: 30_000,
-    policy: "resume",
-    sweepMs: 60_000,
-    maxRuns: 100,
+    model: { name: "scripted", model },
+    tools,
+    toolPolicy: toolset.policy,
+    memory: {
+      current: rig.remembers,
+      open: async ({ configuration }) => rig.reachable.get(configuration) ?? null,
+    },
     limits: { steps: 10, timeMs: 60_000, modelTries: 1 },
-    agents: uncachedAgents({
-      tools: new Map(tools.map((tool) => [tool.name, tool])),
-      modelFor: async () => ({ name: "scripted", model }),
-      system: async () => "",
-    }),
+    compaction: {
+      summariser: createSummariser({ modelFor: async () => ({ name: "scripted", model }) }),
+    },
+    starts: "when asked",
     onError: report,
   });
+  const { runner, compactor } = engine;
   const { secrets = memorySecrets(), mcp } = options;
   const models = openTestModels(secrets, environment);
   const storing = createStorageStatus();
@@ -144,22 +146,9 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     log,
     toolset,
     ids,
-    runner: {
-      notify: (...session) => {
-        if (rules.begins) runner.notify(...session);
-      },
-      recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
-    },
+    engine,
     storageStatus: storing,
-    compactor: createCompactor(
-      log,
-      { isDead: () => "unknown" },
-      {
-        summariser: createSummariser({ modelFor: async () => ({ name: "scripted", model }) }),
-        windowOf: () => null,
-        count: (text) => Math.ceil(text.length / 4),
-      },
-    ),
+    compactor,
     memory: rig.committer,
     models,
     secrets,
@@ -242,10 +231,19 @@ function encodeBody(body: unknown): string {
 
 function withStoreRules(
   store: ReferenceStore,
-  rules: { readonly keepsAnswers: boolean },
+  rules: { readonly keepsAnswers: boolean; readonly begins: boolean },
 ): ReferenceStore {
-  const { requests } = store;
+  const { requests, leases } = store;
   const find: typeof requests.find = async (...args) =>
     rules.keepsAnswers ? requests.find(...args) : null;
-  return { ...store, requests: { find, keep: (request) => requests.keep(request) } };
+  /** Without a lease the runner begins nothing. */
+  const acquire: typeof leases.acquire = async (request) =>
+    rules.begins || request.kind !== "run"
+      ? leases.acquire(request)
+      : { status: "failed", code: "store_busy", message: "The test has paused the runner." };
+  return {
+    ...store,
+    leases: { ...leases, acquire },
+    requests: { find, keep: (request) => requests.keep(request) },
+  };
 }

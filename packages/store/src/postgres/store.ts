@@ -1,5 +1,6 @@
 import type { Leases, Store } from "@holdfast/engine";
 
+import { processIdentity } from "../identity.ts";
 import { blobIdOf } from "../schema/payload.ts";
 import { createAuditReads } from "./read/audit.ts";
 import { createReads } from "./read/reads.ts";
@@ -40,6 +41,7 @@ export function createStore(settings: Settings): PostgresStore {
 
   return {
     kind: "postgres",
+    identity: processIdentity,
     reads: createReads(pool),
     leases: createLeases(writer, pool, now),
     audit: {

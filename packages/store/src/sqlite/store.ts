@@ -21,6 +21,7 @@ import {
 } from "@holdfast/engine/ports";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
+import { processIdentity } from "../identity.ts";
 import { blobIdOf } from "../schema/payload.ts";
 import { GroupQueue, type Pace } from "../shared/group-queue.ts";
 import { createAudit } from "./read/audit.ts";
@@ -81,6 +82,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
 
 export class SqliteStore implements Store {
   readonly kind = "sqlite";
+  readonly identity = processIdentity;
   readonly reads: Reads;
   readonly leases: Leases;
   readonly work: Work;

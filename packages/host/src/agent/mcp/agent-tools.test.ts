@@ -24,15 +24,16 @@ async function openTalk(servers: McpServers) {
   if (!config.ok) throw new Error(config.failure.message);
   const model = scriptedModel(() => says("Yes."));
   const bugs: Error[] = [];
-  const { runner, log } = await createAgentRuntime(
-    config.value,
-    rig.store,
-    modelsOf(model),
-    await openMemoryProviders(home, { choice: "off" }),
-    createToolset(config.value, rig.store),
-    (bug) => void bugs.push(bug),
-    rig.mcp,
-  );
+  const { engine } = await createAgentRuntime({
+    config: config.value,
+    store: rig.store,
+    models: modelsOf(model),
+    memory: await openMemoryProviders(home, { choice: "off" }),
+    toolset: createToolset(config.value, rig.store),
+    report: (bug) => void bugs.push(bug),
+    mcp: rig.mcp,
+  });
+  const { runner, log } = engine;
   onTestFinished(async () => {
     await runner.stop();
     await rig.stop();

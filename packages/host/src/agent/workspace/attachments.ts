@@ -8,11 +8,6 @@ import type { Workspaces } from "./workspaces.ts";
 const attachmentsFolder = "attachments";
 const maxNameTries = 100;
 
-/** Combines several sources of context for a message. */
-export function combineRecalls(...sources: readonly Recall[]): Recall {
-  return async (question) => (await Promise.all(sources.map((source) => source(question)))).flat();
-}
-
 /**
  * Saves a message's attachments to the session's workspace, where tools can use them, and names their paths. The runner
  * does this, since the workspace is on its machine. A repeat finds the same files.

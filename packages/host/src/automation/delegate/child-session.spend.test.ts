@@ -36,16 +36,11 @@ async function openHost(store: Store, script: Script) {
   const toolset = createToolset(config.value, store);
   const model = scriptedModel(script);
   const { value } = config;
-  const runtime = await createAgentRuntime(
-    value,
-    store,
-    modelsOf(model),
-    memories,
-    toolset,
-    report,
-  );
-  onTestFinished(() => runtime.runner.stop());
-  return { ...runtime, model };
+  const models = modelsOf(model);
+  const deps = { config: value, store, models, memory: memories, toolset, report };
+  const { engine } = await createAgentRuntime(deps);
+  onTestFinished(() => engine.runner.stop());
+  return { ...engine, model };
 }
 
 const costs = (cents: number) => uses({ costMicros: cents * 10_000 });

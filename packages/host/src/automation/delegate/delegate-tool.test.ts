@@ -43,15 +43,22 @@ async function open(environment: Record<string, string> = {}) {
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "facts" });
   const toolset = createToolset(config.value, store);
-  const runtime = await createAgentRuntime(config.value, store, models, memories, toolset, report);
-  onTestFinished(() => runtime.runner.stop());
+  const { engine } = await createAgentRuntime({
+    config: config.value,
+    store,
+    models,
+    memory: memories,
+    toolset,
+    report,
+  });
+  onTestFinished(() => engine.runner.stop());
   const { owner, session } = chat;
-  const { log } = runtime;
+  const { log, runner } = engine;
 
   async function say(text: string) {
     const admitted = await admitMessage(log, ids, { owner, session, clientId: "one", text });
     if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-    runtime.runner.notify(owner, session);
+    runner.notify(owner, session);
     return admitted.runId;
   }
 
@@ -75,7 +82,7 @@ async function open(environment: Record<string, string> = {}) {
       .filter(({ type }) => type === "message.tool")
       .flatMap(({ data }) => data["parts"] as { outcome: string; output: string }[]);
   };
-  return { ...runtime, home, store, owner, session, chat, say, until, children, results };
+  return { ...engine, home, store, owner, session, chat, say, until, children, results };
 }
 
 const ended = (state: RunState): boolean => terminalStates.has(state);

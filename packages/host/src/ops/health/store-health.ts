@@ -148,6 +148,7 @@ function observeWrites(
     work: store.work,
     search: store.search,
     audit: store.audit,
+    ...(store.identity && { identity: store.identity }),
     leases: {
       ...leases,
       acquire: (request) => noting(leases.acquire(request)),

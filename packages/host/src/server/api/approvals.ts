@@ -21,7 +21,7 @@ import { answer, problem, problemFrom } from "./reply.ts";
 const defaultApprovalLimit = 100;
 
 export function approvalRoutes(deps: ApiDeps): Route[] {
-  const { log, ids, runner, toolset, report } = deps;
+  const { log, ids, engine, toolset, report } = deps;
 
   async function listApprovals({ owner, query }: Call<"listApprovals">) {
     const { sessionId, limit = defaultApprovalLimit, cursor } = query;
@@ -54,7 +54,7 @@ export function approvalRoutes(deps: ApiDeps): Route[] {
     switch (result.status) {
       case "answered":
         await rememberRule(result.approval);
-        runner.notify(owner, result.approval.session);
+        engine.notify(owner, result.approval.session);
         return answer({ approval: viewApproval(result.approval) });
       case "not_found":
         return problem("approval_not_found");

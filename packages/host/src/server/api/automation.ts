@@ -60,7 +60,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
       ({ schedule }) => schedule.id === params.id,
     );
     if (found === undefined) return problem("schedule_not_found");
-    const { log, runner } = deps;
+    const { log, engine } = deps;
     const prompt = {
       key: `schedule:${params.id}:now:${ids.make("message")}`,
       heading: "a scheduled prompt, asked for now",
@@ -68,7 +68,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
     const submitDeps = {
       log,
       ids,
-      runner,
+      runner: engine,
       sessionFor: (laneOwner: OwnerId, lane: LaneKey, key: string) =>
         sessionForLane({ log, owner: laneOwner }, lane, key),
     };

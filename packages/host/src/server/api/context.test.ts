@@ -1,11 +1,10 @@
-import { createCompactionLock } from "@holdfast/engine";
+import { createCompactionLock, createCompactor } from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { says, type Script } from "@holdfast/testing/fakes/scripted-model";
 import { executeCommand, parseInput } from "@holdfast/client";
 import { ids } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { createCompactor } from "../../agent/compaction.ts";
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import { sendAndWait, newSession, shownTexts, valueOf } from "../../../test/support/api-helpers.ts";
 
@@ -72,15 +71,9 @@ test.each(["idle", "hygiene"] as const)(
   async (reason) => {
     const { rig, id: session } = await talked();
     const { owner } = rig;
-    const compactor = createCompactor(
-      rig.log,
-      { isDead: () => "unknown" },
-      {
-        summariser: { summarise: async () => ({ status: "summarised", text: "They counted." }) },
-        windowOf: () => null,
-        count: (text) => Math.ceil(text.length / 4),
-      },
-    );
+    const compactor = createCompactor(rig.log, ids, {
+      summariser: { summarise: async () => ({ status: "summarised", text: "They counted." }) },
+    });
     const lock = createCompactionLock(rig.store.leases);
     const other = aHolder({ agent: "other" });
     await lock.acquire(session, other);

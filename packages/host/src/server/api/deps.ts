@@ -1,16 +1,16 @@
 import type {
   Clock,
+  Compactor,
+  Engine,
   Holder,
   SpillStore,
   Log,
   MemoryCommitter,
   ConversationReviewer,
-  Runner,
 } from "@holdfast/engine";
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { PasswordFile } from "../auth/password.ts";
-import type { Compactor } from "../../agent/compaction.ts";
 import type { Mcp } from "../../agent/mcp/mcp.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
@@ -26,7 +26,7 @@ import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
 export interface ApiDeps extends MountDeps {
   readonly log: Log;
   readonly toolset: Pick<Toolset, "workspaces" | "policy" | "rules">;
-  readonly runner: Pick<Runner, "notify" | "recoverLateJournals">;
+  readonly engine: Pick<Engine, "send" | "follow" | "notify" | "recoverLateJournals">;
   readonly storageStatus: Pick<StorageStatus, "subscribe">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryCommitter, "boundary">;

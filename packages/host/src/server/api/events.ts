@@ -35,7 +35,7 @@ interface SessionFrames {
 }
 
 export function eventRoutes(deps: ApiDeps): Route[] {
-  const { log, storageStatus } = deps;
+  const { log, engine, storageStatus } = deps;
   const hints = createListHints(log.store.reads, deps.clock, deps.closing);
 
   /** P6: a reader that connects or leaves affects nothing but its own tail. */
@@ -82,7 +82,8 @@ export function eventRoutes(deps: ApiDeps): Route[] {
       void stream.write(encodeStatusSseFrame(status));
     });
     signal.addEventListener("abort", unwatch, { once: true });
-    for await (const item of log.tail(owner, frames.session, frames.cursor(), { signal })) {
+    const { session } = frames;
+    for await (const item of engine.follow({ owner, session, after: frames.cursor(), signal })) {
       await writeItem(stream, frames, item);
     }
   }

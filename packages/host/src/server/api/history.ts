@@ -25,7 +25,7 @@ type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
 
 /** Each command takes its ids from its request, so it is carried out once however often it is sent. */
 export function historyRoutes(deps: ApiDeps): Route[] {
-  const { log, runner, memory } = deps;
+  const { log, engine, memory } = deps;
   const { reads } = log.store;
   const commandDeps = ({ ids }: Command) => ({ log, ids });
 
@@ -36,7 +36,9 @@ export function historyRoutes(deps: ApiDeps): Route[] {
   ) {
     const { expectedHead, interrupt } = body;
     const target = { owner, session: params.id, expectedHead, command: ids.make("event") };
-    return interrupt === true ? interruptThen(deps, target, act) : act(target);
+    return interrupt === true
+      ? interruptThen({ ...deps, runner: engine }, target, act)
+      : act(target);
   }
 
   async function cut(
@@ -55,7 +57,7 @@ export function historyRoutes(deps: ApiDeps): Route[] {
     const content = { from, text, attachments, clientId: call.ids.make("message") };
     const result = await carryOut(call, (target) => retry(commandDeps(call), target, content));
     if (result.status !== "accepted") return problemFrom(result);
-    runner.notify(call.owner, call.params.id);
+    engine.notify(call.owner, call.params.id);
     const { messageId, runId, seq } = result;
     return answer({ messageId, runId, seq });
   }

@@ -1,4 +1,4 @@
-import { admitMessage, changeInput, removeInput, requestCancel, resumeRun } from "@holdfast/engine";
+import { changeInput, removeInput, requestCancel, resumeRun } from "@holdfast/engine";
 import type { Route } from "../http/routing.ts";
 import { type Call, mountCall, type AnswerOf } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -6,12 +6,13 @@ import { answer, problemFrom, problem, type Reply, viewRun } from "./reply.ts";
 import type { OwnerId, RunId } from "@holdfast/protocol";
 
 export function messageRoutes(deps: ApiDeps): Route[] {
-  const { log, runner } = deps;
+  const { log, engine } = deps;
 
   /** P1: answered once durable, whether a runner here takes it up now or another one later. */
   async function sendMessage({ owner, params, body, ids }: Call<"sendMessage">) {
     const { clientId, text, attachments, mode, lane } = body;
-    const admission = await admitMessage(log, ids, {
+    const admission = await engine.send({
+      ids,
       owner,
       session: params.id,
       clientId,
@@ -21,7 +22,6 @@ export function messageRoutes(deps: ApiDeps): Route[] {
       ...(lane !== undefined && { lane }),
     });
     if (admission.status !== "accepted") return problemFrom(admission);
-    runner.notify(owner, params.id);
     const { messageId, runId, seq } = admission;
     return answer({ messageId, runId, seq });
   }
@@ -48,7 +48,7 @@ export function messageRoutes(deps: ApiDeps): Route[] {
 }
 
 export function runRoutes(deps: ApiDeps): Route[] {
-  const { log, runner } = deps;
+  const { log, engine } = deps;
 
   async function showRun(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
     const row = await log.store.reads.run(owner, id);
@@ -57,7 +57,7 @@ export function runRoutes(deps: ApiDeps): Route[] {
 
   async function showAndNotify(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
     const reply = await showRun(owner, id);
-    if (reply.kind === "answer") runner.notify(owner, reply.value.run.sessionId);
+    if (reply.kind === "answer") engine.notify(owner, reply.value.run.sessionId);
     return reply;
   }
 
@@ -83,7 +83,7 @@ export function runRoutes(deps: ApiDeps): Route[] {
     const result = await resumeRun(log, ids, target);
     if (result.status === "not_found") return problem("run_not_found");
     if (result.status !== "resumed") return problemFrom(result);
-    runner.notify(owner, result.session);
+    engine.notify(owner, result.session);
     return showRun(owner, result.runId);
   }
 

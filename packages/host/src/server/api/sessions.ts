@@ -35,7 +35,7 @@ const defaultEntryLimit = 100;
 
 /** Everything a page shows of a session, from one snapshot, built by the reducer's own functions (P5). */
 async function readSessionPage(
-  { log, runner }: Pick<ApiDeps, "log" | "runner">,
+  { log, engine }: Pick<ApiDeps, "log" | "engine">,
   owner: OwnerId,
   id: SessionId,
   { limit = defaultEntryLimit, before }: PageQuery,
@@ -49,7 +49,7 @@ async function readSessionPage(
   if (pendingNotices(visible).length > 0) {
     visible = await withAmendments(reads, snapshot.session, visible, page);
     // A journal that a notice waits for may have turned up: this read then recovers it and shows it.
-    if ((await runner.recoverLateJournals(owner, id, visible)) === "changed") {
+    if ((await engine.recoverLateJournals(owner, id, visible)) === "changed") {
       snapshot = (await reads.snapshot(owner, id, query)) ?? snapshot;
       visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
     }

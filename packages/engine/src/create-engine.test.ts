@@ -1,0 +1,165 @@
+import { ownerId } from "@holdfast/protocol";
+import {
+  calls,
+  gate,
+  says,
+  scriptedModel,
+  type Script,
+} from "@holdfast/testing/fakes/scripted-model";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
+import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
+import { createGate, createTool, okResult } from "@holdfast/testing/rigs/run-rig";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  type AcceptedMessage,
+  createEngine,
+  type Engine,
+  type EngineSettings,
+} from "./create-engine.ts";
+import type { ProcessIdentity } from "./ports/lease.ts";
+import type { Store } from "./ports/store.ts";
+import type { Tool } from "./ports/tool.ts";
+
+function start(
+  store: Store,
+  script: Script,
+  settings: EngineSettings & { readonly tools?: readonly Tool[] } = {},
+) {
+  const model = scriptedModel(script);
+  const engine = createEngine({ store, model, ...settings });
+  onTestFinished(() => engine.stop());
+  return { engine, model };
+}
+
+async function ask(engine: Engine, text: string, clientId?: string): Promise<AcceptedMessage> {
+  const session = await engine.open("a conversation");
+  const sent = await engine.send({ session, text, ...(clientId !== undefined && { clientId }) });
+  if (sent.status !== "accepted") throw new Error(sent.message);
+  return sent;
+}
+
+async function answerTo(engine: Engine, sent: AcceptedMessage): Promise<string> {
+  let text = "";
+  for await (const piece of engine.answer(sent)) text += piece;
+  return text;
+}
+
+test("a message is answered with the tools that the engine was given, and following ends with its run", async () => {
+  const dice = createTool("roll", async () => okResult("a four"));
+  const script = [[calls("roll")], [says("It is a four.")]];
+  const { engine, model } = start(createReferenceStore(), script, { tools: [dice] });
+  const sent = await ask(engine, "Roll a die.");
+  expect(await answerTo(engine, sent)).toBe("It is a four.");
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+    ["roll"],
+    ["roll"],
+  ]);
+  expect(JSON.stringify(model.requests[1]?.messages)).toContain("a four");
+});
+
+test("a session is found again by its name, also by another engine, and each owner has names of their own", async () => {
+  const store = createReferenceStore();
+  const [first, second] = [start(store, []).engine, start(store, []).engine];
+  const session = await first.open("support");
+  expect(await second.open("support")).toBe(session);
+  expect(await first.open("sales")).not.toBe(session);
+  expect(await first.open("support", ownerId.parse("another"))).not.toBe(session);
+});
+
+test("a message that is sent twice is answered once", async () => {
+  const { engine, model } = start(createReferenceStore(), [says("Yes.")]);
+  const first = await ask(engine, "Hello", "the-same");
+  expect(await answerTo(engine, first)).toBe("Yes.");
+  const again = await ask(engine, "Hello", "the-same");
+  expect(again).toMatchObject({ runId: first.runId, seq: first.seq, repeated: true });
+  expect(model.requests).toHaveLength(1);
+});
+
+test("following a run that has ended ends too, whatever the reader has of it", async () => {
+  const { engine } = start(createReferenceStore(), [says("Yes.")]);
+  const sent = await ask(engine, "Hello");
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+  const { head } = assertPresent(
+    await engine.log.store.reads.session(ownerId.parse("owner"), sent.session),
+  );
+  expect(await answerTo(engine, { ...sent, seq: head })).toBe("");
+});
+
+test("[P4] the run of a process that died is continued by the next engine on the store", async () => {
+  const store = createReferenceStore();
+  const dead = aHolder({ nonce: "dead" });
+  const identity: ProcessIdentity = { holder: () => dead, isDead: () => "unknown" };
+  const stuck = createGate();
+  const { engine: first } = start({ ...store, identity }, [[says("It was "), gate(stuck.promise)]]);
+  const sent = await ask(first, "A story, please.");
+  const seen = await first.answer(sent)[Symbol.asyncIterator]().next();
+  expect(seen.value).toBe("It was ");
+  const survivor: ProcessIdentity = {
+    holder: () => aHolder(),
+    isDead: ({ nonce }) => (nonce === "dead" ? "dead" : "unknown"),
+  };
+  const second = start({ ...store, identity: survivor }, [says("a dark night.")]);
+  expect(await answerTo(second.engine, sent)).toBe("It was a dark night.");
+  stuck.open();
+});
+
+test("[P10] what was said reaches the memory that the engine was given before it has stopped", async () => {
+  const memory = new RecordingMemory("one");
+  const { engine } = start(createReferenceStore(), [says("Noted.")], { memory });
+  await answerTo(engine, await ask(engine, "I like trains."));
+  expect(memory.batches).toEqual([]);
+  await engine.stop();
+  const said = memory.batches.flatMap(({ turns }) => turns.flatMap(({ messages }) => messages));
+  expect(said).toEqual([
+    { role: "user", text: "I like trains." },
+    { role: "assistant", text: "Noted." },
+  ]);
+});
+
+test("an engine whose runs happen elsewhere accepts messages and leaves them to another one", async () => {
+  const store = createReferenceStore();
+  const { engine, model } = start(store, [says("Never.")], { runs: "elsewhere" });
+  const sent = await ask(engine, "Hello");
+  const runner = start(store, [says("Here.")], { sweepMs: 10 });
+  expect(await answerTo(engine, sent)).toBe("Here.");
+  expect(model.requests).toEqual([]);
+  expect(runner.model.requests).toHaveLength(1);
+});
+
+test("an engine that starts when asked takes up what was left only then", async () => {
+  const store = createReferenceStore();
+  const before = start(store, [], { runs: "elsewhere" });
+  const sent = await ask(before.engine, "Hello");
+  const { engine, model } = start(store, [says("Yes.")], { starts: "when asked" });
+  const other = start(store, [], { runs: "elsewhere" });
+  await other.engine.open("something else");
+  expect(model.requests).toEqual([]);
+  engine.start();
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+});
+
+test("work that follows a run is announced, started and stopped with the engine", async () => {
+  const heard: string[] = [];
+  const task = {
+    start: () => void heard.push("start"),
+    notify: (_owner: unknown, session: string) => void heard.push(session),
+    stop: async () => void heard.push("stop"),
+  };
+  const { engine } = start(createReferenceStore(), [says("Yes.")], { afterRun: [task] });
+  const sent = await ask(engine, "Hello");
+  await answerTo(engine, sent);
+  await engine.stop();
+  expect(heard).toEqual(["start", sent.session, "stop"]);
+});
+
+test("a session in the trash is not opened as if it were there", async () => {
+  const { engine } = start(createReferenceStore(), []);
+  const owner = ownerId.parse("owner");
+  const session = await engine.open("support");
+  await engine.log.trashSession(owner, session);
+  const sent = await engine.send({ session, text: "Hello" });
+  expect(sent).toMatchObject({ status: "refused", code: "session_trashed" });
+});

@@ -1,0 +1,333 @@
+import {
+  type IdSource,
+  ids as randomIds,
+  newEvent,
+  type OwnerId,
+  ownerId,
+  type RunId,
+  type Seq,
+  type SessionId,
+} from "@holdfast/protocol";
+import { AgentCache, type CacheFigures, type CacheLimits } from "./agents/cache.ts";
+import { type Compactor, type CompactorDeps, createCompactor } from "./context/compactor.ts";
+import { deterministicId, shortHash } from "./hash.ts";
+import { createLog, type Log } from "./log/log.ts";
+import type { TailItem } from "./log/tail.ts";
+import { MemoryCommitter } from "./memory/committer.ts";
+import { createRecall, type Recall } from "./memory/recall.ts";
+import type { IsFromPerson } from "./memory/segment.ts";
+import type { Agent, AgentFactory } from "./ports/agent.ts";
+import { systemClock } from "./ports/clock.ts";
+import type { MemoryHandle, MemoryOwner, MemoryProviders } from "./ports/memory.ts";
+import type { Model, NamedModel } from "./ports/model.ts";
+import { identityOf, type Store, StoreFailure } from "./ports/store.ts";
+import type { Tool } from "./ports/tool.ts";
+import type { ResumePolicy } from "./recovery/take-over.ts";
+import { type Admission, admitMessage, type NewInput } from "./run/admit.ts";
+import { cachedContextBytes } from "./run/run-context.ts";
+import { answerText, followRun } from "./run/follow-run.ts";
+import { Runner, type RunnerDeps } from "./run/runner.ts";
+
+/** Where conversations are kept: a store, or a log over one that the caller uses as well. */
+export type EngineStorage = { readonly store: Store } | { readonly log: Log };
+
+/** Who answers: one model with its tools, or agents that a factory builds for each session. */
+export type EngineAgents =
+  | {
+      readonly model: Model | NamedModel;
+      readonly tools?: readonly Tool[];
+      readonly system?: string;
+    }
+  | { readonly agents: AgentFactory };
+
+/** Work that follows the end of a run in the background, such as naming the conversation. */
+export interface AfterRun {
+  notify(owner: OwnerId, session: SessionId): void;
+  start?(): void;
+  stop(): Promise<void>;
+}
+
+type PassedOn = Pick<
+  RunnerDeps,
+  "toolPolicy" | "runsSharingBudget" | "placeAttachments" | "spills" | "onSpillState"
+>;
+
+/** Everything here has a default. */
+export interface EngineSettings extends PassedOn {
+  readonly clock?: RunnerDeps["clock"];
+  readonly ids?: IdSource;
+  readonly random?: RunnerDeps["random"];
+  readonly limits?: RunnerDeps["limits"];
+  /** How long a process may be silent before others take over its runs. */
+  readonly leaseMs?: number;
+  /** How often the store is scanned for work that nobody announced here. */
+  readonly sweepMs?: number;
+  /** How many runs may be live in this process. */
+  readonly maxRuns?: number;
+  /** What happens to a run whose process died. */
+  readonly resume?: ResumePolicy;
+  /** How a long conversation is kept within its model's window. */
+  readonly compaction?: CompactorDeps;
+  readonly memory?: MemoryHandle | (MemoryProviders & { readonly handle?: MemoryHandle | null });
+  /** Memory keeps only what people said. By default every message counts as a person's. */
+  readonly isFromPerson?: IsFromPerson;
+  readonly afterRun?: readonly AfterRun[];
+  readonly agentLimits?: CacheLimits;
+  /** When memory is scarce, idle agents are closed. */
+  readonly memoryPressure?: () => "enough" | "scarce";
+  /** `elsewhere`: messages are admitted here, and a process that shares the store runs them. */
+  readonly runs?: "here" | "elsewhere";
+  /** `when asked`: nothing is written before `start` is called. */
+  readonly starts?: "now" | "when asked";
+  /** Receives bugs. By default they are thrown, and end the process. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export type EngineOptions = EngineStorage & EngineAgents & EngineSettings;
+
+export interface Message extends Omit<NewInput, "owner" | "clientId"> {
+  readonly owner?: OwnerId;
+  /** The sender's own id for the message: sending it again changes nothing. By default a new one. */
+  readonly clientId?: string;
+  /** For a command that may be repeated: the same ids make the same message. */
+  readonly ids?: IdSource;
+}
+
+export type AcceptedMessage = Extract<Admission, { status: "accepted" }> & {
+  readonly session: SessionId;
+};
+export type Sent = AcceptedMessage | Exclude<Admission, { status: "accepted" }>;
+
+export interface Following {
+  readonly owner?: OwnerId;
+  readonly session: SessionId;
+  /** The last event that the reader has. */
+  readonly after?: Seq;
+  /** Ends with the last event of this run. */
+  readonly until?: RunId;
+  readonly signal?: AbortSignal;
+}
+
+/** Durable conversations: whatever was accepted survives the process, and its run goes on in the next one. */
+export interface Engine {
+  readonly log: Log;
+  readonly runner: Runner;
+  readonly memory: MemoryCommitter;
+  readonly compactor: Compactor;
+  readonly agents: { figures(): CacheFigures };
+  /** The session of that name, created at the first call. */
+  open(name: string, owner?: OwnerId): Promise<SessionId>;
+  /** P1: resolves once the message is durable. Its run starts by itself. */
+  send(message: Message): Promise<Sent>;
+  /** P5: the events after a cursor, each once and in order, and then those that follow. */
+  follow(from: Following): AsyncIterable<TailItem>;
+  /** The text of a run's answer as it is written; whoever comes late gets what is there at once. */
+  answer(
+    run: Pick<AcceptedMessage, "session" | "runId" | "seq">,
+    owner?: OwnerId,
+  ): AsyncIterable<string>;
+  /** Announces that a session may have work, or that its run was asked to end. */
+  notify(owner: OwnerId, session: SessionId): void;
+  recoverLateJournals: Runner["recoverLateJournals"];
+  start(): void;
+  /** Gives up all runs, so that another process can continue them, and hands over what memory is owed. */
+  stop(): Promise<void>;
+  /** Stops, and closes the store. */
+  close(): Promise<void>;
+}
+
+const defaults = {
+  owner: ownerId.parse("owner"),
+  leaseMs: 30_000,
+  maxRuns: 1_000,
+  limits: { steps: 100, timeMs: 60 * 60_000, modelTries: 5 },
+  agentLimits: { bytes: 256 * 1024 * 1024, count: 200, idleMs: 30 * 60_000, baselines: 32 },
+};
+const agentCloseMs = 10_000;
+const memoryTimeouts = { providerTimeoutMs: 60_000, idleMs: 5 * 60_000, sweepMs: 60_000 };
+/** The next process takes over a run that has not stopped by then. */
+const stopTimeoutMs = 3_000;
+/** What is not committed by then waits in the store for the next process. */
+const memoryDrainMs = 10_000;
+
+export function createEngine(options: EngineOptions): Engine {
+  const { clock = systemClock, ids = randomIds, random = Math.random } = options;
+  const { leaseMs = defaults.leaseMs, isFromPerson, afterRun = [], runs = "here" } = options;
+  const { onError = throwLater } = options;
+  const log = "log" in options ? options.log : createLog(options.store, { clock, ids, random });
+  const { store } = log;
+  const identity = identityOf(store);
+  const providers = memoryProvidersOf(options.memory);
+
+  const memory = new MemoryCommitter({
+    log,
+    ids,
+    clock,
+    holder: () => identity.holder("memory"),
+    liveness: identity,
+    leaseMs,
+    ...memoryTimeouts,
+    providers,
+    ...(isFromPerson && { isFromPerson }),
+    onError,
+  });
+  const compactor = createCompactor(
+    log,
+    ids,
+    options.compaction ?? {},
+    (owner, session) => void memory.boundary(owner, session, "compaction"),
+  );
+  const agents = new AgentCache({
+    factory: "agents" in options ? options.agents : singleAgent(options),
+    readVersion: async (owner, session) =>
+      (await store.reads.session(owner, session))?.version ?? null,
+    clock,
+    limits: options.agentLimits ?? defaults.agentLimits,
+    beforeClose: async (_agent, sessions) => {
+      await Promise.all(sessions.map((session) => memory.evict(session)));
+    },
+    memory: options.memoryPressure ?? (() => "enough"),
+    sizeOf: cachedContextBytes,
+    closeBudgetMs: agentCloseMs,
+    onError,
+  });
+  const { toolPolicy, runsSharingBudget, placeAttachments, spills, onSpillState } = options;
+  const runner = new Runner({
+    ...(toolPolicy && { toolPolicy }),
+    ...(runsSharingBudget && { runsSharingBudget }),
+    ...(placeAttachments && { placeAttachments }),
+    fit: compactor,
+    ...(onSpillState && { onSpillState }),
+    spills,
+    log,
+    ids,
+    clock,
+    random,
+    work: store.work,
+    liveness: identity,
+    holder: () => identity.holder("runner"),
+    leaseMs,
+    // What this process was told about needs no scan, and what it was not is found well within a lease.
+    sweepMs: options.sweepMs ?? leaseMs / 6,
+    maxRuns: options.maxRuns ?? defaults.maxRuns,
+    policy: options.resume ?? "resume",
+    limits: options.limits ?? defaults.limits,
+    agents,
+    memoryOwnerOf: ({ lane }) =>
+      isFromPerson?.({ lane, clientId: null }) === false ? null : providers.current(),
+    recall: withPlacedAttachments(createRecall({ providers, clock }), placeAttachments),
+    onEnded(owner, session) {
+      if (providers.handle) memory.register(owner, session, providers.handle);
+      for (const task of afterRun) task.notify(owner, session);
+    },
+    onError,
+  });
+
+  const atMost = async (ms: number, work: Promise<unknown>): Promise<void> => {
+    const finished = new AbortController();
+    await Promise.race([work, clock.sleep(ms, finished.signal)]);
+    finished.abort();
+  };
+  let hasStarted = false;
+
+  const engine: Engine = {
+    log,
+    runner,
+    memory,
+    compactor,
+    agents,
+    async open(name, owner = defaults.owner) {
+      const session = await deterministicId("session", owner, name);
+      const id = await deterministicId("event", owner, name, "created");
+      const events = [newEvent(id, "session.created", {})];
+      const result = await log.commit({ owner, session, events });
+      if (result.status === "failed") throw new StoreFailure(result.code, result.message);
+      if (result.status === "refused") throw new Error(result.message);
+      return session;
+    },
+    async send({ owner = defaults.owner, ids: own = ids, ...message }) {
+      const { clientId = own.make("message") } = message;
+      const admission = await admitMessage(log, own, { ...message, owner, clientId });
+      if (admission.status !== "accepted") return admission;
+      engine.notify(owner, message.session);
+      return { ...admission, session: message.session };
+    },
+    follow({ owner = defaults.owner, session, after = 0 as Seq, until, signal }) {
+      const items = log.tail(owner, session, after, signal === undefined ? {} : { signal });
+      if (until === undefined) return items;
+      return followRun(store.reads, { owner, session, runId: until, after }, items);
+    },
+    answer({ session, runId, seq: after }, owner = defaults.owner) {
+      return answerText(runId, engine.follow({ owner, session, after, until: runId }));
+    },
+    notify(owner, session) {
+      if (runs === "here") runner.notify(owner, session);
+    },
+    recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
+    start() {
+      if (runs === "elsewhere" || hasStarted) return;
+      hasStarted = true;
+      runner.start();
+      memory.start();
+      for (const task of afterRun) task.start?.();
+    },
+    async stop() {
+      const tasks = afterRun.map((task) => task.stop());
+      await atMost(stopTimeoutMs, Promise.all([runner.stop(), ...tasks]));
+      await memory.drain(memoryDrainMs);
+      await atMost(stopTimeoutMs, memory.stop());
+    },
+    async close() {
+      await engine.stop();
+      await store.close();
+    },
+  };
+  if (options.starts !== "when asked") engine.start();
+  return engine;
+}
+
+/** One agent for every session: the same model, tools and system prompt. */
+function singleAgent({
+  model,
+  tools = [],
+  system = "",
+}: Exclude<EngineAgents, { readonly agents: AgentFactory }>): AgentFactory {
+  const named = "stream" in model ? { name: "model", model } : model;
+  const agent: Agent = {
+    modelName: named.name,
+    model: named.model,
+    system: async () => system,
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    bytes: 0,
+    close: async () => {},
+  };
+  const signature = `model=${shortHash(named.name)} system=${shortHash(system)}`;
+  return { signature: async () => signature, build: async () => agent };
+}
+
+function memoryProvidersOf(
+  memory: EngineSettings["memory"],
+): MemoryProviders & { readonly handle?: MemoryHandle | null } {
+  if (memory === undefined) return { current: () => null, open: async () => null };
+  if (!("commit" in memory)) return memory;
+  const isOwn = ({ provider, configuration }: MemoryOwner) =>
+    provider === memory.owner.provider && configuration === memory.owner.configuration;
+  return {
+    handle: memory,
+    current: () => memory.owner,
+    open: async (owner) => (isOwn(owner) ? memory : null),
+  };
+}
+
+/** What the model gets alongside a message: what memory has on it, and where its attachments lie. */
+function withPlacedAttachments(recall: Recall, place: Recall | undefined): Recall {
+  if (place === undefined) return recall;
+  return async (query) => (await Promise.all([recall(query), place(query)])).flat();
+}
+
+/** A bug that nobody handles must not pass unnoticed. */
+function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

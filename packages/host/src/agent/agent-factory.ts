@@ -1,0 +1,87 @@
+import { type AgentFactory, type AgentRequest, shortHash, type Store } from "@holdfast/engine";
+
+import type { BlobId, OwnerId } from "@holdfast/protocol";
+
+import type { AgentTools } from "./mcp/mcp.ts";
+import type { ModelRegistry } from "./models/registry.ts";
+import type { SystemPrompt } from "./system-prompt.ts";
+
+export interface AgentFactoryDeps {
+  readonly store: Store;
+  readonly models: Pick<ModelRegistry, "defaultModel" | "open" | "fallbacks">;
+  /** The tools available now. */
+  readonly tools: (request: AgentRequest) => Promise<AgentTools>;
+  /** A session's system prompt, frozen with the session. */
+  readonly prompt: Pick<SystemPrompt, "signature" | "text">;
+}
+
+/** A rough estimate of a client and its tools. */
+const agentBytes = 64 * 1024;
+const memoryPressureRatio = 0.85;
+const maxNames = 1_000;
+
+/** Builds an agent from the session's model, its prompt and the tools that are there. */
+export function createAgentFactory({
+  store,
+  models,
+  tools,
+  prompt,
+}: AgentFactoryDeps): AgentFactory {
+  const names = new Map<string, string>();
+
+  async function modelOf({ owner, session }: AgentRequest): Promise<string> {
+    return (await store.reads.session(owner, session))?.model ?? models.defaultModel();
+  }
+
+  return {
+    async signature(request) {
+      const name = await modelOf(request);
+      const signature = [
+        `model=${shortHash(name)}`,
+        `owner=${shortHash(request.owner)}`,
+        await prompt.signature(request),
+        (await tools(request)).signature,
+      ]
+        .filter((part) => part !== "")
+        .join(" ");
+      names.set(signature, name);
+      for (const oldest of names.keys()) if (names.size > maxNames) names.delete(oldest);
+      return signature;
+    },
+    async build(request, signature) {
+      // The session may name another model by now; this agent is cached under the one it was requested with.
+      const name = names.get(signature) ?? models.defaultModel();
+      const open = (modelName: string) =>
+        models.open(modelName, (blobId) => readImage(store, request.owner, blobId));
+      return {
+        modelName: name,
+        model: open(name),
+        fallbacks: models
+          .fallbacks(name)
+          .map((fallback) => ({ name: fallback, model: open(fallback) })),
+        system: () => prompt.text(request),
+        tools: (await tools(request)).tools,
+        bytes: agentBytes,
+        close: async () => {},
+      };
+    },
+  };
+}
+
+/** Providers accept no larger images, and each is sent again with every step. */
+const maxImageBytes = 4 * 1024 * 1024;
+
+async function readImage(
+  { reads }: Pick<Store, "reads">,
+  owner: OwnerId,
+  blobId: BlobId,
+): Promise<Uint8Array | null> {
+  const blob = await reads.blob(owner, blobId);
+  return blob === null || blob.bytes.byteLength > maxImageBytes ? null : blob.bytes;
+}
+
+export function memoryPressure(): "enough" | "scarce" {
+  const { rss } = process.memoryUsage();
+  const limit = process.constrainedMemory();
+  return limit > 0 && rss > limit * memoryPressureRatio ? "scarce" : "enough";
+}
