@@ -14,3 +14,6 @@ export * from "./folds/transcript.ts";
 export * from "./folds/transcript.ts";
 export * from "./folds/transcript.ts";
 export * from "./commands.ts";
+export * from "./util/backoff.ts";
+export * from "./util/sleep.ts";
+export * from "./util/with-timeout.ts";

@@ -1,0 +1,34 @@
+export interface TimeLimit {
+  readonly clock: { sleep(ms: number, signal: AbortSignal): Promise<void> };
+  readonly ms: number;
+  /** Ends the wait early. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type TimedResult<T> =
+  | { readonly status: "done"; readonly value: T }
+  /** The time was over first. */
+  | { readonly status: "late" }
+  /** The signal was aborted first. */
+  | { readonly status: "aborted" };
+
+/**
+ * Starts work and waits for it, but not longer than the limit. The signal that the work gets is aborted when the wait is
+ * over. A rejection in time reaches the caller; a later one is dropped.
+ */
+export async function withTimeout<T>(
+  { clock, ms, signal }: TimeLimit,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<TimedResult<T>> {
+  const over = new AbortController();
+  const stop = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
+  try {
+    const timeout = clock
+      .sleep(ms, stop)
+      .then(() => ({ status: signal?.aborted === true ? "aborted" : "late" }) as const);
+    const done = work(stop).then((value) => ({ status: "done", value }) as const);
+    return await Promise.race([done, timeout]);
+  } finally {
+    over.abort();
+  }
+}
