@@ -1,4 +1,4 @@
-import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+import { type LaneKey, type OwnerId, type SessionId, withTimeout } from "@holdfast/protocol";
 import type { Agent, AgentFactory, AgentRequest } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import { type BaselineStatus, CacheEntry } from "./cache-entry.ts";
@@ -233,10 +233,7 @@ export class AgentCache<Cached = never> {
 
   async #within(work: () => Promise<void>): Promise<void> {
     const { clock, closeBudgetMs, onError } = this.#deps;
-    const done = new AbortController();
-    const worked = (async () => work())().catch(onError);
-    await Promise.race([worked, clock.sleep(closeBudgetMs, done.signal)]);
-    done.abort();
+    await withTimeout({ clock, ms: closeBudgetMs }, () => (async () => work())().catch(onError));
   }
 }
 

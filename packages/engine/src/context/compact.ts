@@ -6,6 +6,7 @@ import {
   type SessionId,
   decodeEvent,
   type EventData,
+  backoffMs,
 } from "@holdfast/protocol";
 import type { Log } from "../log/log.ts";
 import { type CommitResult, type Failed } from "../ports/commit.ts";
@@ -207,19 +208,17 @@ async function recordNoGain(
 }
 
 const futileNoticeKind = "compaction_in_vain";
-const firstPauseMs = 60_000;
-const maxPauseMs = 60 * 60_000;
+const futileBackoff = { firstMs: 60_000, longestMs: 60 * 60_000 };
 
 type Notice = Pick<EventData<"notice.added">, "kind" | "text" | "details">;
 
 /** Recorded when a compaction gains nothing. Each failure in a row doubles the wait. */
 function backOffNotice(entries: ContextEntries, now: number): Notice {
-  const tries = lastFutileTry(entries).tries + 1;
-  const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** (tries - 1));
+  const earlierTries = lastFutileTry(entries).tries;
   return {
     kind: futileNoticeKind,
     text: "The conversation could not be made shorter for the model: too little of it can be summarised. Take something out of it, or begin a new one.",
-    details: { tries, until: now + pause },
+    details: { tries: earlierTries + 1, until: now + backoffMs(futileBackoff, earlierTries) },
   };
 }
 

@@ -1,4 +1,10 @@
-import { type IdSource, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
+import {
+  type IdSource,
+  newEvent,
+  type OwnerId,
+  type SessionId,
+  withTimeout,
+} from "@holdfast/protocol";
 
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -119,27 +125,21 @@ export class TitleGenerator {
     const answer = entries.find(({ type }, index) => index > first && type === "message.assistant");
     const question = entries[first];
     if (question === undefined || answer === undefined) return { status: "failed" };
-    const done = new AbortController();
-    const stopSignal = AbortSignal.any([this.#stop.signal, done.signal]);
-    const timeout = clock
-      .sleep(titlerTimeoutMs, stopSignal)
-      .then((): TitleResult => ({ status: "failed" }));
     const request = {
       owner,
       session,
       question: textOfEntry(question),
       answer: textOfEntry(answer),
     };
-    // An exception counts as a failed try, so that it is not repeated forever.
-    const titling = titler.title(request, stopSignal).catch((error: unknown): TitleResult => {
-      onError(error);
-      return { status: "failed" };
-    });
-    try {
-      return await Promise.race([titling, timeout]);
-    } finally {
-      done.abort();
-    }
+    const limit = { clock, ms: titlerTimeoutMs, signal: this.#stop.signal };
+    const titled = await withTimeout(limit, (signal) =>
+      // An exception counts as a failed try, so that it is not repeated forever.
+      titler.title(request, signal).catch((error: unknown): TitleResult => {
+        onError(error);
+        return { status: "failed" };
+      }),
+    );
+    return titled.status === "done" ? titled.value : { status: "failed" };
   }
 
   /**

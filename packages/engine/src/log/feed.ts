@@ -5,8 +5,10 @@ import {
   type SessionId,
   terminalStates,
   type StoredEvent,
+  type Backoff,
+  backoffMs,
 } from "@holdfast/protocol";
-import { type Clock, type Random, type Backoff, backoffMs } from "../ports/clock.ts";
+import type { Clock, Random } from "../ports/clock.ts";
 import { type EventPage } from "../ports/reads.ts";
 import { type Store, StoreFailure, type WatchPace } from "../ports/store.ts";
 import { measureJson } from "./check-commit.ts";

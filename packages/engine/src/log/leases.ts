@@ -1,4 +1,4 @@
-import { type Fence } from "@holdfast/protocol";
+import { type Fence, withTimeout } from "@holdfast/protocol";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
 import type { LeaseRequest, LeaseResult, LeaseRef, Leases } from "../ports/lease.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -91,16 +91,14 @@ async function renewUntilStopped(
     if (stopping.aborted) return;
     const askedAt = clock.now();
     if (askedAt >= safeUntil) return lost.abort();
-    const settled = new AbortController();
-    const answer = await Promise.race([
+    const answer = await withTimeout(
+      { clock, ms: safeUntil - askedAt, signal: stopping },
       // An exception is no answer either: the expiry of the last good renewal decides.
-      leases.renew([ref], ttlMs).catch(() => undefined),
-      clock.sleep(safeUntil - askedAt, AbortSignal.any([settled.signal, stopping])),
-    ]);
-    settled.abort();
+      () => leases.renew([ref], ttlMs).catch(() => undefined),
+    );
     if (stopping.aborted) return;
-    if (answer?.status === "renewed") {
-      if (answer.lost.length > 0) return lost.abort();
+    if (answer.status === "done" && answer.value?.status === "renewed") {
+      if (answer.value.lost.length > 0) return lost.abort();
       safeUntil = askedAt + ttlMs;
       pause = everyMs;
     } else {

@@ -12,9 +12,10 @@ import {
   sessionId,
   type SessionSettings,
   type StoredEvent,
+  backoffMs,
 } from "@holdfast/protocol";
 
-import { type Clock, type Random, systemClock, backoffMs } from "../ports/clock.ts";
+import { type Clock, type Random, systemClock } from "../ports/clock.ts";
 import {
   type Commit,
   type CommitResult,

@@ -1,10 +1,12 @@
 import {
+  backoffMs,
   type EventData,
   type EventType,
   type IdSource,
   newEvent,
   type OwnerId,
   type SessionId,
+  withTimeout,
 } from "@holdfast/protocol";
 
 import { startHeartbeat } from "../log/leases.ts";
@@ -57,8 +59,7 @@ export interface SegmentCommit {
 /** Finds a handle to a segment's owner; `fail` records durably that there is none. */
 export type FindHandle = (segment: Segment) => Promise<MemoryHandle | undefined | "fail">;
 
-const firstPauseMs = 60_000;
-const maxPauseMs = 60 * 60_000;
+const retryBackoff = { firstMs: 60_000, longestMs: 60 * 60_000 };
 const maxMessageLength = 500;
 
 export async function readSegment(
@@ -128,7 +129,8 @@ async function commitUnderLease(
   const tries = segment.tries + 1;
   async function fail(failure: Extract<MemoryAnswer, { status: "failed" }>): Promise<"failed"> {
     const { code, message, retryAfterMs = 0 } = failure;
-    const retryAt = (await log.store.now()) + Math.max(retryDelayMs(tries), retryAfterMs);
+    const retryAt =
+      (await log.store.now()) + Math.max(backoffMs(retryBackoff, tries - 1), retryAfterMs);
     const failureFields = { code: code.slice(0, 100), message: message.slice(0, maxMessageLength) };
     await write("memory.failed", { key, upTo, tries, retryAt, ...failureFields });
     return "failed";
@@ -174,24 +176,19 @@ const providerLate = {
 
 /** A provider that throws has failed, and so has one that takes too long; it is then abandoned. */
 async function callProvider(
-  { clock, providerTimeoutMs: timeoutMs }: SegmentCommitDeps,
+  { clock, providerTimeoutMs: ms }: SegmentCommitDeps,
   handle: MemoryHandle,
   batch: SessionTarget & { readonly key: string; readonly turns: readonly MemoryTurn[] },
   signal: AbortSignal,
 ): Promise<MemoryAnswer | "given_up"> {
-  const timeout = new AbortController();
-  const combined = AbortSignal.any([signal, timeout.signal]);
-  const timedOut = clock
-    .sleep(timeoutMs, combined)
-    .then(() => (signal.aborted ? "given_up" : providerLate));
   try {
-    return await Promise.race([handle.commit(batch, combined), timedOut]);
+    const answer = await withTimeout({ clock, ms, signal }, (stop) => handle.commit(batch, stop));
+    if (answer.status === "done") return answer.value;
+    return answer.status === "late" ? providerLate : "given_up";
   } catch (error) {
     if (signal.aborted) return "given_up";
     const message = error instanceof Error ? error.message : String(error);
     return { status: "failed", code: "provider_threw", message };
-  } finally {
-    timeout.abort();
   }
 }
 
@@ -206,8 +203,4 @@ async function acquireMemoryLease(
   const replacing = result.by.fence;
   const acquired = await log.store.leases.acquire({ ...request, replacing });
   return acquired.status === "acquired" ? acquired.lease : null;
-}
-
-function retryDelayMs(tries: number): number {
-  return Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries - 1, 20));
 }

@@ -1,4 +1,4 @@
-import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
+import { type OwnerId, type Seq, type SessionId, withTimeout } from "@holdfast/protocol";
 import type { MemoryHandle, MemoryProviders, MemoryOwner } from "../ports/memory.ts";
 import {
   type SegmentCommitDeps,
@@ -119,10 +119,9 @@ export class MemoryCommitter {
   /** On shutdown: waits for commits under way and commits what was completed meanwhile, as far as time allows. */
   async drain(budgetMs: number): Promise<void> {
     const { clock, onError } = this.#deps;
-    const timeout = new AbortController();
-    const drained = this.#commitDue(Infinity, "shutdown").catch(onError);
-    await Promise.race([drained, clock.sleep(budgetMs, timeout.signal)]);
-    timeout.abort();
+    await withTimeout({ clock, ms: budgetMs }, () =>
+      this.#commitDue(Infinity, "shutdown").catch(onError),
+    );
     this.#stop.abort();
   }
 

@@ -1,4 +1,10 @@
-import type { Attachment, OwnerId, Part, SessionId } from "@holdfast/protocol";
+import {
+  type Attachment,
+  type OwnerId,
+  type Part,
+  type SessionId,
+  withTimeout,
+} from "@holdfast/protocol";
 
 import type { Clock } from "../ports/clock.ts";
 import type { MemoryHandle, MemoryProviders, Recollection } from "../ports/memory.ts";
@@ -57,13 +63,10 @@ export function createRecall({
 
   return async (question) => {
     if (question.text === "") return [];
-    const finished = new AbortController();
-    const timedOut = clock
-      .sleep(timeoutMs, finished.signal)
-      .then((): readonly Recollection[] => []);
-    const found = ask(question, finished.signal).catch((): readonly Recollection[] => []);
-    const recollections = await Promise.race([found, timedOut]);
-    finished.abort();
+    const found = await withTimeout({ clock, ms: timeoutMs }, (signal) =>
+      ask(question, signal).catch((): readonly Recollection[] => []),
+    );
+    const recollections = found.status === "done" ? found.value : [];
     const text = joinWithinBytes(
       recollections.map((recollection) => `- ${recollection.text}`),
       maxBytes,

@@ -1,4 +1,4 @@
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import { type OwnerId, type SessionId, withTimeout } from "@holdfast/protocol";
 
 import { redactSecrets } from "../context/write-summary.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -187,18 +187,13 @@ export class ConversationReviewer {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | "over"> {
     const { clock, timeoutMs, onError } = this.#deps;
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const timeout = clock.sleep(timeoutMs, either).then((): "over" => "over");
-    const worked = work(either).catch((error: unknown): "over" => {
-      if (!either.aborted) onError(error);
-      return "over";
-    });
-    try {
-      return await Promise.race([worked, timeout]);
-    } finally {
-      done.abort();
-    }
+    const worked = await withTimeout({ clock, ms: timeoutMs, signal }, (stop) =>
+      work(stop).catch((error: unknown): "over" => {
+        if (!stop.aborted) onError(error);
+        return "over";
+      }),
+    );
+    return worked.status === "done" ? worked.value : "over";
   }
 }
 

@@ -6,6 +6,7 @@ import {
   decodeEvent,
   type EventId,
   type RunId,
+  backoffMs,
 } from "@holdfast/protocol";
 import type { Clock } from "../ports/clock.ts";
 import type {
@@ -43,8 +44,7 @@ export function spillMarkFor(
   return { spill: { place: spills.place, fence: run.lease.fence } };
 }
 
-const firstPauseMs = 100;
-const maxPauseMs = 1_000;
+const restoreBackoff = { firstMs: 100, longestMs: 1_000 };
 
 /** The outcome of a commit: stored, the run is lost, or the store is away. */
 export type WriteAttempt = readonly StoredEvent[] | null | "away";
@@ -123,8 +123,7 @@ export class SpillWriter {
       under = undefined;
       if (result === null) return;
       if (result === "away") {
-        const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
-        await this.#deps.clock.sleep(pause, this.#run.lossSignal);
+        await this.#deps.clock.sleep(backoffMs(restoreBackoff, tries), this.#run.lossSignal);
         continue;
       }
       this.#unstored.shift();

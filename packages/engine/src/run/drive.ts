@@ -1,4 +1,11 @@
-import type { NewEvent, RequestRecord, RunState, StoredEvent, RunId } from "@holdfast/protocol";
+import {
+  backoffMs,
+  type NewEvent,
+  type RequestRecord,
+  type RunState,
+  type StoredEvent,
+  type RunId,
+} from "@holdfast/protocol";
 import { pendingCalls } from "../context/build-context.ts";
 import type { ModelFailure } from "../ports/model.ts";
 import type { Random } from "../ports/clock.ts";
@@ -98,7 +105,7 @@ export async function driveRun(
   let fallback: string | null = null;
   const context = new RunContext(deps.log.store, run, cachedContext, deps.fit?.count);
   // After a take-over, wait as long as the previous runner would have.
-  if (tries > 0) await deps.clock.sleep(stepBackoffMs(tries - 1, deps.random), run.signal);
+  if (tries > 0) await deps.clock.sleep(backoffMs(stepBackoff, tries - 1, deps.random), run.signal);
   for (;;) {
     if (run.lost !== null) return;
     const exhausted =
@@ -297,13 +304,11 @@ function isRetryable(failure: ModelFailure): boolean {
   return failure.class === "retryable" || failure.class === "overloaded";
 }
 
+const stepBackoff = { firstMs: 500, longestMs: 30_000 };
+
 function retryDelayMs(tries: number, failure: TransientFailure, random: Random): number {
   if (failure.retryNow === true) return 0;
-  return Math.max(stepBackoffMs(tries, random), failure.retryAfterMs ?? 0);
-}
-
-function stepBackoffMs(tries: number, random: Random): number {
-  return Math.min(30_000, 500 * 2 ** tries) * (0.5 + random() / 2);
+  return Math.max(backoffMs(stepBackoff, tries, random), failure.retryAfterMs ?? 0);
 }
 
 function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {

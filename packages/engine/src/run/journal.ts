@@ -1,10 +1,17 @@
-import type { CallId, JsonObject, MessageId, NewEvent, StoredEvent } from "@holdfast/protocol";
+import {
+  type CallId,
+  type JsonObject,
+  type MessageId,
+  type NewEvent,
+  type StoredEvent,
+  withTimeout,
+} from "@holdfast/protocol";
 import type { ModelFailure } from "../ports/model.ts";
 import type { SpillEnd } from "../ports/spill.ts";
 import { type StepFold, StepFolder } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { jsonSize } from "./settle.ts";
-import { type WriteAttempt, SpillWriter, type SpillDeps } from "../recovery/spill.ts";
+import { SpillWriter, type SpillDeps } from "../recovery/spill.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** Text that waits for the next tick: one event per part, however many pieces the model sent. */
@@ -197,22 +204,11 @@ export class Journal {
       return;
     }
     const attempt = this.#run.tryWrite(events);
-    const result = await this.#withTimeout(attempt);
-    if (result === "late") await this.#spill.add(events, attempt);
-    else if (result === "away") await this.#spill.add(events);
-    else if (result !== null) this.#foldStored(result);
-  }
-
-  async #withTimeout(attempt: Promise<WriteAttempt>): Promise<WriteAttempt | "late"> {
-    const settled = new AbortController();
-    const timedOut = this.#deps.clock
-      .sleep(commitTimeoutMs, settled.signal)
-      .then(() => "late" as const);
-    try {
-      return await Promise.race([attempt, timedOut]);
-    } finally {
-      settled.abort();
-    }
+    const { clock } = this.#deps;
+    const result = await withTimeout({ clock, ms: commitTimeoutMs }, () => attempt);
+    if (result.status !== "done") await this.#spill.add(events, attempt);
+    else if (result.value === "away") await this.#spill.add(events);
+    else if (result.value !== null) this.#foldStored(result.value);
   }
 }
 

@@ -1,3 +1,5 @@
+import { withTimeout } from "@holdfast/protocol";
+
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
 import type { Leases } from "../ports/lease.ts";
@@ -110,15 +112,12 @@ export class LeaseRenewer {
     const renewing = [...this.#held];
     const askedAt = this.#clock.now();
     const refs = renewing.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
-    const settled = new AbortController();
+    const renewal = this.#leases.renew(refs, this.#leaseMs).catch(() => null);
     // A store that does not answer must not keep us from noticing that the lease runs out.
-    const result = await Promise.race([
-      this.#leases.renew(refs, this.#leaseMs).catch(() => null),
-      this.#clock.sleep(this.#leaseMs / 6, settled.signal).then(() => null),
-    ]);
-    settled.abort();
-    if (result?.status === "renewed") {
-      const lost = new Map(result.lost.map(({ session, fence }) => [session, fence]));
+    const limit = { clock: this.#clock, ms: this.#leaseMs / 6 };
+    const result = await withTimeout(limit, () => renewal);
+    if (result.status === "done" && result.value?.status === "renewed") {
+      const lost = new Map(result.value.lost.map(({ session, fence }) => [session, fence]));
       for (const held of renewing) {
         const { session, fence } = held.lease;
         // A lease whose fence was raised meanwhile is not the one that was renewed.

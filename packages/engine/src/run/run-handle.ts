@@ -11,6 +11,7 @@ import {
   type Seq,
   type SessionId,
   type StoredEvent,
+  backoffMs,
 } from "@holdfast/protocol";
 
 import type { Log } from "../log/log.ts";
@@ -30,8 +31,7 @@ export type LossReason =
 
 type RunCommit = Pick<Commit, "events" | "expect" | "touch">;
 
-const firstPauseMs = 100;
-const maxPauseMs = 1_000;
+const resendBackoff = { firstMs: 100, longestMs: 1_000 };
 /** How long a tick's commit is retried before the journal spills. */
 const tickRetryMs = 1_000;
 
@@ -175,8 +175,7 @@ export class RunHandle {
       const result = await this.send(commit);
       if (result.status !== "failed" || result.code === "store_closed") return result;
       if (this.#lost !== null) return result;
-      const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
-      await this.#clock.sleep(pause, this.#lossController.signal);
+      await this.#clock.sleep(backoffMs(resendBackoff, tries), this.#lossController.signal);
     }
   }
 

@@ -5,6 +5,7 @@ import {
   toolDetails,
   type ToolOutcome,
   type OwnerId,
+  withTimeout,
 } from "@holdfast/protocol";
 import type { Clock } from "../ports/clock.ts";
 import type { SpillStore } from "../ports/spill.ts";
@@ -214,6 +215,11 @@ function fittingDetails(details: ToolDetails | undefined): ToolDetails | undefin
   return decoded.data;
 }
 
+const abandoned: ToolOutcomeResult = {
+  outcome: "unknown",
+  output: "The tool did not stop when it was told to, and was left alone.",
+};
+
 /**
  * Runs a tool within its time limit. Whatever it does, there is a result, and output it writes afterwards is ignored.
  */
@@ -224,24 +230,18 @@ async function runWithTimeLimit(
   call: ToolCall,
   journal: Journal,
 ): Promise<ToolOutcomeResult> {
-  const timeout = new AbortController();
   const finished = new AbortController();
-  const signal = AbortSignal.any([run.signal, timeout.signal]);
-  const waiting = AbortSignal.any([finished.signal, run.signal]);
-  const limit = clock.sleep(tool.timeLimitMs, waiting).then(() => timeout.abort());
-  const work = runTool(tool, call, {
-    signal,
-    write: outputWriter(call, journal, finished.signal),
-  });
-  const abandoned = limit
-    .then(() => clock.sleep(abandonAfterMs, finished.signal))
-    .then((): ToolOutcomeResult => ({
-      outcome: "unknown",
-      output: "The tool did not stop when it was told to, and was left alone.",
-    }));
-  const result = await Promise.race([work, abandoned]);
-  const timedOut = timeout.signal.aborted;
+  const write = outputWriter(call, journal, finished.signal);
+  let work!: Promise<ToolOutcomeResult>;
+  const inTime = await withTimeout(
+    { clock, ms: tool.timeLimitMs, signal: run.signal },
+    (signal) => (work = runTool(tool, call, { signal, write })),
+  );
+  const timedOut = inTime.status !== "done";
+  // It has been told to stop, and gets a moment for that.
+  const ended = timedOut ? await withTimeout({ clock, ms: abandonAfterMs }, () => work) : inTime;
   finished.abort();
+  const result = ended.status === "done" ? ended.value : abandoned;
   const { output } = result;
   if (result.outcome === "ok" || result.outcome === "unknown") return result;
   if (run.cancelled) return { outcome: "cancelled", output };
