@@ -1,4 +1,5 @@
 import { type Failed, StoreFailure } from "@holdfast/engine";
+import { backoffMs } from "@holdfast/protocol";
 
 /** A table or index is missing or unreadable. */
 export class SchemaDamaged extends StoreFailure {}
@@ -59,4 +60,11 @@ export function storeFailureOf(error: unknown): StoreFailure {
   const { code, message } = failureOf(error);
   const damaged = /^(42P01|42703|XX)/.test(sqlStateOf(error) ?? "");
   return damaged ? new SchemaDamaged(code, message) : new StoreFailure(code, message);
+}
+
+const retryBackoff = { firstMs: 20, longestMs: 500 };
+
+/** Anywhere below the backoff, so that transactions in conflict do not meet again. */
+export function retryDelayMs(tries: number): number {
+  return Math.random() * backoffMs(retryBackoff, tries);
 }

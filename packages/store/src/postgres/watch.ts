@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import type { Client } from "pg";
-import type { SessionId } from "@holdfast/protocol";
+import { type SessionId, sleep } from "@holdfast/protocol";
 import type { ReaderPool } from "./read/reader-pool.ts";
 import { statement, connectListener, runSetup } from "./connection.ts";
 import type { WatchPace } from "@holdfast/engine";
@@ -58,7 +57,7 @@ export class HeadPoller {
     const { signal } = this.#closed;
     this.#state = "polling";
     while (this.#sessions.size > 0 && !signal.aborted) {
-      await sleep(this.#pollMs, undefined, { signal }).catch(() => undefined);
+      await sleep(this.#pollMs, signal);
       if (signal.aborted) return;
       // If the database can't be read, the heads will show the change when it can.
       await this.#compareHeads().catch(() => undefined);
@@ -199,9 +198,7 @@ export class CommitNotifier {
   async #reconnect(): Promise<void> {
     if (this.#closed.signal.aborted) return;
     const lostClient = this.#client;
-    await sleep(100 + Math.random() * 400, undefined, { signal: this.#closed.signal }).catch(
-      () => undefined,
-    );
+    await sleep(100 + Math.random() * 400, this.#closed.signal);
     if (this.#client !== lostClient) return;
     this.#client = undefined;
     if (this.#watchers.size + this.#unsent.size > 0) this.#listen().catch(() => undefined);

@@ -1,3 +1,4 @@
+import { sleep } from "@holdfast/protocol";
 import { type Migration, readMigrations } from "../schema/migrations.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
 import type { Connection } from "./connection.ts";
@@ -98,7 +99,7 @@ async function retryWhileBusy<T>(action: () => T): Promise<T> {
       return action();
     } catch (error) {
       if (!isBusy(error) || performance.now() >= deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
+      await sleep(1 + Math.random() * 10);
     }
   }
 }

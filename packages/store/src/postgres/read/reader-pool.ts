@@ -1,5 +1,5 @@
 import { StoreFailure } from "@holdfast/engine";
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "@holdfast/protocol";
 import type { Pool, PoolClient } from "pg";
 
 import {
@@ -10,7 +10,7 @@ import {
   type Statement,
   type SqlValue,
 } from "../connection.ts";
-import { storeFailureOf, classifyError } from "../errors.ts";
+import { retryDelayMs, storeFailureOf, classifyError } from "../errors.ts";
 import type { Settings } from "../settings.ts";
 
 const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
@@ -79,7 +79,7 @@ export class ReaderPool {
         const isTransient = errorClass === "lost" || errorClass === "retry";
         const hasTimeLeft = tries === 0 || performance.now() - startedAt < this.#giveUpMs;
         if (!isTransient || !hasTimeLeft) throw storeFailureOf(error);
-        await sleep(Math.random() * Math.min(20 * 2 ** tries, 500));
+        await sleep(retryDelayMs(tries));
       }
     }
   }

@@ -1,7 +1,7 @@
-import { setImmediate as yieldToEventLoop, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { z } from "zod";
 import type { SearchRole } from "@holdfast/engine";
-import { decodeEvent, type StoredEvent, textOf, type SessionId } from "@holdfast/protocol";
+import { decodeEvent, sleep, type StoredEvent, textOf, type SessionId } from "@holdfast/protocol";
 import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 import { tokensOf } from "../../shared/search-text/tokens.ts";
 import { type Row, type Connection, execute, statement, upsertRows } from "../connection.ts";
@@ -236,7 +236,7 @@ export class Indexer {
 
   async #indexAfterDelay(): Promise<void> {
     const { signal } = this.#closed;
-    await sleep(this.#indexAfterMs, undefined, { signal }).catch(() => undefined);
+    await sleep(this.#indexAfterMs, signal);
     this.#delayed = undefined;
     if (signal.aborted) return;
     const sessions = [...this.#pending];

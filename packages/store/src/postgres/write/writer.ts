@@ -1,8 +1,13 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
-import type { SessionId } from "@holdfast/protocol";
+import { type SessionId, sleep } from "@holdfast/protocol";
 import { type QueryResult, type Connection, statement, connectWriter } from "../connection.ts";
-import { RetryTransaction, failureOf, type ErrorClass, classifyError } from "../errors.ts";
+import {
+  RetryTransaction,
+  retryDelayMs,
+  failureOf,
+  type ErrorClass,
+  classifyError,
+} from "../errors.ts";
 import type { Job, PendingJob } from "./jobs.ts";
 import { decodeLoaded, sendLoadQueries } from "./load.ts";
 import { WorkingCopy } from "./working-copy.ts";
@@ -139,7 +144,7 @@ export class Writer {
   /** Retries until each job has a result: committed, refused, or given up after its time. */
   async #settle(jobs: readonly Job[]): Promise<LockTimeout | undefined> {
     for (let tries = 0; ; tries += 1) {
-      if (tries > 0) await sleep(Math.random() * Math.min(20 * 2 ** tries, 500));
+      if (tries > 0) await sleep(retryDelayMs(tries));
       const attempt = await this.#attempt(jobs);
       if (attempt.status === "settled") return undefined;
       const { errorClass, error } = attempt;

@@ -4,6 +4,7 @@ import {
   type SearchResult,
   StoreFailure,
 } from "@holdfast/engine/ports";
+import { sleep } from "@holdfast/protocol";
 
 import { ThreadClient } from "../threads/thread-client.ts";
 import type { StepResult } from "./service.ts";
@@ -140,7 +141,7 @@ class SearchClient implements SqliteSearch {
 }
 
 function randomPause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 2 + Math.random() * 5));
+  return sleep(2 + Math.random() * 5);
 }
 
 function messageOf(error: unknown): string {

@@ -3,7 +3,7 @@ import { IndexFile, isDamage } from "./index-file.ts";
 import { type IndexStep, Indexer } from "./indexer.ts";
 import { StoreUnreadable, StoreReader } from "./store-reader.ts";
 import type { SearchQuery, SearchResult } from "@holdfast/engine";
-import type { OwnerId } from "@holdfast/protocol";
+import { backoffMs, type OwnerId } from "@holdfast/protocol";
 import { connect } from "../connection.ts";
 import { HitFinder } from "./answer.ts";
 import { TokenFrequencies } from "./match-plan.ts";
@@ -63,8 +63,7 @@ function failedAttempt(error: unknown): AttemptFailure {
   return { status: "failed", message: `The index cannot be used: ${message}` };
 }
 
-const firstBackoffMs = 1_000;
-const maxBackoffMs = 60_000;
+const failureBackoff = { firstMs: 1_000, longestMs: 60_000 };
 
 /** Indexes between requests until nothing is left, pausing in between so that live work comes first. */
 export class BackgroundIndexer {
@@ -72,7 +71,7 @@ export class BackgroundIndexer {
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #woken = false;
-  #backoffMs = firstBackoffMs;
+  #failures = 0;
 
   constructor(step: () => StepResult) {
     this.#step = step;
@@ -100,7 +99,7 @@ export class BackgroundIndexer {
     const { status } = this.#step();
     const tookMs = performance.now() - startedAt;
     this.#timer = undefined;
-    if (status !== "failed") this.#backoffMs = firstBackoffMs;
+    if (status !== "failed") this.#failures = 0;
     switch (status) {
       case "current":
         return;
@@ -110,8 +109,8 @@ export class BackgroundIndexer {
       case "busy":
         return this.#schedule(5 + Math.random() * 20);
       case "failed":
-        this.#schedule(this.#backoffMs);
-        this.#backoffMs = Math.min(this.#backoffMs * 2, maxBackoffMs);
+        this.#schedule(backoffMs(failureBackoff, this.#failures));
+        this.#failures += 1;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { workerData } from "node:worker_threads";
 
+import { sleep } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { connect, type Connection } from "../connection.ts";
@@ -63,7 +64,7 @@ async function inReadTransaction<T>(connection: Connection, read: () => T): Prom
     } catch (error) {
       // Readers never wait, except while another process recovers the write-ahead log.
       if (!isBusy(error) || performance.now() >= deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
+      await sleep(1 + Math.random() * 4);
     } finally {
       if (connection.database.isTransaction) connection.exec("COMMIT");
     }
