@@ -5,7 +5,7 @@ import {
   type Liveness,
   type Store,
 } from "@holdfast/engine";
-import type { OwnerId } from "@holdfast/protocol";
+import { type OwnerId, withTimeout } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { holderSchema } from "@holdfast/store/identity";
@@ -74,12 +74,11 @@ async function renewUntilLost(
     await clock.sleep(Math.min(leaseMs / 3, safeUntil - clock.now()), signal);
     const askedAt = clock.now();
     if (signal.aborted || askedAt >= safeUntil) return;
-    const renewed = await Promise.race([
-      lease.renew(),
-      clock.sleep(safeUntil - askedAt, signal).then(() => "unknown" as const),
-    ]);
-    if (renewed === "lost") return;
-    if (renewed === "renewed") safeUntil = askedAt + leaseMs;
+    const limit = { clock, ms: safeUntil - askedAt, signal };
+    const renewed = await withTimeout(limit, () => lease.renew());
+    if (renewed.status !== "done") continue;
+    if (renewed.value === "lost") return;
+    if (renewed.value === "renewed") safeUntil = askedAt + leaseMs;
   }
 }
 

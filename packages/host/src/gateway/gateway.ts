@@ -1,6 +1,6 @@
 import type { Clock, Holder, Liveness, Log, MemoryCommitter, Runner } from "@holdfast/engine";
 import type { Client } from "@holdfast/client";
-import type { IdSource, OwnerId } from "@holdfast/protocol";
+import { backoffMs, type IdSource, type OwnerId } from "@holdfast/protocol";
 
 import type { GatewayAdmin } from "../server/api/gateway.ts";
 import type { Route } from "../server/http/routing.ts";
@@ -66,7 +66,7 @@ interface OpenBot {
 
 const sweepMs = 2_000;
 const retryMs = 5_000;
-const maxRetryMs = 60_000;
+const identifyBackoff = { firstMs: retryMs, longestMs: 60_000 };
 
 /** One bot on one platform. It connects once the platform can be reached, and never blocks the host's startup. */
 export function openGateway(deps: GatewayDeps): Gateway {
@@ -90,7 +90,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
     });
 
   async function identify(adapter: PlatformAdapter): Promise<string | null> {
-    for (let pause = retryMs; ; pause = Math.min(maxRetryMs, pause * 2)) {
+    for (let failures = 0; ; failures += 1) {
       const identity = await adapter.identify(stopping.signal);
       if (stopping.signal.aborted) return null;
       if (identity.status === "identified") {
@@ -98,8 +98,9 @@ export function openGateway(deps: GatewayDeps): Gateway {
         return identity.id;
       }
       status.setFailure(identity);
-      const requestedMs = identity.status === "later" ? identity.afterMs : pause;
-      await clock.sleep(Math.max(requestedMs, pause), stopping.signal);
+      const requestedMs = identity.status === "later" ? identity.afterMs : 0;
+      const delayMs = Math.max(requestedMs, backoffMs(identifyBackoff, failures));
+      await clock.sleep(delayMs, stopping.signal);
       if (stopping.signal.aborted) return null;
     }
   }

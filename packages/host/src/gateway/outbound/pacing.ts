@@ -1,4 +1,5 @@
 import type { Clock } from "@holdfast/engine";
+import { backoffMs } from "@holdfast/protocol";
 import type { PlatformLimits, ChatAddress, PlatformAdapter, PlatformFailure } from "../adapter.ts";
 
 interface QueueEntry {
@@ -176,8 +177,7 @@ export class Pacer {
   }
 }
 
-const firstProbeMs = 500;
-const maxProbeMs = 15_000;
+const probeBackoff = { firstMs: 500, longestMs: 15_000 };
 
 /**
  * Pauses all sends while a platform is down: each attempt could be one whose arrival is unknown. A harmless
@@ -211,17 +211,14 @@ export class OutageMonitor {
   }
 
   async #probeUntilUp(): Promise<void> {
-    for (let delayMs = firstProbeMs; !this.#signal.aborted; delayMs = nextProbeMs(delayMs)) {
+    for (let failures = 0; !this.#signal.aborted; failures += 1) {
       const answer = await this.#adapter.identify(this.#signal);
       // Any answer, even a refusal, shows that the platform is up.
       if (answer.status === "identified" || answer.status === "refused") break;
       const requestedMs = answer.status === "later" ? answer.afterMs : 0;
-      await this.#clock.sleep(Math.max(delayMs, requestedMs), this.#signal);
+      const delayMs = Math.max(backoffMs(probeBackoff, failures), requestedMs);
+      await this.#clock.sleep(delayMs, this.#signal);
     }
     this.#isProbing = false;
   }
-}
-
-function nextProbeMs(delayMs: number): number {
-  return Math.min(maxProbeMs, delayMs * 2);
 }

@@ -1,5 +1,5 @@
 import type { OutboxRow } from "@holdfast/engine";
-import type { BlobId } from "@holdfast/protocol";
+import { backoffMs, type BlobId } from "@holdfast/protocol";
 
 import type { PlatformAdapter, OutgoingFile, SendResult, PlatformFailure } from "../adapter.ts";
 import {
@@ -38,6 +38,7 @@ const firstRetryMs = 1_000;
 /** A stopping host waits this long for sends in flight: nobody would know whether an aborted one arrived. */
 const sendTimeoutMs = 30_000;
 const maxRetryMs = 60_000;
+const retryBackoff = { firstMs: firstRetryMs, longestMs: maxRetryMs };
 
 /** Advances a chunk by one step when its chat's turn comes. The content is decided at that moment. */
 export async function sendStep(deps: SendDeps, chunk: PendingChunk): Promise<SendStepResult> {
@@ -237,8 +238,5 @@ async function editChunk(
 }
 
 function retryDelayMs(attempts: number, requestedMs: number): number {
-  return Math.max(
-    requestedMs,
-    Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10)),
-  );
+  return Math.max(requestedMs, backoffMs(retryBackoff, attempts - 1));
 }
