@@ -1,4 +1,5 @@
 import { type Clock, type Engine, type Store, systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 import type { Mcp } from "./agent/mcp/mcp.ts";
 import type { BackgroundWorker } from "./automation/workers.ts";
 import type { Gateways } from "./gateway/gateways.ts";
@@ -39,6 +40,8 @@ const workersStopTimeoutMs = 3_000;
 /** The next host may have to mark a message that is still being sent as unknown. */
 const gatewayStopTimeoutMs = 5_000;
 
+const within = (ms: number) => ({ clock: systemClock, ms });
+
 export interface Lifecycle {
   /** Starts the work. Nothing is written before. `address` is where people find the page. */
   readonly start: (address?: string) => void;
@@ -77,12 +80,12 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     const workersStopped = Promise.all(workers.map((worker) => worker.stop()));
     await engine.stop();
     await mcp.stop();
-    await waitAtMost(workersStopTimeoutMs, workersStopped);
+    await withTimeout(within(workersStopTimeoutMs), () => workersStopped);
   }
 
   async function stop(closeServer: () => Promise<void> = async () => {}): Promise<void> {
     stopping.abort();
-    await waitAtMost(gatewayStopTimeoutMs, deps.gateways.stop());
+    await withTimeout(within(gatewayStopTimeoutMs), () => deps.gateways.stop());
     if (hasStarted) await stopWork();
     closing.abort();
     await closeServer();
@@ -92,10 +95,4 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   }
 
   return { start, stop };
-}
-
-async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const finished = new AbortController();
-  await Promise.race([work, systemClock.sleep(ms, finished.signal)]);
-  finished.abort();
 }

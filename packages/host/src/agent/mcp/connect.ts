@@ -2,7 +2,7 @@ import type * as Library from "@modelcontextprotocol/client";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import type { Clock, ToolContext } from "@holdfast/engine";
-import type { JsonObject } from "@holdfast/protocol";
+import { type JsonObject, withTimeout } from "@holdfast/protocol";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
 import { allowedEnvironment } from "../../util/run-command.ts";
 import { version } from "../../util/version.ts";
@@ -147,10 +147,9 @@ function openTransport(deps: ConnectDeps): OpenedTransport {
     const transport = openHttpTransport(sdk.StreamableHTTPClientTransport, server.url, values);
     // An unresponsive server is abandoned: the request ends with the transport.
     const endSession = (): Promise<unknown> =>
-      Promise.race([
-        clock.sleep(closeTimeoutMs),
+      withTimeout({ clock, ms: closeTimeoutMs }, () =>
         transport.terminateSession().catch(() => undefined),
-      ]);
+      );
     return { transport, endSession, endReason: () => undefined };
   }
   const transport = new StdioTransport({

@@ -1,4 +1,5 @@
 import type { ToolResult, Clock, Random } from "@holdfast/engine";
+import { backoffMs } from "@holdfast/protocol";
 import { ConnectionRefusal, streamLost } from "./http-transport.ts";
 import { type Sdk, connect, type McpConnection, loadSdk } from "./connect.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
@@ -121,6 +122,7 @@ const stableAfterMs = 60_000;
 
 export function manageServer(deps: ManagedServerDeps): ManagedServer {
   const { name, server, environment, secrets, clock, random, times, redact, log, onTools } = deps;
+  const backoff = { firstMs: times.backoffMs, longestMs: times.maxBackoffMs };
   const stopping = new AbortController();
   const firstAttempt = Promise.withResolvers<void>();
   const waiters = new Set<() => void>();
@@ -212,9 +214,8 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
       state = "away";
       log(`${name}: ${lastError ?? "It is away."}`);
       failures = clock.now() - startedAt > stableAfterMs ? 0 : failures + 1;
-      const pause = Math.min(times.backoffMs * 2 ** failures, times.maxBackoffMs);
       const wake = AbortSignal.any([stopping.signal, restarting.signal]);
-      await clock.sleep(pause * (0.5 + random() / 2), wake);
+      await clock.sleep(backoffMs(backoff, failures, random), wake);
       if (restarting.signal.aborted) failures = 0;
     }
     state = "stopped";

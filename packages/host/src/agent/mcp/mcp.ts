@@ -8,7 +8,7 @@ import {
   type Store,
   systemClock,
 } from "@holdfast/engine";
-import { ids, newEvent, type SessionId } from "@holdfast/protocol";
+import { ids, newEvent, type SessionId, withTimeout } from "@holdfast/protocol";
 import { createRedactor } from "../../ops/secrets/redact.ts";
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
 import {
@@ -230,10 +230,9 @@ export function openMcp(deps: McpDeps): Mcp {
     },
     start() {
       if (managed.size === 0) return;
-      const settled = new AbortController();
-      const timeout = clock.sleep(times.firstMs, settled.signal);
-      const all = Promise.all([...managed.values()].map(({ firstAttempt: tried }) => tried));
-      first = Promise.race([all, timeout]).finally(() => settled.abort());
+      first = withTimeout({ clock, ms: times.firstMs }, () =>
+        Promise.all([...managed.values()].map(({ firstAttempt }) => firstAttempt)),
+      );
       for (const server of managed.values()) server.start();
     },
     async stop() {

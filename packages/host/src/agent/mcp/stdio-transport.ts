@@ -1,5 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 
 /** Splits a byte stream into lines in bounded memory. */
@@ -216,13 +218,8 @@ export class StdioTransport implements Transport {
   }
 
   async #exitsWithin(ms: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), ms);
-    });
-    const hasEnded = await Promise.race([this.#ended.then(() => true), timeout]);
-    clearTimeout(timer);
-    return hasEnded;
+    const exit = await withTimeout({ clock: systemClock, ms }, () => this.#ended);
+    return exit.status === "done";
   }
 }
 

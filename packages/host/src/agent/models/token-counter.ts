@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import { type CountTokens, shortHash } from "@holdfast/engine";
+import { type CountTokens, shortHash, systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 
 /**
  * A fast estimate without a tokenizer, rather too high than too low: a context must not be cut by too low a count, and
@@ -123,10 +124,7 @@ export function createTokenCounter(): TokenCounter {
       const tokens = await ask(text);
       if (tokens !== null) remember(hash, tokens);
     });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeoutMs);
-    await Promise.race([Promise.all(counting), promise]);
-    clearTimeout(timer);
+    await withTimeout({ clock: systemClock, ms: timeoutMs }, () => Promise.all(counting));
   }
 
   return {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Holder, Liveness, Register } from "@holdfast/engine";
 import { holderSchema } from "@holdfast/store/identity";
 import { type Attention, attention } from "./attention.ts";
-import type { OwnerId } from "@holdfast/protocol";
+import { backoffMs, type OwnerId } from "@holdfast/protocol";
 
 const pendingNotice = attention.extend({ tries: z.int(), retryAt: z.int() });
 export type PendingNotice = z.infer<typeof pendingNotice>;
@@ -120,7 +120,8 @@ export function claimNext(
     .filter(({ retryAt }) => retryAt <= now)
     .toSorted((a, b) => a.retryAt - b.retryAt || a.at - b.at);
   if (item === undefined) return null;
-  const attempted = { ...item, tries: item.tries + 1, retryAt: now + retryDelayMs(item.tries) };
+  const retryAt = now + backoffMs(retryBackoff, item.tries);
+  const attempted = { ...item, tries: item.tries + 1, retryAt };
   return {
     item: attempted,
     state: {
@@ -129,10 +130,6 @@ export function claimNext(
       sender: { holder, until: now + senderLeaseMs },
     },
   };
-}
-
-function retryDelayMs(tries: number): number {
-  return Math.min(retryBackoff.longestMs, retryBackoff.firstMs * 2 ** Math.min(tries, 20));
 }
 
 export function isExpired({ at }: Attention, now: number): boolean {

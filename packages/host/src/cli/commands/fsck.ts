@@ -1,7 +1,7 @@
 import { fsckExit } from "@holdfast/engine";
 import { type Client, type Result, describeError } from "@holdfast/client";
+import { sleep } from "@holdfast/protocol";
 import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
-import { sleep } from "../connection/wait-for-host.ts";
 import { connectHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 
@@ -39,7 +39,7 @@ export const fsck: Command = {
       for (let check: FsckCheck = started.value; ;) {
         if (check.state !== "running") return finish(check, terminal, format);
         printProgress(check, terminal);
-        await sleep(pollMs, new AbortController().signal);
+        await sleep(pollMs);
         const next = await client.readFsck();
         if (!next.ok) return failWith(terminal, next);
         check = next.value;

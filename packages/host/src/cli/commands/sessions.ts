@@ -1,5 +1,5 @@
 import { type Client, findSessions, type Result, describeError, shortId } from "@holdfast/client";
-import { type SessionView } from "@holdfast/protocol";
+import { type SessionView, sleep } from "@holdfast/protocol";
 import {
   type Arguments,
   type Command,
@@ -9,7 +9,6 @@ import {
   textFlag,
 } from "../command.ts";
 import { sessionRow, sessionTitle } from "../transcript/describe.ts";
-import { sleep } from "../connection/wait-for-host.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { columnsOf, createPaint } from "../screen/screen.ts";
@@ -162,7 +161,7 @@ async function searchWhole(client: Client, query: { q: string; limit: number }) 
   for (let attempt = 1; ; attempt += 1) {
     const found = await client.search({ query });
     if (!found.ok || found.value["indexing"] !== true || attempt === maxPolls) return found;
-    await sleep(indexingPollMs, new AbortController().signal);
+    await sleep(indexingPollMs);
   }
 }
 

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, createClient, type Fetch } from "@holdfast/client";
+import { sleep } from "@holdfast/protocol";
 import { type Config } from "../../ops/config/settings.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 import { type Arguments, exit, type Terminal } from "../command.ts";
-import { sleep } from "./wait-for-host.ts";
 import { findRunningHost } from "./running-hosts.ts";
 
 /** A connection to a host, in this process or elsewhere. */

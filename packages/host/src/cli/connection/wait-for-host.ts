@@ -1,19 +1,6 @@
 import { z } from "zod";
 import type { ApiError, ConnectionState, Result, Client } from "@holdfast/client";
-
-/** Resolves when the time is over or the signal is aborted. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
-}
+import { sleep } from "@holdfast/protocol";
 
 /** Bounds how long to wait for a host that is away; `expired` is aborted after that. */
 export interface HostWait {

@@ -1,5 +1,6 @@
 import type { Clock, Failed, FailureCode, Store } from "@holdfast/engine";
 
+import { withTimeout } from "@holdfast/protocol";
 import type { Health } from "../../server/http/http-app.ts";
 import type { WriteHealth } from "./store-health.ts";
 
@@ -36,10 +37,13 @@ export function createHealthCheck({
       () => false,
     );
     const [answers, writeFailure] = await Promise.all([
-      withTimeout(clock, read, false),
-      withTimeout(clock, writes.failure(), "late" as const),
+      withTimeout({ clock, ms: probeTimeoutMs }, () => read),
+      withTimeout({ clock, ms: probeTimeoutMs }, () => writes.failure()),
     ]);
-    return { answers, writeFailure };
+    return {
+      answers: answers.status === "done" && answers.value,
+      writeFailure: writeFailure.status === "done" ? writeFailure.value : "late",
+    };
   }
 
   return async () => {
@@ -81,16 +85,4 @@ const writeFailureReasons: Record<FailureCode, string> = {
 function writeFailureReason(writeFailure: Failed | "late"): string {
   if (writeFailure === "late") return "The store does not take writes in time.";
   return writeFailureReasons[writeFailure.code];
-}
-
-async function withTimeout<T, L>(clock: Clock, answer: Promise<T>, late: L): Promise<T | L> {
-  const answered = new AbortController();
-  try {
-    return await Promise.race([
-      answer,
-      clock.sleep(probeTimeoutMs, answered.signal).then(() => late),
-    ]);
-  } finally {
-    answered.abort();
-  }
 }

@@ -1,3 +1,5 @@
+import { systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 import { type Span, metricNames } from "./metrics.ts";
 
 /** Exports spans and durations to the operator's collector. */
@@ -49,9 +51,9 @@ async function load(): Promise<Telemetry> {
       lasted.record((endedAt - startedAt) / 1000, counted);
     },
     async close() {
-      const late = new Promise<void>((resolve) => setTimeout(resolve, closeMs).unref());
-      const closed = Promise.allSettled([traces.shutdown(), meters.shutdown()]);
-      await Promise.race([closed, late]);
+      await withTimeout({ clock: systemClock, ms: closeMs }, () =>
+        Promise.allSettled([traces.shutdown(), meters.shutdown()]),
+      );
     },
   };
 }

@@ -5,6 +5,7 @@ import {
   restoreEpoch,
   viewSession,
 } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 
 import type { Route } from "../http/routing.ts";
 import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
@@ -28,11 +29,10 @@ export function contextRoutes(deps: ApiDeps): Route[] {
     const { focus } = body;
     const target = { owner, session, ...(focus !== undefined && { focus }) };
     const work = compactor.compactNow(target, "asked", window);
-    const timeout = new AbortController();
-    const compaction = await Promise.race([work, clock.sleep(maxWaitMs, timeout.signal)]);
-    timeout.abort();
-    if (compaction === undefined) work.catch(report);
-    return compactionReply(compaction, session);
+    const compaction = await withTimeout({ clock, ms: maxWaitMs }, () => work);
+    if (compaction.status === "done") return compactionReply(compaction.value, session);
+    work.catch(report);
+    return compactionReply(undefined, session);
   }
 
   async function restore({ owner, params, body, ids }: Call<"restoreEpoch">) {

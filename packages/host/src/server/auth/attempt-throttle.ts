@@ -1,3 +1,4 @@
+import { backoffMs } from "@holdfast/protocol";
 import { clientNetwork } from "../../util/ip-networks.ts";
 
 /** Counts failed sign-in attempts per client network to slow down guessing. */
@@ -9,8 +10,7 @@ export interface AttemptThrottle {
 }
 
 const freeAttempts = 5;
-const firstWaitMs = 1_000;
-const maxWaitMs = 5 * 60_000;
+const waitBackoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
 const resetAfterMs = 30 * 60_000;
 /** Bounds memory: a flood of other addresses evicts the oldest. */
 const maxAddresses = 10_000;
@@ -34,7 +34,7 @@ export function createAttemptThrottle(now: () => number = Date.now): AttemptThro
       if (recent !== undefined && at < recent.openAt) return recent.openAt - at;
       const count = (recent?.count ?? 0) + 1;
       const excess = count - freeAttempts;
-      const wait = excess < 0 ? 0 : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(excess, 20));
+      const wait = excess < 0 ? 0 : backoffMs(waitBackoff, excess);
       attempts.delete(key);
       attempts.set(key, { count, at, openAt: at + wait });
       const [oldest] = attempts.keys();

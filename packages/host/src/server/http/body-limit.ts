@@ -1,3 +1,5 @@
+import { systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 import type { Context, MiddlewareHandler } from "hono";
 import {
   type AccessControl,
@@ -58,10 +60,7 @@ async function bufferBody(
   next: () => Promise<void>,
 ): Promise<Response | void> {
   const { method, headers, url, body: stream, signal } = c.req.raw;
-  const body = await withTimeout(
-    readUpTo(stream, bounds),
-    bounds.reservation && anonymousBodyTimeoutMs,
-  );
+  const body = await readInTime(stream, bounds);
   if (body === "late") return sendProblem(c, "request_timeout");
   if (body === "broken") return sendProblem(c, "invalid_request", incompleteBody);
   if (body === "large") return sendProblem(c, "payload_too_large");
@@ -94,16 +93,12 @@ async function readUpTo(
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-async function withTimeout(
-  read: Promise<BodyRead>,
-  timeoutMs: number | undefined,
+async function readInTime(
+  stream: ReadableStream<Uint8Array> | null,
+  bounds: BodyBounds,
 ): Promise<BodyRead | "late"> {
-  if (timeoutMs === undefined) return read;
-  const { promise: timedOut, resolve } = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => resolve("late"), timeoutMs);
-  try {
-    return await Promise.race([read, timedOut]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (bounds.reservation === undefined) return readUpTo(stream, bounds);
+  const limit = { clock: systemClock, ms: anonymousBodyTimeoutMs };
+  const read = await withTimeout(limit, () => readUpTo(stream, bounds));
+  return read.status === "done" ? read.value : "late";
 }

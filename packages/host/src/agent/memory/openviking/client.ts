@@ -1,4 +1,5 @@
 import type { Clock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 import { z } from "zod";
 
 /** An OpenViking server's address and key. */
@@ -47,31 +48,29 @@ export function createOpenVikingClient(
 ): OpenVikingClient {
   const base = url.replace(/\/+$/u, "");
   return async ({ method, path, body, peer, answer, signal }) => {
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    const late = clock.sleep(patienceMs, either).then(() => over.abort());
     try {
-      const response = await fetch(`${base}${path}`, {
-        method,
-        headers: {
-          accept: "application/json",
-          "x-openviking-actor-peer": peer,
-          ...(key !== undefined && { "x-api-key": key }),
-          ...(body !== undefined && { "content-type": "application/json" }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        redirect: "error",
-        signal: either,
+      const result = await withTimeout({ clock, ms: patienceMs, signal }, async (stop) => {
+        const response = await fetch(`${base}${path}`, {
+          method,
+          headers: {
+            accept: "application/json",
+            "x-openviking-actor-peer": peer,
+            ...(key !== undefined && { "x-api-key": key }),
+            ...(body !== undefined && { "content-type": "application/json" }),
+          },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+          redirect: "error",
+          signal: stop,
+        });
+        const text = await readBounded(response);
+        return text === null ? malformed : decodeAnswer(response, text, answer);
       });
-      const text = await readBounded(response);
-      return text === null ? malformed : decodeAnswer(response, text, answer);
+      if (result.status === "done") return result.value;
+      if (result.status === "late") return fail("late", "The server did not answer in time.");
+      return fail("stopped", "It was called off.");
     } catch (error) {
       if (signal.aborted) return fail("stopped", "It was called off.");
-      if (over.signal.aborted) return fail("late", "The server did not answer in time.");
       return fail("unreachable", reasonOf(error));
-    } finally {
-      over.abort();
-      await late;
     }
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock, MemoryAnswer, MemoryTurn } from "@holdfast/engine";
+import { backoffMs } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { type OpenVikingClient, isMissing, isAlreadyThere, type Refusal } from "./client.ts";
@@ -31,8 +32,7 @@ const anything = z.unknown();
 
 const largestBatch = 100;
 const maxDeliveries = 5;
-const firstPollMs = 500;
-const maxPollMs = 5_000;
+const pollBackoff = { firstMs: 500, longestMs: 5_000 };
 
 /**
  * P10: the server has no idempotency keys, so each segment gets its own session there, named after its key. The
@@ -142,7 +142,7 @@ function messagesOf({ at, messages }: DeliveredTurn, peer: string) {
 async function awaitTask(delivery: Delivery, { task_id: id }: Task): Promise<MemoryAnswer> {
   const { ask, clock, peer, signal, workMs } = delivery;
   const until = clock.now() + workMs;
-  for (let pause = firstPollMs; ; pause = Math.min(maxPollMs, pause * 2)) {
+  for (let polls = 0; ; polls += 1) {
     const path = `/api/v1/tasks/${encodeURIComponent(id)}`;
     const found = await ask({ method: "GET", path, peer, signal, answer: task });
     if (found.status === "failed" && isMissing(found)) return { status: "committed" };
@@ -150,6 +150,7 @@ async function awaitTask(delivery: Delivery, { task_id: id }: Task): Promise<Mem
     const standing = deliveryStateOf(found.value);
     if (standing.status === "kept") return { status: "committed" };
     if (standing.status === "spoilt") return taskFailed(found.value);
+    const pause = backoffMs(pollBackoff, polls);
     if (signal.aborted || clock.now() + pause > until) return stillWorking;
     await clock.sleep(pause, signal);
   }
