@@ -1,12 +1,14 @@
 import { uuidv7 } from "uuidv7";
 import { z } from "zod";
 import {
+  backoffMs,
   type Problem,
   type Route,
   fieldErrors,
   makeProblem,
   problem as problemSchema,
   problemMediaType,
+  sleep,
 } from "@holdfast/protocol";
 
 /** Why a call failed. The host's own problems reach the caller unchanged. */
@@ -78,28 +80,20 @@ export function createTransport(options: ClientOptions): Transport {
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     headers: options.token === undefined ? {} : { authorization: `Bearer ${options.token}` },
     random: options.random ?? Math.random,
-    sleep: options.sleep ?? sleepByTimer,
+    sleep: options.sleep ?? sleep,
     newKey: options.newKey ?? uuidv7,
   };
 }
 
-function sleepByTimer(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
-}
+const retryBackoff = { firstMs: 250, longestMs: 15_000 };
 
-/** Doubles with each failure up to a ceiling; the jitter keeps clients from coming back together. */
-export function backoffMs(failures: number, random: () => number): number {
-  const full = Math.min(15_000, 250 * 2 ** Math.min(failures - 1, 10));
-  return full / 2 + (full / 2) * random();
+/** Waits longer after each failure. Jitter keeps clients from coming back together. */
+export function waitBeforeRetry(
+  transport: Transport,
+  failures: number,
+  signal: AbortSignal,
+): Promise<void> {
+  return transport.sleep(backoffMs(retryBackoff, failures - 1, transport.random), signal);
 }
 
 /** What any route may be given; each route's own type says which of it. */
@@ -209,7 +203,7 @@ export async function callRoute(
     const result = await tryOnce(transport, route, request, signal);
     const mayRepeat = route.repeat !== "never" && failures < maxTries;
     if (result.ok || result.error.kind !== "network" || !mayRepeat) return result;
-    await transport.sleep(backoffMs(failures, transport.random), signal);
+    await waitBeforeRetry(transport, failures, signal);
     if (signal.aborted) return failedResult(aborted);
   }
 }

@@ -12,10 +12,11 @@ import {
   type ListHint,
   type Resync,
   type StreamStatus,
+  withTimeout,
 } from "@holdfast/protocol";
 import {
   readProblem,
-  backoffMs,
+  waitBeforeRetry,
   type Transport,
   type BuiltRequest,
   sendRequest,
@@ -82,7 +83,7 @@ export async function* streamWithReconnect(
     }
     if (stop.aborted) return;
     notify(connectionStateAfter(failures));
-    await transport.sleep(backoffMs(Math.max(1, failures), transport.random), stop);
+    await waitBeforeRetry(transport, failures, stop);
   }
 }
 
@@ -161,15 +162,9 @@ async function withSilenceTimeout<T>(
   signal: AbortSignal,
   silenceMs = 45_000,
 ): Promise<T | "silent"> {
-  const settled = new AbortController();
-  const silence = transport
-    .sleep(silenceMs, AbortSignal.any([signal, settled.signal]))
-    .then(() => "silent" as const);
-  try {
-    return await Promise.race([awaited, silence]);
-  } finally {
-    settled.abort();
-  }
+  const limit = { clock: transport, ms: silenceMs, signal };
+  const answer = await withTimeout(limit, () => awaited);
+  return answer.status === "done" ? answer.value : "silent";
 }
 
 export type FollowItem =

@@ -9,7 +9,7 @@ import {
   type StreamOptions,
   type FollowItem,
 } from "./follow.ts";
-import { type CallOptions, backoffMs, type Transport, type Result } from "./call-route.ts";
+import { type CallOptions, waitBeforeRetry, type Transport, type Result } from "./call-route.ts";
 
 /** What is needed to keep a session's state current. */
 interface SessionReader {
@@ -61,7 +61,7 @@ export async function* openSession(
     }
     if (signal.aborted) return;
     notify(connectionStateAfter(failures));
-    await transport.sleep(backoffMs(failures, transport.random), signal);
+    await waitBeforeRetry(transport, failures, signal);
   }
 }
 

@@ -1,3 +1,5 @@
+import { sleep } from "@holdfast/protocol";
+
 /** The client's `sleep`, which can be cut short when the next retry is likely to succeed. */
 export interface WakeableSleep {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -8,21 +10,15 @@ export interface WakeableSleep {
 const maxWakeableMs = 20_000;
 
 export function createWakeableSleep(): WakeableSleep {
-  const sleepers = new Set<() => void>();
+  const sleepers = new Set<AbortController>();
   return {
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal.aborted) return resolve();
-        const done = (): void => {
-          clearTimeout(timer);
-          sleepers.delete(done);
-          signal.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        signal.addEventListener("abort", done);
-        if (ms <= maxWakeableMs) sleepers.add(done);
-      }),
-    wake: () => sleepers.forEach((done) => done()),
+    async sleep(ms, signal) {
+      if (ms > maxWakeableMs) return sleep(ms, signal);
+      const sleeper = new AbortController();
+      sleepers.add(sleeper);
+      await sleep(ms, AbortSignal.any([signal, sleeper.signal]));
+      sleepers.delete(sleeper);
+    },
+    wake: () => sleepers.forEach((sleeper) => sleeper.abort()),
   };
 }
