@@ -7,6 +7,7 @@ import {
   type RunId,
   type Seq,
   type SessionId,
+  withTimeout,
 } from "@holdfast/protocol";
 import { AgentCache, type CacheFigures, type CacheLimits } from "./agents/cache.ts";
 import { type Compactor, type CompactorDeps, createCompactor } from "./context/compactor.ts";
@@ -223,11 +224,6 @@ export function createEngine(options: EngineOptions): Engine {
     onError,
   });
 
-  const atMost = async (ms: number, work: Promise<unknown>): Promise<void> => {
-    const finished = new AbortController();
-    await Promise.race([work, clock.sleep(ms, finished.signal)]);
-    finished.abort();
-  };
   let hasStarted = false;
 
   const engine: Engine = {
@@ -273,9 +269,9 @@ export function createEngine(options: EngineOptions): Engine {
     },
     async stop() {
       const tasks = afterRun.map((task) => task.stop());
-      await atMost(stopTimeoutMs, Promise.all([runner.stop(), ...tasks]));
+      await withTimeout({ clock, ms: stopTimeoutMs }, () => Promise.all([runner.stop(), ...tasks]));
       await memory.drain(memoryDrainMs);
-      await atMost(stopTimeoutMs, memory.stop());
+      await withTimeout({ clock, ms: stopTimeoutMs }, () => memory.stop());
     },
     async close() {
       await engine.stop();
