@@ -1,7 +1,7 @@
 import { admitMessage } from "../src/run/admit.ts";
 import { type Agent } from "../src/ports/agent.ts";
 import { AgentCache } from "../src/agents/cache.ts";
-import { type CachedContext } from "../src/run/run-context.ts";
+import { type CachedContext } from "../src/context/session-context.ts";
 import { type ModelRequest } from "../src/ports/model.ts";
 import { undo } from "../src/history/cut.ts";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";

@@ -1,7 +1,7 @@
 import { compactSession } from "../src/context/compact.ts";
 import { createCompactionLock } from "../src/context/compaction-lock.ts";
 import { createLog } from "../src/log/log.ts";
-import { readContext } from "../src/context/read-context.ts";
+import { readContext } from "../src/context/session-context.ts";
 import { restore } from "../src/history/trash.ts";
 import { type Store } from "../src/ports/store.ts";
 import { systemClock } from "../src/ports/clock.ts";

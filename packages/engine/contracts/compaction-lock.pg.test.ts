@@ -1,5 +1,5 @@
 import { createCompactionLock } from "../src/context/compaction-lock.ts";
-import { describeHolder } from "../src/log/leases.ts";
+import { describeHolder } from "../src/log/decide.ts";
 import { type Store } from "../src/ports/store.ts";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { hostname } from "node:os";

@@ -4,7 +4,7 @@ import {
   type CompactionTarget,
 } from "../src/context/compact.ts";
 import { createCompactionLock } from "../src/context/compaction-lock.ts";
-import { readContext } from "../src/context/read-context.ts";
+import { readContext } from "../src/context/session-context.ts";
 import { StoreFailure } from "../src/ports/store.ts";
 import { truncate, undo } from "../src/history/cut.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";

@@ -25,7 +25,7 @@ import { identityOf, type Store, StoreFailure } from "./ports/store.ts";
 import type { Tool } from "./ports/tool.ts";
 import type { ResumePolicy } from "./recovery/take-over.ts";
 import { type Admission, admitMessage, type NewInput } from "./run/admit.ts";
-import { cachedContextBytes } from "./run/run-context.ts";
+import { cachedContextBytes } from "./context/session-context.ts";
 import { answerText, followRun } from "./run/follow-run.ts";
 import { Runner, type RunnerDeps } from "./run/runner.ts";
 

@@ -16,52 +16,65 @@ export * from "./log/index.ts";
 export {
   AgentCache,
   type AgentCacheDeps,
+  type BaselineStatus,
   type BorrowedAgent,
+  CacheEntry,
   type CacheFigures,
+  type CacheLimits,
+  type EvictionReason,
 } from "./agents/cache.ts";
-export type { BaselineStatus } from "./agents/cache-entry.ts";
-export { CacheEntry } from "./agents/cache-entry.ts";
-export type { CacheLimits, EvictionReason } from "./agents/cache.ts";
+export {
+  buildContext,
+  type BuiltContext,
+  type FrameBytes,
+  type HashMemo,
+  pendingCalls,
+} from "./context/build-context.ts";
+export {
+  type Compaction,
+  type CompactionDeps,
+  type CompactionReason,
+  type CompactionTarget,
+  compactSession,
+} from "./context/compact.ts";
 export {
   type CompactionLock,
   type CompactionLockOptions,
   createCompactionLock,
   type HeldLock,
 } from "./context/compaction-lock.ts";
-export { type Heartbeat, startHeartbeat } from "./log/leases.ts";
-export { type Compactor, type CompactorDeps, createCompactor } from "./context/compactor.ts";
 export {
-  compactSession,
-  type Compaction,
-  type CompactionDeps,
-  type CompactionReason,
-  type CompactionTarget,
-} from "./context/compact.ts";
+  type Compactor,
+  type CompactorDeps,
+  type ContextFit,
+  createCompactor,
+} from "./context/compactor.ts";
 export {
-  buildContext,
-  type BuiltContext,
-  type FrameBytes,
-  type HashMemo,
-} from "./context/build-context.ts";
-export { type Framed, frameContext, type FrameSource } from "./context/prefix.ts";
-export {
-  contextKinds,
   type ContextKind,
+  contextKinds,
   type ContextReport,
   describeContext,
   type DescribeOptions,
 } from "./context/describe-context.ts";
-export { shortHash } from "./hash.ts";
+export {
+  frameContext,
+  type Framed,
+  type FrameSource,
+  lastSentRequest,
+  recordRequest,
+  type SentRequest,
+} from "./context/prefix.ts";
 export { type EpochResult, type EpochTarget, restoreEpoch } from "./context/restore-epoch.ts";
-export { pendingCalls } from "./context/build-context.ts";
-export { redactSecrets } from "./context/write-summary.ts";
-export { recordRequest, lastSentRequest, type SentRequest } from "./context/prefix.ts";
 export {
   type AppliedEpoch,
+  type CachedContext,
   type ContextEntries,
+  emptyCachedContext,
   readContext,
   refreshContext,
-} from "./context/read-context.ts";
+} from "./context/session-context.ts";
+export { redactSecrets } from "./context/write-summary.ts";
+export { type FsckMode } from "./fsck/check-session.ts";
 export {
   type Finding,
   type FindingCode,
@@ -71,56 +84,60 @@ export {
   type Repair,
 } from "./fsck/findings.ts";
 export { fsck, type FsckOptions, type FsckProgress, runFsck } from "./fsck/fsck.ts";
-export type { FsckMode } from "./fsck/check-session.ts";
-export type { IsFromPerson } from "./memory/segment.ts";
-export { type Boundary, MemoryCommitter, type MemoryCommitterDeps } from "./memory/committer.ts";
-export { createRecall, type RecallQuery, type Recall } from "./memory/recall.ts";
+export { shortHash } from "./hash.ts";
+export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {
-  type ReviewFigures,
+  clear,
+  type HistoryDeps,
+  type HistoryRefusal,
+  type HistoryResult,
+  type HistoryTarget,
+  truncate,
+  undo,
+} from "./history/cut.ts";
+export { type InterruptDeps, interruptThen, type StillRunning } from "./history/interrupt.ts";
+export { redo } from "./history/redo.ts";
+export { retry, type RetryInput } from "./history/retry.ts";
+export { TitleGenerator, type TitleGeneratorDeps } from "./history/titles.ts";
+export { restore, trash } from "./history/trash.ts";
+export { type Boundary, MemoryCommitter, type MemoryCommitterDeps } from "./memory/committer.ts";
+export { createRecall, type Recall, type RecallQuery } from "./memory/recall.ts";
+export {
   ConversationReviewer,
   type ConversationReviewerDeps,
+  type ReviewFigures,
 } from "./memory/reviews.ts";
-export { type StepEntries, settleUnrunCalls } from "./run/settle.ts";
+export { type IsFromPerson } from "./memory/segment.ts";
+export { settleJournal } from "./recovery/settle-journal.ts";
+export { type SpillState } from "./recovery/spill.ts";
+export { maxEntriesPerStep, type ResumePolicy } from "./recovery/take-over.ts";
 export {
-  admitMessage,
-  type Admission,
-  changeInput,
   acceptInput,
+  type Admission,
+  admitMessage,
+  changeInput,
   type NewInput,
   removeInput,
 } from "./run/admit.ts";
 export {
   answerApproval,
-  type AnswerResult,
   type AnswerDetails,
+  type AnswerResult,
   expireApproval,
 } from "./run/approvals.ts";
+export { type RunAgents } from "./run/call-model.ts";
 export { type CancelResult, requestCancel } from "./run/cancel.ts";
-export type { RunLimits } from "./run/drive.ts";
-export type { ContextFit } from "./run/run-context.ts";
-export { foldStep } from "./run/fold-step.ts";
-export { settleJournal } from "./recovery/settle-journal.ts";
-export { maxEntriesPerStep, type ResumePolicy } from "./recovery/take-over.ts";
-export { resumeRun, type ResumeResult, type ResumeTarget } from "./run/resume.ts";
-export { type RunEvents, usageData, createRunEvents } from "./run/settle.ts";
 export { inputEntry } from "./run/claim.ts";
-export { RunHandle, type LossReason } from "./run/run-handle.ts";
+export { type RunLimits } from "./run/drive.ts";
+export { foldStep } from "./run/fold-step.ts";
+export { type Heartbeat, startHeartbeat } from "./run/lease-renewer.ts";
+export { type ResumeResult, resumeRun, type ResumeTarget } from "./run/resume.ts";
+export { type LossReason, RunHandle } from "./run/run-handle.ts";
 export { Runner, type RunnerDeps } from "./run/runner.ts";
-export { emptyCachedContext, type CachedContext } from "./run/run-context.ts";
-export type { RunAgents } from "./run/prepare-step.ts";
-export type { SpillState } from "./recovery/spill.ts";
-export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {
-  clear,
-  type HistoryDeps,
-  type HistoryResult,
-  type HistoryTarget,
-  type HistoryRefusal,
-  truncate,
-  undo,
-} from "./history/cut.ts";
-export { interruptThen, type InterruptDeps, type StillRunning } from "./history/interrupt.ts";
-export { redo } from "./history/redo.ts";
-export { type RetryInput, retry } from "./history/retry.ts";
-export { TitleGenerator, type TitleGeneratorDeps } from "./history/titles.ts";
-export { restore, trash } from "./history/trash.ts";
+  createRunEvents,
+  type RunEvents,
+  settleUnrunCalls,
+  type StepEntries,
+  usageData,
+} from "./run/settle.ts";

@@ -7,8 +7,7 @@ import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { createTestAgent, openAgentCache } from "@holdfast/testing/rigs/agent-rig";
 import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { type AgentCache, type AgentCacheDeps } from "./cache.ts";
-import { CacheEntry } from "./cache-entry.ts";
+import { type AgentCache, type AgentCacheDeps, CacheEntry } from "./cache.ts";
 
 let harness: StoreHarness;
 let a: TestSession;

@@ -13,7 +13,7 @@ import {
 import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelMessage, AssistantPart, ModelCall } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
-import type { AppliedEpoch, ContextEntries } from "./read-context.ts";
+import type { AppliedEpoch, ContextEntries } from "./session-context.ts";
 
 /** How the context starts, byte for byte. */
 export interface FrameBytes {

@@ -20,7 +20,7 @@ import {
   isWorthIt,
   planCompaction,
 } from "./plan-compaction.ts";
-import { type ContextEntries, readContext } from "./read-context.ts";
+import { type ContextEntries, readContext } from "./session-context.ts";
 import { writeSummary } from "./write-summary.ts";
 
 export interface CompactionDeps {

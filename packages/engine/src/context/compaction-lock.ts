@@ -5,7 +5,8 @@ import { type Failed } from "../ports/commit.ts";
 import { type Holder } from "../ports/rows.ts";
 import { type LeaseRequest, type LeaseResult, type Leases, type Liveness } from "../ports/lease.ts";
 import { StoreFailure } from "../ports/store.ts";
-import { sameHolder, type Heartbeat, startHeartbeat } from "../log/leases.ts";
+import { sameHolder } from "../log/decide.ts";
+import { type Heartbeat, startHeartbeat } from "../run/lease-renewer.ts";
 
 export interface CompactionLockOptions {
   /** Five minutes by default. */

@@ -2,7 +2,11 @@ import type { IdSource, OwnerId, SessionId } from "@holdfast/protocol";
 import type { Log } from "../log/log.ts";
 import type { CountTokens, Summariser } from "../ports/background-models.ts";
 import { identityOf } from "../ports/store.ts";
-import type { ContextFit } from "../run/run-context.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ModelFailure } from "../ports/model.ts";
+import type { RunContext } from "./session-context.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+import type { FrameBytes } from "./build-context.ts";
 import {
   type Compaction,
   type CompactionReason,
@@ -94,3 +98,70 @@ export function createCompactor(
 function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
+
+/** Keeps a session's context within its model's window. */
+export interface ContextFit {
+  /** In tokens; `null` if unknown. */
+  windowOf(model: string): number | null;
+  /** Should overestimate rather than underestimate. */
+  readonly count?: CountTokens;
+  compact(
+    run: RunHandle,
+    reason: Extract<CompactionReason, "preflight" | "overflow">,
+    need: { readonly windowTokens: number; readonly epoch: number | undefined },
+  ): Promise<Compaction>;
+}
+
+/** Above this share of the window too little room is left for an answer. */
+const nearlyFullShare = 0.8;
+
+/** Compacts a nearly full context before a step. If that is not possible now, the model is called anyway. */
+export async function compactIfNearlyFull(
+  fit: ContextFit,
+  run: RunHandle,
+  context: RunContext,
+  model: string,
+  bytes: FrameBytes,
+): Promise<void> {
+  const window = fit.windowOf(model);
+  if (window === null || context.estimateTokens(bytes) <= window * nearlyFullShare) return;
+  await fit.compact(run, "preflight", { windowTokens: window, epoch: context.epochs });
+}
+
+const otherCompactionWaitMs = 2_000;
+
+/**
+ * Compacts after a model said the context is too long, and says whether a retry makes sense because we or somebody else
+ * compacted it. If the model's window is unknown, it must be less than what was sent.
+ */
+export async function compactAfterOverflow(
+  fit: ContextFit,
+  run: RunHandle,
+  failedCall: {
+    readonly model: string;
+    readonly tokens: number;
+    readonly epoch: number | undefined;
+  },
+  clock: Clock,
+): Promise<"compacted" | ModelFailure> {
+  const windowTokens = Math.min(fit.windowOf(failedCall.model) ?? Infinity, failedCall.tokens);
+  const result = await fit.compact(run, "overflow", { windowTokens, epoch: failedCall.epoch });
+  switch (result.status) {
+    case "compacted":
+      return "compacted";
+    case "deferred":
+      // Give the other compaction a moment; the retry then starts with its summary.
+      if (result.why === "held") await clock.sleep(otherCompactionWaitMs, run.signal);
+      return "compacted";
+    case "refused":
+    case "failed":
+      return contextTooLong;
+  }
+}
+
+const contextTooLong: ModelFailure = {
+  class: "overflow",
+  code: "context_too_long",
+  message:
+    "The conversation is too long for this model, and could not be made shorter. Take something out of it, choose a model with more room, or begin a new one.",
+};

@@ -11,8 +11,8 @@ import type { CountTokens } from "../ports/background-models.ts";
 import type { Reads, UsageTotals } from "../ports/reads.ts";
 import { buildContext, type FrameBytes } from "./build-context.ts";
 import { readFrame } from "./prefix.ts";
-import { type ContextEntries, readContext } from "./read-context.ts";
-import { newestFirst } from "../log/entries.ts";
+import { type ContextEntries, readContext } from "./session-context.ts";
+import { newestFirst } from "../log/read-views.ts";
 
 export const contextKinds = ["system", "tools", "summary", "user", "assistant", "tool"] as const;
 export type ContextKind = (typeof contextKinds)[number];

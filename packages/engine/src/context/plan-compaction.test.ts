@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { aMessageId, anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
 import { buildContext } from "./build-context.ts";
 import { type CompactionPlan, planCompaction } from "./plan-compaction.ts";
-import type { ContextEntries } from "./read-context.ts";
+import type { ContextEntries } from "./session-context.ts";
 import { redactSecrets, summariseLocally } from "./write-summary.ts";
 
 const count = (text: string) => Math.ceil(text.length / 4);

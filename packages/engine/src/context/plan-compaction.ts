@@ -1,6 +1,6 @@
 import { type Seq, decodeEvent, type StoredEvent, textOf } from "@holdfast/protocol";
 import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts";
-import type { ContextEntries } from "./read-context.ts";
+import type { ContextEntries } from "./session-context.ts";
 
 export interface CompactionSizes {
   /** How much is kept verbatim at the end, in tokens. */

@@ -5,7 +5,7 @@ import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/op
 import { anEvent } from "@holdfast/testing/fixtures/factories";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type Framed, frameContext } from "./prefix.ts";
-import { readContext } from "./read-context.ts";
+import { readContext } from "./session-context.ts";
 
 let harness: StoreHarness;
 let chat: TestSession;

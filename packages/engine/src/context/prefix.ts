@@ -12,7 +12,7 @@ import {
 import type { Failed } from "../ports/commit.ts";
 import type { Store } from "../ports/store.ts";
 import type { FrameBytes, Block } from "./build-context.ts";
-import type { ContextEntries } from "./read-context.ts";
+import type { ContextEntries } from "./session-context.ts";
 
 /**
  * The version of the renderer. When its output changes, add a new number next to the old one instead of replacing it.

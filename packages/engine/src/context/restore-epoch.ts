@@ -8,10 +8,10 @@ import {
 } from "@holdfast/protocol";
 
 import { type Log } from "../log/log.ts";
-import { newestFirst } from "../log/entries.ts";
+import { newestFirst } from "../log/read-views.ts";
 import type { CommitResult, Committed, Refused } from "../ports/commit.ts";
 import type { SessionRow } from "../ports/rows.ts";
-import { readContext } from "./read-context.ts";
+import { readContext } from "./session-context.ts";
 
 export interface EpochTarget {
   readonly owner: OwnerId;

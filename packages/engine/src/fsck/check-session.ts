@@ -1,5 +1,5 @@
 import type { SessionId } from "@holdfast/protocol";
-import { outboxKey } from "../log/fold-outbound.ts";
+import { outboxKey } from "../log/fold-work.ts";
 import type { Audit, Derived } from "../ports/audit.ts";
 import type { SessionRow } from "../ports/rows.ts";
 import { SessionDerivation } from "./derive-session.ts";

@@ -22,9 +22,14 @@ import {
   foldSessionRow,
 } from "../log/fold-rows.ts";
 import { emptySession } from "../log/decide.ts";
-import { foldApprovals } from "../log/fold-approvals.ts";
+import {
+  foldApprovals,
+  memoryChangeOf,
+  MemoryRows,
+  outboxRowOf,
+  mergeChunk,
+} from "../log/fold-work.ts";
 import { inputNamedBy } from "../log/commit-fold.ts";
-import { memoryChangeOf, MemoryRows, outboxRowOf, mergeChunk } from "../log/fold-outbound.ts";
 import type {
   ApprovalRow,
   InputRow,

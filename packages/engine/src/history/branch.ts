@@ -1,6 +1,6 @@
 import { newEvent, type Seq, type SessionId } from "@holdfast/protocol";
 
-import { newestFirst } from "../log/entries.ts";
+import { newestFirst } from "../log/read-views.ts";
 import type { Failed, Refused } from "../ports/commit.ts";
 import type { SessionRow } from "../ports/rows.ts";
 import {

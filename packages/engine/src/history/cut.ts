@@ -13,7 +13,7 @@ import {
   textOf,
 } from "@holdfast/protocol";
 import { type Log } from "../log/log.ts";
-import { newestFirst } from "../log/entries.ts";
+import { newestFirst } from "../log/read-views.ts";
 import type { CommitResult, Committed, Failed, Refused } from "../ports/commit.ts";
 import type { SessionRow } from "../ports/rows.ts";
 

@@ -24,8 +24,11 @@ import type {
   UsageRow,
 } from "../ports/rows.ts";
 import type { Commit, Refused } from "../ports/commit.ts";
-import { approvalNamedBy, mayWithdraw, checkApproval, foldApprovals } from "./fold-approvals.ts";
 import {
+  approvalNamedBy,
+  mayWithdraw,
+  checkApproval,
+  foldApprovals,
   inboundKeyOf,
   checkMemory,
   type MemoryChange,
@@ -33,7 +36,7 @@ import {
   checkOutbox,
   outboxRowOf,
   mergeChunk,
-} from "./fold-outbound.ts";
+} from "./fold-work.ts";
 import {
   blobsIn,
   foldInput,

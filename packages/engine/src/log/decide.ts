@@ -1,6 +1,7 @@
 import {
   type BlobId,
   decodeEvent,
+  type Fence,
   type MessageId,
   type Seq,
   type StoredEvent,
@@ -8,6 +9,7 @@ import {
 } from "@holdfast/protocol";
 import type {
   ApprovalRow,
+  Holder,
   InputRow,
   LaneRow,
   LeaseKind,
@@ -18,8 +20,9 @@ import type {
   UsageRow,
 } from "../ports/rows.ts";
 import type { Commit, Committed, Refused } from "../ports/commit.ts";
+import type { LeaseRequest, LeaseResult } from "../ports/lease.ts";
 import { CommitFold, type LoadedRows } from "./commit-fold.ts";
-import type { MemoryChange } from "./fold-outbound.ts";
+import type { MemoryChange } from "./fold-work.ts";
 import { isCommitTooLarge, maxCommitLength, checkExpectations, refuse } from "./check-commit.ts";
 
 /** What a store writes, all in one transaction. */
@@ -288,5 +291,47 @@ export function emptySession(
     liveState: null,
     lastState: null,
     openDeltas: 0,
+  };
+}
+
+export function sameHolder(a: Holder, b: Holder): boolean {
+  return (
+    a.nonce === b.nonce &&
+    a.host === b.host &&
+    a.pid === b.pid &&
+    a.thread === b.thread &&
+    a.agent === b.agent &&
+    a.boot === b.boot
+  );
+}
+
+/** For people and logs: who, where, and which of several with the same name. */
+export function describeHolder({ host, pid, thread, agent, nonce }: Holder): string {
+  return `${agent} on ${host}, process ${pid}, thread ${thread} (${nonce})`;
+}
+
+/**
+ * Decides who holds the lease after a request. `lastFence` is the greatest fence ever issued for this kind and session;
+ * the stored counter outlives every lease, so a forgotten holder can never match again.
+ */
+export function decideLease(
+  current: LeaseRow | null,
+  lastFence: number,
+  request: LeaseRequest,
+  now: number,
+): Extract<LeaseResult, { status: "acquired" | "held" }> {
+  const { kind, session, holder, ttlMs, replacing } = request;
+  const expiresAt = now + ttlMs;
+  if (current !== null && sameHolder(current.holder, holder)) {
+    return {
+      status: "acquired",
+      lease: { ...current, expiresAt: Math.max(current.expiresAt, expiresAt) },
+    };
+  }
+  const free = current === null || current.expiresAt <= now || current.fence === replacing;
+  if (!free) return { status: "held", by: current };
+  return {
+    status: "acquired",
+    lease: { kind, session, fence: (lastFence + 1) as Fence, holder, expiresAt },
   };
 }

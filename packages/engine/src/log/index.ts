@@ -1,18 +1,39 @@
-export { emptySession } from "./decide.ts";
+export { checkCommit, type CommitLimits, commitLimits, maxCommitLength } from "./check-commit.ts";
+export { type CommitNeeds, inputNamedBy, type LoadedRows, needsOf } from "./commit-fold.ts";
 export {
-  repeatedCommitResult,
-  repeatedInputResult,
   decideCommit,
+  decideLease,
+  describeHolder,
+  emptySession,
   type Plan,
+  repeatedCommitResult,
   type RepeatedInput,
+  repeatedInputResult,
+  sameHolder,
 } from "./decide.ts";
-export { decideLease, describeHolder, sameHolder } from "./leases.ts";
-export { approvalTtlMs, foldApprovals, holdsForSession } from "./fold-approvals.ts";
-export { type MemoryChange, memoryChangeOf, MemoryRows } from "./fold-outbound.ts";
-export { outboxKey, outboxRowOf, mergeChunk } from "./fold-outbound.ts";
-export { blobsIn, foldInput, foldRun, laneRowOf, usageRowOf } from "./fold-rows.ts";
-export { foldDelta, foldSessionRow } from "./fold-rows.ts";
-export { checkCommit, type CommitLimits, commitLimits } from "./check-commit.ts";
+export {
+  blobsIn,
+  foldDelta,
+  foldInput,
+  foldRun,
+  foldSessionRow,
+  isResting,
+  isResumedByPerson,
+  laneRowOf,
+  type ResumeCause,
+  usageRowOf,
+} from "./fold-rows.ts";
+export {
+  approvalTtlMs,
+  foldApprovals,
+  holdsForSession,
+  type MemoryChange,
+  memoryChangeOf,
+  MemoryRows,
+  mergeChunk,
+  outboxKey,
+  outboxRowOf,
+} from "./fold-work.ts";
 export {
   type CommitOptions,
   createLog,
@@ -20,17 +41,15 @@ export {
   type LogOptions,
   type NewSession,
 } from "./log.ts";
-export { joinDeltas, seqSpanOf } from "./read-views.ts";
-export { isResumedByPerson, type ResumeCause, isResting } from "./fold-rows.ts";
-export { inputNamedBy, type LoadedRows, type CommitNeeds, needsOf } from "./commit-fold.ts";
-export { newestFirst } from "./entries.ts";
-export { maxCommitLength } from "./check-commit.ts";
-
-export type { TailItem, TailOptions } from "./tail.ts";
-export { viewSession, encodeSessionPage } from "./read-views.ts";
 export {
+  encodeSessionPage,
+  joinDeltas,
+  newestFirst,
   type NoticeUpdates,
   pendingNotices,
   readNoticeUpdates,
+  seqSpanOf,
+  viewSession,
   withAmendments,
-} from "./entries.ts";
+} from "./read-views.ts";
+export { type TailItem, type TailOptions } from "./tail.ts";

@@ -9,7 +9,7 @@ import {
   withTimeout,
 } from "@holdfast/protocol";
 
-import { startHeartbeat } from "../log/leases.ts";
+import { startHeartbeat } from "../run/lease-renewer.ts";
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";

@@ -7,7 +7,8 @@ import {
   type SegmentOutcome,
   type SessionTarget,
 } from "./commit-segment.ts";
-import { ownerKey, type Segment } from "./segment.ts";
+import { ownerKey } from "./recall.ts";
+import type { Segment } from "./segment.ts";
 
 export interface MemoryCommitterDeps extends SegmentCommitDeps {
   readonly providers: MemoryProviders;

@@ -7,8 +7,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { Clock } from "../ports/clock.ts";
-import type { MemoryHandle, MemoryProviders, Recollection } from "../ports/memory.ts";
-import { ownerKey } from "./segment.ts";
+import type { MemoryHandle, MemoryOwner, MemoryProviders, Recollection } from "../ports/memory.ts";
 
 export interface RecallDeps {
   readonly providers: MemoryProviders;
@@ -27,6 +26,11 @@ export interface RecallQuery {
 /** Finds what the model should get alongside a message; an empty list if there is nothing. */
 export interface Recall {
   (question: RecallQuery): Promise<readonly Part[]>;
+}
+
+/** The same for every handle to a provider with the same configuration. */
+export function ownerKey({ provider, configuration }: MemoryOwner): string {
+  return `${provider} ${configuration}`;
 }
 
 const maxQueryLength = 4_000;

@@ -10,6 +10,7 @@ import {
   type KnownEvent,
 } from "@holdfast/protocol";
 import { shortHash } from "../hash.ts";
+import { ownerKey } from "./recall.ts";
 import type { MarkRow } from "../ports/rows.ts";
 import type { MemoryOwner, MemoryTurn } from "../ports/memory.ts";
 import type { Unremembered, Reads } from "../ports/reads.ts";
@@ -46,10 +47,6 @@ export function nextSegment(session: SessionId, { marks, trying }: Unremembered)
   const upTo = (owned.at(-1) ?? first).seq;
   const key = `${session}:${first.seq}-${upTo}:${shortHash(ownerKey(owner))}`;
   return { owner, key, upTo, tries: 0, retryAt: null, marks: owned };
-}
-
-export function ownerKey({ provider, configuration }: MemoryOwner): string {
-  return `${provider} ${configuration}`;
 }
 
 function isOwnedBy(owner: MemoryOwner, mark: MarkRow): boolean {

@@ -19,7 +19,7 @@ import {
   pendingNotices,
   readNoticeUpdates,
   newestFirst,
-} from "../log/entries.ts";
+} from "../log/read-views.ts";
 import type { CommitResult } from "../ports/commit.ts";
 import type { SpillReadResult, SpillStore, SpillHeader, SpillRef } from "../ports/spill.ts";
 import type { LeaseRow } from "../ports/rows.ts";

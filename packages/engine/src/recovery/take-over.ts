@@ -13,7 +13,7 @@ import type { Reads, Snapshot } from "../ports/reads.ts";
 import { settleUnrunCalls, memoryMark, type MemoryOwnerOf, sizeLimits } from "../run/settle.ts";
 import type { ClaimDeps } from "../run/claim.ts";
 import type { RunPosition } from "../run/drive.ts";
-import { awaitsFallback } from "../run/prepare-step.ts";
+import { awaitsFallback } from "../run/call-model.ts";
 import { findSpill, type FoundSpill, type SpillDeps } from "./spill.ts";
 import { deltaRanges, foldStepInSlices, foldStep, type StepFold } from "../run/fold-step.ts";
 import { settleJournal, takeOverNotice, type TakeOverFacts } from "./settle-journal.ts";

@@ -8,7 +8,7 @@ import {
   newEvent,
   type OwnerId,
 } from "@holdfast/protocol";
-import { holdsForSession } from "../log/fold-approvals.ts";
+import { holdsForSession } from "../log/fold-work.ts";
 import { type Log } from "../log/log.ts";
 import type { ApprovalRow } from "../ports/rows.ts";
 import type { ApprovalNeed, PolicyQuestion, Tool, ToolCall, ToolPolicy } from "../ports/tool.ts";

@@ -17,22 +17,22 @@ import {
   settledMessage,
   usageEvent,
 } from "./settle.ts";
-import { type CallEnd, callModel } from "./call-model.ts";
 import {
-  type ContextFit,
-  compactIfNearlyFull,
-  compactAfterOverflow,
-  type CachedContext,
-  RunContext,
-} from "./run-context.ts";
-import {
+  type CallEnd,
+  callModel,
   isTooLongToWait,
   mayFallBack,
   currentFallback,
   fallbackNotice,
   type StepDeps,
   prepareStep,
-} from "./prepare-step.ts";
+} from "./call-model.ts";
+import {
+  compactAfterOverflow,
+  compactIfNearlyFull,
+  type ContextFit,
+} from "../context/compactor.ts";
+import { type CachedContext, RunContext } from "../context/session-context.ts";
 import { Journal, type Tick } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";

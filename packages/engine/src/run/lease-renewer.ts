@@ -2,7 +2,7 @@ import { withTimeout } from "@holdfast/protocol";
 
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
-import type { Leases } from "../ports/lease.ts";
+import type { LeaseRef, Leases } from "../ports/lease.ts";
 import type { LossReason, RunHandle } from "./run-handle.ts";
 
 /** A session's lease, held by this process from run to run. */
@@ -131,5 +131,68 @@ export class LeaseRenewer {
   #loseExpiring(): void {
     const soon = this.#clock.now() + this.#leaseMs / 3;
     for (const held of this.#held) if (held.until <= soon) held.lose("store");
+  }
+}
+
+export interface Heartbeat {
+  /** Aborted when the lease is lost, or can no longer be proven ours: work under it must stop. */
+  readonly lost: AbortSignal;
+  /** Ends the heartbeat without releasing the lease. */
+  stop(): Promise<void>;
+}
+
+interface HeartbeatDeps {
+  readonly leases: Leases;
+  readonly ref: LeaseRef;
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  readonly everyMs: number;
+  /** Until then it is ours by our own clock, counted from before the store was asked. */
+  readonly safeUntil: number;
+}
+
+/**
+ * Renews a lease while its holder works. A renewal that fails or hangs is retried until the last good one has expired
+ * by our own clock; then the lease counts as lost, since somebody else may hold it.
+ */
+export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
+  const lost = new AbortController();
+  const stopping = new AbortController();
+  const heartbeat = renewUntilStopped(deps, lost, stopping.signal);
+  return {
+    lost: lost.signal,
+    async stop() {
+      stopping.abort();
+      await heartbeat;
+    },
+  };
+}
+
+async function renewUntilStopped(
+  { leases, ref, clock, ttlMs, everyMs, safeUntil: initialSafeUntil }: HeartbeatDeps,
+  lost: AbortController,
+  stopping: AbortSignal,
+): Promise<void> {
+  let safeUntil = initialSafeUntil;
+  let pause = everyMs;
+  for (;;) {
+    await clock.sleep(Math.min(pause, safeUntil - clock.now()), stopping);
+    if (stopping.aborted) return;
+    const askedAt = clock.now();
+    if (askedAt >= safeUntil) return lost.abort();
+    const answer = await withTimeout(
+      { clock, ms: safeUntil - askedAt, signal: stopping },
+      // An exception is no answer either: the expiry of the last good renewal decides.
+      () => leases.renew([ref], ttlMs).catch(() => undefined),
+    );
+    if (stopping.aborted) return;
+    if (answer.status === "done" && answer.value?.status === "renewed") {
+      if (answer.value.lost.length > 0) return lost.abort();
+      safeUntil = askedAt + ttlMs;
+      pause = everyMs;
+    } else {
+      if (clock.now() >= safeUntil) return lost.abort();
+      pause = everyMs / 3;
+    }
   }
 }

@@ -15,7 +15,7 @@ import {
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
 import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { borrowAgent, type RunAgents, type StepDeps } from "./prepare-step.ts";
+import { borrowAgent, type RunAgents, type StepDeps } from "./call-model.ts";
 import { Tick } from "./journal.ts";
 
 export interface RunnerDeps

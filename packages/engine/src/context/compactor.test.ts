@@ -2,8 +2,8 @@ import { ids } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { type Compaction, compactSession } from "../context/compact.ts";
-import { createCompactionLock } from "../context/compaction-lock.ts";
+import { type Compaction, compactSession } from "./compact.ts";
+import { createCompactionLock } from "./compaction-lock.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import {
   fails,
@@ -15,7 +15,7 @@ import {
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import type { ContextFit } from "./run-context.ts";
+import type { ContextFit } from "./compactor.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {

@@ -15,7 +15,7 @@ import {
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { modelMessageText } from "@holdfast/testing/rigs/run-rig";
 import { buildContext } from "./build-context.ts";
-import { type ContextEntries, readContext, refreshContext } from "./read-context.ts";
+import { type ContextEntries, readContext, refreshContext } from "./session-context.ts";
 import { recordRequest, lastSentRequest } from "./prefix.ts";
 
 let harness: StoreHarness;
