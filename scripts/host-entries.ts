@@ -14,7 +14,7 @@ export const hostEntries = {
 
 /** What tests start again and again, in their own processes and threads. */
 export const testEntries = {
-  peer: "packages/testing/src/contracts/peer-main.ts",
+  peer: "packages/testing/src/databases/peer-main.ts",
   "processes-runner": "test/chaos/processes/runner.ts",
   "store-writer": "test/chaos/store/writer.ts",
 };

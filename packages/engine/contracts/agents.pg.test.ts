@@ -1,34 +1,34 @@
-import { admitMessage } from "../src/run/admit.ts";
-import { type Agent } from "../src/ports/agent.ts";
-import { AgentCache } from "../src/agents/cache.ts";
-import { type CachedContext } from "../src/context/session-context.ts";
-import { type ModelRequest } from "../src/ports/model.ts";
-import { undo } from "../src/history/cut.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+
+import { decodeEvent, ids, type LaneKey, type RequestRecord } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { type ContractRig, openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import type { Peer } from "@holdfast/testing/contracts/peer";
+import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import {
-  createRunner,
+  assertPresent,
+  openTestSession,
+  type TestSession,
+} from "@holdfast/testing/fixtures/open-session";
+import {
   createGate,
+  createRunner,
   transcriptLines,
   until,
   type RigDeps,
 } from "@holdfast/testing/rigs/run-rig";
-import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
-import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import {
-  type TestSession,
-  openTestSession,
-  assertPresent,
-} from "@holdfast/testing/fixtures/open-session";
-import { decodeEvent, ids, type LaneKey, type RequestRecord } from "@holdfast/protocol";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
-import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { AgentCache } from "../src/agents/cache.ts";
+import { undo } from "../src/history/cut.ts";
+import type { Agent } from "../src/ports/agent.ts";
+import type { ModelRequest } from "../src/ports/model.ts";
+import { admitMessage } from "../src/run/admit.ts";
+import type { CachedContext } from "../src/context/session-context.ts";
 
 /** A runner with warm agents, and what its model was sent for each session. */
 function openAgents(rig: ContractRig, clock = manualClock()) {
@@ -96,21 +96,16 @@ async function records(chat: TestSession): Promise<readonly RequestRecord[]> {
   });
 }
 
-describe.each(databases)("warm agents on $name", (kind) => {
-  let rig: ContractRig;
+const agentsContract = contractSuite<SharedDatabase>("warm agents", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
   let elsewhere: Peer;
   let a: TestSession;
   let b: TestSession;
   let lane: LaneKey;
   beforeAll(async () => {
-    rig = await openContractRig(kind);
-    elsewhere = await startPeer("process");
-    await elsewhere.open(rig.database.address);
+    elsewhere = await rig.database.startPeer("process");
   });
-  afterAll(async () => {
-    await elsewhere.end();
-    await rig[Symbol.asyncDispose]();
-  });
+  afterAll(() => elsewhere.end());
   beforeEach(async () => {
     a = await openTestSession(rig.store);
     b = await openTestSession(rig.store, {}, a.owner);
@@ -252,3 +247,5 @@ describe.each(databases)("warm agents on $name", (kind) => {
     expect(framed).toHaveLength(1);
   });
 });
+
+for (const database of databases) agentsContract(database);

@@ -1,35 +1,27 @@
-import { answerApproval } from "../src/run/approvals.ts";
-import { branch } from "../src/history/branch.ts";
-import { requestCancel } from "../src/run/cancel.ts";
-import { anApproval, anOwner, aRunState } from "@holdfast/testing/fixtures/factories";
-import { calls, fails, says } from "@holdfast/testing/fakes/scripted-model";
+import { expect, test } from "vitest";
+
+import { type CallId, ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openApprovalRig } from "@holdfast/testing/contracts/approval-rig";
+import { openContractRig, type SentMessage } from "@holdfast/testing/contracts/contract-rig";
+import { type CrashPoint, withEvent } from "@holdfast/testing/contracts/wrapped-stores";
+import { databases } from "@holdfast/testing/databases/databases";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { calls, fails, says } from "@holdfast/testing/fakes/scripted-model";
+import { anApproval, anOwner, aRunState } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { until } from "@holdfast/testing/rigs/run-rig";
-import { type CallId, ids } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { openApprovalRig } from "@holdfast/testing/contracts/approval-rig";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type CrashPoint, withEvent } from "@holdfast/testing/contracts/wrapped-stores";
-import {
-  openContractRig,
-  type ContractRig,
-  type SentMessage,
-} from "@holdfast/testing/contracts/contract-rig";
+import { branch } from "../src/history/branch.ts";
+import { answerApproval } from "../src/run/approvals.ts";
+import { requestCancel } from "../src/run/cancel.ts";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const hour = 60 * 60 * 1000;
 const week = 7 * 24 * hour;
 
-describe.each(databases)("approvals on $name", (kind) => {
-  let rig: ContractRig;
-  beforeAll(async () => {
-    rig = await openContractRig(kind);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+const approvalsContract = contractSuite("approvals", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
 
   const isWaiting = async ({ run, chat }: Pick<SentMessage, "run" | "chat">): Promise<void> => {
     expect(await run()).toMatchObject({ state: "waiting", attempt: 0 });
@@ -301,3 +293,5 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) approvalsContract(database);

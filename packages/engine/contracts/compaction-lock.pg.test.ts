@@ -1,40 +1,25 @@
-import { createCompactionLock } from "../src/context/compaction-lock.ts";
-import { describeHolder } from "../src/log/decide.ts";
-import { type Store } from "../src/ports/store.ts";
-import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { hostname } from "node:os";
 import { threadId } from "node:worker_threads";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { currentHolder } from "@holdfast/store/identity";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { databases } from "@holdfast/testing/databases/databases";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { createCompactionLock } from "../src/context/compaction-lock.ts";
+import { describeHolder } from "../src/log/decide.ts";
+
 const minute = 60_000;
 
-describe.each(databases)("the compaction lock on $name", ({ create }) => {
-  let database: TestDatabase;
-  let store: Store;
-  let elapsedMs = 0;
-  beforeAll(async () => {
-    database = await create();
-    store = await openStoreAt(database.address, { clockOffset: () => elapsedMs });
-  });
-  afterAll(async () => {
-    await store.close();
-    await database.drop();
-  });
+const compactionLockContract = contractSuite("the compaction lock", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
+  const { currentHolder } = factory.identity;
 
   /** A session of its own, and the lock as two agents see it. */
   async function aLock(options: { readonly ttlMs?: number } = {}) {
-    const { session } = await openTestSession(store);
-    const lock = createCompactionLock(store.leases, options);
+    const { session } = await openTestSession(rig.store);
+    const lock = createCompactionLock(rig.store.leases, options);
     return { session, lock, ada: currentHolder("ada"), bob: currentHolder("bob") };
   }
 
@@ -92,7 +77,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   test("[S0.7] an expired lock reads as free, and another holder acquires it", async () => {
     const { session, lock, ada, bob } = await aLock();
     await lock.acquire(session, ada);
-    elapsedMs += 5 * minute;
+    rig.advanceClock(5 * minute);
     expect(await lock.holder(session)).toBeNull();
     expect(await lock.acquire(session, bob)).not.toBeNull();
     expect(await lock.holder(session)).toEqual(bob);
@@ -104,7 +89,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
     const { session, lock, ada, bob } = await aLock();
     await lock.acquire(session, ada);
     // Minus a second for the duration of the test itself.
-    elapsedMs += 5 * minute - 1_000;
+    rig.advanceClock(5 * minute - 1_000);
     expect(await lock.holder(session)).toEqual(ada);
     expect(await lock.acquire(session, bob)).toBeNull();
   });
@@ -135,12 +120,12 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   test("[S0.14] the time to live is five minutes by default, and configurable", async () => {
     const usual = await aLock();
     const short = await aLock({ ttlMs: 2_000 });
-    const before = await store.now();
+    const before = await rig.store.now();
     await usual.lock.acquire(usual.session, usual.ada);
     await short.lock.acquire(short.session, short.ada);
-    const after = await store.now();
+    const after = await rig.store.now();
     const ends = async (session: typeof usual.session) =>
-      (await store.leases.read("compaction", session))!.expiresAt;
+      (await rig.store.leases.read("compaction", session))!.expiresAt;
     expect(await ends(usual.session)).toBeGreaterThanOrEqual(before + 300_000);
     expect(await ends(usual.session)).toBeLessThanOrEqual(after + 300_000);
     expect(await ends(short.session)).toBeGreaterThanOrEqual(before + 2_000);
@@ -150,13 +135,15 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   test("[S0.18] acquiring again as the same holder extends the lock under its fence", async () => {
     const { session, lock, ada, bob } = await aLock();
     const first = await lock.acquire(session, ada);
-    elapsedMs += 4 * minute;
+    rig.advanceClock(4 * minute);
     const again = await lock.acquire(session, ada);
     expect(again?.fence).toBe(first?.fence);
-    elapsedMs += 4 * minute;
+    rig.advanceClock(4 * minute);
     expect(await lock.holder(session)).toEqual(ada);
     expect(await lock.acquire(session, bob)).toBeNull();
-    elapsedMs += minute;
+    rig.advanceClock(minute);
     expect(await lock.holder(session)).toBeNull();
   });
 });
+
+for (const database of databases) compactionLockContract(database);

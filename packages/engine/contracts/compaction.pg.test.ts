@@ -1,76 +1,50 @@
+import { beforeEach, expect, test } from "vitest";
+
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import {
-  compactSession,
+  addLongTurn,
+  compactionDeps,
+  compactionSizes,
+  openLongSession,
+} from "@holdfast/testing/contracts/compaction-rig";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { databases } from "@holdfast/testing/databases/databases";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { assertPresent, type TestSession } from "@holdfast/testing/fixtures/open-session";
+import { createGate, createRunner, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
+
+import {
   type CompactionDeps,
   type CompactionTarget,
+  compactSession,
 } from "../src/context/compact.ts";
-import { createCompactionLock } from "../src/context/compaction-lock.ts";
 import { readContext } from "../src/context/session-context.ts";
-import { StoreFailure } from "../src/ports/store.ts";
 import { truncate, undo } from "../src/history/cut.ts";
-import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { createRunner, createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
-import {
-  openTestSession,
-  type TestSession,
-  assertPresent,
-} from "@holdfast/testing/fixtures/open-session";
-import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { ids, newEvent } from "@holdfast/protocol";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { StoreFailure } from "../src/ports/store.ts";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-const longText = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
-
-describe.each(databases)("compaction on $name", (kind) => {
-  let rig: ContractRig;
+const compactionContract = contractSuite("compaction", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
   let chat: TestSession;
-  beforeAll(async () => {
-    rig = await openContractRig(kind);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
   beforeEach(async () => {
-    chat = await openTestSession(rig.store);
-    for (const text of ["one", "two", "three", "four"]) await addTurn(text);
+    chat = await openLongSession(rig.store);
   });
-
-  async function addTurn(text: string): Promise<void> {
-    const part = (spokenText: string) => ({
-      messageId: ids.make("message"),
-      parts: [{ type: "text" as const, text: longText(spokenText) }],
-    });
-    await chat.commit([
-      newEvent(ids.make("event"), "message.user", part(text)),
-      newEvent(ids.make("event"), "message.assistant", part(`Answer to ${text}`)),
-    ]);
-  }
 
   /** An agent that wants to compact; its summariser waits until it may continue. */
   function anAgent(mayStart: Promise<void> = Promise.resolve()) {
     const seen = { asked: 0 };
-    const deps: CompactionDeps = {
-      log: rig.log,
-      ids,
-      lock: createCompactionLock(rig.store.leases),
-      holder: aHolder,
-      count: (text) => Math.ceil(text.length / 4),
-      summariser: {
-        async summarise() {
-          seen.asked += 1;
-          await mayStart;
-          return { status: "summarised", text: "They counted." };
-        },
-      },
-    };
+    const deps = compactionDeps(rig.store, async () => {
+      seen.asked += 1;
+      await mayStart;
+      return { status: "summarised", text: "They counted." };
+    });
     const compact = (rest: Partial<CompactionTarget> = {}) =>
       compactSession(deps, {
         owner: chat.owner,
         session: chat.session,
         reason: "preflight",
-        sizes: { tailTokens: 150, summaryTokens: 50 },
+        sizes: compactionSizes,
         ...rest,
       });
     return { compact, seen, deps };
@@ -115,8 +89,8 @@ describe.each(databases)("compaction on $name", (kind) => {
     const agent = anAgent(mayStart.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
-    await addTurn("five");
-    await addTurn("six");
+    await addLongTurn(chat, "five");
+    await addLongTurn(chat, "six");
     mayStart.open();
     expect(await compacting).toMatchObject({ status: "compacted" });
     const { tail } = await context();
@@ -149,7 +123,7 @@ describe.each(databases)("compaction on $name", (kind) => {
       owner: chat.owner,
       session: chat.session,
       reason: "preflight",
-      sizes: { tailTokens: 150, summaryTokens: 50 },
+      sizes: compactionSizes,
     });
     await acquired.promise;
     expect(result).toEqual({ status: "deferred", why: "newer" });
@@ -179,7 +153,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     const { deps } = anAgent();
     const away = () => Promise.reject(new StoreFailure("store_unavailable", "Away."));
     const { owner, session } = chat;
-    const sizes = { tailTokens: 150, summaryTokens: 50 };
+    const sizes = compactionSizes;
     const result = await compactSession(
       { ...deps, lock: { ...deps.lock, release: away } },
       { owner, session, reason: "preflight", sizes },
@@ -219,7 +193,7 @@ describe.each(databases)("compaction on $name", (kind) => {
 
   test("a second compaction updates the first summary instead of summarising it again", async () => {
     await anAgent().compact();
-    for (const text of ["five", "six", "seven"]) await addTurn(text);
+    for (const text of ["five", "six", "seven"]) await addLongTurn(chat, text);
     const asked: unknown[] = [];
     const agent = anAgent();
     const deps: CompactionDeps = {
@@ -232,7 +206,7 @@ describe.each(databases)("compaction on $name", (kind) => {
       },
     };
     const { owner, session } = chat;
-    const sizes = { tailTokens: 150, summaryTokens: 50 };
+    const sizes = compactionSizes;
     const result = await compactSession(deps, { owner, session, reason: "asked", sizes });
     expect(result).toMatchObject({ status: "compacted", epoch: 2 });
     const [first, second] = (await compactions()).map(({ data }) => data["covers"]);
@@ -265,3 +239,5 @@ describe.each(databases)("compaction on $name", (kind) => {
     expect((await context()).epoch?.summary).toMatch(/The person: three/);
   });
 });
+
+for (const database of databases) compactionContract(database);

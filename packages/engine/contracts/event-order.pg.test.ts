@@ -1,78 +1,47 @@
-import type { CommitResult } from "../src/ports/commit.ts";
-import type { Store } from "../src/ports/store.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { NewEvent } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { endPeers, nearFuture, type Peer, startPeers } from "@holdfast/testing/contracts/peer";
+import type { FailingDatabase } from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
 import {
   aCommit,
   aCut,
   aDelta,
-  toFence,
   aMessageId,
   anEvent,
   aRange,
   aRunState,
   aSession,
   aSettledMessage,
-  toSeq,
   aUserMessage,
   type SessionRef,
+  toFence,
+  toSeq,
 } from "@holdfast/testing/fixtures/factories";
-import { openTestSession, assertPresent, seqsOf } from "@holdfast/testing/fixtures/open-session";
-import type { NewEvent } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertPresent, openTestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
-import { type Peer, nearFuture, startPeers } from "@holdfast/testing/contracts/peer";
+import type { CommitResult } from "../src/ports/commit.ts";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-/** The database itself fails a write that contains this word, as a full disk or a broken page would. */
+/** The database fails every write with this word. */
 const poison = "poison";
-const failingTrigger = {
-  sqlite: [
-    `CREATE TRIGGER fail_poison BEFORE INSERT ON events WHEN NEW.data LIKE '%${poison}%'
-       BEGIN SELECT RAISE(ABORT, 'poisoned'); END`,
-  ],
-  postgres: [
-    `CREATE FUNCTION fail_poison() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN RAISE EXCEPTION 'poisoned'; END $$`,
-    `CREATE TRIGGER fail_poison BEFORE INSERT ON events FOR EACH ROW
-       WHEN (NEW.data LIKE '%${poison}%') EXECUTE FUNCTION fail_poison()`,
-  ],
-};
 
-let processes: Peer[];
-beforeAll(async () => {
-  processes = await startPeers("process", 4);
-});
-afterAll(async () => {
-  await Promise.all(processes.map((peer) => peer.end()));
-});
-
-describe.each(databases)("seqs on $name", ({ name, create }) => {
-  let database: TestDatabase;
-  let store: Store;
+const eventOrderContract = contractSuite<FailingDatabase>("seqs", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
+  let processes: Peer[];
   beforeAll(async () => {
-    database = await create();
-    store = await openStoreAt(database.address);
-    for (const statement of failingTrigger[name]) await database.query(statement);
-    await Promise.all(processes.map((peer) => peer.open(database.address)));
+    processes = await startPeers(rig.database, "process", 4);
+    await rig.database.failWritesWith(poison);
   });
-  afterAll(async () => {
-    await store.close();
-    await Promise.all(processes.map((peer) => peer.close()));
-    await database.drop();
-  });
+  afterAll(() => endPeers(processes));
 
   test("[P2] writers in four processes get dense seqs, whatever is refused or fails in between", async () => {
     const talks = await Promise.all([
-      openTestSession(store),
-      openTestSession(store),
-      openTestSession(store),
+      openTestSession(rig.store),
+      openTestSession(rig.store),
+      openTestSession(rig.store),
     ]);
     const moment = nearFuture();
     const sent = processes.flatMap((writer) => {
@@ -89,7 +58,7 @@ describe.each(databases)("seqs on $name", ({ name, create }) => {
 
     for (const { owner, session } of talks) {
       const page = assertPresent(
-        await store.reads.events(owner, session, { after: toSeq(0), limit: 9_999 }),
+        await rig.store.reads.events(owner, session, { after: toSeq(0), limit: 9_999 }),
       );
       expect(seqsOf(page.events)).toEqual(Array.from({ length: page.head }, (_, n) => n + 1));
       const placed = new Map<number, string>();
@@ -104,7 +73,7 @@ describe.each(databases)("seqs on $name", ({ name, create }) => {
   });
 
   test("[P2] a seq is never reused after undo, pruning, trash and a restart", async () => {
-    const talk = await openTestSession(store);
+    const talk = await openTestSession(rig.store);
     const { runId, under } = await talk.startRun();
     const messageId = aMessageId();
     const first = await talk.commit([aDelta(runId, "a ", messageId)], { under });
@@ -114,14 +83,14 @@ describe.each(databases)("seqs on $name", ({ name, create }) => {
       { under },
     );
     const seen = new Map((await talk.events()).map(({ seq, id }) => [seq, id]));
-    const pruned = await store.prune(1_000);
+    const pruned = await rig.store.prune(1_000);
     expect(pruned).toMatchObject({ status: "pruned", rows: 2 });
     await talk.commit([aCut([aRange(1, 1)])]);
     await talk.commit([anEvent("session.trashed", {})]);
     await talk.commit([anEvent("session.restored", {})]);
     const { head } = await talk.row();
 
-    const again = await openStoreAt(database.address);
+    const again = await rig.database.open();
     try {
       const next = await talk.through(again).commit([aUserMessage("and on")]);
       expect(next.first).toBe(head + 1);
@@ -135,9 +104,9 @@ describe.each(databases)("seqs on $name", ({ name, create }) => {
   });
 
   test("[P2] the seqs of a purged session are never reused: its id stays taken", async () => {
-    const talk = await openTestSession(store);
+    const talk = await openTestSession(rig.store);
     await talk.commit([anEvent("session.trashed", {})]);
-    await store.purge(talk.owner, talk.session);
+    await rig.store.purge(talk.owner, talk.session);
     const created = { ...aSession(), owner: talk.owner, session: talk.session };
     const answer = await assertPresent(processes[0]).store.commit(created);
     expect(answer).toMatchObject({ status: "refused", code: "session_exists" });
@@ -167,3 +136,5 @@ function attemptOf(session: SessionRef, n: number): Attempt {
       return { commit: aCommit(session, say(1 + (n % 3))), outcome: "committed" };
   }
 }
+
+for (const database of databases) eventOrderContract(database);

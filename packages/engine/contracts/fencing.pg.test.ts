@@ -1,64 +1,41 @@
-import type { Commit } from "../src/ports/commit.ts";
-import type { Store } from "../src/ports/store.ts";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { endPeers, type Peer } from "@holdfast/testing/contracts/peer";
+import type { HoldableDatabase } from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
 import {
   aCommit,
   aDelta,
   aHolder,
   aNotice,
   aRunId,
-  toSeq,
   type SessionRef,
+  toSeq,
 } from "@holdfast/testing/fixtures/factories";
-import { openTestSession, assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { setTimeout as wait } from "node:timers/promises";
-import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertPresent, openTestSession, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { until } from "@holdfast/testing/rigs/run-rig";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  openStoreAt,
-  type StoreAddress,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
-import { type Peer, startPeers } from "@holdfast/testing/contracts/peer";
-import { holdOptions, untilLockWaiters } from "@holdfast/testing/contracts/held-writes";
+import type { Commit } from "../src/ports/commit.ts";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-let sleeper: Peer;
-let successor: Peer;
-beforeAll(async () => {
-  const [one, two] = await startPeers("process", 2);
-  [sleeper, successor] = [assertPresent(one), assertPresent(two)];
-});
-afterAll(async () => {
-  await Promise.all([sleeper, successor].map((peer) => peer.end()));
-});
-
-describe.each(databases)("the single writer on $name", ({ create }) => {
-  let database: TestDatabase;
-  let store: Store;
-  let gate: string | undefined;
+const fencingContract = contractSuite<HoldableDatabase>("the single writer", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
+  let sleeper: Peer;
+  let successor: Peer;
   beforeAll(async () => {
-    database = await create();
-    const { address } = database;
-    store = await openStoreAt(address);
-    gate = address.kind === "sqlite" ? `${address.file}.gate` : undefined;
-    await sleeper.open(address, holdOptions(address));
-    await successor.open(address);
+    const { database } = rig;
+    [sleeper, successor] = await Promise.all([
+      database.startHoldablePeer(),
+      database.startPeer("process"),
+    ]);
   });
-  afterAll(async () => {
-    await store.close();
-    await Promise.all([sleeper, successor].map((peer) => peer.close()));
-    await database.drop();
-  });
+  afterAll(() => endPeers([sleeper, successor]));
 
   /** A run that the sleeper has claimed briefly and that has started to answer. */
   async function aRunOfTheSleeper() {
-    const { owner, session } = await openTestSession(store);
+    const { owner, session } = await openTestSession(rig.store);
     const runId = aRunId();
     const request = { kind: "run", session, ttlMs: 100 } as const;
     const lease = await sleeper.store.leases.acquire({ ...request, holder: aHolder() });
@@ -80,7 +57,7 @@ describe.each(databases)("the single writer on $name", ({ create }) => {
   }
 
   async function logOf({ owner, session }: SessionRef) {
-    const page = await store.reads.events(owner, session, { after: toSeq(0), limit: 100 });
+    const page = await rig.store.reads.events(owner, session, { after: toSeq(0), limit: 100 });
     return textsOf(assertPresent(page).events);
   }
 
@@ -114,52 +91,19 @@ describe.each(databases)("the single writer on $name", ({ create }) => {
 
   test("[P3] a write in flight during a take-over is refused inside its transaction", async () => {
     const run = await aRunOfTheSleeper();
-    const hold = gate === undefined ? holdByLock : holdBeforeTransaction;
-    const { late, fence } = await hold(run);
+    const { kind, session } = run.mine;
+    await until(async () => (await rig.store.leases.read(kind, session)) === null);
+    const { written: late, taken: fence } = await rig.database.overtakeWrite(
+      session,
+      () => sleeper.store.commit(run.say("late")),
+      run.takeOver,
+    );
     expect(await late).toMatchObject({ status: "refused", code: "fenced" });
     expect(await successor.store.commit(run.say("taken over", await fence))).toMatchObject({
       status: "committed",
     });
     expect(await logOf(run)).toEqual(["session.created", "before", "taken over"]);
   });
-
-  type SleepersRun = Awaited<ReturnType<typeof aRunOfTheSleeper>>;
-
-  /** SQLite: the writer pauses right before BEGIN, when everything outside the transaction is prepared. */
-  async function holdBeforeTransaction(run: SleepersRun) {
-    const file = assertPresent(gate);
-    writeFileSync(file, "");
-    const late = sleeper.store.commit(run.say("late"));
-    while (!existsSync(`${file}.reached`)) await wait(2);
-    try {
-      return { late, fence: Promise.resolve(await run.takeOver()) };
-    } finally {
-      rmSync(`${file}.reached`);
-    }
-  }
-
-  /** PostgreSQL: the transaction has started and waits for the session's row behind the take-over. */
-  async function holdByLock(run: SleepersRun) {
-    const { kind, session } = run.mine;
-    while ((await store.leases.read(kind, session)) !== null) await wait(10);
-    const client = new Client({ connectionString: addressOf(database.address) });
-    await client.connect();
-    try {
-      await client.query("BEGIN");
-      await client.query(`SELECT 1 FROM heads WHERE session_id = '${session}' FOR UPDATE`);
-      const fence = run.takeOver();
-      await untilLockWaiters(client, 1);
-      const late = sleeper.store.commit(run.say("late"));
-      await untilLockWaiters(client, 2);
-      await client.query("ROLLBACK");
-      return { late, fence };
-    } finally {
-      await client.end();
-    }
-  }
 });
 
-function addressOf(address: StoreAddress): string {
-  if (address.kind !== "postgres") throw new Error("only PostgreSQL has an address");
-  return address.url;
-}
+for (const database of databases) fencingContract(database);

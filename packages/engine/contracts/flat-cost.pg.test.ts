@@ -1,39 +1,26 @@
-import type { Store } from "../src/ports/store.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+
+import type { Fence, OwnerId, RunId } from "@holdfast/protocol";
+import { contractSuite } from "@holdfast/testing/contracts/contract-suite";
+import type {
+  CountableDatabase,
+  DatabaseWork,
+  WorkCounter,
+} from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
 import {
   aDelta,
   aHolder,
-  aMessageId,
   anEvent,
   anOwner,
   aRunId,
+  aToolStart,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
-import { type Fence, ids, type OwnerId, type RunId } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  type WorkCounter,
-  countOnPostgres,
-  countOnSqlite,
-  type DatabaseWork,
-} from "@holdfast/testing/contracts/database-work";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
-import {
-  copyLastMessage,
-  copyRuns,
-  copySession,
-  analyzePostgres,
-  corruptOldMessages,
-} from "@holdfast/testing/contracts/bulk-rows";
+import type { Store } from "../src/ports/store.ts";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const few = 10;
 const manyMessages = 20_000;
 const manySessions = 20_000;
@@ -66,8 +53,8 @@ async function aRunningTalk(store: Store, owner: OwnerId): Promise<Running> {
   return { talk, runId, under };
 }
 
-describe.each(databases)("cost on $name", ({ name, create }) => {
-  let database: TestDatabase;
+const flatCostContract = contractSuite<CountableDatabase>("cost", (factory) => {
+  let database: CountableDatabase;
   let counter: WorkCounter;
   let quiet: TestSession;
   let busy: TestSession;
@@ -77,8 +64,8 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
   let inLong: Costs;
 
   beforeAll(async () => {
-    database = await create();
-    counter = name === "sqlite" ? await countOnSqlite(database) : countOnPostgres(database);
+    database = await factory.create();
+    counter = await database.countWork();
     amongFew = await costs(await counter.prepare((store) => aRunningTalk(store, anOwner())));
 
     const [quietOwner, busyOwner] = [anOwner(), anOwner()];
@@ -89,13 +76,11 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
       return [await aRunningTalk(store, busyOwner), await aRunningTalk(store, busyOwner)];
     });
     long = running.talk;
-    await copySession(database, busy.session, manySessions);
-    await copyLastMessage(database, long.session, manyMessages);
-    // Otherwise the planner would rather scan these few rows than use an index.
-    if (name === "postgres") {
-      await copyRuns(database, short.talk.session, manyRuns);
-      await analyzePostgres(database);
-    }
+    await database.grow({
+      sessions: { like: busy.session, count: manySessions },
+      messages: { in: long.session, count: manyMessages },
+      runs: { like: short.talk.session, count: manyRuns },
+    });
     inShort = await costs(short);
     inLong = await costs(running);
   });
@@ -109,13 +94,10 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     const append = await counter.count(async (store) => {
       for (let n = 0; n < 10; n += 1) await talk.through(store).commit([aUserMessage()]);
     });
-    const tool = () => {
-      const named = { callId: ids.make("call"), resultId: aMessageId(), name: "terminal" };
-      return anEvent("tool.started", { ...named, input: {}, replay: "never" }, runId);
-    };
     const checkpoint = await counter.count(async (store) => {
       const there = talk.through(store);
-      for (let n = 0; n < 10; n += 1) await there.commit([aDelta(runId), tool()], { under });
+      for (let n = 0; n < 10; n += 1)
+        await there.commit([aDelta(runId), aToolStart(runId)], { under });
     });
     return { append, checkpoint };
   }
@@ -162,10 +144,10 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
 
   test("[P12] opening a session reads none of the messages it does not show", async () => {
     const damaged: number[] = [];
-    const store = await openStoreAt(database.address, { onDamage: ({ seq }) => damaged.push(seq) });
+    const store = await database.open({ onDamage: ({ seq }) => damaged.push(seq) });
     onTestFinished(() => store.close());
     const there = long.through(store);
-    await corruptOldMessages(database, long.session, (await there.row()).head - 100);
+    await database.damageMessages(long.session, (await there.row()).head - 100);
     const shown = await there.snapshot({ limit: few });
     expect(shown.entries).toMatchObject({ more: true });
     expect(shown.entries.entries).toHaveLength(few);
@@ -184,3 +166,5 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     expect(Math.abs(cost.touched - other.touched)).toBeLessThanOrEqual(30);
   }
 });
+
+for (const database of databases) flatCostContract(database);

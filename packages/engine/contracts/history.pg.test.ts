@@ -1,51 +1,44 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { databases } from "@holdfast/testing/databases/databases";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { gate, says, type Script, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
+import { assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { openRunRig, until, untilStreamed } from "@holdfast/testing/rigs/run-rig";
+
 import { clear, truncate, undo } from "../src/history/cut.ts";
 import { interruptThen } from "../src/history/interrupt.ts";
-import { requestCancel } from "../src/run/cancel.ts";
-import { restore, trash } from "../src/history/trash.ts";
 import { retry } from "../src/history/retry.ts";
-import { type Store } from "../src/ports/store.ts";
+import { restore, trash } from "../src/history/trash.ts";
 import { systemClock } from "../src/ports/clock.ts";
-import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
-import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { gate, says, type Script, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { openRunRig, untilStreamed, until } from "@holdfast/testing/rigs/run-rig";
-import { type TestSession, assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
-import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
-import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
+import type { Store } from "../src/ports/store.ts";
+import { requestCancel } from "../src/run/cancel.ts";
 
 const messagesIn = (entries: readonly StoredEvent[]) =>
   entries.filter(({ type }) => type === "message.user" || type === "message.assistant");
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-describe.each(databases)("history on $name", ({ create }) => {
-  let database: TestDatabase;
-  let store: Store;
+const historyContract = contractSuite("history", (factory) => {
+  const contractRig = useRig(() => openContractRig(factory));
   let elsewhere: Store;
   beforeAll(async () => {
-    database = await create();
-    [store, elsewhere] = [await openStoreAt(database.address), await openStoreAt(database.address)];
+    elsewhere = await contractRig.database.open();
   });
-  afterAll(async () => {
-    await Promise.all([store.close(), elsewhere.close()]);
-    await database.drop();
-  });
+  afterAll(() => elsewhere.close());
 
   /** A session whose run has streamed half of its answer, and continues when told to. */
   async function streamingSession() {
     const resume = Promise.withResolvers<void>();
     const script: Script = (_request, before) =>
       before === 0 ? [says("Half"), gate(resume.promise), says(" more")] : says("Again");
-    const rig = await openRunRig(store, { model: scriptedModel(script), clock: systemClock });
+    const rig = await openRunRig(contractRig.store, {
+      model: scriptedModel(script),
+      clock: systemClock,
+    });
     const { runId } = await rig.say("Question");
     rig.runner.notify(rig.chat.owner, rig.chat.session);
     await untilStreamed(rig, "Half");
@@ -74,7 +67,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     await rig.runner.idle();
     expect(await chat.entries()).toEqual([]);
     expect((await rig.run(runId)).state).toBe("cancelled");
-    expect(await store.leases.read("history", chat.session)).toBeNull();
+    expect(await contractRig.store.leases.read("history", chat.session)).toBeNull();
   });
 
   test("[P6] a cancel through another handle on the store ends the run and keeps its output", async () => {
@@ -109,7 +102,7 @@ describe.each(databases)("history on $name", ({ create }) => {
         seen.add(agrees ? "one instant" : JSON.stringify({ session, run, texts }));
       }
     }
-    const readers = [poll(store), poll(elsewhere)];
+    const readers = [poll(contractRig.store), poll(elsewhere)];
     const renamed = Array.from({ length: 10 }, (_, n) =>
       chat.commit([anEvent("session.changed", { title: `Title ${n}` })]),
     );
@@ -124,13 +117,13 @@ describe.each(databases)("history on $name", ({ create }) => {
     await Promise.all(readers);
     expect([...seen]).toEqual(["one instant"]);
     expect((await rig.run(runId)).state).toBe("cancelled");
-    expect(await fsckFindings(store)).toEqual([]);
+    expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 
   test("[P13] [S0.20] a session deleted during a run is settled, accepts no late write, and leaves no lease", async () => {
     const { rig, chat, deps, target, runId, resume } = await streamingSession();
     await rig.say("Waits", { mode: "queue" });
-    const fence = assertPresent(await store.leases.read("run", chat.session)).fence;
+    const fence = assertPresent(await contractRig.store.leases.read("run", chat.session)).fence;
     expect(await trash(deps, target)).toMatchObject({ status: "committed" });
     resume();
     await rig.runner.idle();
@@ -139,14 +132,14 @@ describe.each(databases)("history on $name", ({ create }) => {
       openDeltas: 0,
       lastState: "cancelled",
     });
-    expect(await leasesOf(chat)).toEqual([]);
+    expect(await contractRig.leasesOf(chat)).toEqual([]);
     expect(await restore(deps, target)).toMatchObject({ status: "committed" });
     await rig.work();
     const late = [anEvent("run.state", { state: "running" }, runId)];
     await chat.refuses("fenced", late, { under: { lease: "run", fence } });
     expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half", "Waits"]);
     expect((await chat.snapshot()).inbox).toEqual([]);
-    expect(await fsckFindings(store)).toEqual([]);
+    expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 
   test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
@@ -160,13 +153,15 @@ describe.each(databases)("history on $name", ({ create }) => {
     for (const act of [undo, clear]) expect(await act(deps, target)).toMatchObject(refused);
     expect(await truncate(deps, target, from)).toMatchObject(refused);
     expect(await trash(deps, target)).toMatchObject(refused);
-    await store.leases.release({ kind: "compaction", session: chat.session, fence });
+    await contractRig.store.leases.release({ kind: "compaction", session: chat.session, fence });
     // A holder that crashed: its lease expires, and its row would stay.
     const again = await chat.lease("compaction", aHolder(), 1);
-    await until(async () => (await store.leases.read("compaction", chat.session)) === null);
-    expect((await leasesOf(chat)).map(({ kind }) => kind)).toEqual(["compaction"]);
+    await until(
+      async () => (await contractRig.store.leases.read("compaction", chat.session)) === null,
+    );
+    expect((await contractRig.leasesOf(chat)).map(({ kind }) => kind)).toEqual(["compaction"]);
     expect(await trash(deps, target)).toMatchObject({ status: "committed" });
-    expect(await leasesOf(chat)).toEqual([]);
+    expect(await contractRig.leasesOf(chat)).toEqual([]);
     const covers = { from: 1 as Seq, to: 2 as Seq };
     const summary = anEvent("context.compacted", { epoch: 1, covers, summary: "Late." });
     await chat.refuses("session_trashed", [summary], {
@@ -190,10 +185,6 @@ describe.each(databases)("history on $name", ({ create }) => {
     );
     expect((await chat.row()).id).toBe(chat.session);
   });
-
-  async function leasesOf({ session }: TestSession) {
-    const rows = [];
-    for await (const lease of store.audit.leases()) if (lease.session === session) rows.push(lease);
-    return rows;
-  }
 });
+
+for (const database of databases) historyContract(database);

@@ -1,31 +1,25 @@
-import { undo } from "../src/history/cut.ts";
-import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createGate, until, modelMessageText } from "@holdfast/testing/rigs/run-rig";
-import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { ids } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import {
-  copySpills,
-  type LateJournalRig,
   abandonAndRecover,
+  copySpills,
   openLateJournalRig,
-  summarizeEntries,
   silence,
+  summarizeEntries,
   untilSpilled,
 } from "@holdfast/testing/contracts/late-journal-rig";
+import { databases } from "@holdfast/testing/databases/databases";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createGate, modelMessageText, until } from "@holdfast/testing/rigs/run-rig";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { undo } from "../src/history/cut.ts";
 
-describe.each(databases)("the position of a late journal on $name", (kind) => {
-  let rig: LateJournalRig;
-  beforeAll(async () => {
-    rig = await openLateJournalRig(kind);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+const lateJournalPositionContract = contractSuite("the position of a late journal", (factory) => {
+  const rig = useRig(() => openLateJournalRig(factory));
 
   test("undoing a later turn leaves late entries where their notice is, for people and for the model", async () => {
     const { chat, read, there, here } = await abandonAndRecover(rig);
@@ -154,3 +148,5 @@ describe.each(databases)("the position of a late journal on $name", (kind) => {
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) lateJournalPositionContract(database);

@@ -1,33 +1,23 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { expect, test } from "vitest";
 
-import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-rig";
-import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import {
-  copySpills,
-  spillHeaders,
-  type SpillHome,
-  type LateJournalRig,
   abandonAndRecover,
+  copySpills,
+  type LateJournalRig,
   openLateJournalRig,
+  type SpillHome,
   summarizeEntries,
 } from "@holdfast/testing/contracts/late-journal-rig";
+import { databases } from "@holdfast/testing/databases/databases";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-rig";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-describe.each(databases)("a late journal on $name", (kind) => {
-  let rig: LateJournalRig;
-  beforeAll(async () => {
-    rig = await openLateJournalRig(kind);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+const lateJournalContract = contractSuite("a late journal", (factory) => {
+  const rig = useRig(() => openLateJournalRig(factory));
 
   const noticeIn = (entries: Awaited<ReturnType<LateJournalRig["read"]>>): NoticeEntry => {
     const notices = entries.filter((entry) => entry.type === "notice");
@@ -60,7 +50,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   test("[S4.2] once it arrives, its text and tools are above the notice, in transcript and context", async () => {
     const { chat, said, read, there, here } = await abandonAndRecover(rig);
     const before = await chat.row();
-    const [header] = await spillHeaders(there);
+    const [header] = await there.headers();
     const { owner, session, runId, fence, place } = assertPresent(header);
     // As written by a runner whose tools start without the store.
     await there.journals.forget(assertPresent(header));
@@ -157,7 +147,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
 
   /** A journal whose end is known and that has no output. */
   async function sealEmpty(there: SpillHome, here: SpillHome): Promise<void> {
-    const header = assertPresent((await spillHeaders(there))[0]);
+    const header = assertPresent((await there.headers())[0]);
     const opened = await here.journals.begin(header);
     if (opened.status === "failed") throw new Error(opened.message);
     await opened.file.seal({ how: "stopped", model: "scripted", calls: [], usage: null });
@@ -216,18 +206,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   test("[S4.8] a damaged record costs only itself, and the notice says so", async () => {
     const { read, there, here } = await abandonAndRecover(rig);
     copySpills(there, here);
-    const [name = ""] = here.files();
-    const file = join(here.path, name);
-    const bytes = readFileSync(file);
-    // The header is stored twice; one of the two is corrupted, and the last record is torn.
-    bytes[40] = (bytes[40] ?? 0) ^ 1;
-    const last = bytes.lastIndexOf("HFS1");
-    const torn = Buffer.concat([bytes.subarray(0, last), bytes.subarray(last, last + 60)]);
-    const again = bytes.subarray(last, bytes.indexOf("}]}", last) + 3);
-    writeFileSync(
-      file,
-      Buffer.concat([bytes.subarray(0, last), again, again, torn.subarray(last)]),
-    );
+    here.damage();
     const entries = await read();
     expect(summarizeEntries(entries).slice(2)).toEqual([
       "assistant: a dark night.*",
@@ -246,3 +225,5 @@ describe.each(databases)("a late journal on $name", (kind) => {
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) lateJournalContract(database);

@@ -1,50 +1,34 @@
-import { createCompactionLock } from "../src/context/compaction-lock.ts";
-import { type Holder } from "../src/ports/rows.ts";
-import { type Store } from "../src/ports/store.ts";
-import { aCommit, anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
-import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
-import type { Fence } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { createLiveness, currentHolder } from "@holdfast/store/identity";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
-import { type Peer, nearFuture, startPeer, startPeers } from "@holdfast/testing/contracts/peer";
+import type { Fence } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { endPeers, nearFuture, type Peer, startPeers } from "@holdfast/testing/contracts/peer";
+import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
+import { aCommit, anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
+import { assertPresent, openTestSession } from "@holdfast/testing/fixtures/open-session";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { createCompactionLock } from "../src/context/compaction-lock.ts";
+import type { Holder } from "../src/ports/rows.ts";
 
-let processes: Peer[];
-let threads: Peer[];
-beforeAll(async () => {
-  [processes, threads] = await Promise.all([startPeers("process", 8), startPeers("thread", 8)]);
-});
-afterAll(async () => {
-  await Promise.all([...processes, ...threads].map((peer) => peer.end()));
-});
-
-describe.each(databases)("leases on $name", ({ create }) => {
-  let database: TestDatabase;
-  let store: Store;
+const leasesContract = contractSuite<SharedDatabase>("leases", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
+  const { createLiveness, currentHolder } = factory.identity;
+  let processes: Peer[];
+  let threads: Peer[];
   beforeAll(async () => {
-    database = await create();
-    store = await openStoreAt(database.address);
-    await Promise.all([...processes, ...threads].map((peer) => peer.open(database.address)));
+    [processes, threads] = await Promise.all([
+      startPeers(rig.database, "process", 8),
+      startPeers(rig.database, "thread", 8),
+    ]);
   });
-  afterAll(async () => {
-    await store.close();
-    await Promise.all([...processes, ...threads].map((peer) => peer.close()));
-    await database.drop();
-  });
+  afterAll(() => endPeers([...processes, ...threads]));
 
   /** Everybody asks at the same moment; returns who won and who holds it. */
   async function contend(contenders: readonly Peer[]) {
-    const { session } = await openTestSession(store);
+    const { session } = await openTestSession(rig.store);
     const holders = await Promise.all(contenders.map((peer, n) => peer.holder(`agent ${n}`)));
     const moment = nearFuture();
     const results = await Promise.all(
@@ -55,7 +39,11 @@ describe.each(databases)("leases on $name", ({ create }) => {
       }),
     );
     const winners = holders.filter((_, n) => results[n] !== null);
-    return { results, winners, holder: await createCompactionLock(store.leases).holder(session) };
+    return {
+      results,
+      winners,
+      holder: await createCompactionLock(rig.store.leases).holder(session),
+    };
   }
 
   test("[S0.10] eight threads contend at once: one wins, seven are refused, the winner holds it", async () => {
@@ -75,8 +63,8 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.13] threads of one process, and processes of one host, are distinguishable", async () => {
-    const { session } = await openTestSession(store);
-    const lock = createCompactionLock(store.leases);
+    const { session } = await openTestSession(rig.store);
+    const lock = createCompactionLock(rig.store.leases);
     const seen = new Set<string>();
     for (const peer of [...threads, ...processes]) {
       const holder = await peer.holder("agent");
@@ -89,7 +77,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.16] a holder stopped past its expiry while another compacted cannot commit", async () => {
-    const { owner, session } = await openTestSession(store);
+    const { owner, session } = await openTestSession(rig.store);
     const [sleeper, other] = [assertPresent(processes[0]), assertPresent(processes[1])];
     const compaction = (fence: Fence) =>
       aCommit({ owner, session }, [aCompaction()], { under: { lease: "compaction", fence } });
@@ -113,13 +101,13 @@ describe.each(databases)("leases on $name", ({ create }) => {
     }
     expect(await slow.renew(held)).toBeNull();
     const page = assertPresent(
-      await store.reads.events(owner, session, { after: toSeq(0), limit: 10 }),
+      await rig.store.reads.events(owner, session, { after: toSeq(0), limit: 10 }),
     );
     expect(page.events.map(({ type }) => type)).toEqual(["session.created", "context.compacted"]);
   });
 
   test("[S0.17] a slow but living holder keeps its lock by heartbeat, past the time to live", async () => {
-    const { session } = await openTestSession(store);
+    const { session } = await openTestSession(rig.store);
     const ttlMs = 2_000;
     const lock = createCompactionLock(assertPresent(processes[2]).store.leases, { ttlMs });
     const holder = await assertPresent(processes[2]).holder("slow");
@@ -139,10 +127,9 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.21] a holder killed on this host is replaced before its expiry", async () => {
-    const { session } = await openTestSession(store);
-    const doomed = await startPeer("process");
-    await doomed.open(database.address);
-    const lock = createCompactionLock(store.leases, { liveness: createLiveness() });
+    const { session } = await openTestSession(rig.store);
+    const doomed = await rig.database.startPeer("process");
+    const lock = createCompactionLock(rig.store.leases, { liveness: createLiveness() });
     const first = await createCompactionLock(doomed.store.leases).acquire(
       session,
       await doomed.holder("doomed"),
@@ -156,8 +143,8 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.21] a holder not proven dead on this host is left alone until its expiry", async () => {
-    const lock = createCompactionLock(store.leases, { liveness: createLiveness() });
-    const gone = await goneProcess();
+    const lock = createCompactionLock(rig.store.leases, { liveness: createLiveness() });
+    const gone = await goneProcess(rig.database);
     const doubtful: Record<string, Partial<Holder>> = {
       "on another host": { host: "another-host" },
       "of another boot": { boot: "another-boot" },
@@ -167,7 +154,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
       "whose start is not known": { processStart: null },
     };
     for (const [name, part] of Object.entries(doubtful)) {
-      const { session } = await openTestSession(store);
+      const { session } = await openTestSession(rig.store);
       const holder = { ...gone, ...part };
       expect(await lock.acquire(session, holder)).not.toBeNull();
       const rival = await lock.acquire(session, currentHolder("rival"));
@@ -175,15 +162,15 @@ describe.each(databases)("leases on $name", ({ create }) => {
       expect({ name, rival, stays }).toEqual({ name, rival: null, stays: holder });
     }
     // The same identity without any doubt is replaced: it was the doubt that protected the others.
-    const { session } = await openTestSession(store);
+    const { session } = await openTestSession(rig.store);
     await lock.acquire(session, gone);
     expect(await lock.acquire(session, currentHolder("rival"))).not.toBeNull();
   });
 
   test("[S0.21] a process is never mistaken for the dead one whose pid it got", async () => {
     const liveness = createLiveness();
-    const lock = createCompactionLock(store.leases, { liveness });
-    const { session } = await openTestSession(store);
+    const lock = createCompactionLock(rig.store.leases, { liveness });
+    const { session } = await openTestSession(rig.store);
     const living = await assertPresent(processes[4]).holder("living");
     expect(await lock.acquire(session, living)).not.toBeNull();
     // The previous process with this pid cannot extend, release or lose the lock of the current one.
@@ -215,9 +202,11 @@ async function untilAcquired(lock: Lock, session: Parameters<Lock["acquire"]>[0]
 }
 
 /** The full identity of a process on this host that is gone. */
-async function goneProcess(): Promise<Holder> {
-  const doomed = await startPeer("process");
+async function goneProcess(database: SharedDatabase): Promise<Holder> {
+  const doomed = await database.startPeer("process");
   const holder = await doomed.holder("gone");
   await doomed.kill();
   return holder;
 }
+
+for (const database of databases) leasesContract(database);

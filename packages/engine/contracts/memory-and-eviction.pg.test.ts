@@ -1,28 +1,20 @@
-import { clear } from "../src/history/cut.ts";
-import { type Store, StoreFailure } from "../src/ports/store.ts";
-import { aLane } from "@holdfast/testing/fixtures/factories";
+import { expect, test } from "vitest";
+
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { databases } from "@holdfast/testing/databases/databases";
+import { aLane } from "@holdfast/testing/fixtures/factories";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
 import { openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
-import { ids } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { clear } from "../src/history/cut.ts";
+import { type Store, StoreFailure } from "../src/ports/store.ts";
 
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-
-import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
-
-import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-describe.each(databases)("memory and agent eviction on $name", (kind) => {
-  let contractRig: ContractRig;
-  beforeAll(async () => {
-    contractRig = await openContractRig(kind);
-  });
-  afterAll(() => contractRig[Symbol.asyncDispose]());
+const memoryAndEvictionContract = contractSuite("memory and agent eviction", (factory) => {
+  const contractRig = useRig(() => openContractRig(factory));
 
   test("[S2.10] eviction commits first, then drops the handle: later work without one commits nothing", async () => {
     const { memory, committer, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
@@ -154,3 +146,5 @@ describe.each(databases)("memory and agent eviction on $name", (kind) => {
     expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) memoryAndEvictionContract(database);

@@ -1,32 +1,25 @@
 import { writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
 
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { batchesIn, peerMemoryOwner } from "@holdfast/testing/contracts/peer-runs";
+import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
+import { createGate, until } from "@holdfast/testing/rigs/run-rig";
+
+import { undo } from "../src/history/cut.ts";
 import { redo } from "../src/history/redo.ts";
 import { requestCancel } from "../src/run/cancel.ts";
-import { undo } from "../src/history/cut.ts";
-import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { createGate, until } from "@holdfast/testing/rigs/run-rig";
-import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
-import { ids } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { createLiveness } from "@holdfast/store/identity";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { startPeer } from "@holdfast/testing/contracts/peer";
-import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
-import { peerMemoryOwner, batchesIn } from "@holdfast/testing/contracts/peer-runs";
-import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-describe.each(databases)("durable memory on $name", (kind) => {
-  let contractRig: ContractRig;
-  beforeAll(async () => {
-    contractRig = await openContractRig(kind);
-  });
-  afterAll(() => contractRig[Symbol.asyncDispose]());
+const memoryDurabilityContract = contractSuite<SharedDatabase>("durable memory", (factory) => {
+  const contractRig = useRig(() => openContractRig(factory));
 
   test("[S2.14] a completed turn is marked after its end, in the same commit, and commits nothing", async () => {
     const { memory, committer, chat, turn, events } = await openMemorySession(contractRig);
@@ -65,11 +58,10 @@ describe.each(databases)("durable memory on $name", (kind) => {
   });
 
   test("[S2.17] completed turns survive kill -9 and are committed afterwards, under their key if they had been tried", async () => {
-    const other = await startPeer("process");
+    const other = await contractRig.database.startPeer("process");
     try {
       const file = `${contractRig.effects}-memory`;
       writeFileSync(file, "");
-      await other.open(contractRig.database.address);
       await other.runs.work({ replies: {}, otherwise: says("Noted."), memory: file });
       const first = await contractRig.send("tried");
       await until(() => batchesIn(file).length === 1);
@@ -78,7 +70,7 @@ describe.each(databases)("durable memory on $name", (kind) => {
       await other.kill();
 
       const { memory, rig, committer } = await openMemorySession(contractRig, {
-        liveness: createLiveness(),
+        liveness: factory.identity.createLiveness(),
       });
       rig.reachable.set(peerMemoryOwner.configuration, memory);
       committer.start();
@@ -220,3 +212,5 @@ describe.each(databases)("durable memory on $name", (kind) => {
     expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) memoryDurabilityContract(database);

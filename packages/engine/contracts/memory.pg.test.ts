@@ -1,25 +1,16 @@
+import { expect, test } from "vitest";
+
+import { ids, type SessionId } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { databases } from "@holdfast/testing/databases/databases";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { until } from "@holdfast/testing/rigs/run-rig";
-import { ids, type SessionId } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-
-import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
-
-import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
-
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-describe.each(databases)("memory on $name", (kind) => {
-  let contractRig: ContractRig;
-  beforeAll(async () => {
-    contractRig = await openContractRig(kind);
-  });
-  afterAll(() => contractRig[Symbol.asyncDispose]());
+const memoryContract = contractSuite("memory", (factory) => {
+  const contractRig = useRig(() => openContractRig(factory));
 
   test("[S2.1] a turn completed during a commit waits for the next one", async () => {
     const { memory, turn, commit, isDirty } = await openMemorySession(contractRig);
@@ -196,3 +187,5 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) memoryContract(database);

@@ -1,90 +1,45 @@
-import type { Store } from "../src/ports/store.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openObservedRig } from "@holdfast/testing/contracts/contract-rig";
+import { endPeers, nearFuture, type Peer, startPeers } from "@holdfast/testing/contracts/peer";
+import type { ObservableDatabase } from "@holdfast/testing/contracts/test-database";
+import { databases } from "@holdfast/testing/databases/databases";
 import {
   aCommit,
   aDelta,
   aMessageId,
-  anEvent,
   anOwner,
   aRunState,
   aSettledMessage,
-  toSeq,
+  aToolStart,
   aUsage,
   aUserMessage,
+  toSeq,
 } from "@holdfast/testing/fixtures/factories";
 import {
-  openTestSession,
   assertPresent,
+  openTestSession,
   seqsOf,
   textsOf,
 } from "@holdfast/testing/fixtures/open-session";
-import { ids, type RunId } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
-import { type Peer, nearFuture, startPeers } from "@holdfast/testing/contracts/peer";
-import {
-  recordStatements,
-  type StatementRecorder,
-  tablesWritten,
-} from "@holdfast/testing/contracts/statement-recorder";
-
-function aToolStart(runId: RunId) {
-  const names = { callId: ids.make("call"), resultId: aMessageId(), name: "terminal" };
-  return anEvent("tool.started", { ...names, input: {}, replay: "never" }, runId);
-}
-
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
-
-let processes: Peer[];
-let threads: Peer[];
-beforeAll(async () => {
-  [processes, threads] = await Promise.all([startPeers("process", 3), startPeers("thread", 2)]);
-});
-afterAll(async () => {
-  await Promise.all([...processes, ...threads].map((peer) => peer.end()));
-});
-
-describe.each(databases)("persistence on $name", ({ create }) => {
-  let database: TestDatabase;
-  let store: Store;
-  let recorder: StatementRecorder | undefined;
-  let elapsedMs = 0;
+const persistenceContract = contractSuite<ObservableDatabase>("persistence", (factory) => {
+  const rig = useRig(() => openObservedRig(factory));
+  let processes: Peer[];
+  let threads: Peer[];
   beforeAll(async () => {
-    database = await create();
-    const { address } = database;
-    if (address.kind === "sqlite") recorder = recordStatements(`${address.file}.statements`);
-    const { probeModule } = recorder ?? {};
-    store = await openStoreAt(address, {
-      clockOffset: () => elapsedMs,
-      ...(probeModule && { probeModule }),
-    });
-    await Promise.all([...processes, ...threads].map((peer) => peer.open(address)));
+    [processes, threads] = await Promise.all([
+      startPeers(rig.database, "process", 3),
+      startPeers(rig.database, "thread", 2),
+    ]);
   });
-  afterAll(async () => {
-    await store.close();
-    await Promise.all([...processes, ...threads].map((peer) => peer.close()));
-    await database.drop();
-  });
+  afterAll(() => endPeers([...processes, ...threads]));
 
   const other = () => assertPresent(processes[0]).store;
 
-  /** The rows of the list as stored; PostgreSQL's also show whether they were rewritten. */
-  function listRows() {
-    const again = database.address.kind === "postgres" ? "xmin::text, ctid::text, " : "";
-    return Promise.all([
-      database.query(`SELECT ${again}* FROM sessions ORDER BY id`),
-      database.query(`SELECT ${again}* FROM session_tags ORDER BY tag, shelf`),
-    ]);
-  }
-
   test("[S3.1] another process reads a saved session, with its id and its messages", async () => {
-    const talk = await openTestSession(store, { title: "Ships" });
+    const talk = await openTestSession(rig.store, { title: "Ships" });
     const { runId, under } = await talk.startRun("What floats?");
     await talk.commit([aSettledMessage(runId, "Wood does."), aRunState(runId, "completed")], {
       under,
@@ -96,7 +51,7 @@ describe.each(databases)("persistence on $name", ({ create }) => {
   });
 
   test("[S3.2] another process reads a checkpoint, with the session's id and its messages", async () => {
-    const talk = await openTestSession(store);
+    const talk = await openTestSession(rig.store);
     const { runId, under } = await talk.startRun("What floats?");
     const messageId = aMessageId();
     await talk.commit([aDelta(runId, "Wood ", messageId)], { under, pace: "tick" });
@@ -111,38 +66,35 @@ describe.each(databases)("persistence on $name", ({ create }) => {
 
   test("[S3.3] a checkpoint writes nothing to the list and reorders nothing", async () => {
     const owner = anOwner();
-    const older = await openTestSession(store, { tags: ["boats"], title: "older" }, owner);
+    const older = await openTestSession(rig.store, { tags: ["boats"], title: "older" }, owner);
     const { runId, under } = await older.startRun();
-    elapsedMs += 1_000;
-    const newer = await openTestSession(store, { tags: ["boats"], title: "newer" }, owner);
+    rig.advanceClock(1_000);
+    const newer = await openTestSession(rig.store, { tags: ["boats"], title: "newer" }, owner);
     await newer.commit([aUserMessage()]);
     const order = async () =>
-      (await store.reads.sessions(owner, { limit: 9 })).sessions.map(({ id }) => id);
+      (await rig.store.reads.sessions(owner, { limit: 9 })).sessions.map(({ id }) => id);
     expect(await order()).toEqual([newer.session, older.session]);
-    const before = await listRows();
-    recorder?.take();
+    const before = await rig.database.listRows();
+    const written = await rig.observe();
 
-    elapsedMs += 1_000;
+    rig.advanceClock(1_000);
     const started = aToolStart(runId);
     await older.commit([aDelta(runId)], { under, pace: "tick" });
     await older.commit([started], { under });
     await older.commit([aDelta(runId), aUsage(runId)], { under });
 
-    const written = tablesWritten(recorder?.take() ?? []);
-    expect([...written].toSorted()).toEqual(
-      recorder ? ["deltas", "events", "live", "runs", "usage"] : [],
-    );
-    expect(await listRows()).toEqual(before);
+    expect(await written()).toEqual(rig.database.checkpointTables);
+    expect(await rig.database.listRows()).toEqual(before);
     expect(await order()).toEqual([newer.session, older.session]);
     expect((await older.row()).activityAt).toBeGreaterThan((await newer.row()).activityAt);
   });
 
   test("[S3.4] a full save puts the session at the top of the list", async () => {
     const owner = anOwner();
-    const older = await openTestSession(store, {}, owner);
-    elapsedMs += 1_000;
-    await openTestSession(store, {}, owner);
-    elapsedMs += 1_000;
+    const older = await openTestSession(rig.store, {}, owner);
+    rig.advanceClock(1_000);
+    await openTestSession(rig.store, {}, owner);
+    rig.advanceClock(1_000);
     const { runId, under } = await older.startRun("What floats?");
     const done = [aSettledMessage(runId, "Wood does."), aRunState(runId, "completed")];
     const { at: savedAt } = await older.commit(done, { under });
@@ -153,7 +105,7 @@ describe.each(databases)("persistence on $name", ({ create }) => {
   });
 
   test("[S3.5] checkpoints followed by a full save leave list and content in step", async () => {
-    const talk = await openTestSession(store);
+    const talk = await openTestSession(rig.store);
     const { runId, under } = await talk.startRun("Count.");
     const deltas = Array.from({ length: 12 }, (_, n) => `${n} `);
     const seqs: number[] = [];
@@ -183,10 +135,10 @@ describe.each(databases)("persistence on $name", ({ create }) => {
   });
 
   test("[S3.6] a quiet checkpoint leaves the last activity unchanged", async () => {
-    const talk = await openTestSession(store);
+    const talk = await openTestSession(rig.store);
     const { runId, under } = await talk.startRun();
     const before = await talk.row();
-    elapsedMs += 60_000;
+    rig.advanceClock(60_000);
     await talk.commit([aDelta(runId, "late ")], { under, touch: "quiet" });
     await talk.commit([aUsage(runId)], { under, touch: "quiet" });
     const after = await talk.row();
@@ -197,7 +149,7 @@ describe.each(databases)("persistence on $name", ({ create }) => {
   });
 
   test("[S3.12] concurrent saves of one session from processes and threads never fail, collide or mix", async () => {
-    const { owner, session } = await openTestSession(store);
+    const { owner, session } = await openTestSession(rig.store);
     const writers = [...processes, ...threads];
     const saves = 20;
     const moment = nearFuture();
@@ -215,7 +167,7 @@ describe.each(databases)("persistence on $name", ({ create }) => {
 
     const total = writers.length * saves;
     const page = assertPresent(
-      await store.reads.events(owner, session, { after: toSeq(1), limit: 10_000 }),
+      await rig.store.reads.events(owner, session, { after: toSeq(1), limit: 10_000 }),
     );
     expect(seqsOf(page.events)).toEqual(Array.from({ length: total * 3 }, (_, n) => n + 2));
     const texts = textsOf(page.events);
@@ -233,3 +185,5 @@ describe.each(databases)("persistence on $name", ({ create }) => {
     expect(row.preview).toBe(texts.at(-1));
   });
 });
+
+for (const database of databases) persistenceContract(database);

@@ -1,28 +1,23 @@
-import { answerApproval } from "../src/run/approvals.ts";
-import { createLog } from "../src/log/log.ts";
-import { type ToolPolicy } from "../src/ports/tool.ts";
-import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { createTool, okResult, createRunner } from "@holdfast/testing/rigs/run-rig";
-import { calls, says } from "@holdfast/testing/fakes/scripted-model";
-import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { expect, test } from "vitest";
+
 import { ids } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { type Replies, repliesByPrompt } from "@holdfast/testing/contracts/peer-runs";
+import { databases } from "@holdfast/testing/databases/databases";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { calls, says } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createRunner, createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { createLog } from "../src/log/log.ts";
+import type { ToolPolicy } from "../src/ports/tool.ts";
+import { answerApproval } from "../src/run/approvals.ts";
 
-describe.each(databases)("questions and rules on $name", (kind) => {
-  let rig: ContractRig;
-  beforeAll(async () => {
-    rig = await openContractRig(kind);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+const questionsAndRulesContract = contractSuite("questions and rules", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
 
   async function start(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
     const worked: unknown[] = [];
@@ -137,3 +132,5 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) questionsAndRulesContract(database);

@@ -1,41 +1,40 @@
-import { createLog } from "../src/log/log.ts";
-import { aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { createRunner, untilStreamed, until } from "@holdfast/testing/rigs/run-rig";
-import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { runState, type RunState } from "@holdfast/protocol";
 import { writeFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
-import {
-  openContractRig,
-  type ContractRig,
-  type SentMessage,
-} from "@holdfast/testing/contracts/contract-rig";
+import { runState, type RunState } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig, type SentMessage } from "@holdfast/testing/contracts/contract-rig";
+import type { Peer } from "@holdfast/testing/contracts/peer";
+import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
 import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
+import { databases } from "@holdfast/testing/databases/databases";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createRunner, until, untilStreamed } from "@holdfast/testing/rigs/run-rig";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { createLog } from "../src/log/log.ts";
 
-let elsewhere: Peer;
-beforeAll(async () => {
-  elsewhere = await startPeer("process");
-});
-afterAll(() => elsewhere.end());
-
-describe.each(databases)("a run on $name", (kind) => {
-  let rig: ContractRig;
+const runTerminalStateContract = contractSuite<SharedDatabase>("a run", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
+  let elsewhere: Peer;
   beforeAll(async () => {
-    rig = await openContractRig(kind);
-    await elsewhere.open(rig.database.address);
+    elsewhere = await rig.database.startPeer("process");
   });
-  afterAll(async () => {
-    await elsewhere.close();
-    await rig[Symbol.asyncDispose]();
-  });
+  afterAll(() => elsewhere.end());
+
+  /** A runner finds the leases of others, and takes their runs over once they have expired. */
+  async function takeOverExpired(): Promise<void> {
+    const clock = manualClock();
+    const model = scriptedModel([says("Theirs.")]);
+    const taker = createRunner(rig.store, rig.log, { model, clock });
+    await taker.sweep();
+    rig.advanceClock(31_000);
+    await clock.advance(15_000);
+    await taker.sweep();
+    await taker.idle();
+  }
 
   test("[P3] a runner paused past its lease is refused, and mixes nothing into its successor's work", async () => {
     const reply = [says("Mine. "), hang, says("Mine again. ")];
@@ -45,14 +44,7 @@ describe.each(databases)("a run on $name", (kind) => {
     await untilStreamed(sent, "Mine. ");
     elsewhere.signal("SIGSTOP");
     try {
-      const clock = manualClock();
-      const model = scriptedModel([says("Theirs.")]);
-      const taker = createRunner(rig.store, rig.log, { model, clock });
-      await taker.sweep();
-      rig.advanceClock(31_000);
-      await clock.advance(15_000);
-      await taker.sweep();
-      await taker.idle();
+      await takeOverExpired();
       writeFileSync(continueReply, "");
       elsewhere.signal("SIGCONT");
       await until(async () => (await elsewhere.runs.refusals()).includes("fenced"));
@@ -79,16 +71,7 @@ describe.each(databases)("a run on $name", (kind) => {
     const settlement = watched.holdNext("message.assistant");
     late.notify(sent.chat.owner, sent.chat.session);
     await settlement.reached;
-    const clock = manualClock();
-    const taker = createRunner(rig.store, rig.log, {
-      model: scriptedModel([says("Theirs.")]),
-      clock,
-    });
-    await taker.sweep();
-    rig.advanceClock(31_000);
-    await clock.advance(15_000);
-    await taker.sweep();
-    await taker.idle();
+    await takeOverExpired();
     settlement.release();
     await late.idle();
     expect(await sent.terminalStates()).toEqual(["completed"]);
@@ -160,3 +143,5 @@ describe.each(databases)("a run on $name", (kind) => {
     return sent;
   }
 });
+
+for (const database of databases) runTerminalStateContract(database);

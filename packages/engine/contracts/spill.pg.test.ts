@@ -1,15 +1,17 @@
-import { createLog } from "../src/log/log.ts";
-import { type SpillStore } from "../src/ports/spill.ts";
-import { type Model } from "../src/ports/model.ts";
-import { type SpillState } from "../src/recovery/spill.ts";
+import { expect, test } from "vitest";
+
+import type { NewEvent, RunState } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import {
-  createTool,
-  createGate,
-  okResult,
-  until as comesTo,
-  createRunner,
-  type RigDeps,
-} from "@holdfast/testing/rigs/run-rig";
+  createOutage,
+  openLateJournalRig,
+  type SpillHome,
+  summarizeEntries,
+  untilSpilled,
+} from "@holdfast/testing/contracts/late-journal-rig";
+import { databases } from "@holdfast/testing/databases/databases";
+import { type ManualClock, manualClock } from "@holdfast/testing/fakes/manual-clock";
 import {
   calls,
   gate,
@@ -18,35 +20,27 @@ import {
   scriptedModel,
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
-import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { type ManualClock, manualClock } from "@holdfast/testing/fakes/manual-clock";
-import type { NewEvent, RunState } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
 import {
-  type SpillHome,
-  type LateJournalRig,
-  openLateJournalRig,
-  createOutage,
-  summarizeEntries,
-  untilSpilled,
-} from "@holdfast/testing/contracts/late-journal-rig";
+  createGate,
+  createRunner,
+  createTool,
+  okResult,
+  until as comesTo,
+  type RigDeps,
+} from "@holdfast/testing/rigs/run-rig";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+import { createLog } from "../src/log/log.ts";
+import type { Model } from "../src/ports/model.ts";
+import type { SpillStore } from "../src/ports/spill.ts";
+import type { SpillState } from "../src/recovery/spill.ts";
 
 /** Two thirds of a lease: a runner that could not renew it has stopped by then. */
 async function outlast(clock: ManualClock): Promise<void> {
   for (let elapsedMs = 0; elapsedMs < 20_000; elapsedMs += 500) await clock.advance(500);
 }
 
-describe.each(databases)("a run that loses its store on $name", (kind) => {
-  let rig: LateJournalRig;
-  beforeAll(async () => {
-    rig = await openLateJournalRig(kind);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+const spillContract = contractSuite("a run that loses its store", (factory) => {
+  const rig = useRig(() => openLateJournalRig(factory));
 
   async function start(script: Script, rest: RigDeps = {}) {
     const outage = createOutage(rig.store);
@@ -289,3 +283,5 @@ describe.each(databases)("a run that loses its store on $name", (kind) => {
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 });
+
+for (const database of databases) spillContract(database);

@@ -1,21 +1,16 @@
-import { createLog, type Log } from "../src/log/log.ts";
-import { type Store } from "../src/ports/store.ts";
-import { type Titler, type TitleResult } from "../src/ports/background-models.ts";
-import { TitleGenerator } from "../src/history/titles.ts";
+import { expect, test } from "vitest";
+
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { databases } from "@holdfast/testing/databases/databases";
 import { anEvent, aRunState, aSettledMessage } from "@holdfast/testing/fixtures/factories";
 import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
-import { ids } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  openStoreAt,
-  postgresDatabase,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
+import { TitleGenerator } from "../src/history/titles.ts";
+import type { Log } from "../src/log/log.ts";
+import type { Titler, TitleResult } from "../src/ports/background-models.ts";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const titled = (title: string): TitleResult => ({
   status: "titled",
   title,
@@ -24,21 +19,11 @@ const titled = (title: string): TitleResult => ({
 });
 const retitled = (title: string) => anEvent("session.changed", { title });
 
-describe.each(databases)("titles on $name", ({ create }) => {
-  let database: TestDatabase;
-  let store: Store;
-  let elapsedMs = 0;
-  beforeAll(async () => {
-    database = await create();
-    store = await openStoreAt(database.address, { clockOffset: () => elapsedMs });
-  });
-  afterAll(async () => {
-    await store.close();
-    await database.drop();
-  });
+const titlesContract = contractSuite("titles", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
 
   const bugs: unknown[] = [];
-  function titlesBy(title: Titler["title"], log = createLog(store)): TitleGenerator {
+  function titlesBy(title: Titler["title"], log = rig.log): TitleGenerator {
     const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
     return new TitleGenerator({
       log,
@@ -51,7 +36,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
 
   /** A session with one completed turn. */
   async function completedTurn(text = "How do herons sleep?"): Promise<TestSession> {
-    const chat = await openTestSession(store);
+    const chat = await openTestSession(rig.store);
     const { runId, under } = await chat.startRun(text);
     await chat.commit([aSettledMessage(runId, "Standing."), aRunState(runId, "completed")], {
       under,
@@ -73,7 +58,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     await titles.idle();
     expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
     expect(await chat.row()).toMatchObject({ sortAt, activityAt });
-    expect(await store.reads.usage(chat.owner, { session: chat.session })).toMatchObject({
+    expect(await rig.store.reads.usage(chat.owner, { session: chat.session })).toMatchObject({
       calls: 1,
       input: 3,
     });
@@ -105,7 +90,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
 
   test("[S3.17] a title chosen between the last read and the write is not overwritten either", async () => {
     const chat = await completedTurn();
-    const log = createLog(store);
+    const log = rig.log;
     let writes = 0;
     const late: Log = {
       ...log,
@@ -143,7 +128,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
       await completedTurn("Hopeless"),
     ];
     const broken = await completedTurn("Broken");
-    const untouched = await openTestSession(store, { title: "Chosen" });
+    const untouched = await openTestSession(rig.store, { title: "Chosen" });
     const asked: string[] = [];
     const titles = titlesBy(async ({ question }) => {
       asked.push(question);
@@ -153,7 +138,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     await titles.sweep();
     await titles.idle();
     expect(asked).toEqual([]);
-    elapsedMs += 60_000;
+    rig.advanceClock(60_000);
     for (const _ of [1, 2, 3, 4]) {
       await titles.sweep();
       await titles.idle();
@@ -169,6 +154,8 @@ describe.each(databases)("titles on $name", ({ create }) => {
     expect(await titleOf(lost)).toEqual(["Found", "generated"]);
     expect(await titleOf(hopeless)).toEqual(["Hopeless", "generated"]);
     expect(await titleOf(untouched)).toEqual(["Chosen", "chosen"]);
-    expect(await store.work.untitled(10)).toEqual([]);
+    expect(await rig.store.work.untitled(10)).toEqual([]);
   });
 });
+
+for (const database of databases) titlesContract(database);

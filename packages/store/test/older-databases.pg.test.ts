@@ -7,17 +7,11 @@ import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { TestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { databases } from "@holdfast/testing/databases/databases";
+import type { SqlDatabase } from "@holdfast/testing/databases/sql-database";
+import type { RawRow } from "@holdfast/testing/databases/store-address";
 import { currentHolder } from "../src/identity.ts";
-import {
-  openStoreAt,
-  postgresDatabase,
-  type RawRow,
-  sqliteDatabase,
-  type TestDatabase,
-} from "@holdfast/testing/contracts/test-database";
 
-const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const folder = fileURLToPath(new URL("../fixtures/", import.meta.url));
 
 const tableNames = {
@@ -27,7 +21,7 @@ const tableNames = {
 };
 
 describe.each(databases)("an older database of $name", ({ name, create }) => {
-  async function restore(fixture: string): Promise<TestDatabase> {
+  async function restore(fixture: string): Promise<SqlDatabase> {
     const database = await create();
     onTestFinished(() => database.drop());
     const { address } = database;
@@ -36,14 +30,13 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
     return database;
   }
 
-  async function allRows(database: TestDatabase): Promise<ReadonlyMap<string, readonly RawRow[]>> {
-    const tables = await database.query(tableNames[name]);
+  async function allRows({ query }: SqlDatabase): Promise<ReadonlyMap<string, readonly RawRow[]>> {
+    const tables = await query(tableNames[name]);
     const names = tables
       .map((row) => String(row["name"]))
       .filter((table) => !/migrations/.test(table));
     const rows = new Map<string, readonly RawRow[]>();
-    for (const table of names.toSorted())
-      rows.set(table, await database.query(`SELECT * FROM ${table}`));
+    for (const table of names.toSorted()) rows.set(table, await query(`SELECT * FROM ${table}`));
     return rows;
   }
 
@@ -54,7 +47,7 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
     expect(before.has("leases")).toBe(false);
     expect(before.get("events")?.length).toBeGreaterThan(10);
 
-    const store = await openStoreAt(database.address);
+    const store = await database.open();
     onTestFinished(() => store.close());
     const after = await allRows(database);
     expect(after.has("leases")).toBe(true);
@@ -85,7 +78,7 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
   test.each(fixturesOf(name))("%s opens, is sound and reads as it was written", async (fixture) => {
     const database = await restore(fixture);
     const before = await allRows(database);
-    const store = await openStoreAt(database.address);
+    const store = await database.open();
     onTestFinished(() => store.close());
     expect(await fsckFindings(store)).toEqual([]);
     for (const row of assertPresent(before.get("sessions"))) {

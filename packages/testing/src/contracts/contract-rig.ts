@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   admitMessage,
   createLog,
+  type LeaseRow,
   type Log,
   type NewInput,
   type RunRow,
@@ -14,7 +15,13 @@ import { type TestSession, openTestSession, assertPresent } from "../fixtures/op
 import { transcriptLines } from "../rigs/run-rig.ts";
 import { ids, type RunId, terminalStates } from "@holdfast/protocol";
 
-import { type TestDatabaseFactory, openStoreAt, type TestDatabase } from "./test-database.ts";
+import type {
+  ObservableDatabase,
+  ObservedStore,
+  OpenOptions,
+  TestDatabase,
+  TestDatabaseFactory,
+} from "./test-database.ts";
 
 /** An accepted message, and what became of it. */
 export interface SentMessage {
@@ -27,9 +34,9 @@ export interface SentMessage {
   terminalStates(): Promise<readonly unknown[]>;
 }
 
-/** A real database, this process's store on it, and a folder for what outlives processes. */
-export interface ContractRig extends AsyncDisposable {
-  readonly database: TestDatabase;
+/** A database, this process's store on it, and a folder for what outlives processes. */
+export interface ContractRig<Database extends TestDatabase = TestDatabase> extends AsyncDisposable {
+  readonly database: Database;
   readonly store: Store;
   readonly log: Log;
   /** A file that records the effects of tools. */
@@ -37,16 +44,17 @@ export interface ContractRig extends AsyncDisposable {
   send(text: string, rest?: { chat?: TestSession } & Pick<NewInput, "mode">): Promise<SentMessage>;
   /** Moves the clock of this process's store. */
   advanceClock(ms: number): void;
+  /** The leases that are stored for a session, expired ones too. */
+  leasesOf(chat: Pick<TestSession, "session">): Promise<readonly LeaseRow[]>;
 }
 
-export async function openContractRig(
-  { create }: TestDatabaseFactory,
-  options: (database: TestDatabase) => { readonly probeModule?: string } = () => ({}),
-): Promise<ContractRig> {
+export async function openContractRig<Database extends TestDatabase>(
+  { create }: TestDatabaseFactory<Database>,
+  open = (database: Database, options: OpenOptions): Promise<Store> => database.open(options),
+): Promise<ContractRig<Database>> {
   const database = await create();
   let passed = 0;
-  const clockOffset = () => passed;
-  const store = await openStoreAt(database.address, { clockOffset, ...options(database) });
+  const store = await open(database, { clockOffset: () => passed });
   const log = createLog(store);
   const folder = mkdtempSync(join(tmpdir(), "holdfast-effects-"));
   const effects = join(folder, "effects");
@@ -65,12 +73,32 @@ export async function openContractRig(
       return sentMessage(store, chat, answer.runId);
     },
     advanceClock: (ms) => void (passed += ms),
+    async leasesOf({ session }) {
+      const leases: LeaseRow[] = [];
+      for await (const lease of store.audit.leases())
+        if (lease.session === session) leases.push(lease);
+      return leases;
+    },
     async [Symbol.asyncDispose]() {
       await store.close();
       await database.drop();
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A rig whose store's writes are observed. */
+export async function openObservedRig(
+  factory: TestDatabaseFactory<ObservableDatabase>,
+): Promise<ContractRig<ObservableDatabase> & Pick<ObservedStore, "observe">> {
+  const opened: ObservedStore[] = [];
+  const rig = await openContractRig(factory, async (database, options) => {
+    const observed = await database.openObserved(options);
+    opened.push(observed);
+    return observed.store;
+  });
+  const { observe } = assertPresent(opened[0]);
+  return { ...rig, observe };
 }
 
 function sentMessage(store: Store, chat: TestSession, runId: RunId): SentMessage {

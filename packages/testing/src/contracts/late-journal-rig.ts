@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -6,6 +6,7 @@ import {
   createLog,
   type Failed,
   type FailureCode,
+  type SpillHeader,
   type SpillStore,
   type Runner,
   type Store,
@@ -18,7 +19,6 @@ import { gate, says, type Script, scriptedModel } from "../fakes/scripted-model.
 import { type TestSession, assertPresent } from "../fixtures/open-session.ts";
 import { entriesOf, type EntryView, type Part, type SessionId } from "@holdfast/protocol";
 
-import { openSpillFolder } from "@holdfast/store/spill";
 import type { TestDatabaseFactory } from "./test-database.ts";
 import { openContractRig, type ContractRig, type SentMessage } from "./contract-rig.ts";
 import { withMembers } from "./wrapped-stores.ts";
@@ -30,6 +30,10 @@ export interface SpillHome {
   /** How often a journal was looked up in it. */
   readonly readCount: () => number;
   readonly files: () => readonly string[];
+  /** What its files begin with. Reads the folder anew, because the writer's own instance hides what it is writing. */
+  readonly headers: () => Promise<readonly SpillHeader[]>;
+  /** Damages the records of its one file. */
+  readonly damage: () => void;
 }
 
 /** A store that can be made unreachable for its writers. */
@@ -81,8 +85,9 @@ export function createOutage(store: Store): StoreOutage {
   return outage;
 }
 
-export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<LateJournalRig> {
-  const rig = await openContractRig(kind);
+export async function openLateJournalRig(factory: TestDatabaseFactory): Promise<LateJournalRig> {
+  const rig = await openContractRig(factory);
+  const { spills } = factory;
   const folder = mkdtempSync(join(tmpdir(), "holdfast-late-"));
   const started: Runner[] = [];
   let homes = 0;
@@ -91,7 +96,7 @@ export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<Lat
     ...rig,
     async createHome() {
       const path = join(folder, `home-${(homes += 1)}`);
-      const journals = await openSpillFolder(path, { reserveBytes: 4_096 });
+      const journals = await spills.open(path);
       let readCounts = 0;
       const countingReads: SpillStore = {
         ...journals,
@@ -100,8 +105,14 @@ export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<Lat
           return journals.read(ref);
         },
       };
-      const files = () => readdirSync(path).filter((name) => name.endsWith(".spill"));
-      return { path, journals: countingReads, readCount: () => readCounts, files };
+      return {
+        path,
+        journals: countingReads,
+        readCount: () => readCounts,
+        files: () => spills.files(path),
+        headers: async () => (await spills.open(path)).left(),
+        damage: () => spills.damage(join(path, assertPresent(spills.files(path)[0]))),
+      };
     },
     async abandonRun(script, home, rest = {}) {
       const outage = createOutage(store);
@@ -154,15 +165,10 @@ export async function untilSpilled(
 ): Promise<void> {
   await until(async () => {
     await pass();
-    const header = (await spillHeaders(home)).find((candidate) => candidate.session === session);
+    const header = (await home.headers()).find((candidate) => candidate.session === session);
     const answer = header && (await home.journals.read(header));
     return answer?.status === "output" && JSON.stringify(answer.events).includes(text);
   });
-}
-
-/** Reads the folder anew, because the writer's own instance hides what it is writing. */
-export async function spillHeaders(home: SpillHome) {
-  return (await openSpillFolder(home.path, { reserveBytes: 4_096 })).left();
 }
 
 /** Copies the files of one home to another, as a person or a backup would. */

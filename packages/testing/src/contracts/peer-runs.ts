@@ -29,7 +29,6 @@ import {
   type SessionId,
   type StoredEvent,
 } from "@holdfast/protocol";
-import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { createTool, okResult, createRunner } from "../rigs/run-rig.ts";
 import {
   gate,
@@ -37,6 +36,7 @@ import {
   scriptedModel,
   type ScriptedModel,
 } from "../fakes/scripted-model.ts";
+import type { ProcessIdentity } from "./test-database.ts";
 import { withMembers } from "./wrapped-stores.ts";
 
 export const peerMemoryOwner = { provider: "noted", configuration: "one" } as const;
@@ -60,9 +60,10 @@ export function batchesIn(file: string): readonly MemoryBatch[] {
 }
 
 /** The deps that make a runner mark its turns and a keeper commit them as soon as they end. */
-export function memoryDepsFor(
+function memoryDepsFor(
   file: string,
   log: Log,
+  { currentHolder, createLiveness }: ProcessIdentity,
 ): Pick<RunnerDeps, "memoryOwnerOf" | "onEnded"> {
   const keeper = new MemoryCommitter({
     log,
@@ -155,7 +156,8 @@ export function summarizeEvent({ seq, type, data }: StoredEvent): string {
   return `${seq} ${type} ${JSON.stringify(data)}`;
 }
 
-export function createPeerRuns(given: Store): PeerRuns {
+export function createPeerRuns(given: Store, identity: ProcessIdentity): PeerRuns {
+  const { currentHolder, createLiveness } = identity;
   const refused: string[] = [];
   const store = recordingRefusals(given, refused);
   const log = createLog(store);
@@ -176,7 +178,7 @@ export function createPeerRuns(given: Store): PeerRuns {
         clock: systemClock,
         deps: {
           policy,
-          ...(memory !== undefined && memoryDepsFor(memory, log)),
+          ...(memory !== undefined && memoryDepsFor(memory, log, identity)),
           sweepMs: 20,
           holder: () => currentHolder("runner"),
           liveness: createLiveness(),

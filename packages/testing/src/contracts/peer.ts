@@ -6,11 +6,13 @@ import { Worker } from "node:worker_threads";
 
 import type { Holder, Store } from "@holdfast/engine";
 
-import type { StoreAddress } from "./test-database.ts";
 import type { PeerRuns } from "./peer-runs.ts";
+import type { SharedDatabase } from "./test-database.ts";
+
+export type PeerKind = "process" | "thread";
 
 export type PeerRequest =
-  | { readonly op: "open"; readonly place: StoreAddress; readonly probeModule?: string }
+  | { readonly op: "open"; readonly address: unknown }
   | { readonly op: "call"; readonly path: string; readonly args: readonly unknown[] }
   | { readonly op: "holder"; readonly agent: string }
   | { readonly op: "meet"; readonly at: number }
@@ -27,10 +29,8 @@ export type RemoteStore = Pick<Store, "reads" | "leases" | "commit">;
 
 /** Another process or thread with its own store on the same data. */
 export interface Peer {
-  readonly pid: number | undefined;
   readonly store: RemoteStore;
   readonly runs: PeerRuns;
-  open(address: StoreAddress, options?: { readonly probeModule?: string }): Promise<void>;
   /** The identity that takes leases there. */
   holder(agent: string): Promise<Holder>;
   /** Delays all later calls to that moment of the system clock. */
@@ -39,16 +39,11 @@ export interface Peer {
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** `kill -9` for a process; resolves when it is gone. */
   kill(): Promise<void>;
-  /** Closes the store there; another can be opened. */
-  close(): Promise<void>;
-  /** Ends it gracefully. */
+  /** Closes its store and ends it. */
   end(): Promise<void>;
 }
 
-const peerScript = new URL("./peer-main.ts", import.meta.url);
-
 interface PeerLink {
-  readonly pid: number | undefined;
   send(message: { id: number; request: PeerRequest }): void;
   onReply(listen: (reply: PeerReply) => void): void;
   onEnd(listen: () => void): void;
@@ -56,15 +51,14 @@ interface PeerLink {
   kill(): Promise<unknown>;
 }
 
-function forkProcess(): PeerLink {
-  const child = fork(fileURLToPath(peerScript), {
+function forkProcess(script: URL): PeerLink {
+  const child = fork(fileURLToPath(script), {
     execArgv: [],
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
   return {
-    pid: child.pid,
     // A process that is gone doesn't answer; `onEnd` reports it.
     send: (message) => void child.send(message, () => undefined),
     onReply: (listen) => void child.on("message", (reply) => listen(reply as PeerReply)),
@@ -77,10 +71,9 @@ function forkProcess(): PeerLink {
   };
 }
 
-function startWorker(): PeerLink {
-  const worker = new Worker(peerScript);
+function startWorker(script: URL): PeerLink {
+  const worker = new Worker(script);
   return {
-    pid: undefined,
     send: (message) => worker.postMessage(message, []),
     onReply: (listen) => void worker.on("message", (reply: PeerReply) => listen(reply)),
     onEnd: (listen) => void worker.on("exit", listen),
@@ -91,8 +84,9 @@ function startWorker(): PeerLink {
   };
 }
 
-export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
-  const link = kind === "process" ? forkProcess() : startWorker();
+/** Starts this script, which calls `servePeer`, and lets it open the store at this address: any value that can be sent. */
+export async function startPeer(script: URL, kind: PeerKind, address: unknown): Promise<Peer> {
+  const link = kind === "process" ? forkProcess(script) : startWorker(script);
   const pending = new Map<number, PromiseWithResolvers<unknown>>();
   const ready = Promise.withResolvers<unknown>();
   pending.set(0, ready);
@@ -126,21 +120,18 @@ export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
 
   const call: RemoteCall = (path, args) => ask({ op: "call", path, args });
   await ready.promise;
+  await ask({ op: "open", address }).catch(async (error: unknown) => {
+    await link.kill();
+    throw error;
+  });
   return {
-    pid: link.pid,
     store: remoteStore(call),
     runs: remoteMember<PeerRuns>("runs", call),
-    async open(address, options = {}) {
-      await ask({ op: "open", place: address, ...options });
-    },
     holder: (agent) => ask({ op: "holder", agent }) as Promise<Holder>,
     startAt: (at) => void ask({ op: "meet", at }),
     signal: (signal) => link.signal(signal),
     async kill() {
       await link.kill();
-    },
-    async close() {
-      await ask({ op: "close" });
     },
     async end() {
       // A peer that a failed test left blocked never answers.
@@ -171,8 +162,16 @@ function remoteStore(call: RemoteCall): RemoteStore {
 }
 
 /** Starts this many at once. */
-export function startPeers(kind: "process" | "thread", count: number): Promise<Peer[]> {
-  return Promise.all(Array.from({ length: count }, () => startPeer(kind)));
+export function startPeers(
+  database: SharedDatabase,
+  kind: PeerKind,
+  count: number,
+): Promise<Peer[]> {
+  return Promise.all(Array.from({ length: count }, () => database.startPeer(kind)));
+}
+
+export async function endPeers(peers: readonly Peer[]): Promise<void> {
+  await Promise.all(peers.map((peer) => peer.end()));
 }
 
 /** Soon, but late enough that everybody has got the message. */

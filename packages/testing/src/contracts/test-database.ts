@@ -1,102 +1,167 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { Holder, Liveness, SpillStore, Store } from "@holdfast/engine";
+import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { Store } from "@holdfast/engine";
-import { Client } from "pg";
+import type { Peer, PeerKind } from "./peer.ts";
 
-import { openPostgresStore, openSqliteStore } from "@holdfast/store";
+/**
+ * A kind of store, as a contract suite is given it. What a suite needs beyond `TestDatabase` is in its parameter's
+ * type, so a store that allows less runs fewer suites.
+ */
+export interface TestDatabaseFactory<Database extends TestDatabase = TestDatabase> {
+  /** Shown in the titles. */
+  readonly name: string;
+  readonly identity: ProcessIdentity;
+  readonly spills: SpillFolders;
+  /** Empty data for one suite. */
+  readonly create: () => Promise<Database>;
+}
 
-/** Where a store's data is: all that another process needs to open it. */
-export type StoreAddress =
-  | { readonly kind: "sqlite"; readonly file: string }
-  | { readonly kind: "postgres"; readonly url: string };
+/** Who holds a lease, and whether a holder is dead. `@holdfast/store/identity` has both. */
+export interface ProcessIdentity {
+  readonly currentHolder: (agent: string) => Holder;
+  readonly createLiveness: () => Liveness;
+}
+
+/** Where runs continue while the store is away. `@holdfast/store/spill` has one. */
+export interface SpillFolders {
+  readonly open: (folder: string) => Promise<SpillStore>;
+  /** The names of its journals' files. */
+  readonly files: (folder: string) => readonly string[];
+  /** Damages one of a file's two headers, repeats its last record, and appends the beginning of that record. */
+  readonly damage: (file: string) => void;
+}
 
 export interface OpenOptions {
   /** Milliseconds added to the store's clock. */
   readonly clockOffset?: () => number;
-  /** PostgreSQL: how long search waits before it reads what is new. */
-  readonly indexAfterMs?: number;
-  /** SQLite: a module that sees every statement before it runs. */
-  readonly probeModule?: string;
-  /** SQLite: how long its write-ahead log may become. */
-  readonly checkpointPages?: number;
-  /** SQLite: called with rows that can't be decoded. */
+  /** May be called with rows that can't be decoded. */
   readonly onDamage?: (damage: { readonly seq: number }) => void;
 }
 
-export function openStoreAt(address: StoreAddress, options: OpenOptions = {}): Promise<Store> {
-  const { clockOffset, indexAfterMs } = options;
-  if (address.kind === "sqlite")
-    return openSqliteStore({ file: address.file, reader: "when asked", ...options });
-  return openPostgresStore({
-    url: address.url,
-    ...(clockOffset && { clockOffset }),
-    ...(indexAfterMs !== undefined && { indexAfterMs }),
-  });
-}
-
-export type RawRow = Readonly<Record<string, unknown>>;
-
-/** A database for one test. */
 export interface TestDatabase {
-  readonly address: StoreAddress;
-  /** Bypasses the store, to inspect raw rows and to damage them. */
-  readonly query: (sql: string) => Promise<readonly RawRow[]>;
+  /** A store with connections of its own. The caller closes it. */
+  readonly open: (options?: OpenOptions) => Promise<Store>;
   readonly drop: () => Promise<void>;
 }
 
-export interface TestDatabaseFactory {
-  readonly name: StoreAddress["kind"];
-  readonly create: () => Promise<TestDatabase>;
+/** Data that can be looked at without the store, if there is a way around it. */
+export interface InspectableDatabase extends TestDatabase {
+  /** The ids in all logs, without those of deltas. */
+  readonly storedEventIds: () => Promise<ReadonlySet<string>>;
 }
 
-export const sqliteDatabase: TestDatabaseFactory = {
-  name: "sqlite",
-  async create() {
-    const folder = mkdtempSync(join(tmpdir(), "holdfast-contract-"));
-    const file = join(folder, "store.db");
-    return {
-      address: { kind: "sqlite", file },
-      async query(sql) {
-        const database = new DatabaseSync(file, { timeout: 5_000 });
-        try {
-          return database.prepare(sql).all();
-        } finally {
-          database.close();
-        }
-      },
-      async drop() {
-        rmSync(folder, { recursive: true, force: true });
-      },
-    };
-  },
-};
+/** Data that several processes and threads can use at once. */
+export interface SharedDatabase extends TestDatabase {
+  /** Another process or thread with a store on this data. */
+  readonly startPeer: (kind: PeerKind) => Promise<Peer>;
+}
 
-/** Only PostgreSQL tests have a server, so they pass in how to create a database. */
-export function postgresDatabase(
-  createDatabase: () => Promise<AsyncDisposable & { readonly url: string }>,
-): TestDatabaseFactory {
-  return {
-    name: "postgres",
-    async create() {
-      const database = await createDatabase();
-      return {
-        address: { kind: "postgres", url: database.url },
-        async query(sql) {
-          const client = new Client({ connectionString: database.url });
-          await client.connect();
-          try {
-            return (await client.query<Record<string, unknown>>(sql)).rows;
-          } finally {
-            await client.end();
-          }
-        },
-        async drop() {
-          await database[Symbol.asyncDispose]();
-        },
-      };
-    },
-  };
+/** A write of another process that is blocked, with nothing of it durable. */
+export interface HeldWrite {
+  /** Resolves when a write has got there. */
+  reached(): Promise<void>;
+  release(): Promise<void>;
+}
+
+export interface HoldableDatabase extends SharedDatabase {
+  /** A process whose writes can be held. */
+  readonly startHoldablePeer: () => Promise<Peer>;
+  readonly holdWrites: (session: SessionId) => Promise<HeldWrite>;
+  /** A holdable peer begins a write, and a take-over of the session commits before it. */
+  readonly overtakeWrite: <Written, Taken>(
+    session: SessionId,
+    write: () => Promise<Written>,
+    takeOver: () => Promise<Taken>,
+  ) => Promise<{ readonly written: Promise<Written>; readonly taken: Promise<Taken> }>;
+}
+
+/** Data whose writes can be told apart by table. */
+export interface ObservableDatabase extends SharedDatabase {
+  readonly openObserved: (options?: OpenOptions) => Promise<ObservedStore>;
+  /** The tables that text, a tool and usage of a run are written to, sorted. */
+  readonly checkpointTables: readonly string[];
+  /** The stored rows that the list of sessions is read from. A row that was written again differs. */
+  readonly listRows: () => Promise<unknown>;
+}
+
+export interface ObservedStore {
+  readonly store: Store;
+  /** Begins to observe; the function returns the tables written since, sorted. */
+  readonly observe: () => Promise<() => Promise<readonly string[]>>;
+}
+
+export interface FailingDatabase extends SharedDatabase {
+  /** From now on the database itself fails a write with this text, as on a full disk or a broken page. */
+  readonly failWritesWith: (text: string) => Promise<void>;
+}
+
+/** A session whose rows are damaged. */
+export interface DamagedSession {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly lane: LaneKey;
+}
+
+export type Damage =
+  | "a title that nobody set"
+  | "a run in another state"
+  | "a missing input"
+  | "a missing cost"
+  | "a cost that never occurred"
+  | "a missing lane"
+  | "miscounted references to a blob"
+  | "a head below the log"
+  | "a missing event"
+  | "a changed payload"
+  | "an event that its own schema refuses"
+  | "a seq issued twice"
+  | "a blob whose bytes have changed"
+  | "a lease that never ends"
+  | "a row of a missing session"
+  | "missing runs"
+  | "another preview and message count";
+
+/** Data that can be damaged without the store. */
+export interface DamageableDatabase extends TestDatabase {
+  readonly damage: (what: Damage, at: DamagedSession) => Promise<void>;
+  /** Counted without the store; events include deltas. */
+  readonly count: (rows: "sessions" | "events") => Promise<number>;
+}
+
+/** What a piece of work made the database do, as counts that don't depend on the machine's speed. */
+export interface DatabaseWork {
+  /** Statements that ran, or rows written. */
+  readonly writes: number;
+  /** Pages written and rows returned, or rows read. */
+  readonly touched: number;
+  /** What was scanned or sorted without an index. */
+  readonly scanned: readonly string[];
+}
+
+export type UseStore<Result> = (store: Store) => Promise<Result>;
+
+/** Opens its own store to count on; `close` closes it. */
+export interface WorkCounter {
+  count(work: UseStore<unknown>): Promise<DatabaseWork>;
+  /** Runs without counting, through another store, so that the next counted work starts idle and with cold caches. */
+  prepare<Result>(work: UseStore<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** What to add without the store: its rules aren't under test then. */
+export interface Growth {
+  /** Copies of this session. */
+  readonly sessions: { readonly like: SessionId; readonly count: number };
+  /** Copies of the last message of this session, which has a run. */
+  readonly messages: { readonly in: SessionId; readonly count: number };
+  /** Copies of what this session's run has besides its log, if a plan depends on how many there are. */
+  readonly runs: { readonly like: SessionId; readonly count: number };
+}
+
+/** Data that can be made large, and whose work can be counted. */
+export interface CountableDatabase extends TestDatabase {
+  readonly countWork: () => Promise<WorkCounter>;
+  readonly grow: (growth: Growth) => Promise<void>;
+  /** Damages a session's messages up to this seq, so that they can't be decoded. */
+  readonly damageMessages: (session: SessionId, upTo: number) => Promise<void>;
 }

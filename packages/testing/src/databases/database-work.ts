@@ -1,8 +1,9 @@
 import { StatementSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Store } from "@holdfast/engine";
-import { openStoreAt, type TestDatabase } from "./test-database.ts";
+
+import type { UseStore, WorkCounter } from "../contracts/test-database.ts";
 import { recordStatements } from "./statement-recorder.ts";
+import { openStoreAt, type SqlQuery } from "./store-address.ts";
 
 export interface ReadCounter {
   /** The statements that this thread has sent to SQLite since the last call, and the number of rows returned. */
@@ -57,36 +58,16 @@ export function countReads(): ReadCounter {
   };
 }
 
-/** What a piece of work made the database do, as counts that don't depend on the machine's speed. */
-export interface DatabaseWork {
-  /** SQLite: statements that ran. PostgreSQL: rows written. */
-  readonly writes: number;
-  /** SQLite: pages written to the write-ahead log, and rows returned. PostgreSQL: rows read. */
-  readonly touched: number;
-  /** SQLite: plan lines that scan or sort. PostgreSQL: tables that were scanned. */
-  readonly scanned: readonly string[];
-}
-
-type UseStore<Result> = (store: Store) => Promise<Result>;
-
-/** Opens its own store to count on; `close` closes it. */
-export interface WorkCounter {
-  count(work: UseStore<unknown>): Promise<DatabaseWork>;
-  /** Runs without counting, through another store, so that the next counted work starts idle and with cold caches. */
-  prepare<Result>(work: UseStore<Result>): Promise<Result>;
-  close(): Promise<void>;
-}
-
-export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter> {
-  const { address } = database;
-  if (address.kind !== "sqlite") throw new Error("another counter is active there");
-  const recorder = recordStatements(`${address.file}.statements`);
+/** Counts statements, pages written to the write-ahead log, rows returned, and lines of plans that scan or sort. */
+export async function countOnSqlite(file: string, query: SqlQuery): Promise<WorkCounter> {
+  const address = { kind: "sqlite", file } as const;
+  const recorder = recordStatements(`${file}.statements`);
   const { probeModule } = recorder;
   const store = await openStoreAt(address, { probeModule, checkpointPages: 10_000_000 });
   const other = await openStoreAt(address, { checkpointPages: 10_000_000 });
   const reads = countReads();
   const pages = async () => {
-    const [row] = await database.query("PRAGMA wal_checkpoint(NOOP)");
+    const [row] = await query("PRAGMA wal_checkpoint(NOOP)");
     return Number(row?.["log"]);
   };
   return {
@@ -98,7 +79,7 @@ export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter
       const written = recorder.take();
       const read = reads.take();
       const touched = (await pages()) - before + read.rows;
-      const scanned = await scansIn(database, new Set([...written, ...read.statements]));
+      const scanned = await scansIn(query, new Set([...written, ...read.statements]));
       return { writes: written.length + read.statements.length, touched, scanned };
     },
     prepare: (work) => work(other),
@@ -110,13 +91,13 @@ export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter
 }
 
 async function scansIn(
-  database: TestDatabase,
+  query: SqlQuery,
   statements: ReadonlySet<string>,
 ): Promise<readonly string[]> {
   const scans: string[] = [];
   for (const sql of statements) {
     if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql)) continue;
-    for (const { detail } of await database.query(`EXPLAIN QUERY PLAN ${sql}`))
+    for (const { detail } of await query(`EXPLAIN QUERY PLAN ${sql}`))
       // A page subquery is scanned too; how it was read has its own line.
       if (/^(SCAN (?!CONSTANT|page$)|USE TEMP B-TREE)/.test(String(detail)))
         scans.push(String(detail));
@@ -137,17 +118,17 @@ interface RowCounts {
 }
 
 /**
+ * Counts rows written and read, and the tables that were scanned.
+ *
  * A connection reports its statistics when it ends, or some seconds later: so each piece of work gets its own store,
  * and no other may be open meanwhile.
  */
-export function countOnPostgres(database: TestDatabase): WorkCounter {
-  const { address } = database;
-  if (address.kind !== "postgres") throw new Error("another counter is active there");
-  const url = new URL(address.url);
+export function countOnPostgres(server: string, query: SqlQuery): WorkCounter {
+  const url = new URL(server);
   url.searchParams.set("application_name", "counted");
   const waitUntilDisconnected = async () => {
     const open = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'counted'";
-    while ((await database.query(open)).length > 0) await wait(5);
+    while ((await query(open)).length > 0) await wait(5);
   };
   async function prepare<Result>(work: UseStore<Result>): Promise<Result> {
     // Search indexes at its own pace, not with a write: while counting, not at all.
@@ -165,9 +146,9 @@ export function countOnPostgres(database: TestDatabase): WorkCounter {
   return {
     prepare,
     async count(work) {
-      const before = await rowsByTable(database);
+      const before = await rowsByTable(query);
       await prepare(work);
-      const after = await rowsByTable(database);
+      const after = await rowsByTable(query);
       const growth = (name: string, of: keyof RowCounts) =>
         (after.get(name)?.[of] ?? 0) - (before.get(name)?.[of] ?? 0);
       const sum = (of: keyof RowCounts) =>
@@ -194,8 +175,8 @@ const ignoredTables: ReadonlySet<string> = new Set([
   "search_texts",
 ]);
 
-async function rowsByTable(database: TestDatabase): Promise<ReadonlyMap<string, RowCounts>> {
-  const rows = await database.query(rowsOf);
+async function rowsByTable(query: SqlQuery): Promise<ReadonlyMap<string, RowCounts>> {
+  const rows = await query(rowsOf);
   return new Map(
     rows.map(({ name, written, scanned, fetched }) => [
       String(name),

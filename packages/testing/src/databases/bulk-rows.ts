@@ -1,7 +1,8 @@
-import type { TestDatabase } from "./test-database.ts";
+import type { Growth } from "../contracts/test-database.ts";
+import { rowsOfSession, type SqlAccess } from "./store-address.ts";
 
 /** The columns of a row, without generated ones. */
-async function columnsOf(database: TestDatabase, table: string): Promise<readonly string[]> {
+async function columnsOf(database: SqlAccess, table: string): Promise<readonly string[]> {
   const rows = await database.query(
     database.address.kind === "sqlite"
       ? `SELECT name FROM pragma_table_xinfo('${table}') WHERE hidden = 0 AND pk = 0 AND name <> 'pos'`
@@ -13,7 +14,7 @@ async function columnsOf(database: TestDatabase, table: string): Promise<readonl
 
 /** `count` copies of the rows that match `where`; `changes` are expressions over the copy's number `n`. */
 async function copyRows(
-  database: TestDatabase,
+  database: SqlAccess,
   table: string,
   where: string,
   count: number,
@@ -31,18 +32,14 @@ async function copyRows(
 }
 
 /** An id that no store generates. */
-function numberedId(database: TestDatabase, prefix: string): string {
+function numberedId(database: SqlAccess, prefix: string): string {
   return database.address.kind === "sqlite"
     ? `printf('${prefix}_%026d', n)`
     : `'${prefix}_' || lpad(n::text, 26, '0')`;
 }
 
 /** Adds many copies of this session, bypassing the store: its rules aren't under test here. */
-export async function copySession(
-  database: TestDatabase,
-  session: string,
-  count: number,
-): Promise<void> {
+async function copySession(database: SqlAccess, session: string, count: number): Promise<void> {
   const id = numberedId(database, "ses");
   const changes = { id, session_id: id, sort_at: "sort_at - n" };
   await copyRows(database, "sessions", `id = '${session}'`, count, changes);
@@ -50,12 +47,8 @@ export async function copySession(
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
 }
 
-/** Gives many of the added sessions what a running session has besides its log, on PostgreSQL. */
-export async function copyRuns(
-  database: TestDatabase,
-  session: string,
-  count: number,
-): Promise<void> {
+/** Gives many of the added sessions what a running session has besides its log. */
+async function copyRuns(database: SqlAccess, session: string, count: number): Promise<void> {
   const session_id = numberedId(database, "ses");
   const ids: Readonly<Record<string, string>> = {
     fences: "",
@@ -68,38 +61,28 @@ export async function copyRuns(
 }
 
 /** Like after some time: the planner knows the tables, and search has nothing to index but what comes next. */
-export async function analyzePostgres(database: TestDatabase): Promise<void> {
+async function analyzePostgres(database: SqlAccess): Promise<void> {
   await database.query(`
     INSERT INTO search_state (session_id, indexed_seq) SELECT session_id, head FROM heads
     ON CONFLICT (session_id) DO UPDATE SET indexed_seq = excluded.indexed_seq`);
   await database.query("ANALYZE");
 }
 
-function rowsOfSession({ address: place }: TestDatabase, session: string): string {
-  return place.kind === "sqlite"
-    ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
-    : `session_id = '${session}'`;
-}
-
-/** Corrupts a session's messages up to this seq, so that any read of one reports damage. */
-export async function corruptOldMessages(
-  database: TestDatabase,
+/** Breaks the checksums, so that any read of one reports damage. */
+export async function damageMessages(
+  database: SqlAccess,
   session: string,
   upTo: number,
 ): Promise<void> {
-  const its = rowsOfSession(database, session);
+  const its = rowsOfSession(database.address.kind, session);
   await database.query(
     `UPDATE events SET sum = 0 WHERE ${its} AND type = 'message.user' AND seq <= ${upTo}`,
   );
 }
 
 /** Repeats the last entry of a session `count` times. */
-export async function copyLastMessage(
-  database: TestDatabase,
-  session: string,
-  count: number,
-): Promise<void> {
-  const its = rowsOfSession(database, session);
+async function copyLastMessage(database: SqlAccess, session: string, count: number): Promise<void> {
+  const its = rowsOfSession(database.address.kind, session);
   const last = `${its} AND seq = (SELECT max(seq) FROM events WHERE ${its})`;
   await copyRows(database, "events", last, count, {
     seq: "seq + n",
@@ -114,4 +97,17 @@ export async function copyLastMessage(
         ]
       : [`heads SET head = head + ${count} WHERE ${its}`];
   for (const head of heads) await database.query(`UPDATE ${head}`);
+}
+
+export async function growDatabase(
+  database: SqlAccess,
+  { sessions, messages, runs }: Growth,
+): Promise<void> {
+  await copySession(database, sessions.like, sessions.count);
+  await copyLastMessage(database, messages.in, messages.count);
+  // Otherwise the planner would rather scan these few rows than use an index.
+  if (database.address.kind === "postgres") {
+    await copyRuns(database, runs.like, runs.count);
+    await analyzePostgres(database);
+  }
 }
