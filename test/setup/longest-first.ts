@@ -1,5 +1,5 @@
-import { stat } from "node:fs/promises";
-import { basename } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -29,5 +29,14 @@ export class LongestFirst extends BaseSequencer {
 async function weightOf(moduleId: string): Promise<number> {
   if (moduleId.includes("/test/chaos/") && longestFiles.includes(basename(moduleId)))
     return Number.MAX_SAFE_INTEGER;
+  if (moduleId.includes("/engine/contracts/")) return weightOfSuites(moduleId);
   return (await stat(moduleId)).size;
+}
+
+/** A runner of contract suites is a few lines. It takes as long as the suites that it imports. */
+async function weightOfSuites(runner: string): Promise<number> {
+  const imports = (await readFile(runner, "utf8")).matchAll(/ from "(\.\/[^"]+)"/g);
+  const suites = [...imports].map(([, path = ""]) => join(dirname(runner), path));
+  const sizes = await Promise.all(suites.map(async (suite) => (await stat(suite)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import type { Damage, DamageableDatabase } from "@holdfast/testing/contracts/test-database";
+import { openFullSession } from "@holdfast/testing/fixtures/damaged-audit";
+import { aLane, anEvent, aRange, aUserMessage, toSeq } from "@holdfast/testing/fixtures/factories";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+
+import type { FsckMode } from "../src/fsck/check-session.ts";
+import { type FindingCode, fsckExit } from "../src/fsck/findings.ts";
+import { runFsck } from "../src/fsck/fsck.ts";
+
+interface FoundDamage {
+  readonly what: Damage;
+  readonly found: readonly `${string} ${FindingCode}`[];
+}
+
+const damagedRows: readonly FoundDamage[] = [
+  { what: "a title that nobody set", found: ["sessions row_differs"] },
+  { what: "a run in another state", found: ["runs row_differs"] },
+  { what: "a missing input", found: ["inputs row_missing"] },
+  { what: "a missing cost", found: ["usage row_missing"] },
+  { what: "a cost that never occurred", found: ["usage row_extra"] },
+  { what: "a missing lane", found: ["lanes lane_differs"] },
+  { what: "miscounted references to a blob", found: ["blobs blob_refs_differ"] },
+];
+
+const beyondRepair: readonly FoundDamage[] = [
+  { what: "a head below the log", found: ["sessions head_differs"] },
+  { what: "a missing event", found: ["events number_missing"] },
+  { what: "a changed payload", found: ["events event_unreadable"] },
+  { what: "an event that its own schema refuses", found: ["events event_invalid"] },
+  { what: "a seq issued twice", found: ["events number_missing", "events number_repeated"] },
+  { what: "a blob whose bytes have changed", found: ["blobs blob_damaged"] },
+  { what: "a lease that never ends", found: ["leases lease_unsound"] },
+  { what: "a row of a missing session", found: ["fences row_orphaned"] },
+];
+
+export const fsckContract = contractSuite<DamageableDatabase>("fsck", (factory) => {
+  const rig = useRig(() => openContractRig(factory));
+
+  const check = async (mode: FsckMode = "check") =>
+    runFsck(rig.store.audit, { mode, now: await rig.store.now() });
+
+  const reported = new Set<string>();
+  /** Findings that were not there before. */
+  async function newlyFound(): Promise<readonly string[]> {
+    const { found } = await check();
+    const fresh = found.filter(({ code, key }) => !reported.has(`${code} ${key}`));
+    for (const { code, key } of fresh) reported.add(`${code} ${key}`);
+    return [...new Set(fresh.map(({ table, code }) => `${table} ${code}`))].toSorted();
+  }
+
+  /** A session with every kind of data. */
+  async function fullSession() {
+    const lane = aLane();
+    const { chat } = await openFullSession(rig.store, lane);
+    const { owner, session } = chat;
+    return { chat, rows: { owner, session, lane } };
+  }
+
+  test("[P14] a store with every kind of data is sound, and all of it was checked", async () => {
+    const { chat } = await fullSession();
+    const branch = { sessionId: chat.session, seq: toSeq(3) };
+    const left = await openTestSession(
+      rig.store,
+      { origin: branch, ranges: [aRange(1, 3, chat.session)] },
+      chat.owner,
+    );
+    await left.commit([aUserMessage("on its own")]);
+    const gone = await openTestSession(rig.store);
+    await gone.commit([anEvent("session.trashed", {})]);
+    expect(await rig.store.purge(gone.owner, gone.session)).toMatchObject({ status: "purged" });
+
+    const { found, exitCode, unproven, sessions, events } = await check();
+    expect({ found, exitCode, unproven }).toEqual({ found: [], exitCode: 0, unproven: [] });
+    expect(sessions).toBe(await rig.database.count("sessions"));
+    expect(events).toBe(await rig.database.count("events"));
+  });
+
+  test.each(damagedRows)(
+    "[P14] $what: found, and derived again from the log",
+    async ({ what, found }) => {
+      await rig.database.damage(what, (await fullSession()).rows);
+      expect(await newlyFound()).toEqual(found);
+      const rebuilt = await check("rebuild");
+      expect(rebuilt).toMatchObject({ exitCode: fsckExit.repaired, findings: rebuilt.repaired });
+      reported.clear();
+    },
+  );
+
+  test("[P14] the rebuilt rows equal the rows stored before", async () => {
+    const { chat, rows } = await fullSession();
+    const before = await rig.store.audit.derived(chat.session);
+    await rig.database.damage("missing runs", rows);
+    await rig.database.damage("another preview and message count", rows);
+    await check("rebuild");
+    expect(await rig.store.audit.derived(chat.session)).toEqual(before);
+    expect((await check()).found).toEqual([]);
+  });
+
+  test.each(beyondRepair)(
+    "[P14] $what: found, and left for a person to decide",
+    async ({ what, found }) => {
+      await rig.database.damage(what, (await fullSession()).rows);
+      expect(await newlyFound()).toEqual(found);
+      expect((await check("rebuild")).exitCode).toBe(fsckExit.damaged);
+    },
+  );
+});

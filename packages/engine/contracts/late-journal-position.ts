@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import {
+  abandonAndRecover,
+  copySpills,
+  openLateJournalRig,
+  silence,
+  summarizeEntries,
+  untilSpilled,
+} from "@holdfast/testing/contracts/late-journal-rig";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createGate, modelMessageText, until } from "@holdfast/testing/rigs/run-rig";
+
+import { undo } from "../src/history/cut.ts";
+
+export const lateJournalPositionContract = contractSuite(
+  "the position of a late journal",
+  (factory) => {
+    const rig = useRig(() => openLateJournalRig(factory));
+
+    test("undoing a later turn leaves late entries where their notice is, for people and for the model", async () => {
+      const { chat, read, there, here } = await abandonAndRecover(rig);
+      const next = rig.recoverer(here, {}, [says("And so on.")]);
+      await rig.send("And then?", { chat });
+      next.notify(chat.owner, chat.session);
+      await next.idle();
+      copySpills(there, here);
+      await read();
+      const { owner, session } = chat;
+      const undone = await undo({ log: rig.log, ids }, { owner, session });
+      expect(undone).toMatchObject({ status: "committed" });
+      const expected = [
+        "user: Begin",
+        "assistant: It was ",
+        "assistant: a dark night.*",
+        "notice: recovered",
+      ];
+      expect(summarizeEntries(await read())).toEqual(expected);
+      const model = scriptedModel([says("Indeed.")]);
+      const third = rig.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+      await rig.send("Go on", { chat });
+      third.notify(owner, session);
+      await third.idle();
+      const received = assertPresent(model.requests[0]).messages.slice(1);
+      const cutOff = "[host: the answer above ended early (interrupted).]";
+      expect(received.map(modelMessageText)).toEqual([
+        "Begin",
+        "It was ",
+        cutOff,
+        "a dark night.",
+        cutOff,
+        "Go on",
+      ]);
+    });
+
+    test("text that turns up after the run continued is kept as superseded, and not sent to the model", async () => {
+      const { chat, read, there, here } = await abandonAndRecover(rig, { policy: "resume" });
+      copySpills(there, here);
+      expect(summarizeEntries(await read())).toEqual([
+        "user: Begin",
+        "assistant: It was ",
+        "assistant: a dark night.* (superseded)",
+        "notice: recovered",
+        "assistant: Again.",
+      ]);
+      const model = scriptedModel([says("Yes.")]);
+      const next = rig.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+      await rig.send("Sure?", { chat });
+      next.notify(chat.owner, chat.session);
+      await next.idle();
+      expect(JSON.stringify(model.requests)).toContain("Again.");
+      expect(JSON.stringify(model.requests)).not.toContain("dark night");
+    });
+
+    test("a spill in the runner's own home is ingested by the take-over itself", async () => {
+      const home = await rig.createHome();
+      const away = createGate();
+      const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
+      const { said: sent, outage } = await rig.abandonRun([reply], home);
+      await until(async () => JSON.stringify(await sent.chat.events()).includes("It was "));
+      outage.isDown = true;
+      away.open();
+      await untilSpilled(home, sent.chat.session, "dark night");
+      const runner = rig.recoverer(home);
+      await runner.sweep();
+      await runner.idle();
+      expect(summarizeEntries(await rig.read(runner, sent.chat))).toEqual([
+        "user: Begin",
+        "assistant: It was a dark night.*",
+        "notice: recovered",
+      ]);
+      expect(home.files()).toEqual([]);
+    });
+
+    test.each(["here", "elsewhere"])(
+      "output that the store had after all is not repeated: its spill lies %s",
+      async (location) => {
+        const there = await rig.createHome();
+        const here = location === "here" ? there : await rig.createHome();
+        const [lost, more] = [createGate(), createGate()];
+        const reply = [
+          says("It was "),
+          gate(lost.promise),
+          says("a dark "),
+          gate(more.promise),
+          says("night."),
+          silence,
+        ];
+        const { said: sent, outage } = await rig.abandonRun([reply], there);
+        const { chat } = sent;
+        await until(async () => JSON.stringify(await chat.events()).includes("It was "));
+        outage.dropsAnswers = true;
+        lost.open();
+        await untilSpilled(there, chat.session, "a dark ");
+        outage.isDown = true;
+        more.open();
+        await untilSpilled(there, chat.session, "night.");
+        const runner = rig.recoverer(here);
+        await runner.sweep();
+        await runner.idle();
+        if (location === "elsewhere") copySpills(there, here);
+        const [, ...answer] = summarizeEntries(await rig.read(runner, chat));
+        expect(answer).toEqual(
+          location === "here"
+            ? ["assistant: It was a dark night.*", "notice: recovered"]
+            : ["assistant: It was a dark ", "assistant: night.*", "notice: recovered"],
+        );
+      },
+    );
+
+    test("a home that is known to be empty says so at once", async () => {
+      const home = await rig.createHome();
+      const { said: sent } = await rig.abandonRun([[silence]], home);
+      await until(async () => (await sent.run()).state === "running");
+      const runner = rig.recoverer(home);
+      await runner.sweep();
+      await runner.idle();
+      expect(summarizeEntries(await rig.read(runner, sent.chat))).toEqual([
+        "user: Begin",
+        "notice: nothing_recovered",
+      ]);
+    });
+
+    test("[P14] fsck accounts for all of it", async () => {
+      expect(await fsckFindings(rig.store)).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,226 @@
+import { expect, test } from "vitest";
+
+import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import {
+  abandonAndRecover,
+  copySpills,
+  type LateJournalRig,
+  openLateJournalRig,
+  type SpillHome,
+  summarizeEntries,
+} from "@holdfast/testing/contracts/late-journal-rig";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-rig";
+
+export const lateJournalContract = contractSuite("a late journal", (factory) => {
+  const rig = useRig(() => openLateJournalRig(factory));
+
+  const noticeIn = (entries: Awaited<ReturnType<LateJournalRig["read"]>>): NoticeEntry => {
+    const notices = entries.filter((entry) => entry.type === "notice");
+    expect(notices).toHaveLength(1);
+    return assertPresent(notices[0]);
+  };
+
+  test("[S4.1] before the journal arrives the notice says recovering, and the run is over", async () => {
+    const { chat, said, read, here } = await abandonAndRecover(rig);
+    const entries = await read();
+    expect(summarizeEntries(entries)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "notice: recovering",
+    ]);
+    const notice = noticeIn(entries);
+    expect(notice.text).not.toMatch(/[Nn]othing/);
+    expect(notice.details).toMatchObject({
+      runId: said.runId,
+      recovery: { tries: 0 },
+    });
+    const { recovery } = assertPresent(pendingRecoveryIn(notice.details));
+    expect(recovery.firstSeen).toBeGreaterThan(notice.at - 10_000);
+    expect(recovery.firstSeen).toBeLessThanOrEqual(notice.at);
+    expect(await chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
+    expect(await said.run()).toMatchObject({ state: "interrupted" });
+    expect(here.files()).toEqual([]);
+  });
+
+  test("[S4.2] once it arrives, its text and tools are above the notice, in transcript and context", async () => {
+    const { chat, said, read, there, here } = await abandonAndRecover(rig);
+    const before = await chat.row();
+    const [header] = await there.headers();
+    const { owner, session, runId, fence, place } = assertPresent(header);
+    // As written by a runner whose tools start without the store.
+    await there.journals.forget(assertPresent(header));
+    const opened = await there.journals.begin({
+      owner,
+      session,
+      runId,
+      fence,
+      place,
+      ingestId: ids.make("event"),
+    });
+    if (opened.status === "failed") throw new Error(opened.message);
+    const call = { callId: ids.make("call"), resultId: ids.make("message") };
+    const messageId = ids.make("message");
+    const write = (type: "message.delta" | "tool.started" | "tool.ended", data: object) =>
+      newEvent(ids.make("event"), type, data as never, runId);
+    await opened.file.append([
+      write("message.delta", { messageId, text: "a dark night. " }),
+      write("tool.started", { ...call, name: "look", input: {}, replay: "never" }),
+      write("tool.ended", { ...call, outcome: "ok", output: "rain" }),
+      write("message.delta", { messageId, text: "It rained." }),
+    ]);
+    await opened.file.close();
+
+    const next = rig.recoverer(here, {}, [says("And so on.")]);
+    const after = await rig.send("And then?", { chat });
+    next.notify(chat.owner, chat.session);
+    await next.idle();
+    copySpills(there, here);
+    const entries = await read();
+    expect(summarizeEntries(entries)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night. It rained.*|calls look*",
+      "tool: ok rain*",
+      "notice: recovered",
+      "user: And then?",
+      "assistant: And so on.",
+    ]);
+    expect(noticeIn(entries).details).toEqual({ cause: "host_stopped", runId: said.runId });
+    expect(here.files()).toEqual([]);
+    // None of it moves the list: later messages are newer.
+    expect(await chat.row()).toMatchObject({
+      preview: "And so on.",
+      messageCount: before.messageCount + 2,
+    });
+
+    const model = scriptedModel([says("Indeed.")]);
+    const third = rig.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await rig.send("Go on", { chat: after.chat });
+    third.notify(chat.owner, chat.session);
+    await third.idle();
+    const received = assertPresent(model.requests[0]).messages.map(modelMessageLine);
+    expect(received.slice(1, 7)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "notice: [host: the answer above ended early (interrupted).]",
+      "assistant: a dark night. It rained.",
+      "tool: rain",
+      "user: And then?",
+    ]);
+  });
+
+  test("[S4.3] of two simultaneous reads one does the work, and the other returns at once", async () => {
+    const { chat, runner, read, there, here } = await abandonAndRecover(rig);
+    const hold = createGate();
+    const other = rig.recoverer({
+      ...here,
+      journals: { ...here.journals, forget: () => hold.promise },
+    });
+    copySpills(there, here);
+    const working = rig.read(other, chat);
+    await until(async () => (await chat.entries()).at(-1)?.type === "notice.changed");
+    // The first one has not finished and holds the lease.
+    expect(summarizeEntries(await read()).slice(0, 2)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+    ]);
+    hold.open();
+    expect(summarizeEntries(await working).at(-1)).toBe("notice: recovered");
+    const events = await chat.events();
+    expect(events.filter((event) => event.type === "notice.changed")).toHaveLength(1);
+    await runner.idle();
+  });
+
+  test("[S4.4] twenty reads of a journal that is still arriving use no try and write nothing", async () => {
+    const { chat, read } = await abandonAndRecover(rig);
+    const { head } = await chat.row();
+    for (let reads = 0; reads < 20; reads += 1) await read();
+    const notice = noticeIn(await read());
+    expect(notice).toMatchObject({ kind: "recovering", details: { recovery: { tries: 0 } } });
+    expect((await chat.row()).head).toBe(head);
+  });
+
+  /** A journal whose end is known and that has no output. */
+  async function sealEmpty(there: SpillHome, here: SpillHome): Promise<void> {
+    const header = assertPresent((await there.headers())[0]);
+    const opened = await here.journals.begin(header);
+    if (opened.status === "failed") throw new Error(opened.message);
+    await opened.file.seal({ how: "stopped", model: "scripted", calls: [], usage: null });
+    await opened.file.close();
+  }
+
+  test("[S4.5] a sealed journal without output uses a try on each read, and the twelfth gives up", async () => {
+    const { read, there, here } = await abandonAndRecover(rig);
+    await sealEmpty(there, here);
+    for (let tries = 1; tries < 12; tries += 1) {
+      const notice = noticeIn(await read());
+      expect(notice).toMatchObject({ kind: "recovering", details: { recovery: { tries } } });
+    }
+    const entries = await read();
+    expect(summarizeEntries(entries)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "notice: nothing_recovered",
+    ]);
+    expect(noticeIn(entries).details).not.toHaveProperty("recovery");
+    expect(summarizeEntries(await read())).toEqual(summarizeEntries(entries));
+  });
+
+  test("[S4.6] after a day the notice gives up, and the journal is not read", async () => {
+    const { read, here, chat } = await abandonAndRecover(rig);
+    const readsBefore = here.readCount();
+    rig.advanceClock(24 * 60 * 60_000);
+    expect(summarizeEntries(await read()).at(-1)).toBe("notice: nothing_recovered");
+    expect(here.readCount()).toBe(readsBefore);
+    expect((await chat.row()).activityAt).toBeLessThan((await rig.store.now()) - 60_000);
+  });
+
+  test("[S4.9] any number of reads, restarts and recoveries leaves one notice and each text once", async () => {
+    const { chat, there, here } = await abandonAndRecover(rig);
+    copySpills(there, here);
+    const hosts = Array.from({ length: 4 }, () => rig.recoverer(here));
+    await Promise.all(
+      hosts.flatMap((host) => [host.sweep(), rig.read(host, chat), rig.read(host, chat)]),
+    );
+    await Promise.all(hosts.map((host) => host.idle()));
+    // A host that died between the commit and the removal leaves the file: its content is already known.
+    copySpills(there, here);
+    const restarted = rig.recoverer(here);
+    await restarted.sweep();
+    await restarted.idle();
+    const last = await rig.read(restarted, chat);
+    expect(summarizeEntries(last)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(here.files()).toEqual([]);
+  });
+
+  test("[S4.8] a damaged record costs only itself, and the notice says so", async () => {
+    const { read, there, here } = await abandonAndRecover(rig);
+    copySpills(there, here);
+    here.damage();
+    const entries = await read();
+    expect(summarizeEntries(entries).slice(2)).toEqual([
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
+    const notice = noticeIn(entries);
+    expect(notice.text).toContain("could not be read");
+    expect(notice.details?.["damage"]).toMatchObject([
+      { kind: "damaged" },
+      { kind: "repeated" },
+      { kind: "torn" },
+    ]);
+  });
+
+  test("[P14] fsck accounts for all of it", async () => {
+    expect(await fsckFindings(rig.store)).toEqual([]);
+  });
+});

@@ -1,0 +1,216 @@
+import { writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+import { ids } from "@holdfast/protocol";
+import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
+import { fsckFindings } from "@holdfast/testing/conformance/harness";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { batchesIn, peerMemoryOwner } from "@holdfast/testing/contracts/peer-runs";
+import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
+import { createGate, until } from "@holdfast/testing/rigs/run-rig";
+
+import { undo } from "../src/history/cut.ts";
+import { redo } from "../src/history/redo.ts";
+import { requestCancel } from "../src/run/cancel.ts";
+
+export const memoryDurabilityContract = contractSuite<SharedDatabase>(
+  "durable memory",
+  (factory) => {
+    const contractRig = useRig(() => openContractRig(factory));
+
+    test("[S2.14] a completed turn is marked after its end, in the same commit, and commits nothing", async () => {
+      const { memory, committer, chat, turn, events } = await openMemorySession(contractRig);
+      committer.register(chat.owner, chat.session, memory);
+      const sent = await turn("first");
+      const log = await chat.events();
+      const end = log.findIndex(
+        ({ type, data }) => type === "run.state" && data["state"] === "completed",
+      );
+      const mark = log[end + 1];
+      expect(mark).toMatchObject({ type: "memory.marked", runId: sent.runId, at: log[end]?.at });
+      expect(await committer.generation(chat.owner, chat.session)).toBe(mark?.seq);
+      expect([memory.batches, (await events()).length]).toEqual([[], 1]);
+    });
+
+    test("[S2.14] a cancelled turn is not marked, however late the cancel comes", async () => {
+      const answered = createGate();
+      const model = scriptedModel(() => [says("Well"), gate(answered.promise)]);
+      const { chat, runner, events, isDirty } = await openMemorySession(contractRig, {}, model);
+      const sent = await contractRig.send("stop it", { chat });
+      runner.notify(chat.owner, chat.session);
+      await until(async () => (await sent.run()).state === "running");
+      await requestCancel(contractRig.log, ids, chat.owner, sent.runId);
+      answered.open();
+      await runner.idle();
+      expect((await sent.run()).state).toBe("cancelled");
+      expect([await events(), await isDirty()]).toEqual([[], false]);
+    });
+
+    test("[S2.14] a throw-away turn is not marked", async () => {
+      const { chat, turn, events } = await openMemorySession(contractRig, {
+        memoryOwnerOf: () => null,
+      });
+      expect((await (await turn("by the way")).run()).state).toBe("completed");
+      expect([await events(), (await chat.row()).lastState]).toEqual([[], "completed"]);
+    });
+
+    test("[S2.17] completed turns survive kill -9 and are committed afterwards, under their key if they had been tried", async () => {
+      const other = await contractRig.database.startPeer("process");
+      try {
+        const file = `${contractRig.effects}-memory`;
+        writeFileSync(file, "");
+        await other.runs.work({ replies: {}, otherwise: says("Noted."), memory: file });
+        const first = await contractRig.send("tried");
+        await until(() => batchesIn(file).length === 1);
+        const second = await contractRig.send("not tried", { chat: first.chat });
+        await until(async () => (await second.run()).state === "completed");
+        await other.kill();
+
+        const { memory, rig, committer } = await openMemorySession(contractRig, {
+          liveness: factory.identity.createLiveness(),
+        });
+        rig.reachable.set(peerMemoryOwner.configuration, memory);
+        committer.start();
+        const { owner, session } = first.chat;
+        await until(async () => !(await committer.isDirty(owner, session)));
+        await committer.stop();
+        const ours = memory.batches.filter((batch) => batch.session === session);
+        const texts = ours.map(({ turns }) => turns.map(({ messages }) => messages[0]?.text));
+        expect(texts).toEqual([["tried"], ["not tried"]]);
+        // Once more, byte for byte: a provider that already has it recognises it by its key.
+        expect(ours[0]).toEqual(batchesIn(file)[0]);
+      } finally {
+        await other.end();
+      }
+    });
+
+    test("[S2.18] a hanging provider costs no turn and no lock, and is abandoned in time", async () => {
+      const { memory, rig, committer, chat, turn, isDirty } = await openMemorySession(contractRig, {
+        providerTimeoutMs: 15_000,
+      });
+      rig.reachable.set("one", memory);
+      const { owner, session } = chat;
+      await turn("first");
+      const { asked, open } = memory.waits();
+      const boundary = committer.boundary(owner, session, "compaction");
+      await asked;
+      for (const text of ["second", "third"]) {
+        expect((await (await turn(text)).run()).state).toBe("completed");
+        void committer.boundary(owner, session, "compaction");
+      }
+      expect(await contractRig.store.leases.read("run", session)).toBeNull();
+      const held = async () =>
+        (await contractRig.store.leases.read("memory", session))?.expiresAt ?? 0;
+      const before = await held();
+      contractRig.advanceClock(10_000);
+      await rig.clock.advance(10_000);
+      await until(async () => (await held()) >= before + 10_000);
+      await rig.clock.advance(5_000);
+      await boundary;
+      open();
+      const backlog = await contractRig.store.reads.memory(owner);
+      expect(backlog).toMatchObject({ sessions: 1, turns: 3, failing: { code: "provider_late" } });
+      expect([await isDirty(), await contractRig.store.leases.read("memory", session)]).toEqual([
+        true,
+        null,
+      ]);
+    });
+
+    test("[S2.18] a provider that fails for hours is asked ever less often, keeps its key, and gets everything", async () => {
+      const { memory, rig, committer, chat, turn } = await openMemorySession(contractRig);
+      rig.reachable.set("one", memory);
+      const { owner, session } = chat;
+      await turn("first");
+      const waits: number[] = [];
+      for (let tries = 1; tries <= 7; tries += 1) {
+        memory.fails();
+        await committer.boundary(owner, session, "clear");
+        await committer.boundary(owner, session, "clear");
+        expect(memory.batches.length).toBe(tries);
+        const { failing, turns } = await contractRig.store.reads.memory(owner);
+        expect([failing?.tries, turns]).toEqual([tries, tries]);
+        const wait = (failing?.retryAt ?? 0) - (await contractRig.store.now());
+        waits.push(Math.ceil(wait / 60_000));
+        contractRig.advanceClock(wait);
+        await turn(`more ${tries}`);
+      }
+      expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60]);
+      expect(committer.figures().known).toBe(0);
+      await committer.boundary(owner, session, "clear");
+      expect(new Set(memory.batches.slice(0, 8).map(({ key }) => key)).size).toBe(1);
+      expect(memory.spokenTexts.slice(-2).map((batchTexts) => batchTexts.length)).toEqual([1, 7]);
+      const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
+      expect(await contractRig.store.reads.memory(owner)).toEqual(empty);
+    });
+
+    test("[P10] a turn undone before its commit is left out, and a redo brings it back", async () => {
+      const { memory, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
+      const { owner, session } = chat;
+      const target = () => ({ owner, session, command: ids.make("event") });
+      const deps = { log: contractRig.log, ids };
+      await turn("kept");
+      await turn("undone");
+      await undo(deps, target(), 1);
+      memory.fails();
+      await commit(memory);
+      await redo(deps, target());
+      await commit(memory);
+      expect(memory.spokenTexts).toEqual([["kept"], ["kept", "undone"]]);
+      await turn("all of it undone");
+      await undo(deps, target(), 1);
+      expect([await commit(memory), await isDirty()]).toEqual([true, false]);
+      expect(memory.batches.length).toBe(2);
+    });
+
+    test("[P10] two processes never commit one segment at the same time", async () => {
+      const { memory, chat, turn, commit } = await openMemorySession(contractRig);
+      const elsewhere = await openMemorySession(contractRig);
+      await turn("first");
+      const { asked, open } = memory.waits();
+      const here = commit(memory);
+      await asked;
+      const other = new RecordingMemory("one");
+      expect(await elsewhere.committer.commit(chat.owner, chat.session, other)).toBe(false);
+      open();
+      expect([await here, other.batches]).toEqual([true, []]);
+      expect(await elsewhere.committer.commit(chat.owner, chat.session, other)).toBe(false);
+    });
+
+    test("[P10] a process that lost its lease while the provider worked clears nothing", async () => {
+      const { memory, chat, turn, commit, isDirty } = await openMemorySession(contractRig);
+      await turn("first");
+      const { asked, open } = memory.waits();
+      const here = commit(memory);
+      await asked;
+      const held = await contractRig.store.leases.read("memory", chat.session);
+      await contractRig.store.leases.acquire({
+        kind: "memory",
+        session: chat.session,
+        holder: aHolder(),
+        ttlMs: 1,
+        replacing: held!.fence,
+      });
+      open();
+      expect([await here, await isDirty()]).toEqual([false, true]);
+      contractRig.advanceClock(2);
+      expect([await commit(memory), await isDirty()]).toEqual([true, false]);
+      expect(memory.batches[0]?.key).toBe(memory.batches[1]?.key);
+    });
+
+    test("[P10] turns that no handle can be opened for stay, and that is reported", async () => {
+      const { committer, chat, turn, isDirty } = await openMemorySession(contractRig);
+      await turn("first");
+      await committer.boundary(chat.owner, chat.session, "new_session");
+      const { failing } = await contractRig.store.reads.memory(chat.owner);
+      expect([failing?.code, await isDirty()]).toEqual(["provider_unreachable", true]);
+    });
+
+    test("the store is sound afterwards", async () => {
+      expect(await fsckFindings(contractRig.store)).toEqual([]);
+    });
+  },
+);
