@@ -38,7 +38,8 @@ const allowed: Record<string, string> = {
   "packages/engine/src/log/fold.ts": ``,
   "packages/engine/src/log/commit.test.ts": `import "vitest"; import "@holdfast/testing/fakes/clock"; import "node:fs";`,
   "packages/engine/src/ports/store.ts": ``,
-  "packages/engine/contracts/leases.pg.test.ts": `import "@holdfast/store"; import "@holdfast/testing/fakes/clock"; import "../src/log/commit.ts";`,
+  "packages/engine/contracts/leases.ts": `import "@holdfast/testing/fakes/clock"; import "../src/log/commit.ts";`,
+  "packages/engine/contracts/leases.pg.test.ts": `import "@holdfast/testing/databases/all"; import "./leases.ts";`,
   "packages/store/src/index.ts": `import "@holdfast/engine"; import "pg"; import "node:sqlite"; new URL("./worker.ts", import.meta.url);`,
   "packages/store/src/worker.ts": ``,
   "packages/store/test/faults.ts": `import "../src/worker.ts"; import "@holdfast/testing/fakes/clock";`,
@@ -47,6 +48,8 @@ const allowed: Record<string, string> = {
   "packages/host/test/rig.ts": `import "vitest"; import "../src/server/http.ts";`,
   "packages/web/src/main.tsx": `import "react"; import "./page.css"; import "@holdfast/client";`,
   "packages/web/vite.config.ts": `import "vite"; import "node:path";`,
+  "packages/testing/src/databases/all.ts": `import "./sqlite.ts";`,
+  "packages/testing/src/databases/sqlite.ts": `import "@holdfast/store";`,
   "packages/testing/src/fakes/clock.ts": `import "@holdfast/engine"; import "fast-check"; import "node:assert";`,
   "test/whole.test.ts": `import "../packages/host/test/rig.ts"; import "@holdfast/host"; new URL("../packages/host/src/main.ts", import.meta.url);`,
 };
@@ -55,7 +58,7 @@ test("a tree that obeys the rule passes, and every file and reference in it is c
   const report = checkDependencies(plant(allowed));
   expect(report.violations).toEqual([]);
   expect(report.files).toBe(Object.keys(allowed).length);
-  expect(report.references).toBe(39);
+  expect(report.references).toBe(42);
 });
 
 test.each([
@@ -125,6 +128,30 @@ test.each([
   ],
   ["its own test support", "store/src/a.ts", `import "../test/faults.ts";`, "testing-only"],
   ["its own contracts", "engine/src/a.ts", `import "../contracts/leases.ts";`, "testing-only"],
+  [
+    "an engine test imports the store",
+    "engine/src/a.test.ts",
+    `import "@holdfast/store";`,
+    "direction",
+  ],
+  [
+    "a contract suite imports the store",
+    "engine/contracts/a.ts",
+    `import "@holdfast/store";`,
+    "direction",
+  ],
+  [
+    "a contract suite reaches the store through testing",
+    "engine/contracts/a.ts",
+    `import "@holdfast/testing/databases/all";`,
+    "store-reach",
+  ],
+  [
+    "an engine test reaches the store through testing",
+    "engine/src/a.test.ts",
+    `import "@holdfast/testing/databases/sqlite";`,
+    "store-reach",
+  ],
   ["a package without a rule", "extra/src/a.ts", `import "zod";`, "outside"],
   ["a file that does not parse", "engine/src/a.ts", `const = ;`, "unreadable"],
 ])("refused: %s", (_, path, content, rule) => {

@@ -50,6 +50,7 @@ export interface DependencyReport {
 export function checkDependencies(root: string): DependencyReport {
   const seen = walkSources(root);
   const violations: Violation[] = findUnseen(root, new Set(seen));
+  const referencesOf = new Map<string, readonly Reference[]>();
   let references = 0;
   for (const file of seen) {
     const read = readReferences(file, readFileSync(join(root, file), "utf8"));
@@ -58,13 +59,59 @@ export function checkDependencies(root: string): DependencyReport {
       continue;
     }
     references += read.references.length;
+    referencesOf.set(file, read.references);
     const place = locate(root, file);
     for (const reference of read.references) {
       const found = judge(root, place, reference);
       if (found) violations.push({ file, line: reference.line, ...found });
     }
   }
+  violations.push(...findStoreReach(referencesOf));
   return { files: seen.length, references, violations };
+}
+
+/** These are given real stores, and pass them to the contract suites. */
+const isRunner = (file: string): boolean =>
+  /^packages\/engine\/contracts\/.*\.test\.ts$/.test(file);
+
+/** What the engine's tests and contract suites import must not import the store for them. */
+function findStoreReach(referencesOf: ReadonlyMap<string, readonly Reference[]>): Violation[] {
+  const usesStore = (file: string) =>
+    referencesOf.get(file)?.some(({ specifier }) => specifier?.startsWith("@holdfast/store"));
+  const throughs = new Map<string, string | undefined>();
+  /** The file in which what this one imports, directly or not, names the store. */
+  function throughOf(start: string): string | undefined {
+    if (throughs.has(start)) return throughs.get(start);
+    const reached = new Set([start]);
+    for (const file of reached)
+      for (const reference of referencesOf.get(file) ?? []) {
+        const target = targetOf(file, reference);
+        if (target !== undefined) reached.add(target);
+      }
+    const through = [...reached].find(usesStore);
+    throughs.set(start, through);
+    return through;
+  }
+  const violations: Violation[] = [];
+  for (const [file, references] of referencesOf) {
+    if (!file.startsWith("packages/engine/") || isRunner(file)) continue;
+    for (const reference of references) {
+      const target = targetOf(file, reference);
+      const through = target === undefined ? undefined : throughOf(target);
+      if (through === undefined) continue;
+      const message = `this reaches the store through ${through}`;
+      violations.push({ file, line: reference.line, rule: "store-reach", message });
+    }
+  }
+  return violations;
+}
+
+/** The source file that a reference names, if it is in the same package or in `testing`. */
+function targetOf(file: string, { specifier }: Reference): string | undefined {
+  if (specifier === undefined) return undefined;
+  if (/^\.{1,2}\//.test(specifier)) return posix.join(posix.dirname(file), specifier);
+  const [, inTesting] = /^@holdfast\/testing\/(.+)$/.exec(specifier) ?? [];
+  return inTesting === undefined ? undefined : `packages/testing/src/${inTesting}.ts`;
 }
 
 /** A check that saw nothing must not pass. */
@@ -163,8 +210,6 @@ function judgePackage(root: string, from: SourceFile, specifier: string): Findin
     return { rule: "testing-only", message: "the product does not import what is for tests" };
   }
   if (packageRules[from.package]?.uses.includes(name)) return undefined;
-  // A contract suite runs on real stores, so its runner imports them.
-  if (from.kind === "test" && name === "store" && from.package === "engine") return undefined;
   return { rule: "direction", message: `${from.package} does not import ${name}` };
 }
 

@@ -5,7 +5,7 @@ import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresHarness } from "@holdfast/testing/stores/harnesses";
+import { postgresHarness } from "@holdfast/testing/stores/database-harnesses";
 
 describe("the postgres store", () => {
   let harness: StoreHarness;

@@ -14,11 +14,8 @@ import { type BlobId, ids, type SessionId } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import {
-  referenceHarness,
-  postgresHarness,
-  sqliteHarness,
-} from "@holdfast/testing/stores/harnesses";
+import { postgresHarness, sqliteHarness } from "@holdfast/testing/stores/database-harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 
 /** Passes a value of another type, like a caller with a bug. */
 const as = <T>(value: unknown): T => value as T;

@@ -3,7 +3,7 @@ import { searchCases } from "@holdfast/testing/conformance/search/search";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { sqliteHarness } from "@holdfast/testing/stores/harnesses";
+import { sqliteHarness } from "@holdfast/testing/stores/database-harnesses";
 
 describe("the sqlite store's search", () => {
   let harness: StoreHarness;

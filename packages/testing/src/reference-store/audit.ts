@@ -1,8 +1,13 @@
 import { type Audit, MemoryRows, type Orphan, outboxKey, type RawEvent } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
-import { blobIdOf } from "@holdfast/store";
-import { laneKeyOf, type LogRow, type ReferenceData, lastSeqReadByBranches } from "./data.ts";
+import {
+  blobIdOf,
+  laneKeyOf,
+  type LogRow,
+  type ReferenceData,
+  lastSeqReadByBranches,
+} from "./data.ts";
 import { allLeases } from "./leases.ts";
 
 export function createAudit(data: ReferenceData): Audit {

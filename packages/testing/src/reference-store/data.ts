@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import type {
   ApprovalRow,
   BlobRow,
@@ -15,17 +17,18 @@ import type {
   SessionRow,
   UsageRow,
 } from "@holdfast/engine";
-import type {
-  ApprovalId,
-  BlobId,
-  EventId,
-  LaneKey,
-  MessageId,
-  OwnerId,
-  RunId,
-  SeqRange,
-  SessionId,
-  StoredEvent,
+import {
+  blobId,
+  type ApprovalId,
+  type BlobId,
+  type EventId,
+  type LaneKey,
+  type MessageId,
+  type OwnerId,
+  type RunId,
+  type SeqRange,
+  type SessionId,
+  type StoredEvent,
 } from "@holdfast/protocol";
 
 export interface LogRow {
@@ -101,6 +104,11 @@ export function laneKeyOf(owner: OwnerId, lane: LaneKey): string {
 
 export function blobKeyOf(owner: OwnerId, blob: BlobId): string {
   return `${owner} ${blob}`;
+}
+
+/** The same bytes are the same blob. */
+export function blobIdOf(bytes: Uint8Array): BlobId {
+  return blobId.parse(`blob_${createHash("sha256").update(bytes).digest("hex")}`);
 }
 
 /** Another owner's session reads like one that doesn't exist. */

@@ -1,10 +1,9 @@
 import { type Failed, type Store, StoreFailure } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
-import { blobIdOf } from "@holdfast/store";
 import { createAudit } from "./audit.ts";
 import { commitTo } from "./commits.ts";
-import { blobKeyOf, emptyData, type ReferenceData, type SessionWatcher } from "./data.ts";
+import { blobIdOf, blobKeyOf, emptyData, type ReferenceData, type SessionWatcher } from "./data.ts";
 import { createLeases } from "./leases.ts";
 import { prune, purgeSession } from "./purge.ts";
 import { createRegister } from "./outbox.ts";

@@ -10,7 +10,7 @@ import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { postgresHarness } from "@holdfast/testing/stores/harnesses";
+import { postgresHarness } from "@holdfast/testing/stores/database-harnesses";
 import { openPostgresStore } from "../open.ts";
 
 async function connect(url: string): Promise<Client & AsyncDisposable> {
