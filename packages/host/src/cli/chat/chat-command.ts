@@ -9,9 +9,10 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
-import { sessionRow } from "../transcript/describe.ts";
+import { sessionRow } from "../transcript/session-row.ts";
 import { type HostConnection, connectHost } from "../connection/connect.ts";
-import { columnsOf, createPaint } from "../screen/screen.ts";
+import { columnsOf } from "../screen/screen.ts";
+import { createPaint } from "../screen/paint.ts";
 import { PipeChat } from "./pipe-chat.ts";
 import { PlainChat } from "./plain-chat.ts";
 

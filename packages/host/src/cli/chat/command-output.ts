@@ -1,13 +1,9 @@
 import { type CommandAnswer, describeProcess, describeSchedule, shortId } from "@holdfast/client";
 import { type CommandSpec, commandUsage, type UsageTotalsView } from "@holdfast/protocol";
-import {
-  sessionRow,
-  sessionTitle,
-  formatTime,
-  describeCall,
-  describeRunEnd,
-} from "../transcript/describe.ts";
-import { cleanLine, cleanText, padTo } from "../screen/text.ts";
+import { sessionTitle, formatTime, describeCall, describeRunEnd } from "../transcript/describe.ts";
+import { sessionRow } from "../transcript/session-row.ts";
+import { cleanLine, cleanText } from "../screen/text.ts";
+import { padTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
 
 const sentTexts = {

@@ -12,7 +12,7 @@ import type { HostConnection } from "../connection/connect.ts";
 import { cleanLine } from "../screen/text.ts";
 import { type Key, LineEditor } from "../screen/line-editor.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
-import { createPaint } from "../screen/screen.ts";
+import { createPaint } from "../screen/paint.ts";
 import { type PieceRows } from "../transcript/rows.ts";
 import { TranscriptDiffer } from "../transcript/pieces.ts";
 import type { ApprovalReply, OpenApproval } from "./approval.ts";

@@ -2,10 +2,11 @@ import { createInterface } from "node:readline";
 import { liveRun, type CommandRefusal, type SessionState } from "@holdfast/client";
 import type { Terminal } from "../command.ts";
 import type { HostConnection } from "../connection/connect.ts";
-import { columnsOf, createPaint } from "../screen/screen.ts";
+import { columnsOf } from "../screen/screen.ts";
+import { createPaint } from "../screen/paint.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
 import { TranscriptDiffer } from "../transcript/pieces.ts";
-import { createTranscriptWriter, type TranscriptWriter } from "../transcript/writer.ts";
+import { createPipeWriter, type TranscriptWriter } from "../transcript/writer.ts";
 import { approvalRows } from "./approval.ts";
 import { ChatSession, type ChatListener } from "./chat-session.ts";
 import { commandRows } from "./command-output.ts";
@@ -29,7 +30,7 @@ export class PipeChat implements ChatListener {
     this.#terminal = terminal;
     const paint = createPaint(terminal.output, terminal.environment);
     this.#style = { width: columnsOf(terminal.output, 100), paint };
-    this.#writer = createTranscriptWriter({ terminal, paint, screen: null });
+    this.#writer = createPipeWriter(terminal);
     this.conversation = new ChatSession(connection.client, this, model);
   }
 

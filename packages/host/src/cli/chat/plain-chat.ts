@@ -4,7 +4,7 @@ import type { Terminal } from "../command.ts";
 import type { HostConnection } from "../connection/connect.ts";
 import { createScreen, type Screen } from "../screen/screen.ts";
 import { drawPrompt } from "../screen/line-editor.ts";
-import { fitTo } from "../screen/text.ts";
+import { fitTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
 import { PlainRows } from "../transcript/rows.ts";
 import { approvalRows, type OpenApproval } from "./approval.ts";

@@ -1,5 +1,6 @@
 import { type ConnectionState, liveRun, type SessionState, describeRetry } from "@holdfast/client";
-import { cleanLine, fitTo } from "../screen/text.ts";
+import { cleanLine } from "../screen/text.ts";
+import { fitTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
 
 const maxQueuedRows = 3;

@@ -11,8 +11,9 @@ import { configSchema, settingsTable } from "../../ops/config/describe-settings.
 import { isSecret } from "../../ops/config/config-files.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
-import { cleanJson, cleanLine, padTo, widthOf } from "../screen/text.ts";
-import { createPaint } from "../screen/screen.ts";
+import { cleanJson, cleanLine } from "../screen/text.ts";
+import { padTo, widthOf } from "../screen/width.ts";
+import { createPaint } from "../screen/paint.ts";
 
 export const config: Command = {
   usage: [

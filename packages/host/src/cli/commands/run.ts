@@ -30,10 +30,10 @@ import {
 import { onInterrupts } from "../process-signals.ts";
 import { type HostWait, watchForStall, createHostWait } from "../connection/wait-for-host.ts";
 import { cleanJson } from "../screen/text.ts";
-import { createScreen, createPaint } from "../screen/screen.ts";
+import { createPaint } from "../screen/paint.ts";
 import { describeCall, describeRunEnd, exitCodeOf, runExitCodes } from "../transcript/describe.ts";
 import { TranscriptDiffer } from "../transcript/pieces.ts";
-import { createTranscriptWriter, type TranscriptWriter } from "../transcript/writer.ts";
+import { createPipeWriter, type TranscriptWriter } from "../transcript/writer.ts";
 import { connectHost } from "../connection/connect.ts";
 
 const defaultWaitSeconds = 60;
@@ -208,12 +208,7 @@ export async function followRun(deps: FollowDeps): Promise<number> {
 
 async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
   const { client, hostWait, terminal, accepted } = deps;
-  const { output, environment } = terminal;
-  const writer = createTranscriptWriter({
-    terminal,
-    paint: createPaint(output, environment),
-    screen: output.isTTY === true ? createScreen(output) : null,
-  });
+  const writer = await openWriter(terminal);
   const differ = new TranscriptDiffer();
   let retryText: string | null = null;
   const stallWatch = watchForStall({
@@ -241,6 +236,17 @@ async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd
     stallWatch.stop();
     writer.close();
   }
+}
+
+/** What only a terminal needs is not loaded for a pipe. */
+async function openWriter(terminal: Terminal): Promise<TranscriptWriter> {
+  const { output, environment } = terminal;
+  if (output.isTTY !== true) return createPipeWriter(terminal);
+  const [{ createScreen }, { createScreenWriter }] = await Promise.all([
+    import("../screen/screen.ts"),
+    import("../transcript/screen-writer.ts"),
+  ]);
+  return createScreenWriter(createScreen(output), createPaint(output, environment));
 }
 
 function connectionListener(hostWait: HostWait, writer: TranscriptWriter) {

@@ -8,10 +8,12 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
-import { sessionRow, sessionTitle } from "../transcript/describe.ts";
+import { sessionTitle } from "../transcript/describe.ts";
+import { sessionRow } from "../transcript/session-row.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
-import { columnsOf, createPaint } from "../screen/screen.ts";
+import { columnsOf } from "../screen/screen.ts";
+import { createPaint } from "../screen/paint.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
 import { TranscriptDiffer } from "../transcript/pieces.ts";
 import { PlainRows } from "../transcript/rows.ts";

@@ -1,4 +1,5 @@
-import { splitGraphemes, cleanLine, widthOf } from "./text.ts";
+import { cleanLine } from "./text.ts";
+import { splitGraphemes, widthOf } from "./width.ts";
 
 /** A key as `node:readline` names it. */
 export interface Key {
@@ -263,30 +264,34 @@ export function drawPrompt(
   const room = Math.max(2, width - indent.length);
   const rows: string[] = [];
   let row = "";
+  let rowWidth = 0;
   let at = 0;
   let cursorPosition: { row: number; column: number } | undefined;
   const recordCursor = (): void => {
     if (cursorPosition === undefined && at >= cursor)
-      cursorPosition = { row: rows.length, column: indent.length + widthOf(row) };
+      cursorPosition = { row: rows.length, column: indent.length + rowWidth };
+  };
+  const endRow = (): void => {
+    rows.push(row);
+    row = "";
+    rowWidth = 0;
   };
   for (const grapheme of splitGraphemes(text)) {
     const shown = grapheme === "\n" ? "" : cleanLine(grapheme);
-    if (grapheme !== "\n" && widthOf(row) + widthOf(shown) > room) {
-      rows.push(row);
-      row = "";
-    }
+    const columns = widthOf(shown);
+    if (rowWidth + columns > room) endRow();
     recordCursor();
     at += grapheme.length;
-    if (grapheme === "\n") {
-      rows.push(row);
-      row = "";
-    } else row += shown;
+    row += shown;
+    rowWidth += columns;
+    if (grapheme === "\n") endRow();
   }
   recordCursor();
-  rows.push(row);
+  const end = { row: rows.length, column: indent.length + rowWidth };
+  endRow();
   const prefix = (index: number): string => (index === 0 ? mark : indent);
   return {
     rows: rows.map((line, index) => prefix(index) + line),
-    ...(cursorPosition ?? { row: rows.length - 1, column: indent.length + widthOf(row) }),
+    ...(cursorPosition ?? end),
   };
 }

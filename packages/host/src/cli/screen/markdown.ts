@@ -1,6 +1,7 @@
-import { type Style, plainPaint, type Paint } from "./screen.ts";
+import { type Style, plainPaint, type Paint } from "./paint.ts";
 import { type Span, wrapSpans } from "./wrap.ts";
-import { padTo, widthOf, cleanText } from "./text.ts";
+import { cleanText } from "./text.ts";
+import { padTo, widthOf } from "./width.ts";
 
 export interface RenderStyle {
   readonly width: number;

@@ -2,18 +2,11 @@ import { stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import {
-  cleanJson,
-  cleanLine,
-  cleanText,
-  fitEndTo,
-  fitTo,
-  splitGraphemes,
-  widthOf,
-} from "./text.ts";
+import { cleanJson, cleanLine, cleanText } from "./text.ts";
+import { fitEndTo, fitTo, splitGraphemes, widthOf } from "./width.ts";
 import { LineEditor, drawPrompt } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
-import { createPaint, plainPaint } from "./screen.ts";
+import { createPaint, plainPaint } from "./paint.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import { LineEditor } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
-import { plainPaint, createScreen } from "./screen.ts";
+import { createScreen } from "./screen.ts";
+import { plainPaint } from "./paint.ts";
 
 function draw(text: string, width = 40): string[] {
   const style = { width, paint: plainPaint };

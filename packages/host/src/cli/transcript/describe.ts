@@ -1,8 +1,6 @@
 import { type Json, type RunState, type ToolOutcome, type SessionView } from "@holdfast/protocol";
-import { cleanLine, fitTo, padTo } from "../screen/text.ts";
+import { cleanLine } from "../screen/text.ts";
 import { exit } from "../command.ts";
-import { shortId } from "@holdfast/client";
-import { type Paint } from "../screen/screen.ts";
 
 /**
  * What exactly would run, in a form that a person can check: every argument separate, nothing left out or
@@ -104,18 +102,6 @@ export function describeOutcome({
 /** A session's title, or a substitute if it has none. */
 export function sessionTitle({ title, preview }: SessionView): string {
   return cleanLine(title ?? preview).trim() || "(nothing said yet)";
-}
-
-/** A row of a session list: short id, last use, message count, state, and title. */
-export function sessionRow(
-  session: SessionView,
-  { width, paint, mark = " " }: { width: number; paint: Paint; mark?: string },
-): string {
-  const { id, sortAt, messageCount, liveState } = session;
-  const head = `${mark} ${shortId(id)}  ${formatTime(sortAt)}  ${padTo(String(messageCount), 4)} `;
-  const state = liveState === null ? "" : `[${liveState}] `;
-  const room = Math.max(8, width - head.length);
-  return paint("dim", head) + fitTo(state + sessionTitle(session), room);
 }
 
 export function formatTime(at: number): string {

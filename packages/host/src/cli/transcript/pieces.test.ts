@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Terminal } from "../command.ts";
-import { createPipeWriter, createTranscriptWriter } from "./writer.ts";
-import { createScreen, plainPaint } from "../screen/screen.ts";
+import { createScreenWriter } from "./screen-writer.ts";
+import { createPipeWriter } from "./writer.ts";
+import { createScreen } from "../screen/screen.ts";
+import { plainPaint } from "../screen/paint.ts";
 import { type TranscriptPiece, ReplayMerger } from "./pieces.ts";
 
 function openWriter() {
@@ -82,8 +84,7 @@ function onScreen(pieces: readonly TranscriptPiece[]): string[] {
     height: 24,
     show: (finished: readonly string[]) => void rows.push(...finished),
   };
-  const terminal = { output } as unknown as Terminal;
-  const writer = createTranscriptWriter({ terminal, paint: plainPaint, screen });
+  const writer = createScreenWriter(screen, plainPaint);
   writer.show(new ReplayMerger().merge(pieces));
   return rows;
 }

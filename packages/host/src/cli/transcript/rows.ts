@@ -1,6 +1,7 @@
-import { cleanLine, cleanText, fitTo } from "../screen/text.ts";
+import { cleanLine, cleanText } from "../screen/text.ts";
+import { fitTo } from "../screen/width.ts";
 import { createMarkdown, type RenderStyle } from "../screen/markdown.ts";
-import { type Style } from "../screen/screen.ts";
+import { type Style } from "../screen/paint.ts";
 import { wrapSpans } from "../screen/wrap.ts";
 import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import type { TranscriptPiece } from "./pieces.ts";

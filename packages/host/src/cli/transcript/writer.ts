@@ -2,8 +2,6 @@ import type { Terminal } from "../command.ts";
 import { cleanText } from "../screen/text.ts";
 import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import { type TranscriptPiece } from "./pieces.ts";
-import type { Paint, Screen } from "../screen/screen.ts";
-import { wrapBlock, PlainRows } from "./rows.ts";
 
 /** Shows new pieces to a person at a terminal, or writes them to a pipe. */
 export interface TranscriptWriter {
@@ -13,40 +11,6 @@ export interface TranscriptWriter {
   /** A remark about the run that is not part of the answer. */
   note(text: string): void;
   close(): void;
-}
-
-export interface TranscriptWriterDeps {
-  readonly terminal: Terminal;
-  readonly paint: Paint;
-  readonly screen: Screen | null;
-}
-
-export function createTranscriptWriter(deps: TranscriptWriterDeps): TranscriptWriter {
-  return deps.screen === null
-    ? createPipeWriter(deps.terminal)
-    : createScreenWriter(deps, deps.screen);
-}
-
-function createScreenWriter({ paint }: TranscriptWriterDeps, screen: Screen): TranscriptWriter {
-  const rows = new PlainRows();
-  let statusText = "";
-  function draw(finished: readonly string[]): void {
-    const style = { width: screen.width, paint };
-    const open = rows.openRows(style).slice(-(screen.height - 2));
-    const status = statusText === "" ? [] : wrapBlock(statusText, style, "", ["dim"]);
-    screen.show(finished, { rows: [...open, ...status] });
-  }
-  return {
-    show: (pieces) =>
-      draw(pieces.flatMap((piece) => rows.add(piece, { width: screen.width, paint }))),
-    status(text) {
-      if (text === statusText) return;
-      statusText = text;
-      draw([]);
-    },
-    note: (text) => draw(wrapBlock(text, { width: screen.width, paint }, "", [])),
-    close: () => screen.close(),
-  };
 }
 
 /** Only the answer's text goes to standard output, as it was written; everything else goes to standard error. */

@@ -1,7 +1,7 @@
 import { ids } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { plainPaint } from "../../screen/screen.ts";
+import { plainPaint } from "../../screen/paint.ts";
 import type { TranscriptPiece } from "../../transcript/pieces.ts";
 import type { OpenApproval } from "../approval.ts";
 import { CardRows, liveRows } from "./cards.ts";

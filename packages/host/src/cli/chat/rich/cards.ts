@@ -1,4 +1,5 @@
-import { cleanLine, cleanText, fitTo, fitEndTo } from "../../screen/text.ts";
+import { cleanLine, cleanText } from "../../screen/text.ts";
+import { fitTo, fitEndTo } from "../../screen/width.ts";
 import { type RenderStyle } from "../../screen/markdown.ts";
 import { wrapBlock, type PieceRows, PlainRows } from "../../transcript/rows.ts";
 import { describeCall, describeOutcome } from "../../transcript/describe.ts";

@@ -1,7 +1,9 @@
-import { cleanLine, fitTo, padTo } from "../../screen/text.ts";
+import { cleanLine } from "../../screen/text.ts";
+import { fitTo, padTo } from "../../screen/width.ts";
 import { type Key } from "../../screen/line-editor.ts";
 import { type RenderStyle } from "../../screen/markdown.ts";
-import { describeCall, sessionRow } from "../../transcript/describe.ts";
+import { describeCall } from "../../transcript/describe.ts";
+import { sessionRow } from "../../transcript/session-row.ts";
 import { type ApprovalReply, type OpenApproval, questionOf } from "../approval.ts";
 import { type SessionView, findCommand, commandUsage } from "@holdfast/protocol";
 import { completeInput } from "@holdfast/client";

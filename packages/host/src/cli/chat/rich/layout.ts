@@ -1,7 +1,7 @@
-import { stripVTControlCharacters } from "node:util";
 import type { ConnectionState } from "@holdfast/client";
 import type { UsageTotalsView } from "@holdfast/protocol";
-import { cleanLine, fitTo, widthOf } from "../../screen/text.ts";
+import { cleanLine } from "../../screen/text.ts";
+import { fitTo, widthOf } from "../../screen/width.ts";
 import { type RenderStyle } from "../../screen/markdown.ts";
 import type { DrawnPrompt } from "../../screen/line-editor.ts";
 
@@ -106,7 +106,7 @@ const csi = "\u001b[";
 export function eraseReflowed({ rows, cursor }: ScreenLayout, columns: number): string {
   let rowsUp = Math.floor(cursor.column / columns);
   for (const row of rows.slice(0, cursor.row))
-    rowsUp += Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(row)) / columns));
+    rowsUp += Math.max(1, Math.ceil(widthOf(row) / columns));
   const moveBack = cursor.row > 0 ? `${csi}${cursor.row}B` : "";
   return `${rowsUp > 0 ? `${csi}${rowsUp}A` : ""}\r${csi}J${moveBack}`;
 }

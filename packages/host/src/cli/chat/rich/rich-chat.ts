@@ -13,7 +13,7 @@ import type { Terminal } from "../../command.ts";
 import type { HostConnection } from "../../connection/connect.ts";
 import { bracketedPaste, columnsOf, type TerminalOutput } from "../../screen/screen.ts";
 import { drawPrompt, type Key } from "../../screen/line-editor.ts";
-import { fitTo } from "../../screen/text.ts";
+import { fitTo } from "../../screen/width.ts";
 import { type RenderStyle } from "../../screen/markdown.ts";
 import { wrapBlock } from "../../transcript/rows.ts";
 import { questionRows, type OpenApproval, fullCallRows } from "../approval.ts";
