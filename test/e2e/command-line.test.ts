@@ -15,7 +15,7 @@ import {
   makeFolder,
   settingsFor,
 } from "./served-host.ts";
-import { startOnPipes, startOnTerminal } from "./terminal.ts";
+import { pressOnLine, startOnPipes, startOnTerminal } from "./terminal.ts";
 
 beforeEach(requirePage);
 
@@ -230,6 +230,24 @@ test("a chat on a terminal streams answers, ignores escape sequences in them, an
   const { code } = await chat.exited;
   expect(code).toBe(0);
   expect(chat.stdout()).toMatch(/holdfast chat --session \w{6} comes back here/);
+  const [session] = valueOf(await client.listSessions()).sessions;
+  expect(session).toMatchObject({ lastState: "cancelled" });
+});
+
+test("a chat on a dumb terminal moves no cursor, stops an answer by Ctrl-C and leaves by Ctrl-D", async () => {
+  const { home, client } = shared;
+  const chat = startOnTerminal(["chat"], { HOLDFAST_HOME: home, TERM: "dumb" });
+  await chat.saying(/›/);
+  chat.type("{words:9}\n");
+  await chat.saying(/A holdfast is the part of a kelp that\.\s+› $/);
+  chat.type("{rate:20} {words:900}\n");
+  await chat.saying(/grips the rock/);
+  pressOnLine.interrupt(chat);
+  await chat.saying(/Stopping …[\s\S]+■ Stopped\.\s+› $/);
+  pressOnLine.endOfInput(chat);
+  expect(await chat.exited).toMatchObject({ code: 0 });
+  expect(chat.stdout()).toMatch(/holdfast chat --session \w{6} comes back here/);
+  expect(chat.stdout()).not.toContain("\u001b");
   const [session] = valueOf(await client.listSessions()).sessions;
   expect(session).toMatchObject({ lastState: "cancelled" });
 });

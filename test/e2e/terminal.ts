@@ -25,7 +25,7 @@ export function startOnTerminal(
   args: readonly string[],
   settings: Record<string, string>,
 ): StartedProcess {
-  const env = { ...settingsFor(settings), TERM: "xterm-256color", NO_COLOR: "1" };
+  const env = { TERM: "xterm-256color", NO_COLOR: "1", ...settingsFor(settings) };
   if (!hasScript()) {
     const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
     return startProcess(["--import", preload, hostScript(), ...args], {
@@ -45,3 +45,10 @@ export function startOnPipes(
 ): StartedProcess {
   return startHost(args, { env: settingsFor(settings), stdin: "pipe" });
 }
+
+/** Keys that a terminal handles itself while it edits a line. */
+export const pressOnLine = {
+  interrupt: (chat: StartedProcess): void =>
+    hasScript() ? chat.type("\u0003") : chat.signal("SIGINT"),
+  endOfInput: (chat: StartedProcess): void => (hasScript() ? chat.type("\u0004") : chat.endInput()),
+};

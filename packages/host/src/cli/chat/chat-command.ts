@@ -1,4 +1,3 @@
-import { Writable } from "node:stream";
 import { findSessions, liveRun, describeError, shortId } from "@holdfast/client";
 import { type SessionId } from "@holdfast/protocol";
 import {
@@ -13,10 +12,9 @@ import { sessionRow } from "../transcript/session-row.ts";
 import { type HostConnection, connectHost } from "../connection/connect.ts";
 import { columnsOf } from "../screen/screen.ts";
 import { createPaint } from "../screen/paint.ts";
-import { PipeChat } from "./pipe-chat.ts";
-import { PlainChat } from "./plain-chat.ts";
+import { Chat, type ChatView } from "./chat.ts";
 
-export const chat: Command = {
+export const chatCommand: Command = {
   usage: ["chat", "chat --session <id or title>"],
   about: [
     "Talks in this terminal: over the host that serves this home, or over --url, or in this process where none serves.",
@@ -64,12 +62,13 @@ async function runChat(
   const sessionId = await chooseSession(given, terminal, connection);
   if (sessionId === "none") return exit.failed;
   const { output } = terminal;
-  const chatView = await openChat(given, terminal, connection);
+  const view = await chooseView(given, terminal);
+  const chat = new Chat(connection, textFlag(given, "model"), view);
   const paint = createPaint(output, terminal.environment);
-  if (output.isTTY === true) chatView.print([paint("dim", greeting(connection))]);
-  if (sessionId !== null) chatView.conversation.switchTo(sessionId);
-  await chatView.run();
-  const { state } = chatView;
+  if (output.isTTY === true) chat.print([paint("dim", greeting(connection))]);
+  if (sessionId !== null) chat.conversation.switchTo(sessionId);
+  await chat.run();
+  const { state } = chat;
   if (state !== undefined && output.isTTY === true) {
     const isLive = liveRun(state) !== null && connection.location === "here";
     if (isLive) terminal.print("The answer was not finished; it goes on with the next host.");
@@ -78,18 +77,21 @@ async function runChat(
   return exit.done;
 }
 
-/** The richest chat that the terminal supports and the person wants. */
-async function openChat(given: Arguments, terminal: Terminal, connection: HostConnection) {
+/** The view that the terminal supports and the person wants. */
+async function chooseView(given: Arguments, terminal: Terminal): Promise<(chat: Chat) => ChatView> {
   const { input, output, environment } = terminal;
+  if (input.isTTY !== true || output.isTTY !== true) {
+    const { PipeView } = await import("./pipe-view.ts");
+    return (chat) => new PipeView(chat, terminal);
+  }
+  if (environment["TERM"] === "dumb") {
+    const { LineView } = await import("./line-view.ts");
+    return (chat) => new LineView(chat, terminal);
+  }
+  const { ScreenView } = await import("./screen-view.ts");
+  const look = hasFlag(given, "plain") ? "plain" : "cards";
   const model = textFlag(given, "model");
-  if (input.isTTY !== true || output.isTTY !== true)
-    return new PipeChat(connection, terminal, model);
-  const isPlain = hasFlag(given, "plain") || environment["TERM"] === "dumb";
-  if (isPlain || !(output instanceof Writable)) return new PlainChat(connection, terminal, model);
-  // Without this, React runs its development checks, which cost time and memory.
-  process.env["NODE_ENV"] ??= "production";
-  const { RichChat } = await import("./rich/rich-chat.ts");
-  return new RichChat(connection, { ...terminal, output }, model);
+  return (chat) => new ScreenView(chat, terminal, { look, model });
 }
 
 function greeting({ location, address }: HostConnection): string {

@@ -2,6 +2,7 @@ import { type ConnectionState, liveRun, type SessionState, describeRetry } from 
 import { cleanLine } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/markdown.ts";
+import type { OpenApproval } from "./approval.ts";
 
 const maxQueuedRows = 3;
 
@@ -49,4 +50,10 @@ export function queuedRows(
   });
   const hidden = inbox.length - shown.length;
   return hidden > 0 ? [...shown, paint("dim", `  … and ${hidden} more`)] : shown;
+}
+
+/** The mark before the input. It names the replies where no choices are shown. */
+export function promptMark(approval: OpenApproval | undefined): string {
+  if (approval === undefined) return "› ";
+  return approval.kind === "question" ? "answer › " : "o/s/a/d › ";
 }

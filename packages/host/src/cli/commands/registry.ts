@@ -14,7 +14,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   chat: {
     summary: "talk in this terminal",
-    load: async () => (await import("../chat/chat-command.ts")).chat,
+    load: async () => (await import("../chat/chat-command.ts")).chatCommand,
   },
   run: {
     summary: "ask once and print the answer",

@@ -7,6 +7,8 @@ import { fitEndTo, fitTo, splitGraphemes, widthOf } from "./width.ts";
 import { LineEditor, drawPrompt } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
 import { createPaint, plainPaint } from "./paint.ts";
+import { createScreen } from "./screen.ts";
+import { TerminalWindow } from "@holdfast/testing/host/terminal-window";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
@@ -180,3 +182,35 @@ test("colours are used only for terminals, and not if declined", () => {
   ] as const)
     expect(createPaint(output, environment)("bold", "x")).toBe("x");
 });
+
+test("a window shows each permanent row once and one region, however often it is resized", () => {
+  const region = fc
+    .tuple(fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 }), fc.nat())
+    .map(([lengths, seed]) => {
+      const rows = lengths.map((length, index) => String(index).repeat(length));
+      const row = seed % rows.length;
+      return { rows, cursor: { row, column: seed % ((rows[row]?.length ?? 0) + 1) } };
+    });
+  const step = fc.record({ region, columns: fc.integer({ min: 12, max: 60 }) });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
+      const window = new TerminalWindow(60, 100);
+      const screen = createScreen(window);
+      for (const [index, { region: drawn, columns }] of steps.entries()) {
+        screen.show([`permanent ${index}`], fitRegion(drawn, screen.width));
+        window.resize(columns);
+      }
+      screen.show([], { rows: ["last"] });
+      const permanent = steps.map((_, index) => `permanent ${index}`);
+      expect(window.text()).toBe([...permanent, "last"].join("\n"));
+    }),
+  );
+});
+
+/** The cursor of a real prompt is never beyond the width. */
+function fitRegion(
+  { rows, cursor }: { rows: readonly string[]; cursor: { row: number; column: number } },
+  width: number,
+) {
+  return { rows, cursor: { ...cursor, column: Math.min(cursor.column, width) } };
+}

@@ -107,3 +107,12 @@ test("zero columns are treated like an unknown width", () => {
   screen.show([], region);
   expect(written.at(-1)).toContain("\u001b[1A\r");
 });
+
+test("a region's rows are cut at the width, so that its height stays known", () => {
+  const written: string[] = [];
+  const screen = createScreen({ write: (text) => written.push(text), columns: 20, rows: 24 });
+  screen.show(["y".repeat(90)], { rows: [`\u001b[36m${"x".repeat(90)}\u001b[39m`, "› "] });
+  expect(written.at(-1)).toBe(`${"y".repeat(90)}\n\u001b[36m${"x".repeat(18)}…\u001b[39m\n› `);
+  screen.show([], { rows: [] });
+  expect(written.at(-1)).toBe("\u001b[1A\r\u001b[J");
+});

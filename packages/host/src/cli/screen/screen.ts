@@ -1,4 +1,4 @@
-import { widthOf } from "./width.ts";
+import { fitTo, widthOf } from "./width.ts";
 
 /** The writable part of a terminal. */
 export interface TerminalOutput {
@@ -20,7 +20,7 @@ export interface LiveRegion {
 export interface Screen {
   readonly width: number;
   readonly height: number;
-  /** Writes permanent rows above the region and redraws the region. */
+  /** Writes permanent rows above the region and redraws the region, whose rows are cut at the width. */
   show(finished: readonly string[], region: LiveRegion): void;
   /** Leaves the region as it is and moves below it. */
   close(): void;
@@ -28,7 +28,7 @@ export interface Screen {
 
 const csi = "\u001b[";
 /** A terminal marks pasted text with these, so that it is not taken for typing. */
-export const bracketedPaste = { on: `${csi}?2004h`, off: `${csi}?2004l` } as const;
+const bracketedPaste = { on: `${csi}?2004h`, off: `${csi}?2004l` } as const;
 
 /** A terminal of unknown width reports nothing, or zero columns. */
 export function columnsOf(output: TerminalOutput, fallback: number): number {
@@ -50,7 +50,8 @@ export function createScreen(output: TerminalOutput): Screen {
   function erase(): string {
     if (drawn.rows.length === 0) return "";
     const cursorRow = drawn.cursor?.row ?? drawn.rows.length - 1;
-    let rowsUp = 0;
+    const cursorColumn = drawn.cursor?.column ?? widthOf(drawn.rows.at(-1) ?? "");
+    let rowsUp = Math.floor(cursorColumn / columnsOf(output, 80));
     for (const row of drawn.rows.slice(0, cursorRow)) rowsUp += heightOf(row);
     return `${rowsUp > 0 ? `${csi}${rowsUp}A` : ""}\r${csi}J`;
   }
@@ -62,22 +63,26 @@ export function createScreen(output: TerminalOutput): Screen {
     return `${rowsUp > 0 ? `${csi}${rowsUp}A` : ""}\r${moveRight}`;
   }
 
+  // The last column stays free: after writing it, a terminal's cursor is on neither row.
+  const currentWidth = (): number => Math.max(10, columnsOf(output, 80) - 1);
+
   return {
     get width() {
-      // The last column stays free: after writing it, a terminal's cursor is on neither row.
-      return Math.max(10, columnsOf(output, 80) - 1);
+      return currentWidth();
     },
     get height() {
       return Math.max(4, output.rows ?? 24);
     },
     show(finished, region) {
       const above = finished.map((row) => `${row}\n`).join("");
-      output.write(erase() + above + region.rows.join("\n") + moveCursor(region));
-      drawn = region;
+      const fitted = { ...region, rows: region.rows.map((row) => fitTo(row, currentWidth())) };
+      output.write(erase() + above + fitted.rows.join("\n") + moveCursor(fitted));
+      drawn = fitted;
     },
     close() {
       const below = drawn.rows.length - 1 - (drawn.cursor?.row ?? drawn.rows.length - 1);
-      output.write(`${below > 0 ? `${csi}${below}B` : ""}\r\n${bracketedPaste.off}`);
+      const lineBreak = drawn.rows.length === 0 ? "" : "\r\n";
+      output.write(`${below > 0 ? `${csi}${below}B` : ""}${lineBreak}${bracketedPaste.off}`);
       drawn = { rows: [] };
     },
   };

@@ -1,12 +1,12 @@
 import { ids } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { plainPaint } from "../../screen/paint.ts";
-import type { TranscriptPiece } from "../../transcript/pieces.ts";
-import type { OpenApproval } from "../approval.ts";
+import { plainPaint } from "../screen/paint.ts";
+import type { TranscriptPiece } from "../transcript/pieces.ts";
+import type { OpenApproval } from "./approval.ts";
 import { CardRows, liveRows } from "./cards.ts";
 import { ApprovalChoice, commandHintRows } from "./choices.ts";
-import { footerRow } from "./layout.ts";
+import { footerRow } from "./footer.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;

@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@holdfast/client";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { serveHere } from "../../../../test/support/command-rig.ts";
+import { serveHere } from "../../../test/support/command-rig.ts";
 import { TerminalWindow } from "@holdfast/testing/host/terminal-window";
-import { runCommandLine } from "../../cli.ts";
+import { runCommandLine } from "../cli.ts";
 
 /** One host for all tests. */
 let served: Awaited<ReturnType<typeof serveHere>>;
 const home = mkdtempSync(join(tmpdir(), "holdfast-rich-"));
 beforeAll(async () => {
   // Loaded up front, so that no test waits for it.
-  await import("./rich-chat.ts");
+  await import("./screen-view.ts");
   served = await serveHere(home);
 });
 afterAll(async () => {
@@ -44,14 +44,14 @@ async function openChat(
     printError: (line) => void window.write(`${line}\n`),
   });
   const leave = (): Promise<number> => {
-    input.end("\u0015\u0004");
+    if (!input.writableEnded) input.end("\u0015\u0004");
     return ended;
   };
   onTestFinished(async ({ task }) => {
     if (task.result?.state === "fail") console.error(window.text());
     await leave();
   });
-  await window.showing(/● live/);
+  await window.showing(args.includes("--plain") ? /›/ : /● live/);
   return { window, type: (text) => void input.write(text), leave };
 }
 
@@ -185,24 +185,15 @@ test("a narrower window leaves nothing of the old frame behind", async () => {
   await window.showing(/end\n● live/);
 });
 
-test("--plain and a dumb terminal get the chat without cards", async () => {
-  for (const [args, environment] of [
-    [["--plain"], {}],
-    [[], { TERM: "dumb" }],
-  ] as const) {
-    const window = new TerminalWindow();
-    const input = Object.assign(new PassThrough(), { isTTY: true });
-    const ended = runCommandLine(["chat", ...args], {
-      environment: { ...served.settings, ...environment },
-      personFolder: home,
-      input,
-      output: window,
-      print: () => undefined,
-      printError: () => undefined,
-    });
-    await window.showing(/›/);
-    input.end("\u0004");
-    expect(await ended).toBe(0);
-    expect(window.text()).not.toContain("● live");
-  }
+test("--plain shows no cards and no footer, and takes typed replies", async () => {
+  const { window, type, leave } = await openChat(["--plain"], new TerminalWindow(), {});
+  type('{tool:terminal {"command":["echo","done it"]}}\r');
+  await window.showing(/May this run\?[\s\S]+o once · s for this session[\s\S]+o\/s\/a\/d ›/);
+  type("o\r");
+  await window.showing(/⚙ terminal: echo 'done it'\n {2}✓ ok[\s\S]+answered “done it”/);
+  type("/sessions\r");
+  await window.showing(/\n› \w{6} {2}\d{4}-/);
+  expect(await leave()).toBe(0);
+  const text = window.text();
+  for (const rich of ["● live", "╭", "❯", "↑↓"]) expect(text).not.toContain(rich);
 });

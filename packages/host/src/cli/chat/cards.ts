@@ -1,9 +1,9 @@
-import { cleanLine, cleanText } from "../../screen/text.ts";
-import { fitTo, fitEndTo } from "../../screen/width.ts";
-import { type RenderStyle } from "../../screen/markdown.ts";
-import { wrapBlock, type PieceRows, PlainRows } from "../../transcript/rows.ts";
-import { describeCall, describeOutcome } from "../../transcript/describe.ts";
-import { type TranscriptPiece } from "../../transcript/pieces.ts";
+import { cleanLine, cleanText } from "../screen/text.ts";
+import { fitTo, fitEndTo } from "../screen/width.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
+import { wrapBlock, type PieceRows, PlainRows } from "../transcript/rows.ts";
+import { describeCall, describeOutcome } from "../transcript/describe.ts";
+import { type TranscriptPiece } from "../transcript/pieces.ts";
 import type { LiveMessage, LiveTool } from "@holdfast/protocol";
 import type { SessionState } from "@holdfast/client";
 

@@ -1,0 +1,214 @@
+import {
+  type Client,
+  type CommandRefusal,
+  type ConnectionState,
+  liveRun,
+  type SessionState,
+  shortId,
+} from "@holdfast/client";
+import { type InputMode, type SessionView } from "@holdfast/protocol";
+import type { HostConnection } from "../connection/connect.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
+import { cleanLine } from "../screen/text.ts";
+import { sessionTitle } from "../transcript/describe.ts";
+import { TranscriptDiffer, type TranscriptPiece } from "../transcript/pieces.ts";
+import type { ApprovalReply, OpenApproval } from "./approval.ts";
+import { ChatSession, type ChatListener } from "./chat-session.ts";
+import { commandRows } from "./command-output.ts";
+import { handleLine, type LineResult } from "./handle-line.ts";
+
+const doublePressMs = 2_000;
+
+/** Where a chat is shown and typed into: a screen, a terminal that cannot move its cursor, or pipes. */
+export interface ChatView {
+  /** How many of the last entries are shown when a session is reopened. */
+  readonly reopenedEntries: number;
+  /** Where documents are saved; `null` prints them. */
+  readonly folder: string | null;
+  style(): RenderStyle;
+  /** Takes what is typed until the person leaves or the input ends. */
+  run(): Promise<void>;
+  print(rows: readonly string[]): void;
+  /** From here on another session is shown, under this heading. */
+  startSession(heading: readonly string[]): void;
+  show(pieces: readonly TranscriptPiece[], asked: readonly OpenApproval[]): void;
+  /** The hint or the connection has changed. */
+  update(): void;
+  /** Lets the person choose one of the sessions that these rows list. */
+  offerSessions(sessions: readonly SessionView[], rows: readonly string[]): void;
+  clearInput?(): void;
+  /** A session was opened, or an answer has ended. */
+  onIdle?(): void;
+}
+
+/** The chat, independent of where it is shown: what is new in the session, and what typed lines and keys do. */
+export class Chat implements ChatListener {
+  readonly conversation: ChatSession;
+  readonly client: Client;
+  readonly home: string;
+  readonly #view: ChatView;
+  readonly #leaving = Promise.withResolvers<void>();
+  readonly #shownApprovals = new Set<string>();
+  #differ = new TranscriptDiffer();
+  #state: SessionState | undefined;
+  #connection: ConnectionState = "live";
+  #hint = "";
+  #interruptedAt = -Infinity;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    { client, config }: HostConnection,
+    model: string | undefined,
+    createView: (chat: Chat) => ChatView,
+  ) {
+    this.client = client;
+    this.home = config.home.value;
+    this.conversation = new ChatSession(client, this, model);
+    this.#view = createView(this);
+  }
+
+  get state(): SessionState | undefined {
+    return this.#state;
+  }
+
+  get connection(): ConnectionState {
+    return this.#connection;
+  }
+
+  get hint(): string {
+    return this.#hint;
+  }
+
+  set hint(text: string) {
+    this.#hint = text;
+    this.#view.update();
+  }
+
+  get approval(): OpenApproval | undefined {
+    return this.#state?.live?.approvals[0];
+  }
+
+  get isAnswering(): boolean {
+    return this.#state !== undefined && liveRun(this.#state) !== null;
+  }
+
+  run(): Promise<void> {
+    return this.#view.run();
+  }
+
+  print(rows: readonly string[]): void {
+    this.#view.print(rows);
+  }
+
+  /** Resolves when the person leaves, by `leave` or by a signal. */
+  async untilLeft(): Promise<void> {
+    const onSignal = (): void => this.interrupt();
+    const quit = (): void => this.leave();
+    process.on("SIGINT", onSignal).on("SIGTERM", quit).on("SIGHUP", quit);
+    try {
+      await this.#leaving.promise;
+    } finally {
+      process.off("SIGINT", onSignal).off("SIGTERM", quit).off("SIGHUP", quit);
+      this.conversation.leave();
+    }
+  }
+
+  leave(): void {
+    this.#leaving.resolve();
+  }
+
+  onState(state: SessionState, isFirst: boolean): void {
+    const isOpened = isFirst && state.session.id !== this.#state?.session.id;
+    this.#state = state;
+    if (isOpened) this.#open(state);
+    const pieces = this.#differ.diff(state);
+    const hasEnded = pieces.some(({ kind }) => kind === "runEnded");
+    if (hasEnded) this.#hint = "";
+    this.#view.show(pieces, this.#newApprovals(state));
+    if (isOpened || hasEnded) this.#view.onIdle?.();
+  }
+
+  onConnection(state: ConnectionState): void {
+    this.#connection = state;
+    this.#view.update();
+  }
+
+  onStatus(text: string): void {
+    this.hint = text;
+  }
+
+  onEnded(refusal: CommandRefusal): void {
+    this.#view.print(commandRows(refusal, this.#view.style()));
+    this.conversation.leave();
+    this.#view.update();
+  }
+
+  /** Once stops the answer or clears the input; twice leaves. */
+  interrupt(): void {
+    const now = performance.now();
+    if (now - this.#interruptedAt < doublePressMs) return this.leave();
+    this.#interruptedAt = now;
+    this.#view.clearInput?.();
+    if (this.isAnswering) void this.submit("/stop", "quiet");
+    this.hint = this.isAnswering ? "Stopping … Ctrl-C again leaves." : "Ctrl-C again leaves.";
+  }
+
+  /** Resolves to what follows, when the line was taken. */
+  submit(text: string, origin: "typed" | "quiet" = "typed"): Promise<LineResult["next"]> {
+    // The reply is for the approval shown when Enter was pressed, not for one that may replace it by then.
+    const { conversation, approval } = this;
+    return this.#enqueue(async () => {
+      const view = this.#view;
+      const context = { conversation, approval, style: view.style(), folder: view.folder };
+      const { rows, next, sessions = [] } = await handleLine(text, context);
+      const shown = origin === "quiet" ? [] : rows;
+      if (sessions.length > 0) view.offerSessions(sessions, shown);
+      else view.print(shown);
+      if (next === "leave") this.leave();
+      return next;
+    });
+  }
+
+  /** Sends the text at once in another mode than queueing. */
+  send(text: string, mode: InputMode): void {
+    void this.#enqueue(async () => {
+      const refusal = await this.conversation.send(text, mode);
+      this.#view.print(refusal === undefined ? [] : commandRows(refusal, this.#view.style()));
+    });
+  }
+
+  /** Replies to the very approval that was shown. */
+  answer({ approvalId }: OpenApproval, reply: ApprovalReply): void {
+    void this.#enqueue(async () => {
+      const refusal = await this.conversation.answer(approvalId, reply);
+      const style = this.#view.style();
+      const confirmation = style.paint("dim", `— ${cleanLine(reply.answer ?? reply.decision)}`);
+      this.#view.print(refusal === undefined ? [confirmation] : commandRows(refusal, style));
+    });
+  }
+
+  /** Runs tasks one after the other: what is typed first is sent first. */
+  #enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(task);
+    this.#queue = done;
+    return done;
+  }
+
+  #open(state: SessionState): void {
+    const { reopenedEntries } = this.#view;
+    this.#differ = new TranscriptDiffer();
+    this.#differ.skipExisting(state, reopenedEntries);
+    const title = `${sessionTitle(state.session)} (${shortId(state.session.id)})`;
+    const hasMore = state.entries.length > reopenedEntries || state.earlier !== null;
+    const heading = [this.#view.style().paint("dim", `— ${title}`), ...(hasMore ? ["…"] : [])];
+    this.#view.startSession(state.entries.length === 0 ? [] : heading);
+  }
+
+  /** Each approval is shown once. */
+  #newApprovals(state: SessionState): readonly OpenApproval[] {
+    const open = state.live?.approvals ?? [];
+    const fresh = open.filter(({ approvalId }) => !this.#shownApprovals.has(approvalId));
+    for (const { approvalId } of fresh) this.#shownApprovals.add(approvalId);
+    return fresh;
+  }
+}
