@@ -1,6 +1,6 @@
 import { ids } from "@holdfast/protocol";
 import { expect, test, vi } from "vitest";
-import type { RenderStyle } from "../screen/markdown.ts";
+import type { RenderStyle } from "../screen/paint.ts";
 import { approvalRows, type OpenApproval } from "./approval.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { handleLine } from "./handle-line.ts";

@@ -1,6 +1,6 @@
 import type { ApprovalAnswer, LiveView } from "@holdfast/protocol";
 import { z } from "zod";
-import type { RenderStyle } from "../screen/markdown.ts";
+import type { RenderStyle } from "../screen/paint.ts";
 import { wrapBlock } from "../transcript/rows.ts";
 import { describeCall } from "../transcript/describe.ts";
 

@@ -1,6 +1,6 @@
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { fitTo, fitEndTo } from "../screen/width.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 import { wrapBlock, type PieceRows, PlainRows } from "../transcript/rows.ts";
 import { describeCall, describeOutcome } from "../transcript/describe.ts";
 import { type TranscriptPiece } from "../transcript/pieces.ts";

@@ -8,7 +8,7 @@ import {
 } from "@holdfast/client";
 import { type InputMode, type SessionView } from "@holdfast/protocol";
 import type { HostConnection } from "../connection/connect.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 import { cleanLine } from "../screen/text.ts";
 import { sessionTitle } from "../transcript/describe.ts";
 import { TranscriptDiffer, type TranscriptPiece } from "../transcript/pieces.ts";

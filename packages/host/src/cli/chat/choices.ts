@@ -1,7 +1,7 @@
 import { cleanLine } from "../screen/text.ts";
 import { fitTo, padTo } from "../screen/width.ts";
 import { type Key } from "../screen/line-editor.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 import { describeCall } from "../transcript/describe.ts";
 import { sessionRow } from "../transcript/session-row.ts";
 import { type ApprovalReply, type OpenApproval, questionOf } from "./approval.ts";

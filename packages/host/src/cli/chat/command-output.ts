@@ -4,7 +4,7 @@ import { sessionTitle, formatTime, describeCall, describeRunEnd } from "../trans
 import { sessionRow } from "../transcript/session-row.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { padTo } from "../screen/width.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 
 const sentTexts = {
   queued: "It waits its turn.",

@@ -1,6 +1,6 @@
 import type { Client, ConnectionState } from "@holdfast/client";
 import type { SessionId, UsageTotalsView } from "@holdfast/protocol";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo, widthOf } from "../screen/width.ts";
 

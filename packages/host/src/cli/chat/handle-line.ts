@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type CommandAnswer, parseInput } from "@holdfast/client";
 import { type SessionView } from "@holdfast/protocol";
 import { cleanLine } from "../screen/text.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 import { systemCode } from "../../util/outcome.ts";
 import {
   approvalRows,

@@ -1,8 +1,7 @@
 import { createInterface } from "node:readline";
 import { liveRun } from "@holdfast/client";
 import type { Terminal } from "../command.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
-import { createPaint } from "../screen/paint.ts";
+import { type RenderStyle, createPaint } from "../screen/paint.ts";
 import { columnsOf } from "../screen/screen.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
 import { createPipeWriter, type TranscriptWriter } from "../transcript/writer.ts";

@@ -1,8 +1,7 @@
 import type { SessionView, LiveTool } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
 import { drawPrompt, LineEditor, type Key } from "../screen/line-editor.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
-import { createPaint } from "../screen/paint.ts";
+import { type RenderStyle, createPaint } from "../screen/paint.ts";
 import { createScreen, type LiveRegion, type Screen } from "../screen/screen.ts";
 import { fitTo } from "../screen/width.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";

@@ -1,7 +1,7 @@
 import { type ConnectionState, liveRun, type SessionState, describeRetry } from "@holdfast/client";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/paint.ts";
 import type { OpenApproval } from "./approval.ts";
 
 const maxQueuedRows = 3;

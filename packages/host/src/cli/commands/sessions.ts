@@ -13,10 +13,8 @@ import { sessionRow } from "../transcript/session-row.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { columnsOf } from "../screen/screen.ts";
-import { createPaint } from "../screen/paint.ts";
-import { type RenderStyle } from "../screen/markdown.ts";
+import { createPaint, type RenderStyle } from "../screen/paint.ts";
 import { TranscriptDiffer } from "../transcript/pieces.ts";
-import { PlainRows } from "../transcript/rows.ts";
 
 interface SessionsCall {
   readonly client: Client;
@@ -129,6 +127,7 @@ async function show(call: SessionsCall): Promise<number> {
     style.paint("bold", sessionTitle(session)) + style.paint("dim", `  ${session.id}`),
   );
   if (earlier !== null) terminal.print(style.paint("dim", "… there is more above: --limit 500"));
+  const { PlainRows } = await import("../transcript/rows.ts");
   const rows = new PlainRows();
   const pieces = new TranscriptDiffer().diff({ ...read.value, entries, gaps: [], readAgain: null });
   for (const piece of pieces) for (const row of rows.add(piece, style)) terminal.print(row);

@@ -1,12 +1,17 @@
-import { type Style, plainPaint, type Paint } from "./paint.ts";
+import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { type RenderStyle, type Style, plainPaint } from "./paint.ts";
 import { type Span, wrapSpans } from "./wrap.ts";
 import { cleanText } from "./text.ts";
 import { padTo, widthOf } from "./width.ts";
 
-export interface RenderStyle {
-  readonly width: number;
-  readonly paint: Paint;
-}
+/**
+ * Longer lines are shown in pieces. marked's time for a line can grow with the square of its length, and the line that
+ * is being written is rendered again for each frame.
+ */
+const maxLineLength = 2_000;
+const maxCodeLineLength = 10_000;
+/** Longer tables are shown in pieces: a table is drawn when its last row is known. */
+const maxTableRows = 200;
 
 /** Renders growing Markdown as terminal rows. Rows already returned never change. */
 export interface MarkdownRows {
@@ -20,7 +25,7 @@ export interface MarkdownRows {
 
 export function createMarkdown(): MarkdownRows {
   let partial = "";
-  let fence: string | null = null;
+  let fence: { readonly mark: string; readonly indent: number } | null = null;
   let table: string[] = [];
 
   function flushTable(style: RenderStyle): string[] {
@@ -30,31 +35,48 @@ export function createMarkdown(): MarkdownRows {
   }
 
   function renderLine(line: string, style: RenderStyle): string[] {
-    const fenceMatch = /^\s{0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
+    // Indented ones, too: a fence is often part of a list item.
+    const [, indent = "", mark, info = ""] = /^(\s*)(`{3,}|~{3,})\s*([^`]*)$/.exec(line) ?? [];
     if (fence !== null) {
-      const closes = fenceMatch?.[2]?.trim() === "" && fenceMatch[1]?.startsWith(fence);
+      const isAsDeep = indent.length <= fence.indent + 3;
+      const closes = mark?.startsWith(fence.mark) === true && info.trim() === "" && isAsDeep;
       if (!closes) return [style.paint("code", expandTabs(line))];
       fence = null;
       return [style.paint("dim", "─".repeat(Math.min(3, style.width)))];
     }
-    if (fenceMatch !== null) {
-      fence = fenceMatch[1] ?? "```";
-      const rule = `─── ${fenceMatch[2]?.trim() ?? ""}`.trimEnd();
+    if (mark !== undefined) {
+      fence = { mark, indent: indent.length };
+      const rule = `─── ${info.trim()}`.trimEnd();
       return [...flushTable(style), style.paint("dim", rule)];
     }
     if (isTableRow(line)) {
       table.push(line);
-      return [];
+      return table.length < maxTableRows ? [] : flushTable(style);
     }
     return [...flushTable(style), ...drawLine(line, style)];
   }
 
+  /** Renders the pieces of a line that is too long, and returns what is left of it. */
+  function renderPieces(line: string, rows: string[], style: RenderStyle): string {
+    let rest = line;
+    for (;;) {
+      const length = pieceLength(rest, fence === null ? maxLineLength : maxCodeLineLength);
+      if (length === null) return rest;
+      rows.push(...renderLine(cleanText(rest.slice(0, length)), style));
+      rest = rest.slice(length);
+    }
+  }
+
   return {
     push(text, style) {
+      const rows: string[] = [];
       // A carriage return at the end may be half of a line break.
       const lines = (partial + text).replaceAll(/\r\n|\r(?=[^\n])/g, "\n").split("\n");
-      partial = lines.pop() ?? "";
-      return lines.flatMap((line) => renderLine(cleanText(line), style));
+      const last = lines.pop() ?? "";
+      for (const line of lines)
+        rows.push(...renderLine(cleanText(renderPieces(line, rows, style)), style));
+      partial = renderPieces(last, rows, style);
+      return rows;
     },
     open(style) {
       const line = cleanText(partial.replace(/\r$/, ""));
@@ -71,6 +93,15 @@ export function createMarkdown(): MarkdownRows {
       return [...last, ...flushTable(style)];
     },
   };
+}
+
+/** Where to cut a line that is too long: between words if possible, and never inside a character. */
+function pieceLength(line: string, maxLength: number): number | null {
+  const length = line.endsWith("\r") ? line.length - 1 : line.length;
+  if (length <= maxLength) return null;
+  const afterBlank = line.lastIndexOf(" ", maxLength - 1) + 1;
+  if (afterBlank > maxLength / 2) return afterBlank;
+  return /[\uD800-\uDBFF]/.test(line.charAt(maxLength - 1)) ? maxLength - 1 : maxLength;
 }
 
 function drawLine(line: string, style: RenderStyle): string[] {
@@ -105,44 +136,51 @@ function expandTabs(line: string): string {
   return line.replaceAll("\t", "    ");
 }
 
-/** One alternative for each kind of mark. None looks beyond the next mark of its kind, so the cost stays linear. */
-const inlinePattern =
-  /\\([!-/:-@[-`{-~])|(`{1,3})([^`]+)\2(?!`)|\*\*(?=\S)([^*]+)\*\*|__(?=\S)([^_]+)__(?!\w)|\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)|~~([^~]+)~~|(!?)\[([^[\]]*)\]\(([^()\s]*)\)/g;
+/** Inline Markdown as styled spans. Anything that is not markup stays as written, also HTML and entities. */
+function readInline(text: string, styles: readonly Style[] = []): Span[] {
+  return spansOf(Lexer.lexInline(text), styles);
+}
 
-/** Inline Markdown as styled spans. Anything that is not markup stays as written. */
-function readInline(line: string, styles: readonly Style[] = []): Span[] {
-  const spans: Span[] = [];
-  let position = 0;
-  const add = (text: string, ...more: Style[]): void => {
-    if (text !== "") spans.push({ text, styles: [...styles, ...more] });
-  };
-  const addStyled = (text: string, style: Style): void => {
-    spans.push(...readInline(text, [...styles, style]));
-  };
-  for (const match of line.matchAll(inlinePattern)) {
-    const [whole, escaped, , code, bold, strong, italic, emphasis, struck, image, label, address] =
-      match;
-    add(line.slice(position, match.index));
-    position = match.index + whole.length;
-    if (escaped !== undefined) add(escaped);
-    else if (code !== undefined) add(code.trim() === "" ? code : code.trim(), "code");
-    else if (bold ?? strong) addStyled(bold ?? strong ?? "", "bold");
-    else if (italic ?? emphasis) addStyled(italic ?? emphasis ?? "", "italic");
-    else if (struck !== undefined) addStyled(struck, "dim");
-    else addLink({ isImage: image === "!", label: label ?? "", address: address ?? "" }, add);
+function spansOf(tokens: readonly Token[], styles: readonly Style[]): Span[] {
+  // Other kinds come only from extensions.
+  return tokens.flatMap((token) => spansOfToken(token as MarkedToken, styles));
+}
+
+function spansOfToken(token: MarkedToken, styles: readonly Style[]): Span[] {
+  switch (token.type) {
+    case "strong":
+      return spansOf(token.tokens, [...styles, "bold"]);
+    case "em":
+      return spansOf(token.tokens, [...styles, "italic"]);
+    case "del":
+      return spansOf(token.tokens, [...styles, "dim"]);
+    case "codespan":
+      return [{ text: token.text, styles: [...styles, "code"] }];
+    case "escape":
+      return [{ text: token.text, styles }];
+    case "link":
+      return linkSpans(token, spansOf(token.tokens, [...styles, "underline"]), styles);
+    case "image": {
+      const label = { text: `[image: ${token.text}]`, styles: [...styles, "dim" as const] };
+      return linkSpans(token, [label], styles);
+    }
+    default:
+      return [{ text: token.raw, styles }];
   }
-  add(line.slice(position));
-  return spans;
 }
 
 /** Always shows the address: a label may lie about where a link leads. */
-function addLink(
-  { isImage, label, address }: { isImage: boolean; label: string; address: string },
-  add: (text: string, ...more: Style[]) => void,
-): void {
-  if (isImage) add(`[image: ${label}]`, "dim");
-  else if (label !== address) add(label, "underline");
-  if (address !== "") add(label === address ? address : ` (${address})`, "dim");
+function linkSpans(
+  { raw, text, href }: Tokens.Link | Tokens.Image,
+  label: readonly Span[],
+  styles: readonly Style[],
+): Span[] {
+  const isBareAddress = !/^!?\[/.test(raw);
+  if (isBareAddress || text === href) return [{ text, styles: [...styles, "dim"] }];
+  return [
+    ...label,
+    ...(href === "" ? [] : [{ text: ` (${href})`, styles: [...styles, "dim" as const] }]),
+  ];
 }
 
 function isTableRow(line: string): boolean {

@@ -31,3 +31,8 @@ export function createPaint(
   if (isDeclined || forced === "0") return plainPaint;
   return output.isTTY === true || (forced ?? "") !== "" ? colours : plainPaint;
 }
+
+export interface RenderStyle {
+  readonly width: number;
+  readonly paint: Paint;
+}

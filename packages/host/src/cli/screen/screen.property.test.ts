@@ -98,6 +98,58 @@ test("rows don't depend on how the text was split, and keep all words", () => {
   );
 });
 
+const hugeLines = [
+  "a_b_c_",
+  "*",
+  "_",
+  "`",
+  "[",
+  "![",
+  "](",
+  "~~a",
+  "**_",
+  "*a **b ",
+  "[a](",
+  "<a href=",
+  "http://a.",
+  "# ",
+  "> ",
+  "| a ",
+  "日本",
+  "e\u0301\u0302",
+  " ",
+];
+
+test.each(hugeLines)("a line of 40,000 characters of %j is shown in rows that fit", (unit) => {
+  const text = unit.repeat(40_000 / unit.length);
+  const style = { width: 20, paint: plainPaint };
+  const draw = (chunk: number): string[] => {
+    const rows = createMarkdown();
+    const shown: string[] = [];
+    for (let at = 0; at < text.length; at += chunk) {
+      shown.push(...rows.push(text.slice(at, at + chunk), style));
+      expect(rows.open(style).length).toBeLessThan(1_100);
+    }
+    return [...shown, ...rows.end(style)];
+  };
+  const whole = draw(text.length);
+  for (const row of whole) expect(widthOf(row)).toBeLessThanOrEqual(20);
+  expect(draw(1_999)).toEqual(whole);
+});
+
+test("an endless table and an endless line of code are shown before they end", () => {
+  const style = { width: 80, paint: plainPaint };
+  const table = createMarkdown();
+  expect(table.push("| a | b |\n".repeat(1_000), style)).toHaveLength(1_000);
+  expect(table.open(style)).toEqual([]);
+  const code = createMarkdown();
+  code.push("```\n", style);
+  expect(code.push("x".repeat(100_001), style)).toEqual(
+    Array.from({ length: 10 }, () => "x".repeat(10_000)),
+  );
+  expect(code.open(style)).toEqual(["x"]);
+});
+
 test.each([
   ["e\u0301", 1],
   ["日", 2],

@@ -29,6 +29,42 @@ test("Markdown is rendered as terminal rows", () => {
   ]);
 });
 
+test.each([
+  [
+    "**bold *and italic* text**",
+    "<bold>bold </bold><italic><bold>and italic</bold></italic><bold> text</bold>",
+  ],
+  ["``a ` b`` and `<b>`", "<code>a ` b</code> and <code><b></code>"],
+  [
+    '[a](http://x/(y)) [b](http://z "title")',
+    "<underline>a</underline><dim> (http://x/(y))</dim> <underline>b</underline><dim> (http://z)</dim>",
+  ],
+  ["[http://good](http://evil)", "<underline>http://good</underline><dim> (http://evil)</dim>"],
+  ["see https://a.b/c_d_e", "see <dim>https://a.b/c_d_e</dim>"],
+  ["![alt](u)", "<dim>[image: alt]</dim><dim> (u)</dim>"],
+  ["snake_case_name, $5 and $10", "snake_case_name, $5 and $10"],
+  ["**unfinished", "**unfinished"],
+  ["<br> &lt; &#27;[2J \\*", "<br> &lt; &#27;[2J *"],
+])("%j is styled as %j", (text, expected) => {
+  const rows = createMarkdown();
+  const style = {
+    width: 200,
+    paint: (name: string, inner: string) => `<${name}>${inner}</${name}>`,
+  };
+  expect([...rows.push(text, style), ...rows.end(style)]).toEqual([expected]);
+});
+
+test("a fence inside a list item is a fence", () => {
+  expect(draw("1. do\n     ```sh\n     **ls**\n     ```\n2. done")).toEqual([
+    "1. do",
+    "─── sh",
+    "     **ls**",
+    "───",
+    "2. done",
+  ]);
+  expect(draw("```\n    ```\n```")).toEqual(["───", "    ```", "───"]);
+});
+
 test("code is shown as it is, until its own fence ends it", () => {
   expect(draw("~~~~ts\nif (a) {\n\t**b**\n```\n~~~~\nafter")).toEqual([
     "─── ts",

@@ -1,7 +1,7 @@
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
-import { createMarkdown, type RenderStyle } from "../screen/markdown.ts";
-import { type Style } from "../screen/paint.ts";
+import { createMarkdown } from "../screen/markdown.ts";
+import type { RenderStyle, Style } from "../screen/paint.ts";
 import { wrapSpans } from "../screen/wrap.ts";
 import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import type { TranscriptPiece } from "./pieces.ts";
