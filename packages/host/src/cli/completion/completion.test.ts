@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -81,6 +81,30 @@ test("bash completes commands, subcommands, flags and their values", async () =>
   expect(setting).toEqual(["read-only"]);
   expect(settingNames).toContain("telegramToken");
   expect(none).toEqual([""]);
+});
+
+test("Tab in an interactive bash completes the line, and runs nothing of it", async () => {
+  const folder = makeHome();
+  const { said: script } = await runHere(["completion", "bash"], {});
+  writeFileSync(join(folder, "completion.bash"), script);
+  const title = "$(touch ran-title)";
+  const typed = [
+    `holdfast() { case $1 in __complete) printf 'k3m9x2\\t${title}\\n' ;; *) printf '%s|' "$@"; echo ;; esac; }`,
+    "source ./completion.bash",
+    "holdfast fs\t --reb\t",
+    "holdfast chat --session gar\t",
+    // Tab inside a line that is given up by Ctrl-U.
+    'holdfast run "$(touch ran-line)" --mod\t\u0015exit',
+  ];
+  const said = execFileSync("bash", ["--norc", "--noprofile", "-i"], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], HOME: folder, HISTFILE: "" },
+    input: `${typed.join("\n")}\n`,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  expect(said).toBe("fsck|--rebuild|\nchat|--session|k3m9x2|\n");
+  expect(readdirSync(folder)).toEqual(["completion.bash"]);
 });
 
 test("a name with a colon is completed after the colon, where bash ends a word", async () => {
