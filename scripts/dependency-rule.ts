@@ -6,8 +6,9 @@ import { readReferences, type Reference } from "./read-references.ts";
 
 /**
  * protocol  <-  engine  <-  store  <-  host
- * protocol  <-  client  <-  web, host
+ * protocol  <-  client  <-  web  <-  host
  *
+ * The host takes from `web` only where the built page is.
  * `testing` may use everything below the host, and only tests may use it.
  *
  * `outside` is all that a package may take from npm and from Node; "its dependencies" is what its
@@ -19,7 +20,7 @@ const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
   engine: { uses: ["protocol"], outside: ["zod"] },
   store: { uses: ["protocol", "engine"], outside: ["pg", "zod", "node:*"] },
   host: {
-    uses: ["protocol", "client", "engine", "store"],
+    uses: ["protocol", "client", "engine", "store", "web"],
     outside: ["its dependencies", "node:*"],
   },
   web: { uses: ["protocol", "client"], outside: ["its dependencies"] },

@@ -132,7 +132,8 @@ const products = [
     proof: join(root, "packages", "host", "dist", "main.js"),
     sources: ["protocol", "client", "engine", "store", "host"]
       .map((name) => `packages/${name}/src`)
-      .concat("scripts/build-host.mjs", "scripts/host-entries.ts", "package-lock.json"),
+      .concat("packages/web/src/page-folder.ts", "scripts/build-host.mjs")
+      .concat("scripts/host-entries.ts", "package-lock.json"),
   },
 ];
 

@@ -52,6 +52,7 @@ export function cloneWithPage(files: Record<string, string> = {}): string {
   return clone({
     "packages/web/index.html": "",
     "packages/web/src/main.tsx": "",
+    "packages/web/src/page-folder.ts": "",
     "packages/protocol/src/index.ts": "",
     "packages/client/src/index.ts": "",
     "packages/engine/src/index.ts": "",

@@ -3,6 +3,7 @@ import type { Client } from "@holdfast/client";
 import { systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
+import { pageFolder } from "@holdfast/web";
 import type { Hono } from "hono";
 import { openMcp } from "./agent/mcp/mcp.ts";
 import { type ConfiguredMemory, openConfiguredMemory } from "./agent/memory/providers.ts";
@@ -223,8 +224,6 @@ export interface RunningHost {
   stop(): Promise<void>;
 }
 
-const pageFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
-
 /** Serves the page and the API on the configured address. */
 export async function startHost(
   config: Config,
@@ -233,7 +232,7 @@ export async function startHost(
 ): Promise<Outcome<RunningHost>> {
   const warning = fileLimitWarning();
   if (warning !== undefined) logger.warn(warning);
-  const page = config.roles.value.includes("web") ? loadPage(pageFolder) : done([]);
+  const page = config.roles.value.includes("web") ? loadPage(fileURLToPath(pageFolder)) : done([]);
   if (!page.ok) return closeStoreAndReturn(page, opening);
   const opened = await openApp(config, logger, page.value, opening);
   if (!opened.ok) return opened;
