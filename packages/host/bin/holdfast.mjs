@@ -9,18 +9,32 @@ if (major < minNodeMajor) {
   );
   process.exitCode = 1;
 } else {
-  await enableSharedCompileCache();
-  if (await isBuildCurrent()) await import("../dist/main.js");
+  const { existsSync } = await import("node:fs");
+  const isClone = existsSync(new URL("../src/main.ts", import.meta.url));
+  await enableSharedCompileCache(isClone);
+  if (!isClone || (await isBuildCurrent())) await import("../dist/main.js");
   else await import("../src/main.ts");
 }
 
 /** Shares compiled code between starts, and with the store's threads, which inherit the environment. */
-async function enableSharedCompileCache() {
+async function enableSharedCompileCache(isClone) {
   const { enableCompileCache } = await import("node:module");
-  const { fileURLToPath } = await import("node:url");
-  const cacheFolder = new URL("../../../node_modules/.cache/holdfast/compiled/", import.meta.url);
-  process.env.NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE || fileURLToPath(cacheFolder);
+  process.env.NODE_COMPILE_CACHE ||= await compileCacheFolder(isClone);
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
+}
+
+/** An installed package may be in a folder that this user can't write to. */
+async function compileCacheFolder(isClone) {
+  const { fileURLToPath } = await import("node:url");
+  if (isClone)
+    return fileURLToPath(
+      new URL("../../../node_modules/.cache/holdfast/compiled/", import.meta.url),
+    );
+  const { homedir } = await import("node:os");
+  const path = await import("node:path");
+  const ofSystem = process.platform === "darwin" ? ["Library", "Caches"] : [".cache"];
+  const caches = process.env.XDG_CACHE_HOME || path.join(homedir(), ...ofSystem);
+  return path.join(caches, "holdfast", "compiled");
 }
 
 /** Whether the built host, which starts faster and uses less memory, is newer than all sources. */
