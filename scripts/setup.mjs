@@ -137,6 +137,23 @@ const products = [
   },
 ];
 
+/** Every package as it is published: for `npm run pack`, `npm run check` and a test. */
+const packages = {
+  name: "packages",
+  doing: "Packing the packages",
+  done: "Packed the packages",
+  folder: root,
+  command: [join(root, "scripts", "build-packages.ts")],
+  proof: join(root, "dist", "tarballs.json"),
+  sources: ["protocol", "client", "engine", "store", "host", "web", "testing"]
+    .flatMap((name) =>
+      ["src", "package.json", "README.md"].map((file) => `packages/${name}/${file}`),
+    )
+    .concat(products[0].sources, "packages/host/bin", "LICENSE", "package.json")
+    .concat("tsconfig.json", "tsconfig.build.json", "scripts/read-references.ts")
+    .concat("scripts/build-packages.ts", "scripts/packages"),
+};
+
 /** Tests use their own host, because another one may be running. */
 const forTests = {
   ...products[1],
@@ -246,7 +263,9 @@ function exitAfterSignal(signal) {
 
 /** Tests build the page and their host when they need them. */
 function productsFor(mode) {
-  return mode === "start" ? products : [...products, forTests].filter(({ name }) => name === mode);
+  if (mode === "start") return products;
+  if (mode === "packages") return [products[0], packages];
+  return [...products, forTests].filter(({ name }) => name === mode);
 }
 
 async function main(mode) {

@@ -19,7 +19,7 @@ export type OpenAiApi = "responses" | "chat";
 export async function loadLanguageModel(
   { provider, baseUrl: baseURL, key }: Account,
   id: string,
-  options: { readonly fetch: typeof fetch; readonly api: OpenAiApi },
+  options: { readonly fetch: typeof globalThis.fetch; readonly api: OpenAiApi },
 ): Promise<ProviderLanguageModel> {
   const { fetch, api } = options;
   switch (provider) {

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stagePackage } from "./packages/stage.ts";
+
+/**
+ * Builds every package as it is published: JavaScript and types in `dist/packages/<name>`, and a tarball of each in
+ * `dist/tarballs`. The page has to be built before.
+ */
+const root = fileURLToPath(new URL("..", import.meta.url));
+const output = join(root, "dist");
+rmSync(output, { recursive: true, force: true });
+
+// The types are checked by `npm run check`; here they are only written.
+execFileSync("node_modules/.bin/tsc", ["--project", "tsconfig.build.json", "--noCheck"], {
+  cwd: root,
+  stdio: "inherit",
+});
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly workspaces: readonly string[];
+};
+const staged = manifest.workspaces.map((source) => stagePackage(root, source, output));
+rmSync(join(output, "compiled"), { recursive: true });
+
+const tarballs = join(output, "tarballs");
+mkdirSync(tarballs);
+const folders = staged.map((folder) => `./${relative(root, folder)}`);
+const packArgs = ["pack", "--json", "--loglevel=error", "--pack-destination", tarballs];
+const packed = execFileSync("npm", [...packArgs, ...folders], {
+  cwd: root,
+  stdio: ["ignore", "pipe", "inherit"],
+});
+// Written last: whoever finds this list finds all of them.
+writeFileSync(join(output, "tarballs.json"), packed);
