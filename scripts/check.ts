@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { checkDependencies, type Violation } from "./dependency-rule.ts";
 import { checkFolders } from "./folder-rule.ts";
+import { checkPackages } from "./packages/check-packages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-interface CheckResult {
+export interface CheckResult {
   readonly ok: boolean;
   /** What a person needs to fix it. */
   readonly output: string;
@@ -26,10 +27,14 @@ const checks: readonly Check[] = [
   { name: "dependency rule", run: checkDependencyRule },
   { name: "folders", run: checkFolderRule },
   { name: "dead code", run: () => runTool("knip", "--no-config-hints") },
+  { name: "packages", run: () => checkPackages(root, runCommand) },
 ];
 
-async function runTool(tool: string, ...args: string[]): Promise<CheckResult> {
-  const child = spawn(`node_modules/.bin/${tool}`, args, { cwd: root, stdio: "pipe" });
+const runTool = (tool: string, ...args: string[]): Promise<CheckResult> =>
+  runCommand(`node_modules/.bin/${tool}`, ...args);
+
+async function runCommand(command: string, ...args: string[]): Promise<CheckResult> {
+  const child = spawn(command, args, { cwd: root, stdio: "pipe" });
   let output = "";
   const keep = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", keep);
