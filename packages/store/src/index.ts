@@ -3,4 +3,4 @@ export { type PostgresOptions } from "./postgres/settings.ts";
 export { type PostgresStore } from "./postgres/store.ts";
 export { OpenFailure, type OpenFailureCode } from "./shared/open-failure.ts";
 export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./sqlite/store.ts";
-export * from "./schema/payload.ts";
+export { blobIdOf } from "./schema/tables.ts";

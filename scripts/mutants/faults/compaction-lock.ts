@@ -12,9 +12,9 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.1",
     fault: "who has acquired it is stored under another name",
-    in: "store/leasesTable",
-    replace: "holder: ($lease) => JSON.stringify($lease.$holder)",
-    by: "holder: ($lease) => JSON.stringify({ ...$lease.$holder, agent: $lease.kind })",
+    in: "store/leases",
+    replace: 'holder: json("holder", $schema)',
+    by: 'holder: json("holder", $schema.transform((holder) => ({ ...holder, agent: "another" })))',
     tests: lock,
   },
   {

@@ -1,11 +1,10 @@
-import type { Register, RegisterChange, RegisterResult, RegisterRow } from "@holdfast/engine";
-import { ownerId } from "@holdfast/protocol";
-import { z } from "zod";
+import type { Register, RegisterChange, RegisterResult } from "@holdfast/engine";
 
-import { type Row, execute, statement } from "./connection.ts";
+import { execute, statement } from "./connection.ts";
 import type { ReaderPool } from "./read/reader-pool.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
+import { decodeRegister } from "./rows/tables.ts";
 
 const byKey = statement(
   "register_by_key",
@@ -52,17 +51,4 @@ function putJob({ owner, key, value, expect }: RegisterChange): PendingJob<Regis
     },
     failed: (failure) => failure,
   });
-}
-
-const shape = z.object({
-  owner_id: ownerId,
-  key: z.string(),
-  value: z.string(),
-  revision: z.int(),
-  at: z.int(),
-});
-
-function decodeRegister(row: Row): RegisterRow {
-  const { owner_id: owner, ...rest } = shape.parse(row);
-  return { owner, ...rest };
 }

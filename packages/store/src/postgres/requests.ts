@@ -1,11 +1,10 @@
 import { answerRetentionMs, type RequestRow, type Requests } from "@holdfast/engine";
-import { ownerId, sessionId } from "@holdfast/protocol";
-import { z } from "zod";
 
-import { type Row, execute, statement } from "./connection.ts";
+import { execute, statement } from "./connection.ts";
 import type { ReaderPool } from "./read/reader-pool.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
+import { decodeRequest } from "./rows/tables.ts";
 
 const byKey = statement(
   "request_by_key",
@@ -50,18 +49,4 @@ function keepRequestJob(request: Omit<RequestRow, "at">): PendingJob<KeepResult>
     },
     failed: (failure) => failure,
   });
-}
-
-const shape = z.object({
-  owner_id: ownerId,
-  key: z.string(),
-  hash: z.string(),
-  session_id: sessionId.nullable(),
-  answer: z.string(),
-  at: z.int(),
-});
-
-function decodeRequest(row: Row): RequestRow {
-  const { owner_id, session_id, ...rest } = shape.parse(row);
-  return { ...rest, owner: owner_id, session: session_id };
 }

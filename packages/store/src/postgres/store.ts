@@ -1,11 +1,10 @@
 import type { Leases, Store } from "@holdfast/engine";
 
 import { processIdentity } from "../identity.ts";
-import { blobIdOf } from "../schema/payload.ts";
+import { blobIdOf } from "../schema/tables.ts";
 import { createAuditReads } from "./read/audit.ts";
 import { createReads } from "./read/reads.ts";
 import { ReaderPool } from "./read/reader-pool.ts";
-import { decodeLease } from "./rows/tables.ts";
 import { createRegister } from "./register.ts";
 import { createRequests } from "./requests.ts";
 import { createSearch } from "./search/search.ts";
@@ -19,6 +18,7 @@ import { purgeJob } from "./write/purge.ts";
 import { readClock, Writer } from "./write/writer.ts";
 import { replaceBlobRefsJob, replaceDerivedJob } from "./write/repair.ts";
 import { createWork } from "./read/work.ts";
+import { leaseTable } from "./rows/tables.ts";
 
 export interface PostgresStore extends Store {
   readonly kind: "postgres";
@@ -83,12 +83,12 @@ function createLeases(writer: Writer, pool: ReaderPool, now: () => Promise<numbe
     async read(kind, session) {
       const at = await now();
       const [row] = await pool.rows(leaseOf, [kind, session]);
-      const lease = row === undefined ? null : decodeLease(row);
+      const lease = row === undefined ? null : leaseTable.decode(row);
       return lease !== null && lease.expiresAt > at ? lease : null;
     },
     async expired(kind, limit) {
       const rows = await pool.rows(expiredLeases, [kind, await now(), limit]);
-      return rows.map(decodeLease);
+      return rows.map(leaseTable.decode);
     },
   };
 }

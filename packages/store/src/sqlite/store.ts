@@ -22,7 +22,7 @@ import {
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { processIdentity } from "../identity.ts";
-import { blobIdOf } from "../schema/payload.ts";
+import { blobIdOf } from "../schema/tables.ts";
 import { GroupQueue, type Pace } from "../shared/group-queue.ts";
 import { createAudit } from "./read/audit.ts";
 import { checkFileSystem, createPrivateFile } from "./database-file.ts";

@@ -12,7 +12,7 @@ import {
   type Seq,
 } from "@holdfast/protocol";
 
-import { blobIdOf } from "../../src/schema/payload.ts";
+import { blobIdOf } from "../../src/schema/tables.ts";
 import type { Operation } from "../../src/sqlite/write/operations.ts";
 
 /** Writes in the order in which they are sent. Those of one group share a transaction. */

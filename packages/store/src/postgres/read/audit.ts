@@ -2,22 +2,22 @@ import type { Orphan, Audit, Derived, LeaseRow, RawEvent } from "@holdfast/engin
 import type { ReaderPool } from "./reader-pool.ts";
 import { statement, type Row, execute, type Statement, type SqlValue } from "../connection.ts";
 import type { SessionId } from "@holdfast/protocol";
-import { blobIdOf } from "../../schema/payload.ts";
-import { decodeApproval } from "../rows/approvals.ts";
-import {
-  decodeBlobRow,
-  decodeInput,
-  decodeLane,
-  decodePurge,
-  decodeRun,
-  decodeUsage,
-  decodeLease,
-  decodeMark,
-  decodeMemoryTry,
-} from "../rows/tables.ts";
+import { blobIdOf } from "../../schema/tables.ts";
 import { decodeEventRow, eventColumns } from "../rows/events.ts";
-import { decodeOutbox } from "../rows/outbox.ts";
 import { decodeSession, sessionColumns } from "../rows/sessions.ts";
+import {
+  approvalTable,
+  decodeBlob,
+  decodePurge,
+  inputTable,
+  laneTable,
+  leaseTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
+  runTable,
+  usageTable,
+} from "../rows/tables.ts";
 
 /** Tables whose rows belong to a session, with the expression that names a row. Usage outlives its session. */
 const ownedTables: readonly { table: string; key: string }[] = [
@@ -134,7 +134,7 @@ export function createAuditReads(pool: ReaderPool): AuditReads {
     async *leases() {
       const next = (last: Row | undefined) =>
         rows(leasePage, textOf(last, "session_id"), textOf(last, "kind"), pageSize);
-      for await (const row of pages(next)) yield decodeLease(row) satisfies LeaseRow;
+      for await (const row of pages(next)) yield leaseTable.decode(row) satisfies LeaseRow;
     },
     async *blobs() {
       const next = (last: Row | undefined) =>
@@ -142,7 +142,7 @@ export function createAuditReads(pool: ReaderPool): AuditReads {
       for await (const row of pages(next)) {
         const { bytes } = row;
         const intact = bytes instanceof Uint8Array && blobIdOf(bytes) === row["id"];
-        yield { ...decodeBlobRow(row), intact };
+        yield { ...decodeBlob(row), intact };
       }
     },
     async *purges() {
@@ -224,14 +224,14 @@ function readDerived(pool: ReaderPool, id: SessionId): Promise<Derived | null> {
     if (row === undefined) return null;
     return {
       session: decodeSession(row).row,
-      runs: (await rows(derivedRuns)).map(decodeRun),
-      inputs: (await rows(derivedInputs)).map(decodeInput),
-      lanes: (await rows(derivedLanes)).map(decodeLane),
-      approvals: (await rows(derivedApprovals)).map(decodeApproval),
-      marks: (await rows(derivedMarks)).map(decodeMark),
-      memoryTries: (await rows(derivedMemoryTries)).map(decodeMemoryTry),
-      outbox: (await rows(derivedOutbox)).map(decodeOutbox),
-      usage: (await rows(derivedUsage)).map(decodeUsage),
+      runs: (await rows(derivedRuns)).map(runTable.decode),
+      inputs: (await rows(derivedInputs)).map(inputTable.decode),
+      lanes: (await rows(derivedLanes)).map(laneTable.decode),
+      approvals: (await rows(derivedApprovals)).map(approvalTable.decode),
+      marks: (await rows(derivedMarks)).map(markTable.decode),
+      memoryTries: (await rows(derivedMemoryTries)).map(memoryTryTable.decode),
+      outbox: (await rows(derivedOutbox)).map(outboxTable.decode),
+      usage: (await rows(derivedUsage)).map(usageTable.decode),
     };
   });
 }

@@ -6,15 +6,22 @@ import {
   type UsageTotals,
   encodeSessionPage,
 } from "@holdfast/engine";
-import { decodeApproval } from "../rows/approvals.ts";
 import { statement, execute, type SqlValue, type Connection } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
-import { decodeMark, decodeMemoryTry, decodeLane, decodeInput, decodeRun } from "../rows/tables.ts";
-import { decodeOutbox } from "../rows/outbox.ts";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
-import { decodeSession, sessionColumns, shelves, type StoredSession } from "../rows/sessions.ts";
+import { shelves } from "../../schema/tables.ts";
+import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
 import { decodeEvents, eventColumns } from "../rows/events.ts";
 import { readEntries, readEvents, readJournal } from "./log.ts";
+import {
+  approvalTable,
+  inputTable,
+  laneTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
+  runTable,
+} from "../rows/tables.ts";
 
 const approvalById = statement(
   "approval_by_id",
@@ -49,7 +56,7 @@ function createApprovalReads(pool: ReaderPool): ApprovalReads {
   return {
     async approval(owner, id) {
       const [row] = await pool.rows(approvalById, [owner, id]);
-      return row === undefined ? null : decodeApproval(row);
+      return row === undefined ? null : approvalTable.decode(row);
     },
     async approvals(owner, { session, limit, after }) {
       const position = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1];
@@ -57,7 +64,7 @@ function createApprovalReads(pool: ReaderPool): ApprovalReads {
         session === undefined
           ? await pool.rows(openApprovals, position)
           : await pool.rows(openApprovalsInSession, [...position, session]);
-      const approvals = rows.slice(0, limit).map(decodeApproval);
+      const approvals = rows.slice(0, limit).map(approvalTable.decode);
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined;
       return { approvals, next: more ? { askedAt: last.askedAt, id: last.id } : null };
@@ -65,7 +72,7 @@ function createApprovalReads(pool: ReaderPool): ApprovalReads {
     async answered(owner, { session = null, limit, before }) {
       const { answeredAt = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {};
       const rows = await pool.rows(answeredApprovals, [owner, answeredAt, id, limit + 1, session]);
-      const approvals = rows.slice(0, limit).map(decodeApproval);
+      const approvals = rows.slice(0, limit).map(approvalTable.decode);
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined && last.answeredAt !== null;
       return {
@@ -74,7 +81,7 @@ function createApprovalReads(pool: ReaderPool): ApprovalReads {
       };
     },
     async approvalsFor(owner, session, run) {
-      return (await pool.rows(approvalsForRun, [owner, session, run])).map(decodeApproval);
+      return (await pool.rows(approvalsForRun, [owner, session, run])).map(approvalTable.decode);
     },
   };
 }
@@ -110,8 +117,8 @@ function createMemoryReads(pool: ReaderPool): Pick<Reads, "unremembered" | "memo
         const { rows } = await execute(connection, marksOf, [owner, id, limit]);
         const [memoryTry] = (await execute(connection, memoryTryOf, [owner, id])).rows;
         return {
-          marks: rows.map(decodeMark),
-          trying: memoryTry === undefined ? null : decodeMemoryTry(memoryTry),
+          marks: rows.map(markTable.decode),
+          trying: memoryTry === undefined ? null : memoryTryTable.decode(memoryTry),
         };
       }),
     memory: (owner) =>
@@ -123,7 +130,7 @@ function createMemoryReads(pool: ReaderPool): Pick<Reads, "unremembered" | "memo
           sessions,
           turns,
           oldestAt: oldest,
-          failing: failing === undefined ? null : decodeMemoryTry(failing),
+          failing: failing === undefined ? null : memoryTryTable.decode(failing),
         };
       }),
   };
@@ -149,15 +156,15 @@ const outboxByInbound = statement(
 function createOutboxReads(pool: ReaderPool): Pick<Reads, "lanes" | "outbox" | "inbound"> {
   return {
     async lanes(owner, prefix, limit) {
-      return (await pool.rows(lanesByPrefix, [owner, prefix, limit])).map(decodeLane);
+      return (await pool.rows(lanesByPrefix, [owner, prefix, limit])).map(laneTable.decode);
     },
     async outbox(owner, { session, delivery, states, limit }) {
       const values = [owner, [...states], session ?? null, delivery ?? null, limit];
-      return (await pool.rows(outboxChunks, values)).map(decodeOutbox);
+      return (await pool.rows(outboxChunks, values)).map(outboxTable.decode);
     },
     async inbound(owner, key) {
       const [row] = await pool.rows(outboxByInbound, [owner, key]);
-      return row === undefined ? null : decodeOutbox(row);
+      return row === undefined ? null : outboxTable.decode(row);
     },
   };
 }
@@ -273,16 +280,22 @@ export function createReads(pool: ReaderPool): Reads {
         const inbox = await execute(connection, waitingInputs, [id]);
         const liveRow =
           row.liveRun && (await execute(connection, runById, [owner, row.liveRun])).rows[0];
-        const liveRun = liveRow ? decodeRun(liveRow) : null;
+        const liveRun = liveRow ? runTable.decode(liveRow) : null;
         const journal = liveRun === null ? [] : await readJournal(connection, stored, liveRun);
-        return { session: row, entries, run: liveRun, inbox: inbox.rows.map(decodeInput), journal };
+        return {
+          session: row,
+          entries,
+          run: liveRun,
+          inbox: inbox.rows.map(inputTable.decode),
+          journal,
+        };
       }),
     async event(owner, session, id) {
       return decodeEvents(await pool.rows(eventById, [owner, session, id]))[0] ?? null;
     },
     async run(owner, id) {
       const [row] = await pool.rows(runById, [owner, id]);
-      return row === undefined ? null : decodeRun(row);
+      return row === undefined ? null : runTable.decode(row);
     },
     async lane(owner, lane) {
       const [row] = await pool.rows(laneByKey, [owner, lane]);

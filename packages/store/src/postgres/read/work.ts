@@ -3,7 +3,7 @@ import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import { type Row, statement } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
-import { decodeLease } from "../rows/tables.ts";
+import { leaseTable } from "../rows/tables.ts";
 
 const queuedSessions = statement(
   "queued_work",
@@ -63,7 +63,7 @@ export function createWork(pool: ReaderPool, now: () => Promise<number>): Work {
       const rows = await pool.rows(liveSessions, [limit]);
       return rows.map((row) => ({
         ...workItemOf(row),
-        lease: row["fence"] === null ? null : decodeLease(row),
+        lease: row["fence"] === null ? null : leaseTable.decode(row),
       }));
     },
     async untitled(limit) {

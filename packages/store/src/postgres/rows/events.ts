@@ -1,45 +1,24 @@
-import { eventId, roleOf, runId, seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
-import { z } from "zod";
+import { roleOf, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-import { decodePayload, encodePayload } from "../../schema/payload.ts";
-import type { Row } from "../connection.ts";
-
-const eventShape = z.object({
-  seq,
-  id: eventId,
-  type: z.string(),
-  v: z.int(),
-  at: z.int(),
-  run_id: runId.nullable(),
-  quiet: z.boolean(),
-  sum: z.int(),
-  data: z.string(),
-});
+import { type EventRead, events, fromEventRow, toEventRow } from "../../schema/events.ts";
+import { insertRows, type Row } from "../connection.ts";
+import { checkedDecoder, encoder, namesOf, shapeOf } from "./tables.ts";
 
 /** The same in `events` and `deltas`. */
-export const eventColumns = "seq, id, type, v, at, run_id, quiet, sum, data";
+export const eventColumns = namesOf(events.columns).join(", ");
 
-export type EventRead =
-  | { readonly status: "intact"; readonly event: StoredEvent }
-  | { readonly status: "damaged"; readonly seq: number; readonly problem: string };
+export const insertEvents = insertRows("events", `session_id, entry, ${eventColumns}`);
+export const insertDeltas = insertRows("deltas", `session_id, ${eventColumns}`);
+
+const shape = shapeOf(events);
+const decodeRow = checkedDecoder(events);
+const encodeRow = encoder(events);
 
 export function decodeEventRow(row: Row): EventRead {
-  const parsed = eventShape.safeParse(row);
-  if (!parsed.success) {
-    return { status: "damaged", seq: Number(row["seq"]), problem: parsed.error.message };
-  }
-  const { run_id, quiet, sum, data: text, ...rest } = parsed.data;
-  const payload = decodePayload(text, sum);
-  if (payload.status === "damaged") {
-    return { status: "damaged", seq: rest.seq, problem: payload.problem };
-  }
-  const event: StoredEvent = {
-    ...rest,
-    ...(run_id !== null && { runId: run_id }),
-    ...(quiet && { quiet: true }),
-    data: payload.data,
-  };
-  return { status: "intact", event };
+  const parsed = shape.safeParse(row);
+  if (parsed.success) return fromEventRow(decodeRow(parsed.data));
+  const { message: problem } = parsed.error;
+  return { status: "damaged", seq: Number(row["seq"]), id: String(row["id"]), problem };
 }
 
 /** Skips damaged rows; `fsck` reports them. */
@@ -51,19 +30,7 @@ export function decodeEvents(rows: readonly Row[]): StoredEvent[] {
 }
 
 export function encodeDelta(session: SessionId, event: StoredEvent): Row {
-  const { text, sum } = encodePayload(event.data);
-  return {
-    session_id: session,
-    seq: event.seq,
-    id: event.id,
-    type: event.type,
-    v: event.v,
-    at: event.at,
-    run_id: event.runId ?? null,
-    quiet: event.quiet === true,
-    sum,
-    data: text,
-  };
+  return { session_id: session, ...encodeRow(toEventRow(event)) };
 }
 
 export function encodeEvent(session: SessionId, event: StoredEvent): Row {

@@ -13,9 +13,8 @@ import {
 import { z } from "zod";
 
 import { type QueryResult, type Row, type Connection, execute, statement } from "../connection.ts";
-import { decodeApproval } from "../rows/approvals.ts";
-import { decodeInput, decodeRun, decodeLease } from "../rows/tables.ts";
 import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
+import { approvalTable, inputTable, leaseTable, runTable } from "../rows/tables.ts";
 
 /** The rows that a group needs before it can be decided. */
 export interface GroupNeeds {
@@ -154,14 +153,14 @@ export function decodeLoaded({ rows }: QueryResult, clockOffset: number): Loaded
   return {
     now: z.int().parse(byKind.get("clock")?.[0]?.row) + clockOffset,
     sessions: objects("session", decodeSession),
-    leases: objects("lease", decodeLease),
+    leases: objects("lease", leaseTable.decode),
     fences: objects("fence", (row) => {
       const { session_id, kind, fence } = fenceRow.parse(row);
       return { session: session_id, kind, fence };
     }),
-    runs: objects("run", decodeRun),
-    inputs: objects("input", decodeInput),
-    approvals: objects("approval", decodeApproval),
+    runs: objects("run", runTable.decode),
+    inputs: objects("input", inputTable.decode),
+    approvals: objects("approval", approvalTable.decode),
     inbound: new Map(
       objects("inbound", (row) => {
         const { inbound, session_id, delivery } = inboundRow.parse(row);

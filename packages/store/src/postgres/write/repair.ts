@@ -2,17 +2,7 @@ import { type BlobRow, type Derived, StoreFailure } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
 import { type Row, type Connection, execute, type Statement, statement } from "../connection.ts";
-import { encodeApproval } from "../rows/approvals.ts";
-import {
-  encodeInput,
-  encodeLane,
-  encodeRun,
-  encodeUsage,
-  encodeMark,
-  encodeMemoryTry,
-} from "../rows/tables.ts";
-import { encodeOutbox } from "../rows/outbox.ts";
-import { encodeSession, encodeTags } from "../rows/sessions.ts";
+import { sessionTable, encodeTags } from "../rows/sessions.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 import {
   dropTags,
@@ -27,6 +17,16 @@ import {
   putTags,
   putUsage,
 } from "./write-changes.ts";
+import {
+  approvalTable,
+  inputTable,
+  laneTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
+  runTable,
+  usageTable,
+} from "../rows/tables.ts";
 
 const lockHead = statement("lock_head", `SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE`);
 const newestNumber = statement(
@@ -68,7 +68,7 @@ async function replaceDerived(connection: Connection, derived: Derived): Promise
     await execute(connection, query, [JSON.stringify(rows)]);
   };
   await execute(connection, putHead, [row.id, row.head, row.activityAt, row.openDeltas]);
-  await put(putSessions, [encodeSession(row)]);
+  await put(putSessions, [sessionTable.encode(row)]);
   await put(dropTags, [row.id]);
   await put(putTags, encodeTags(row));
   for (const table of derivedTables) {
@@ -77,14 +77,14 @@ async function replaceDerived(connection: Connection, derived: Derived): Promise
       values: [row.id],
     });
   }
-  await put(putRuns, runs.map(encodeRun));
-  await put(putInputs, inputs.map(encodeInput));
-  await put(putApprovals, approvals.map(encodeApproval));
-  await put(putMarks, derived.marks.map(encodeMark));
-  await put(putMemoryTries, derived.memoryTries.map(encodeMemoryTry));
-  await put(putOutbox, derived.outbox.map(encodeOutbox));
-  await put(putLanes, lanes.map(encodeLane));
-  await put(putUsage, usage.map(encodeUsage));
+  await put(putRuns, runs.map(runTable.encode));
+  await put(putInputs, inputs.map(inputTable.encode));
+  await put(putApprovals, approvals.map(approvalTable.encode));
+  await put(putMarks, derived.marks.map(markTable.encode));
+  await put(putMemoryTries, derived.memoryTries.map(memoryTryTable.encode));
+  await put(putOutbox, derived.outbox.map(outboxTable.encode));
+  await put(putLanes, lanes.map(laneTable.encode));
+  await put(putUsage, usage.map(usageTable.encode));
 }
 
 const replaceRefs = statement(

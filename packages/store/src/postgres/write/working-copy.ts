@@ -26,9 +26,9 @@ import {
 } from "@holdfast/protocol";
 import type { Row } from "../connection.ts";
 import { encodeDelta, encodeEvent } from "../rows/events.ts";
-import { encodeUsage } from "../rows/tables.ts";
 import { type StoredSession } from "../rows/sessions.ts";
 import type { InboundDelivery, LoadedGroup, EventPosition } from "./load.ts";
+import { usageTable } from "../rows/tables.ts";
 
 export interface NewBlob {
   readonly owner: OwnerId;
@@ -91,7 +91,7 @@ export class Changes {
     for (const change of plan.memory) this.#addMemory(change);
     for (const chunk of plan.outbox) mergeChunk(this.outbox, chunk);
     for (const lane of plan.lanes) this.lanes.set(`${lane.owner} ${lane.lane}`, lane);
-    for (const usage of plan.usage) this.usage.push(encodeUsage(usage));
+    for (const usage of plan.usage) this.usage.push(usageTable.encode(usage));
     for (const blob of plan.blobs) this.#addRef(session.owner, blob);
     if (plan.created && session.origin !== null) {
       const { sessionId, seq } = session.origin;

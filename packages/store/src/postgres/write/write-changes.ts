@@ -1,6 +1,5 @@
 import {
   type QueryResult,
-  type Row,
   type Connection,
   insertRows,
   execute,
@@ -9,47 +8,38 @@ import {
   upsertRows,
 } from "../connection.ts";
 import { IdConflict, RetryTransaction } from "../errors.ts";
-import { encodeApproval } from "../rows/approvals.ts";
-import {
-  encodeInput,
-  encodeLane,
-  encodeRun,
-  encodeLease,
-  encodeMark,
-  encodeMemoryTry,
-} from "../rows/tables.ts";
-import { encodeOutbox } from "../rows/outbox.ts";
-import { encodeSession, encodeTags, type StoredSession } from "../rows/sessions.ts";
+import { insertDeltas, insertEvents } from "../rows/events.ts";
+import { encodeHead, encodeTags, headColumns, sessionTable } from "../rows/sessions.ts";
 import type { Changes } from "./working-copy.ts";
+import {
+  approvalTable,
+  inputTable,
+  laneTable,
+  leaseTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
+  runTable,
+  usageTable,
+} from "../rows/tables.ts";
 
-const headColumns = "session_id, head, activity_at, open_deltas, settled_upto";
+const headNames = `session_id, ${headColumns.join(", ")}`;
 const createHeads = statement(
   "create_heads",
-  `${insertRows("heads", headColumns)} ON CONFLICT DO NOTHING`,
+  `${insertRows("heads", headNames)} ON CONFLICT DO NOTHING`,
 );
 const moveHeads = statement(
   "move_heads",
-  `UPDATE heads h SET head = x.head, activity_at = x.activity_at, open_deltas = x.open_deltas,
-          settled_upto = x.settled_upto
+  `UPDATE heads h SET ${headColumns.map((name) => `${name} = x.${name}`).join(", ")}
      FROM json_populate_recordset(null::heads, $1) x WHERE h.session_id = x.session_id`,
 );
 
-const payloadColumns = "session_id, seq, id, type, v, at, run_id, quiet, sum, data";
-const appendEvents = statement("append_events", insertRows("events", `${payloadColumns}, entry`));
-const appendDeltas = statement("append_deltas", insertRows("deltas", payloadColumns));
+const appendEvents = statement("append_events", insertEvents);
+const appendDeltas = statement("append_deltas", insertDeltas);
 // Waits for a prune that is deleting this row, so that what is settled now is pruned later.
 const putSettled = statement("settle", upsertRows("settled", "session_id", "upto"));
 
-export const putSessions = statement(
-  "put_sessions",
-  upsertRows(
-    "sessions",
-    "id",
-    `owner_id, version, revision, created_at, sort_at, title, title_source, preview, message_count, model,
-     workspace, pinned, archived, project, tags, trashed_at, ranges, origin_id, origin_seq, epoch, live_run,
-     live_state, last_state`,
-  ),
-);
+export const putSessions = statement("put_sessions", sessionTable.upsert);
 export const dropTags = statement(
   "drop_tags",
   "DELETE FROM session_tags WHERE session_id IN (SELECT json_array_elements_text($1))",
@@ -59,41 +49,21 @@ export const putTags = statement(
   insertRows("session_tags", "owner_id, tag, shelf, sort_at, session_id"),
 );
 
-// Leaves an id of another session alone; the row count then shows it.
+// These leave an id of another session alone; the row count then shows it.
 export const putRuns = statement(
   "put_runs",
-  `${upsertRows(
-    "runs",
-    "id",
-    `session_id, state, cause, attempt, step, cancel_requested, continues, created_at, started_at, ended_at,
-     journal_from, tries, rests_since, rested_ms`,
-  )} WHERE runs.session_id = excluded.session_id`,
+  `${runTable.upsert} WHERE runs.session_id = excluded.session_id`,
 );
 export const putInputs = statement(
   "put_inputs",
-  `${upsertRows(
-    "inputs",
-    "message_id",
-    "session_id, client_id, hash, run_id, seq, mode, state, lane, at, content",
-  )} WHERE inputs.session_id = excluded.session_id`,
+  `${inputTable.upsert} WHERE inputs.session_id = excluded.session_id`,
 );
 export const putApprovals = statement(
   "put_approvals",
-  `${upsertRows(
-    "approvals",
-    "id",
-    `session_id, owner_id, run_id, call_id, tool, input, input_hash, asked_at, expires_at, state, decision,
-     answered_at, details`,
-  )} WHERE approvals.session_id = excluded.session_id`,
+  `${approvalTable.upsert} WHERE approvals.session_id = excluded.session_id`,
 );
-export const putMarks = statement(
-  "put_marks",
-  upsertRows("marks", "session_id, seq", "run_id, provider, configuration, at"),
-);
-export const putMemoryTries = statement(
-  "put_memory_tries",
-  upsertRows("memory_tries", "session_id", "key, up_to, tries, retry_at, code, message"),
-);
+export const putMarks = statement("put_marks", markTable.upsert);
+export const putMemoryTries = statement("put_memory_tries", memoryTryTable.upsert);
 const forgetMarks = statement(
   "forget_marks",
   `DELETE FROM marks m USING json_to_recordset($1) AS x (session_id text, up_to bigint)
@@ -104,27 +74,9 @@ const forgetTries = statement(
   `DELETE FROM memory_tries t USING json_to_recordset($1) AS x (session_id text)
     WHERE t.session_id = x.session_id`,
 );
-// Only the start of a delivery names what it answers; later chunks must not reset that.
-export const putOutbox = statement(
-  "put_outbox",
-  upsertRows(
-    "outbox",
-    "session_id, delivery, chunk",
-    `kind, lane, run_id, approval_id, inbound, reply_to, text, begun, state, sent_from, sent_to, platform_id,
-     attempts, retry_at, code, message, at`,
-  ).replace("inbound = excluded.inbound", "inbound = coalesce(excluded.inbound, outbox.inbound)"),
-);
-export const putLanes = statement(
-  "put_lanes",
-  upsertRows("lanes", "owner_id, lane", "session_id, at"),
-);
-export const putUsage = statement(
-  "put_usage",
-  insertRows(
-    "usage",
-    `session_id, seq, run_id, owner_id, at, model, input, output, cache_read, cache_write, cost_micros`,
-  ),
-);
+export const putOutbox = statement("put_outbox", outboxTable.upsert);
+export const putLanes = statement("put_lanes", laneTable.upsert);
+export const putUsage = statement("put_usage", usageTable.insert);
 const addRefs = statement(
   "add_refs",
   `UPDATE blobs b SET refs = b.refs + x.count
@@ -141,10 +93,7 @@ const putBranches = statement(
      FROM json_populate_recordset(null::branches, $1) x JOIN branches b ON b.session_id = x.log_id`,
 );
 
-const putLeases = statement(
-  "put_leases",
-  upsertRows("leases", "session_id, kind", "fence, holder, expires_at"),
-);
+const putLeases = statement("put_leases", leaseTable.upsert);
 const dropLeases = statement(
   "drop_leases",
   `DELETE FROM leases l USING json_populate_recordset(null::leases, $1) x
@@ -198,25 +147,25 @@ export async function writeChanges(
     [...changes.settled].map(([session_id, upto]) => ({ session_id, upto })),
   );
 
-  send(putSessions, [...changes.sessions.values()].map(encodeSession));
+  send(putSessions, [...changes.sessions.values()].map(sessionTable.encode));
   send(dropTags, [...changes.retagged]);
   send(
     putTags,
     [...changes.retagged].flatMap((id) => encodeTags(changes.sessions.get(id)!)),
   );
-  const runs = [...changes.runs.values()].map(encodeRun);
+  const runs = [...changes.runs.values()].map(runTable.encode);
   send(
     putRuns,
     runs,
     expectAll(runs, () => new IdConflict("This run belongs to another session.")),
   );
-  const inputs = [...changes.inputs.values()].map(encodeInput);
+  const inputs = [...changes.inputs.values()].map(inputTable.encode);
   send(
     putInputs,
     inputs,
     expectAll(inputs, () => new IdConflict("This message belongs to another session.")),
   );
-  const approvals = [...changes.approvals.values()].map(encodeApproval);
+  const approvals = [...changes.approvals.values()].map(approvalTable.encode);
   send(
     putApprovals,
     approvals,
@@ -225,10 +174,10 @@ export async function writeChanges(
   const remembered = [...changes.remembered].map(([session_id, up_to]) => ({ session_id, up_to }));
   send(forgetMarks, remembered);
   send(forgetTries, remembered);
-  send(putMarks, [...changes.marks.values()].map(encodeMark));
-  send(putMemoryTries, [...changes.memoryTries.values()].map(encodeMemoryTry));
-  send(putOutbox, [...changes.outbox.values()].map(encodeOutbox));
-  send(putLanes, [...changes.lanes.values()].map(encodeLane));
+  send(putMarks, [...changes.marks.values()].map(markTable.encode));
+  send(putMemoryTries, [...changes.memoryTries.values()].map(memoryTryTable.encode));
+  send(putOutbox, [...changes.outbox.values()].map(outboxTable.encode));
+  send(putLanes, [...changes.lanes.values()].map(laneTable.encode));
   send(putUsage, changes.usage);
   const refs = [...changes.refs.values()];
   send(
@@ -238,7 +187,7 @@ export async function writeChanges(
   );
   send(putBranches, changes.branches);
 
-  send(putLeases, [...changes.leases.values()].map(encodeLease));
+  send(putLeases, [...changes.leases.values()].map(leaseTable.encode));
   send(dropLeases, [...changes.released.values()]);
   send(putFences, [...changes.fences.values()]);
   for (const { owner, id, mediaType, bytes } of changes.blobs) {
@@ -254,14 +203,4 @@ export async function awaitAll<T>(sent: readonly Promise<T>[]): Promise<T[]> {
     if (result.status === "rejected") throw result.reason;
     return result.value;
   });
-}
-
-function encodeHead({ row, settledUpto }: StoredSession): Row {
-  return {
-    session_id: row.id,
-    head: row.head,
-    activity_at: row.activityAt,
-    open_deltas: row.openDeltas,
-    settled_upto: settledUpto,
-  };
 }

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { type Audit, type Failed, StoreFailure } from "@holdfast/engine/ports";
 import type { Queries } from "./queries.ts";
 import type { Operations } from "../write/operations.ts";
@@ -11,28 +10,28 @@ import type {
   RawEvent,
   SessionRow,
 } from "@holdfast/engine";
-import { blobId, ownerId, type SessionId, sessionId } from "@holdfast/protocol";
-import { blobIdOf } from "../../schema/payload.ts";
-import { text } from "../rows/columns.ts";
+import type { SessionId } from "@holdfast/protocol";
+import type { EventRead } from "../../schema/events.ts";
+import { blobIdOf } from "../../schema/tables.ts";
 import type { Connection, Row } from "../connection.ts";
 import {
-  decodeApproval,
-  decodeInput,
-  decodeLane,
-  decodeLease,
-  decodeRun,
-  decodeUsage,
-  decodeMark,
-  decodeMemoryTry,
-  decodeOutbox,
+  approvalTable,
+  bytes,
+  decodeBlob,
+  decodePurge,
+  inputTable,
+  int,
+  laneTable,
+  leaseTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
+  rowsOf,
+  runTable,
+  text,
+  usageTable,
 } from "../rows/tables.ts";
-import {
-  decodeEventCells,
-  decodeEventRow,
-  eventColumns,
-  type EventRead,
-  readChain,
-} from "../rows/events.ts";
+import { decodeEventCells, decodeEventRow, eventColumns, readChain } from "../rows/events.ts";
 import { decodeSession, readSession, sessionJson, sessionTables } from "../rows/sessions.ts";
 
 interface AuditDeps {
@@ -126,9 +125,6 @@ export interface AuditQueries {
   auditIntegrity(): string[];
 }
 
-const derivedFrom = (table: string) => `
-  SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key WHERE r.session_key = ?`;
-
 const settledOf = `
   WITH RECURSIVE chain (pos, prev) AS (
     SELECT d.pos, d.prev FROM settled_chains c JOIN deltas d ON d.pos = c.last_delta WHERE c.session_key = ?
@@ -136,23 +132,6 @@ const settledOf = `
     SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
   )
   SELECT ${eventColumns} FROM chain JOIN deltas USING (pos) WHERE seq > ?`;
-
-const blobShape = z.object({
-  key: z.int(),
-  owner_id: ownerId,
-  id: blobId,
-  media_type: z.string(),
-  size: z.int(),
-  refs: z.int(),
-  created_at: z.int(),
-  bytes: z.instanceof(Uint8Array),
-});
-const purgeShape = z.object({
-  session_id: sessionId,
-  owner_id: ownerId,
-  at: z.int(),
-  events: z.int(),
-});
 
 /** Tables whose rows belong to a session, with the column that names a row to a person. */
 const ownedTables = [
@@ -204,32 +183,30 @@ export function auditQueries(connection: Connection): AuditQueries {
     auditDerived(id) {
       const session = readSession(connection, id);
       if (session === null) return null;
-      const rows = (table: string) => connection.sql(derivedFrom(table)).all(session.key);
+      const rows = (table: string) =>
+        connection.sql(`${rowsOf(table)} WHERE r.session_key = ?`).all(session.key);
       return {
         session: session.row,
-        runs: rows("runs").map(decodeRun),
-        inputs: rows("inputs").map(decodeInput),
-        lanes: rows("lanes").map(decodeLane),
-        approvals: rows("approvals").map(decodeApproval),
-        marks: rows("marks").map(decodeMark),
-        memoryTries: rows("memory_tries").map(decodeMemoryTry),
-        outbox: rows("outbox").map(decodeOutbox),
-        usage: connection.sql("SELECT * FROM usage WHERE session_id = ?").all(id).map(decodeUsage),
+        runs: rows("runs").map(runTable.decode),
+        inputs: rows("inputs").map(inputTable.decode),
+        lanes: rows("lanes").map(laneTable.decode),
+        approvals: rows("approvals").map(approvalTable.decode),
+        marks: rows("marks").map(markTable.decode),
+        memoryTries: rows("memory_tries").map(memoryTryTable.decode),
+        outbox: rows("outbox").map(outboxTable.decode),
+        usage: connection
+          .sql("SELECT * FROM usage WHERE session_id = ?")
+          .all(id)
+          .map(usageTable.decode),
       };
     },
-    auditLeases: () =>
-      connection
-        .sql(
-          "SELECT r.*, s.id AS session_id FROM leases r JOIN sessions s ON s.key = r.session_key",
-        )
-        .all()
-        .map(decodeLease),
+    auditLeases: () => connection.sql(rowsOf("leases")).all().map(leaseTable.decode),
     auditBlobs: (after, limit) =>
       connection
         .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ? + 0")
         .all(after, limit)
         .map(rawBlobOf),
-    auditPurges: () => connection.sql("SELECT * FROM purges").all().map(purgeRowOf),
+    auditPurges: () => connection.sql("SELECT * FROM purges").all().map(decodePurge),
     auditOrphans: () => ownedTables.flatMap(([table, name]) => orphansOf(connection, table, name)),
     auditIntegrity: () =>
       connection
@@ -256,23 +233,10 @@ function rawEventOf(session: SessionId, read: EventRead, place: RawEvent["place"
 }
 
 function rawBlobOf(row: Row): { key: number; blob: RawBlob } {
-  const { key, id, owner_id, media_type, size, refs, created_at, bytes } = blobShape.parse(row);
-  const intact = bytes.byteLength === size && blobIdOf(bytes) === id;
-  const blob = {
-    owner: owner_id,
-    id,
-    mediaType: media_type,
-    size,
-    refs,
-    createdAt: created_at,
-    intact,
-  };
-  return { key, blob };
-}
-
-function purgeRowOf(row: Row): PurgeRow {
-  const { session_id, owner_id, at, events } = purgeShape.parse(row);
-  return { session: session_id, owner: owner_id, at, events };
+  const blob = decodeBlob(row);
+  const stored = bytes(row, "bytes");
+  const intact = stored.byteLength === blob.size && blobIdOf(stored) === blob.id;
+  return { key: int(row, "key"), blob: { ...blob, intact } };
 }
 
 /** Rows that may outlive a purged session: log rows that a branch reads, and deltas waiting to be pruned. */

@@ -18,16 +18,19 @@ import type {
 import type { ApprovalId, OwnerId, RunId, SessionId, OutboxState, Seq } from "@holdfast/protocol";
 import type { Connection, Row } from "../connection.ts";
 import {
-  decodeApproval,
-  decodeMark,
-  decodeMemoryTry,
-  decodeLane,
-  decodeOutbox,
+  approvalTable,
   decodeRegister,
+  int,
+  intOrNull,
+  laneTable,
+  leaseTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
   registerByKey,
-  decodeLease,
+  rowsOf,
+  text,
 } from "../rows/tables.ts";
-import { int, intOrNull, text } from "../rows/columns.ts";
 
 export interface ApprovalQueries {
   approval(owner: OwnerId, id: ApprovalId): ApprovalRow | null;
@@ -36,8 +39,7 @@ export interface ApprovalQueries {
   approvalsFor(owner: OwnerId, session: SessionId, run: RunId): ApprovalRow[];
 }
 
-const approvalRows = `
-  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key`;
+const approvalRows = rowsOf("approvals");
 const openApprovals = `
   ${approvalRows} WHERE r.owner_id = ?1 AND r.state = 'open' AND (r.asked_at, r.id) > (?2, ?3)
    ORDER BY r.asked_at, r.id LIMIT ?4 + 0`;
@@ -60,7 +62,7 @@ export function approvalQueries(connection: Connection): ApprovalQueries {
       const row = connection
         .sql(`${approvalRows} WHERE r.id = ? AND r.owner_id = ?`)
         .get(id, owner);
-      return row === undefined ? null : decodeApproval(row);
+      return row === undefined ? null : approvalTable.decode(row);
     },
     approvals(owner, { session, limit, after }) {
       const position = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1] as const;
@@ -68,7 +70,7 @@ export function approvalQueries(connection: Connection): ApprovalQueries {
         session === undefined
           ? connection.sql(openApprovals).all(...position)
           : connection.sql(openApprovalsInSession).all(...position, session);
-      const page = rows.slice(0, limit).map(decodeApproval);
+      const page = rows.slice(0, limit).map(approvalTable.decode);
       const last = page.at(-1);
       const more = rows.length > limit && last !== undefined;
       return { approvals: page, next: more ? { askedAt: last.askedAt, id: last.id } : null };
@@ -76,7 +78,7 @@ export function approvalQueries(connection: Connection): ApprovalQueries {
     answered(owner, { session = null, limit, before }) {
       const { answeredAt = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {};
       const rows = connection.sql(answeredApprovals).all(owner, answeredAt, id, limit + 1, session);
-      const page = rows.slice(0, limit).map(decodeApproval);
+      const page = rows.slice(0, limit).map(approvalTable.decode);
       const last = page.at(-1);
       const more = rows.length > limit && last !== undefined && last.answeredAt !== null;
       return {
@@ -85,7 +87,7 @@ export function approvalQueries(connection: Connection): ApprovalQueries {
       };
     },
     approvalsFor: (owner, session, run) =>
-      connection.sql(approvalsForRun).all(owner, session, run).map(decodeApproval),
+      connection.sql(approvalsForRun).all(owner, session, run).map(approvalTable.decode),
   };
 }
 
@@ -94,8 +96,6 @@ export interface MemoryQueries {
   memory(owner: OwnerId): MemoryBacklog;
 }
 
-const rowsOf = (table: string) => `
-  SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key`;
 const marksOf = `${rowsOf("marks")} WHERE s.owner_id = ? AND s.id = ? ORDER BY r.seq LIMIT ? + 0`;
 const memoryTryOf = `${rowsOf("memory_tries")} WHERE s.owner_id = ? AND s.id = ?`;
 // CROSS fixes the join order: from marks to their sessions.
@@ -113,8 +113,8 @@ export function memoryQueries(connection: Connection): MemoryQueries {
     unremembered(owner, session, limit) {
       const memoryTry = connection.sql(memoryTryOf).get(owner, session);
       return {
-        marks: connection.sql(marksOf).all(owner, session, limit).map(decodeMark),
-        trying: memoryTry === undefined ? null : decodeMemoryTry(memoryTry),
+        marks: connection.sql(marksOf).all(owner, session, limit).map(markTable.decode),
+        trying: memoryTry === undefined ? null : memoryTryTable.decode(memoryTry),
       };
     },
     memory(owner) {
@@ -124,7 +124,7 @@ export function memoryQueries(connection: Connection): MemoryQueries {
         sessions: int(counts, "sessions"),
         turns: int(counts, "turns"),
         oldestAt: intOrNull(counts, "oldest"),
-        failing: failing === undefined ? null : decodeMemoryTry(failing),
+        failing: failing === undefined ? null : memoryTryTable.decode(failing),
       };
     },
   };
@@ -144,8 +144,7 @@ const startsWith = (name: string) => `${name} >= ?2 AND ${name} < ?2 || char(0x1
 const lanesByPrefix = `
   SELECT r.*, s.id AS session_id FROM lanes r CROSS JOIN sessions s ON s.key = r.session_key
    WHERE r.owner_id = ?1 AND ${startsWith("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3 + 0`;
-const outboxChunks = `
-  SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
+const outboxChunks = `${rowsOf("outbox")} WHERE s.owner_id = ?1`;
 /** Starts from the few open chunks of all sessions. */
 const openOutboxChunks = `
   SELECT r.*, s.id AS session_id
@@ -171,7 +170,7 @@ const indexedStates = new Set<OutboxState>(["pending", "sending", "unknown", "fa
 export function outboxQueries(connection: Connection): OutboxQueries {
   return {
     lanes: (owner, prefix, limit) =>
-      connection.sql(lanesByPrefix).all(owner, prefix, limit).map(decodeLane),
+      connection.sql(lanesByPrefix).all(owner, prefix, limit).map(laneTable.decode),
     outbox(owner, { session, delivery, states, limit }) {
       // Finished chunks of a session are never deleted, so a query for open ones must not scan them.
       const isNamed = session !== undefined && delivery !== undefined;
@@ -183,11 +182,11 @@ export function outboxQueries(connection: Connection): OutboxQueries {
       return connection
         .sql(sql)
         .all(owner, limit, ...named)
-        .map(decodeOutbox);
+        .map(outboxTable.decode);
     },
     inbound(owner, key) {
       const row = connection.sql(`${outboxChunks} AND r.inbound = ?2`).get(owner, key);
-      return row === undefined ? null : decodeOutbox(row);
+      return row === undefined ? null : outboxTable.decode(row);
     },
     undelivered: (limit, now) =>
       connection
@@ -265,7 +264,7 @@ export function workQueries(connection: Connection): WorkQueries {
         .all(limit)
         .map((row) => ({
           ...workItemOf(row),
-          lease: row["fence"] === null ? null : decodeLease(row),
+          lease: row["fence"] === null ? null : leaseTable.decode(row),
         })),
     untitledWork: (limit) => connection.sql(untitledSessions).all(limit).map(workItemOf),
     unrememberedWork: (limit, restingSince, now) =>

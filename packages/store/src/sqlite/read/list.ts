@@ -1,13 +1,12 @@
 import type { SQLInputValue } from "node:sqlite";
 
-import type { ListedPage, ListQuery, SessionPage, Shelf } from "@holdfast/engine";
+import type { ListedPage, ListQuery, SessionPage } from "@holdfast/engine";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { bytes, int, text } from "../rows/columns.ts";
+import { shelves } from "../../schema/tables.ts";
+import { bytes, int, text } from "../rows/tables.ts";
 import type { Connection } from "../connection.ts";
 import { decodeSession, sessionJson, sessionViewJson } from "../rows/sessions.ts";
-
-const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
 
 const greatestId = "~";
 

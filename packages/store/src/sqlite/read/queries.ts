@@ -24,14 +24,16 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { bytes, text } from "../rows/columns.ts";
 import type { Cells, Connection } from "../connection.ts";
 import {
-  decodeInput,
-  decodeLease,
-  decodeRun,
+  bytes,
   decodeRequest,
+  inputTable,
+  leaseTable,
   requestByKey,
+  rowsOf,
+  runTable,
+  text,
 } from "../rows/tables.ts";
 import { type ChainPart, eventColumns } from "../rows/events.ts";
 import { readSession, type StoredSession } from "../rows/sessions.ts";
@@ -89,11 +91,8 @@ export interface Queries
 }
 
 const leaseColumns = "r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at";
-const runById = `
-  SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
-const queuedInputs = `
-  SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
-   WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
+const runById = `${rowsOf("runs")} WHERE r.id = ?`;
+const queuedInputs = `${rowsOf("inputs")} WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
 const hasQueuedInput = "SELECT 1 FROM inputs WHERE session_key = ? AND state = 'queued'";
 
 const eventById = `SELECT ${eventColumns} FROM events WHERE session_key = ? AND id = ?`;
@@ -136,7 +135,7 @@ export function createQueries(connection: Connection): Queries {
       if (session === null) return null;
       const row =
         session.row.liveRun === null ? undefined : connection.sql(runById).get(session.row.liveRun);
-      const run = row === undefined ? null : decodeRun(row);
+      const run = row === undefined ? null : runTable.decode(row);
       return {
         session: session.row,
         entries: readEntries(connection, session, query),
@@ -154,7 +153,7 @@ export function createQueries(connection: Connection): Queries {
     },
     run(owner, id) {
       const row = connection.sql(`${runById} AND s.owner_id = ?`).get(id, owner);
-      return row === undefined ? null : decodeRun(row);
+      return row === undefined ? null : runTable.decode(row);
     },
     lane(owner, lane) {
       const row = connection
@@ -183,7 +182,7 @@ export function createQueries(connection: Connection): Queries {
             WHERE s.id = ? AND r.kind = ? AND r.expires_at > ?`,
         )
         .get(session, kind, now);
-      return row === undefined ? null : decodeLease(row);
+      return row === undefined ? null : leaseTable.decode(row);
     },
     expiredLeases: (kind, limit, now) =>
       connection
@@ -192,14 +191,14 @@ export function createQueries(connection: Connection): Queries {
             WHERE r.kind = ? AND r.expires_at <= ? ORDER BY r.expires_at LIMIT ? + 0`,
         )
         .all(kind, now, limit)
-        .map(decodeLease),
+        .map(leaseTable.decode),
   };
 }
 
 /** Nearly always empty, which is cheaper to check than to collect. */
 function readInbox(connection: Connection, key: number): InputRow[] {
   if (connection.sql(hasQueuedInput).get(key) === undefined) return [];
-  return connection.sql(queuedInputs).all(key).map(decodeInput);
+  return connection.sql(queuedInputs).all(key).map(inputTable.decode);
 }
 
 function readUsage(

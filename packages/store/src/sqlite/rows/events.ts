@@ -1,57 +1,39 @@
-import { type EventId, roleOf, type RunId, type Seq, type StoredEvent } from "@holdfast/protocol";
+import { roleOf, type StoredEvent } from "@holdfast/protocol";
 
-import { decodePayload, encodePayload } from "../../schema/payload.ts";
-import { bool, int, text, textOrNull } from "./columns.ts";
-import type { Cells, Connection, Row } from "../connection.ts";
+import { type EventRead, events, fromEventRow, toEventRow } from "../../schema/events.ts";
+import type { Cells, Connection } from "../connection.ts";
+import { decoderByName, decoderByPosition, encoder, type Row } from "./tables.ts";
 
-export type EventRead =
-  | { readonly status: "intact"; readonly event: StoredEvent }
-  | {
-      readonly status: "damaged";
-      readonly seq: number;
-      readonly id: string;
-      readonly problem: string;
-    };
-
-const columnNames = ["seq", "id", "type", "v", "at", "run_id", "quiet", "sum", "data"] as const;
+const columnNames = events.columns.map(({ name }) => name);
 /** The same for the log and for deltas. */
 export const eventColumns = columnNames.join(", ");
 
+const rowByName = decoderByName(events);
+const rowByPosition = decoderByPosition(events);
+const cellsOf = encoder(events);
+
 export function decodeEventRow(row: Row): EventRead {
-  return decodeEventCells(columnNames.map((column) => row[column] ?? null));
+  return fromEventRow(rowByName(row));
 }
 
 /** Takes the values of `eventColumns`, in that order. */
 export function decodeEventCells(cells: Cells): EventRead {
-  const seq = int(cells, 0) as Seq;
-  const id = text<EventId>(cells, 1);
-  const payload = decodePayload(text(cells, 8), int(cells, 7));
-  if (payload.status === "damaged") return { status: "damaged", seq, id, problem: payload.problem };
-  const runId = textOrNull<RunId>(cells, 5);
-  const { data } = payload;
-  const [type, v, at] = [text(cells, 2), int(cells, 3), int(cells, 4)];
-  const event: StoredEvent =
-    runId === null ? { seq, id, type, v, at, data } : { seq, id, type, v, at, runId, data };
-  return { status: "intact", event: bool(cells, 6) ? { ...event, quiet: true } : event };
+  return fromEventRow(rowByPosition(cells));
 }
 
-const insertEvent = `
-  INSERT INTO events (session_key, seq, id, type, v, at, run_id, entry, quiet, sum, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+function insertInto(table: string, ...others: readonly string[]): string {
+  const names = [...others, ...columnNames];
+  return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+}
+
+const insertEvent = insertInto("events", "session_key", "entry");
 
 export function appendEvent(connection: Connection, key: number, event: StoredEvent): void {
-  const { seq, id, type, v, at, runId = null } = event;
-  const payload = encodePayload(event.data);
   const entry = Number(roleOf(event) === "entry");
-  const quiet = Number(event.quiet === true);
-  connection
-    .sql(insertEvent)
-    .run(key, seq, id, type, v, at, runId, entry, quiet, payload.sum, payload.text);
+  connection.sql(insertEvent).run(key, entry, ...cellsOf(toEventRow(event)));
 }
 
-const insertDelta = `
-  INSERT INTO deltas (prev, session_key, seq, id, type, v, at, run_id, quiet, sum, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const insertDelta = insertInto("deltas", "prev", "session_key");
 
 /** Appends a delta to the session's chain and returns the new end of the chain. */
 export function appendDelta(
@@ -60,13 +42,8 @@ export function appendDelta(
   prev: number | null,
   event: StoredEvent,
 ): number {
-  const { seq, id, type, v, at, runId = null } = event;
-  const payload = encodePayload(event.data);
-  const quiet = Number(event.quiet === true);
-  const { lastInsertRowid } = connection
-    .sql(insertDelta)
-    .run(prev, key, seq, id, type, v, at, runId, quiet, payload.sum, payload.text);
-  return Number(lastInsertRowid);
+  const cells = cellsOf(toEventRow(event));
+  return Number(connection.sql(insertDelta).run(prev, key, ...cells).lastInsertRowid);
 }
 
 /** Walks a chain backwards from its end to the first seq that isn't wanted. */

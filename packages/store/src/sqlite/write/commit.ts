@@ -4,6 +4,7 @@ import type {
   CommitResult,
   InputRow,
   CommitNeeds,
+  MemoryChange,
   RunRow,
 } from "@holdfast/engine";
 import {
@@ -28,18 +29,17 @@ import {
 
 import type { Connection, Row } from "../connection.ts";
 import {
-  approvalsTable as approvalTable,
-  decodeApproval,
-  decodeInput,
-  decodeRun,
-  inputsTable as inputTable,
-  lanesTable,
-  runsTable as runTable,
-  usageTable,
-  applyMemoryChange,
+  approvalTable,
+  inputTable,
+  laneTable,
+  markTable,
+  memoryTryTable,
   outboxTable,
+  rowsOf,
+  runTable,
+  text,
+  usageTable,
 } from "../rows/tables.ts";
-import { text } from "../rows/columns.ts";
 import { appendDelta, appendEvent, decodeEventCells, readChain } from "../rows/events.ts";
 import { insertSession, updateSession, writeTags } from "../rows/sessions.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
@@ -109,17 +109,17 @@ function loadForCommit(
   const runs = new Map<RunId, RunRow>();
   for (const id of needs.runs) {
     const row = connection.sql(runById).get(id);
-    if (row !== undefined) runs.set(id, decodeRun(row));
+    if (row !== undefined) runs.set(id, runTable.decode(row));
   }
   const inputs = new Map<MessageId, InputRow>();
   for (const id of needs.messages) {
     const row = connection.sql(inputByMessage).get(id);
-    if (row !== undefined) inputs.set(id, decodeInput(row));
+    if (row !== undefined) inputs.set(id, inputTable.decode(row));
   }
   const inputsByClient = new Map<string, InputRow>();
   for (const id of cached === null ? [] : needs.clientIds) {
     const row = connection.sql(inputByClient).get(cached!.key, id);
-    if (row !== undefined) inputsByClient.set(id, decodeInput(row));
+    if (row !== undefined) inputsByClient.set(id, inputTable.decode(row));
   }
   const blobs = new Set<BlobId>();
   for (const id of needs.blobs) {
@@ -160,28 +160,21 @@ function loadApprovals(
   const named = needs.approvals.flatMap((id) => connection.sql(approvalById).all(id));
   const open =
     cached !== null && needs.openApprovals ? connection.sql(openApprovals).all(cached.key) : [];
-  return new Map([...named, ...open].map(decodeApproval).map((row) => [row.id, row]));
+  return new Map([...named, ...open].map(approvalTable.decode).map((row) => [row.id, row]));
 }
 
 function isPurged(connection: Connection, id: SessionId): boolean {
   return connection.sql("SELECT 1 FROM purges WHERE session_id = ?").get(id) !== undefined;
 }
 
-const runById = `
-  SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
-const approvalById = `
-  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const runById = `${rowsOf("runs")} WHERE r.id = ?`;
+const approvalById = `${rowsOf("approvals")} WHERE r.id = ?`;
 const outboxByInbound = `
   SELECT r.inbound, r.delivery, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key
    WHERE r.inbound = ?`;
-const openApprovals = `
-  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key
-   WHERE r.session_key = ? AND r.state = 'open'`;
-const inputByMessage = `
-  SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key WHERE r.message_id = ?`;
-const inputByClient = `
-  SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
-   WHERE r.session_key = ? AND r.client_id = ?`;
+const openApprovals = `${rowsOf("approvals")} WHERE r.session_key = ? AND r.state = 'open'`;
+const inputByMessage = `${rowsOf("inputs")} WHERE r.message_id = ?`;
+const inputByClient = `${rowsOf("inputs")} WHERE r.session_key = ? AND r.client_id = ?`;
 
 function writePlan(
   connection: Connection,
@@ -201,7 +194,7 @@ function writePlan(
   for (const approval of plan.approvals) approvalTable.put(connection, approval, key);
   for (const change of plan.memory) applyMemoryChange(connection, change, key);
   for (const chunk of plan.outbox) outboxTable.put(connection, chunk, key);
-  for (const lane of plan.lanes) lanesTable.put(connection, lane, key);
+  for (const lane of plan.lanes) laneTable.put(connection, lane, key);
   for (const usage of plan.usage) usageTable.put(connection, usage, key);
   for (const blob of plan.blobs) {
     connection
@@ -219,6 +212,18 @@ function writePlan(
       lastDelta === null ? null : (plan.deltas.at(-1)?.id ?? cached?.lastDeltaId ?? null),
     leases: plan.dropsLeases ? [] : (cached?.leases ?? []),
   });
+}
+
+function applyMemoryChange(connection: Connection, change: MemoryChange, key: number): void {
+  switch (change.do) {
+    case "mark":
+      return markTable.put(connection, change.mark, key);
+    case "try":
+      return memoryTryTable.put(connection, change.trying, key);
+    case "forget":
+      connection.sql("DELETE FROM marks WHERE session_key = ? AND seq <= ?").run(key, change.upTo);
+      connection.sql("DELETE FROM memory_tries WHERE session_key = ?").run(key);
+  }
 }
 
 interface HeadChange {

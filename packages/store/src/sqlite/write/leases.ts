@@ -2,7 +2,7 @@ import type { LeaseRef, LeaseRequest, LeaseResult, RenewResult } from "@holdfast
 import { decideLease } from "@holdfast/engine/log";
 
 import type { Connection } from "../connection.ts";
-import { leasesTable as table } from "../rows/tables.ts";
+import { leaseTable } from "../rows/tables.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 
 export function acquireLease(
@@ -21,7 +21,7 @@ export function acquireLease(
   const decision = decideLease(current, Number(lastFence?.["fence"] ?? 0), request, now);
   if (decision.status === "held") return decision;
   const { lease } = decision;
-  table.put(connection, lease, session.key);
+  leaseTable.put(connection, lease, session.key);
   if (lease.fence !== current?.fence) {
     connection
       .sql("INSERT INTO fences VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET fence = excluded.fence")
@@ -49,7 +49,7 @@ export function renewLeases(
       continue;
     }
     const renewed = { ...lease, expiresAt: Math.max(lease.expiresAt, expiresAt) };
-    table.put(connection, renewed, session.key);
+    leaseTable.put(connection, renewed, session.key);
     cache.set({ ...session, leases: [...otherLeases(session, ref), renewed] });
   }
   return { status: "renewed", lost };

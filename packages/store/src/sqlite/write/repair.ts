@@ -2,14 +2,14 @@ import type { Derived } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
 import {
-  approvalsTable,
-  inputsTable,
-  lanesTable,
-  runsTable,
-  usageTable,
-  marksTable,
-  memoryTriesTable,
+  approvalTable,
+  inputTable,
+  laneTable,
+  markTable,
+  memoryTryTable,
   outboxTable,
+  runTable,
+  usageTable,
 } from "../rows/tables.ts";
 import { readSession, updateSession, writeTags } from "../rows/sessions.ts";
 import type { SessionCache } from "./session-cache.ts";
@@ -36,13 +36,13 @@ export function replaceDerived(
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM usage WHERE session_id = ?").run(session.id);
-  for (const run of derived.runs) runsTable.put(connection, run, key);
-  for (const input of derived.inputs) inputsTable.put(connection, input, key);
-  for (const approval of derived.approvals) approvalsTable.put(connection, approval, key);
-  for (const mark of derived.marks) marksTable.put(connection, mark, key);
-  for (const memoryTry of derived.memoryTries) memoryTriesTable.put(connection, memoryTry, key);
+  for (const run of derived.runs) runTable.put(connection, run, key);
+  for (const input of derived.inputs) inputTable.put(connection, input, key);
+  for (const approval of derived.approvals) approvalTable.put(connection, approval, key);
+  for (const mark of derived.marks) markTable.put(connection, mark, key);
+  for (const memoryTry of derived.memoryTries) memoryTryTable.put(connection, memoryTry, key);
   for (const chunk of derived.outbox) outboxTable.put(connection, chunk, key);
-  for (const lane of derived.lanes) lanesTable.put(connection, lane, key);
+  for (const lane of derived.lanes) laneTable.put(connection, lane, key);
   for (const usage of derived.usage) usageTable.put(connection, usage, key);
   cache.forget(session.id);
   return "replaced";

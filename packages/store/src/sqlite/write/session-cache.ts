@@ -2,7 +2,7 @@ import type { LeaseRow } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
-import { decodeLease } from "../rows/tables.ts";
+import { leaseTable } from "../rows/tables.ts";
 import { readSession, type StoredSession } from "../rows/sessions.ts";
 
 /** A session as the writer remembers it between two groups. */
@@ -40,7 +40,7 @@ export class SessionCache {
     if (cached !== undefined) return cached;
     const stored = readSession(connection, id);
     if (stored === null) return null;
-    const leases = connection.sql(leasesBySession).all(stored.key).map(decodeLease);
+    const leases = connection.sql(leasesBySession).all(stored.key).map(leaseTable.decode);
     return this.set({ ...stored, leases });
   }
 
