@@ -4,7 +4,7 @@ import { execute, statement } from "./connection.ts";
 import type { ReaderPool } from "./read/reader-pool.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
-import { decodeRequest } from "./rows/tables.ts";
+import { decodeRequest } from "./rows.ts";
 
 const byKey = statement(
   "request_by_key",

@@ -18,7 +18,7 @@ import { purgeJob } from "./write/purge.ts";
 import { readClock, Writer } from "./write/writer.ts";
 import { replaceBlobRefsJob, replaceDerivedJob } from "./write/repair.ts";
 import { createWork } from "./read/work.ts";
-import { leaseTable } from "./rows/tables.ts";
+import { leaseTable } from "./rows.ts";
 
 export interface PostgresStore extends Store {
   readonly kind: "postgres";

@@ -16,44 +16,6 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { OpenFailure } from "../shared/open-failure.ts";
 
-function fileIdentityOf(file: string): string | undefined {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
-}
-
-/**
- * P1: a file that is deleted or replaced while open still takes writes, and nobody ever sees them again. So the
- * writer checks in each transaction that the path still leads to the file it has open.
- */
-export class FileIdentity {
-  readonly #file: string;
-  readonly #identity: string | undefined;
-
-  constructor(file: string) {
-    this.#file = file;
-    this.#identity = fileIdentityOf(file);
-  }
-
-  /** Throws when the database has moved. */
-  assertInPlace(): void {
-    if (fileIdentityOf(this.#file) === this.#identity) return;
-    throw new Error(
-      `The database ${this.#file} was moved, deleted or replaced while it is in use. Nothing was written: put it back, or restart.`,
-    );
-  }
-
-  /** Call inside a transaction: a write-ahead log must exist then, unless somebody deleted it. */
-  assertLogInPlace(): void {
-    this.assertInPlace();
-    // Not `statSync`: reading a file's times makes the kernel update them at the next write, and the sync at the end
-    // of the transaction would have to flush that too.
-    if (existsSync(`${this.#file}-wal`)) return;
-    throw new Error(
-      `The write-ahead log of ${this.#file} was deleted while it is in use. Nothing was written: restart, and leave the -wal file alone.`,
-    );
-  }
-}
-
 /**
  * Creates the file readable by its owner only; SQLite gives its companion files the same mode. Leaves an existing
  * file alone: closing another handle to it would drop the locks that this process holds.

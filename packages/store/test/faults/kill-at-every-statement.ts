@@ -36,7 +36,7 @@ async function holdAt(nth: number): Promise<boolean> {
   for (const [index, group] of program.entries()) {
     if (!allSucceeded(writer.run(group, () => groupTime(index)))) return true;
     writeSync(1, `acknowledged ${nth} ${index}\n`);
-    writer.checkpoint();
+    writer.afterReply();
   }
   return count >= nth;
 }

@@ -3,9 +3,10 @@ import type { ReaderPool } from "./reader-pool.ts";
 import { statement, type Row, execute, type Statement, type SqlValue } from "../connection.ts";
 import type { SessionId } from "@holdfast/protocol";
 import { blobIdOf } from "../../schema/tables.ts";
-import { decodeEventRow, eventColumns } from "../rows/events.ts";
-import { decodeSession, sessionColumns } from "../rows/sessions.ts";
+import { decodeEventRow, eventColumns } from "../events.ts";
 import {
+  decodeSession,
+  sessionColumns,
   approvalTable,
   decodeBlob,
   decodePurge,
@@ -17,7 +18,7 @@ import {
   outboxTable,
   runTable,
   usageTable,
-} from "../rows/tables.ts";
+} from "../rows.ts";
 
 /** Tables whose rows belong to a session, with the expression that names a row. Usage outlives its session. */
 const ownedTables: readonly { table: string; key: string }[] = [

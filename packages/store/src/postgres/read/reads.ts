@@ -10,10 +10,10 @@ import { statement, execute, type SqlValue, type Connection } from "../connectio
 import type { ReaderPool } from "./reader-pool.ts";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { shelves } from "../../schema/tables.ts";
-import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
-import { decodeEvents, eventColumns } from "../rows/events.ts";
-import { readEntries, readEvents, readJournal } from "./log.ts";
 import {
+  decodeSession,
+  sessionColumns,
+  type StoredSession,
   approvalTable,
   inputTable,
   laneTable,
@@ -21,7 +21,8 @@ import {
   memoryTryTable,
   outboxTable,
   runTable,
-} from "../rows/tables.ts";
+} from "../rows.ts";
+import { decodeEvents, eventColumns, readEntries, readEvents, readJournal } from "../events.ts";
 
 const approvalById = statement(
   "approval_by_id",

@@ -3,7 +3,7 @@ import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import { type Row, statement } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
-import { leaseTable } from "../rows/tables.ts";
+import { leaseTable } from "../rows.ts";
 
 const queuedSessions = statement(
   "queued_work",

@@ -2,10 +2,9 @@ import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { z } from "zod";
 import type { SearchRole } from "@holdfast/engine";
 import { decodeEvent, sleep, type StoredEvent, textOf, type SessionId } from "@holdfast/protocol";
-import { foldText, snippetText } from "../../shared/search-text/fold.ts";
-import { tokensOf } from "../../shared/search-text/tokens.ts";
+import { foldText, snippetText, tokensOf } from "../../shared/search-text/tokens.ts";
 import { type Row, type Connection, execute, statement, upsertRows } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../rows/events.ts";
+import { decodeEventRow, eventColumns } from "../events.ts";
 import type { ReaderPool } from "../read/reader-pool.ts";
 import type { Settings } from "../settings.ts";
 

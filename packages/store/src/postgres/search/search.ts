@@ -9,10 +9,10 @@ import {
 } from "@holdfast/engine";
 import { type OwnerId, seq, seqRange, sessionId } from "@holdfast/protocol";
 import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
-import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
+import { foldWithOrigins, snippetText } from "../../shared/search-text/tokens.ts";
 import { type Row, statement, type SqlValue } from "../connection.ts";
 import type { ReaderPool } from "../read/reader-pool.ts";
-import { decodeEventRow } from "../rows/events.ts";
+import { decodeEventRow } from "../events.ts";
 import { searchableTextOf, type Indexer } from "./indexer.ts";
 import { SchemaDamaged } from "../errors.ts";
 

@@ -13,8 +13,15 @@ import {
 import { z } from "zod";
 
 import { type QueryResult, type Row, type Connection, execute, statement } from "../connection.ts";
-import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
-import { approvalTable, inputTable, leaseTable, runTable } from "../rows/tables.ts";
+import {
+  decodeSession,
+  sessionColumns,
+  type StoredSession,
+  approvalTable,
+  inputTable,
+  leaseTable,
+  runTable,
+} from "../rows.ts";
 
 /** The rows that a group needs before it can be decided. */
 export interface GroupNeeds {

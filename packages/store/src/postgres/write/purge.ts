@@ -2,7 +2,7 @@ import { blobsIn, type PurgeResult } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import { type Connection, execute, statement } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../rows/events.ts";
+import { decodeEventRow, eventColumns } from "../events.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
 /** P13: only a trashed session can be purged, and `purges` records that it was. */

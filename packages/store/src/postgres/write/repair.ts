@@ -2,7 +2,18 @@ import { type BlobRow, type Derived, StoreFailure } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
 import { type Row, type Connection, execute, type Statement, statement } from "../connection.ts";
-import { sessionTable, encodeTags } from "../rows/sessions.ts";
+import {
+  sessionTable,
+  encodeTags,
+  approvalTable,
+  inputTable,
+  laneTable,
+  markTable,
+  memoryTryTable,
+  outboxTable,
+  runTable,
+  usageTable,
+} from "../rows.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 import {
   dropTags,
@@ -17,16 +28,6 @@ import {
   putTags,
   putUsage,
 } from "./write-changes.ts";
-import {
-  approvalTable,
-  inputTable,
-  laneTable,
-  markTable,
-  memoryTryTable,
-  outboxTable,
-  runTable,
-  usageTable,
-} from "../rows/tables.ts";
 
 const lockHead = statement("lock_head", `SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE`);
 const newestNumber = statement(

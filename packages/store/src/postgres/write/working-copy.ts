@@ -25,10 +25,9 @@ import {
   type RunId,
 } from "@holdfast/protocol";
 import type { Row } from "../connection.ts";
-import { encodeDelta, encodeEvent } from "../rows/events.ts";
-import { type StoredSession } from "../rows/sessions.ts";
+import { encodeDelta, encodeEvent } from "../events.ts";
+import { type StoredSession, usageTable } from "../rows.ts";
 import type { InboundDelivery, LoadedGroup, EventPosition } from "./load.ts";
-import { usageTable } from "../rows/tables.ts";
 
 export interface NewBlob {
   readonly owner: OwnerId;

@@ -8,10 +8,12 @@ import {
   upsertRows,
 } from "../connection.ts";
 import { IdConflict, RetryTransaction } from "../errors.ts";
-import { insertDeltas, insertEvents } from "../rows/events.ts";
-import { encodeHead, encodeTags, headColumns, sessionTable } from "../rows/sessions.ts";
-import type { Changes } from "./working-copy.ts";
+import { insertDeltas, insertEvents } from "../events.ts";
 import {
+  encodeHead,
+  encodeTags,
+  headColumns,
+  sessionTable,
   approvalTable,
   inputTable,
   laneTable,
@@ -21,7 +23,8 @@ import {
   outboxTable,
   runTable,
   usageTable,
-} from "../rows/tables.ts";
+} from "../rows.ts";
+import type { Changes } from "./working-copy.ts";
 
 const headNames = `session_id, ${headColumns.join(", ")}`;
 const createHeads = statement(

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { findSnippet, parseTerms } from "./query.ts";
-import { foldText, foldWithOrigins, snippetText } from "./fold.ts";
-import { tokensOf } from "./tokens.ts";
+import { foldText, foldWithOrigins, snippetText, tokensOf } from "./tokens.ts";
 
 /** The highlighted parts of a text's snippet, or `undefined` if it doesn't match. */
 function highlighted(text: string, query: string): string[] | undefined {

@@ -10,8 +10,10 @@ import {
   piecesOf,
   type Token,
   wholeToken,
+  foldText,
+  snippetText,
+  type FoldedText,
 } from "./tokens.ts";
-import { foldText, snippetText, type FoldedText } from "./fold.ts";
 
 /** What a term looks like in a folded text: literals in a row, with no word character between them. */
 export interface Pattern {

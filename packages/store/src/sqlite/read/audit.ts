@@ -11,8 +11,7 @@ import type {
   SessionRow,
 } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
-import type { EventRead } from "../../schema/events.ts";
-import { blobIdOf } from "../../schema/tables.ts";
+import { type EventRead, blobIdOf } from "../../schema/tables.ts";
 import type { Connection, Row } from "../connection.ts";
 import {
   approvalTable,
@@ -30,9 +29,12 @@ import {
   runTable,
   text,
   usageTable,
-} from "../rows/tables.ts";
-import { decodeEventCells, decodeEventRow, eventColumns, readChain } from "../rows/events.ts";
-import { decodeSession, readSession, sessionJson, sessionTables } from "../rows/sessions.ts";
+  decodeSession,
+  readSession,
+  sessionJson,
+  sessionTables,
+} from "../rows.ts";
+import { decodeEventCells, decodeEventRow, eventColumns, readChain } from "../events.ts";
 
 interface AuditDeps {
   readonly query: <Name extends keyof Queries>(

@@ -30,7 +30,7 @@ import {
   registerByKey,
   rowsOf,
   text,
-} from "../rows/tables.ts";
+} from "../rows.ts";
 
 export interface ApprovalQueries {
   approval(owner: OwnerId, id: ApprovalId): ApprovalRow | null;

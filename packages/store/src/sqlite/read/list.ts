@@ -4,9 +4,8 @@ import type { ListedPage, ListQuery, SessionPage } from "@holdfast/engine";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { shelves } from "../../schema/tables.ts";
-import { bytes, int, text } from "../rows/tables.ts";
+import { bytes, int, text, decodeSession, sessionJson, sessionViewJson } from "../rows.ts";
 import type { Connection } from "../connection.ts";
-import { decodeSession, sessionJson, sessionViewJson } from "../rows/sessions.ts";
 
 const greatestId = "~";
 

@@ -21,10 +21,14 @@ import {
   type OwnerId,
   type RunId,
   type SessionId,
+  sleep,
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Cells, Connection } from "../connection.ts";
+import { type Cells, connect, type Connection } from "../connection.ts";
+import { isBusy } from "../errors.ts";
+import type { ThreadServer } from "../threads/thread-server.ts";
+import { HeadWatcher, type Wake, type WriteCounter } from "./watch.ts";
 import {
   bytes,
   decodeRequest,
@@ -34,9 +38,21 @@ import {
   rowsOf,
   runTable,
   text,
-} from "../rows/tables.ts";
-import { type ChainPart, eventColumns } from "../rows/events.ts";
-import { readSession, type StoredSession } from "../rows/sessions.ts";
+  readSession,
+  type StoredSession,
+} from "../rows.ts";
+import {
+  type ChainPart,
+  eventColumns,
+  type JournalPart,
+  noDeltas,
+  type RawEntries,
+  type RawEvents,
+  readDeltas,
+  readEntries,
+  readEvents,
+  readJournal,
+} from "../events.ts";
 import { type AuditQueries, auditQueries } from "./audit.ts";
 import {
   type ApprovalQueries,
@@ -48,16 +64,6 @@ import {
   type WorkQueries,
   workQueries,
 } from "./derived-rows.ts";
-import {
-  type JournalPart,
-  noDeltas,
-  type RawEntries,
-  type RawEvents,
-  readDeltas,
-  readEntries,
-  readEvents,
-  readJournal,
-} from "./events.ts";
 import { readList, readListJson } from "./list.ts";
 
 /** A snapshot with undecoded events. */
@@ -216,4 +222,68 @@ function readUsage(
     )
     .get(owner, since ?? 0, ...[session, runId].filter((value) => value !== undefined));
   return usageTotals.parse(row);
+}
+
+export type ReaderRequest =
+  | {
+      [Name in keyof Queries]: {
+        readonly op: "query";
+        readonly name: Name;
+        readonly args: Parameters<Queries[Name]>;
+      };
+    }[keyof Queries]
+  | { readonly op: "watch"; readonly sessions: readonly string[]; readonly pollMs: number | null }
+  | { readonly op: "close" };
+
+const maxBusyMs = 5_000;
+
+interface ReaderHandle {
+  readonly connection: Connection;
+  readonly queries: Queries;
+  readonly watcher: HeadWatcher;
+}
+
+/** Answers queries in the reader thread, and notices commits of other processes. */
+export class QueryServer implements ThreadServer<ReaderRequest> {
+  readonly #open: () => ReaderHandle;
+  #handle: ReaderHandle | undefined;
+
+  constructor(file: string, writeCounter: WriteCounter, notify: (wake: Wake) => void) {
+    // Called with the first query: by then the writer has created the file.
+    this.#open = () => {
+      const connection = connect({ file, access: "read" });
+      const watcher = new HeadWatcher(connection, file, writeCounter, notify);
+      return { connection, queries: createQueries(connection), watcher };
+    };
+  }
+
+  handle(request: ReaderRequest): unknown {
+    if (request.op === "close") return undefined;
+    const { connection, queries, watcher } = (this.#handle ??= this.#open());
+    if (request.op === "watch") return watcher.watch(request.sessions, request.pollMs);
+    const query = queries[request.name] as (...args: readonly unknown[]) => unknown;
+    return inReadTransaction(connection, () => query(...request.args));
+  }
+
+  close(): void {
+    this.#handle?.watcher.close();
+    this.#handle?.connection.close();
+  }
+}
+
+/** Runs a query in one read transaction, so that its result is consistent. */
+async function inReadTransaction<T>(connection: Connection, read: () => T): Promise<T> {
+  const deadline = performance.now() + maxBusyMs;
+  for (;;) {
+    try {
+      connection.exec("BEGIN");
+      return read();
+    } catch (error) {
+      // Readers never wait, except while another process recovers the write-ahead log.
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+      await sleep(1 + Math.random() * 4);
+    } finally {
+      if (connection.database.isTransaction) connection.exec("COMMIT");
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { QueryCache } from "./inline-reader.ts";
+import { QueryCache } from "./reads.ts";
 
 test("the cache is bounded even when results claim to have no length", () => {
   const cache = new QueryCache();

@@ -1,3 +1,4 @@
+import type { SQLInputValue, StatementSync } from "node:sqlite";
 import type { Reads, JournalEvent, Snapshot } from "@holdfast/engine";
 import {
   decodeEntryPage,
@@ -6,12 +7,15 @@ import {
   type ReportDamage,
   noDeltas,
   type JournalPart,
-} from "./events.ts";
+  type ChainPart,
+} from "../events.ts";
 import { decodeList } from "./list.ts";
-import { type InlineQuery } from "./inline-reader.ts";
-import { type Queries, type RawSnapshot } from "./queries.ts";
+import { type Queries, type RawSnapshot, createQueries } from "./queries.ts";
 import type { StoredEvent } from "@holdfast/protocol";
-import type { ChainPart } from "../rows/events.ts";
+import { StoreFailure } from "@holdfast/engine/ports";
+import { type Cells, connect, type Connection, type Row, type Statement } from "../connection.ts";
+import { failureOf, isBusy } from "../errors.ts";
+import type { WorkQueries } from "./derived-rows.ts";
 
 type RunQuery<Names extends keyof Queries> = <Name extends Names>(
   name: Name,
@@ -120,4 +124,181 @@ function mergeBySeq(
     journal.push(delta);
   }
   return journal.concat(log.slice(next));
+}
+
+const maxCachedChars = 2 * 1024 * 1024;
+/** Every entry counts at least this much: a row takes more memory than its texts. */
+const minEntryChars = 1_000;
+
+/** Results that stay valid until somebody writes to the file, so that polling reads it once. */
+export class QueryCache {
+  readonly #results = new Map<string, { readonly value: unknown }>();
+  #version: unknown;
+  #chars = 0;
+
+  /** Call with the file's version before each lookup. */
+  setDataVersion(version: unknown): void {
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#clear();
+  }
+
+  get(key: string): { readonly value: unknown } | undefined {
+    return this.#results.get(key);
+  }
+
+  set(key: string, value: unknown, length: number): void {
+    const chars = key.length + Math.max(length, minEntryChars);
+    if (this.#chars + chars > maxCachedChars) this.#clear();
+    this.#results.set(key, { value });
+    this.#chars += chars;
+  }
+
+  #clear(): void {
+    this.#results.clear();
+    this.#chars = 0;
+  }
+}
+
+/** Queries of every turn or every poll for work: indexed, and nearly always small. */
+export type InlineQuery =
+  | keyof WorkQueries
+  | "expiredLeases"
+  | "undelivered"
+  | "outbox"
+  | "inbound"
+  | "registered"
+  | "registeredUnder"
+  | "session"
+  | "sessions"
+  | "listed"
+  | "entries"
+  | "snapshot"
+  | "run"
+  | "lane"
+  | "lanes"
+  | "lease"
+  | "request"
+  | "approval"
+  | "approvals"
+  | "approvalsFor";
+
+/** A read of more characters than this is left to the reader thread. */
+const maxInlineChars = 256 * 1024;
+
+/** Polls for work: the same query again and again, nearly always with the same result. */
+const cachedQueries: ReadonlySet<InlineQuery> = new Set<InlineQuery>([
+  "queuedWork",
+  "liveWork",
+  "untitledWork",
+]);
+
+/** Not a failure: the rows are more than may be read inline. */
+class TooLargeToInline extends Error {}
+
+/**
+ * Reads on the caller's thread. Reading a few rows here is faster than asking the reader thread; a large read is
+ * abandoned early, so that it never blocks the event loop.
+ */
+export class InlineReader {
+  readonly #file: string;
+  #handle: { readonly connection: Connection; readonly queries: Queries } | undefined;
+  readonly #cache = new QueryCache();
+  #charsLeft = maxInlineChars;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** `undefined`: the result is too large, or the file is being recovered. */
+  read<Name extends InlineQuery>(
+    name: Name,
+    args: Parameters<Queries[Name]>,
+  ): { readonly value: ReturnType<Queries[Name]> } | undefined {
+    this.#charsLeft = maxInlineChars;
+    let connection: Connection | undefined;
+    try {
+      const handle = (this.#handle ??= this.#open());
+      connection = handle.connection;
+      const query = handle.queries[name] as (...args: unknown[]) => ReturnType<Queries[Name]>;
+      const key = cachedQueries.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
+      connection.sql("BEGIN").run();
+      if (key === undefined) return { value: query(...args) };
+      this.#checkVersion(connection);
+      const cached = this.#cache.get(key);
+      // The key contains the query's name, so the value has its type.
+      if (cached !== undefined) return cached as { readonly value: ReturnType<Queries[Name]> };
+      const value = query(...args);
+      this.#cache.set(key, value, maxInlineChars - this.#charsLeft);
+      return { value };
+    } catch (error) {
+      if (error instanceof TooLargeToInline || isBusy(error)) return undefined;
+      const { code, message } = failureOf(error);
+      throw new StoreFailure(code, message);
+    } finally {
+      if (connection?.database.isTransaction) connection.sql("COMMIT").run();
+    }
+  }
+
+  /**
+   * Call inside the transaction, so that the version is that of what is read. This connection never writes, so every
+   * change is somebody else's.
+   */
+  #checkVersion(connection: Connection): void {
+    this.#cache.setDataVersion(connection.sql("PRAGMA data_version").get()?.["data_version"]);
+  }
+
+  close(): void {
+    this.#handle?.connection.close();
+    this.#handle = undefined;
+  }
+
+  #open(): { readonly connection: Connection; readonly queries: Queries } {
+    const connection = connect({ file: this.#file, access: "inline" });
+    const rowStatements = new Map<string, StatementSync>();
+    const arrayStatements = new Map<string, StatementSync>();
+    const prepared = (known: Map<string, StatementSync>, text: string): StatementSync => {
+      const statement = known.get(text) ?? connection.database.prepare(text);
+      if (known === arrayStatements) statement.setReturnArrays(true);
+      known.set(text, statement);
+      return statement;
+    };
+    const statements = new Map<string, Statement>();
+    const createStatement = (text: string): Statement => {
+      const statement = connection.sql(text);
+      return {
+        run: (...values) => statement.run(...values),
+        get: (...values) => statement.get(...values),
+        all: (...values) => this.#collect<Row>(prepared(rowStatements, text), values),
+      };
+    };
+    const limited: Connection = {
+      ...connection,
+      sql: (text) => {
+        const statement = statements.get(text) ?? createStatement(text);
+        statements.set(text, statement);
+        return statement;
+      },
+      cells: (text, ...values) => this.#collect<Cells>(prepared(arrayStatements, text), values),
+    };
+    return { connection, queries: createQueries(limited) };
+  }
+
+  #collect<Item extends Row | Cells>(statement: StatementSync, values: SQLInputValue[]): Item[] {
+    const items: Item[] = [];
+    // `setReturnArrays` doesn't change the method's type.
+    for (const item of statement.iterate(...values) as Iterable<unknown> as Iterable<Item>) {
+      this.#charsLeft -= Array.isArray(item) ? lengthOf(item) : lengthOf(Object.values(item));
+      if (this.#charsLeft < 0) throw new TooLargeToInline();
+      items.push(item);
+    }
+    return items;
+  }
+}
+
+function lengthOf(values: readonly unknown[]): number {
+  let length = 0;
+  for (const value of values)
+    if (typeof value === "string" || value instanceof Uint8Array) length += value.length;
+  return length;
 }

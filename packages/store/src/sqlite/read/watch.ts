@@ -1,7 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { WatchPace } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
-import type { WriteCounts, WriteCounter } from "../threads/shared-memory.ts";
 import type { Connection } from "../connection.ts";
 
 const pollIntervalMs: Record<WatchPace, number> = { live: 10, calm: 250 };
@@ -58,6 +57,41 @@ export class WatchList {
       this.onChange([...this.#watchers.keys()], interval);
     });
   }
+}
+
+/**
+ * Lets the writer thread tell the watcher about foreign writes. SQLite shows a reader only that somebody has written;
+ * a writer sees that it was somebody else, because it checks in each of its transactions, when nobody else can write.
+ */
+export class WriteCounter {
+  readonly buffer: SharedArrayBuffer;
+  readonly #counts: Int32Array;
+
+  constructor(buffer = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
+    this.buffer = buffer;
+    this.#counts = new Int32Array(buffer);
+  }
+
+  /** Call before `countTransaction`: whoever sees the transaction then sees this too. */
+  countForeignWrite(): void {
+    Atomics.add(this.#counts, 1, 1);
+  }
+
+  countTransaction(): void {
+    Atomics.add(this.#counts, 0, 1);
+  }
+
+  read(): WriteCounts {
+    const transactions = Atomics.load(this.#counts, 0);
+    return { transactions, foreignWrites: Atomics.load(this.#counts, 1) };
+  }
+}
+
+export interface WriteCounts {
+  /** Transactions of this process so far, including those that wrote nothing. */
+  readonly transactions: number;
+  /** How many of them found a foreign write since the previous one. */
+  readonly foreignWrites: number;
 }
 
 /**

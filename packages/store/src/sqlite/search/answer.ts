@@ -3,12 +3,17 @@ import { type OwnerId, seq } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
-import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
+import { foldWithOrigins, snippetText } from "../../shared/search-text/tokens.ts";
 import type { Connection, Row } from "../connection.ts";
-import { knownEvent, searchableTextOf, type DocRange, docsWithin } from "./documents.ts";
+import {
+  knownEvent,
+  searchableTextOf,
+  type DocRange,
+  docsWithin,
+  type StoreReader,
+} from "./documents.ts";
 import { type TokenFrequencies, planMatch } from "./match-plan.ts";
 import { readProgress } from "./indexer.ts";
-import type { StoreReader } from "./store-reader.ts";
 import { type VisibleSession, VisibleSessions } from "./visible-sessions.ts";
 
 export interface SearchPage {

@@ -7,8 +7,7 @@ import {
 import { sleep } from "@holdfast/protocol";
 
 import { ThreadClient } from "../threads/thread-client.ts";
-import type { StepResult } from "./service.ts";
-import type { SearchRequest } from "../threads/search.ts";
+import type { SearchRequest, StepResult } from "./service.ts";
 
 export interface SqliteSearch extends Search {
   /** Something was committed and may need indexing. Costs the committer next to nothing. */

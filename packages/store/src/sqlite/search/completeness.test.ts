@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { foldText, snippetText } from "../../shared/search-text/fold.ts";
+import { foldText, snippetText } from "../../shared/search-text/tokens.ts";
 import { SearchService } from "./service.ts";
 import { openSearchRig, sendMessages } from "@holdfast/testing/stores/search-rig";
 

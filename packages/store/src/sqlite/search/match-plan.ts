@@ -1,8 +1,19 @@
-import { foldText, snippetText } from "../../shared/search-text/fold.ts";
-import { type Token, tokensOf, isPairToken } from "../../shared/search-text/tokens.ts";
+import {
+  foldText,
+  snippetText,
+  type Token,
+  tokensOf,
+  isPairToken,
+} from "../../shared/search-text/tokens.ts";
 import type { Connection } from "../connection.ts";
-import { knownEvent, searchableTextOf, ownerToken, roleToken, sessionToken } from "./documents.ts";
-import type { StoreReader } from "./store-reader.ts";
+import {
+  knownEvent,
+  searchableTextOf,
+  ownerToken,
+  roleToken,
+  sessionToken,
+  type StoreReader,
+} from "./documents.ts";
 import type { SearchRole } from "@holdfast/engine";
 import { type Term } from "../../shared/search-text/query.ts";
 

@@ -1,10 +1,10 @@
 import { isBusy } from "../errors.ts";
-import { IndexFile, isDamage } from "./index-file.ts";
-import { type IndexStep, Indexer } from "./indexer.ts";
-import { StoreUnreadable, StoreReader } from "./store-reader.ts";
+import { IndexFile, isDamage, type IndexStep, Indexer } from "./indexer.ts";
+import { StoreUnreadable, StoreReader } from "./documents.ts";
 import type { SearchQuery, SearchResult } from "@holdfast/engine";
 import { backoffMs, type OwnerId } from "@holdfast/protocol";
 import { connect } from "../connection.ts";
+import type { ThreadServer } from "../threads/thread-server.ts";
 import { HitFinder } from "./answer.ts";
 import { TokenFrequencies } from "./match-plan.ts";
 
@@ -118,8 +118,15 @@ export class BackgroundIndexer {
 /** Up to this many events are indexed before a search is answered, so that people find what they have just written. */
 const maxCatchUpEvents = 64;
 
+export type SearchRequest =
+  | { readonly op: "search"; readonly owner: OwnerId; readonly query: SearchQuery }
+  | { readonly op: "wake" }
+  | { readonly op: "step" }
+  | { readonly op: "rebuild" }
+  | { readonly op: "close" };
+
 /** Searches a store's file and keeps its index up to date. No problem with the index ever makes it throw. */
-export class SearchService {
+export class SearchService implements ThreadServer<SearchRequest> {
   readonly #store: StoreReader;
   readonly #file: IndexFile;
   readonly #indexer: Indexer;
@@ -134,6 +141,21 @@ export class SearchService {
     this.#hitFinder = new HitFinder(this.#store, new TokenFrequencies());
     this.#recovery = new IndexRecovery(this.#file);
     this.#background = new BackgroundIndexer(() => this.step());
+  }
+
+  handle(request: SearchRequest): unknown {
+    switch (request.op) {
+      case "search":
+        return this.search(request.owner, request.query);
+      case "wake":
+        return this.wake();
+      case "step":
+        return this.step();
+      case "rebuild":
+        return this.rebuild();
+      case "close":
+        return undefined;
+    }
   }
 
   /** A page of hits with a cursor. */

@@ -3,7 +3,7 @@ import { ownerId, seqRange, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Row } from "../connection.ts";
-import { readStore, type StoreReader } from "./store-reader.ts";
+import { readStore, type StoreReader } from "./documents.ts";
 
 const shape = z.object({
   key: z.int(),

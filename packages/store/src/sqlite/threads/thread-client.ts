@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { StoreFailure } from "@holdfast/engine/ports";
 import { OpenFailure, type OpenFailureCode } from "../../shared/open-failure.ts";
-import { WakeSignal, WriteCounter } from "./shared-memory.ts";
-import type { Wake } from "../read/watch.ts";
-import type { ReaderOptions, ReaderRequest } from "./reader.ts";
-import type { WriterOptions, WriterRequest } from "./writer.ts";
+import { WakeSignal } from "./thread-server.ts";
+import { type Wake, WriteCounter } from "../read/watch.ts";
+import type { ReaderRequest } from "../read/queries.ts";
+import type { WriterRequest } from "../write/group-writer.ts";
+import type { ReaderOptions } from "./reader.ts";
+import type { WriterOptions } from "./writer.ts";
 
 /** Messages from a thread. `reply` answers a request; a `note` is unsolicited. */
 export type FromThread<Note> =

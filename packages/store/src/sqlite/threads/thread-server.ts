@@ -1,6 +1,4 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
-
-import type { WakeSignal } from "./shared-memory.ts";
 import { failureOf, openFailureOf } from "../errors.ts";
 import type { FromThread, ToThread } from "./thread-client.ts";
 
@@ -119,4 +117,36 @@ function postFailure(port: MessagePort, id: number, error: unknown): void {
 
 function post(port: MessagePort, message: FromThread<unknown>): void {
   port.postMessage(message);
+}
+
+/**
+ * Wakes a thread that only waits for work. Blocked in `Atomics.wait`, it resumes twice as fast as through its event
+ * loop, and nothing else can run in between.
+ */
+export class WakeSignal {
+  readonly buffer: SharedArrayBuffer;
+  readonly #count: Int32Array;
+  #lastSeen = 0;
+
+  constructor(buffer = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+    this.buffer = buffer;
+    this.#count = new Int32Array(buffer);
+  }
+
+  /** Call after the message was posted to the other thread. */
+  notify(): void {
+    Atomics.add(this.#count, 0, 1);
+    Atomics.notify(this.#count, 0);
+  }
+
+  /** Blocks until there was a notification since the last wait; returns at once if there was. */
+  wait(): void {
+    Atomics.wait(this.#count, 0, this.#lastSeen);
+    this.#lastSeen = Atomics.load(this.#count, 0);
+  }
+
+  /** Blocks for up to `ms` and returns whether no notification came. One that did is still there for `wait`. */
+  isIdleFor(ms: number): boolean {
+    return Atomics.wait(this.#count, 0, this.#lastSeen, ms) === "timed-out";
+  }
 }

@@ -2,18 +2,11 @@ import { workerData } from "node:worker_threads";
 
 import { z } from "zod";
 
-import { WakeSignal, WriteCounter } from "./shared-memory.ts";
-import { connect, installedProbe } from "../connection.ts";
-import { FileIdentity } from "../database-file.ts";
+import { connect, FileIdentity, installedProbe } from "../connection.ts";
 import { migrate } from "../migrate.ts";
-import { serveBlockingThread } from "./thread-server.ts";
-import { GroupWriter } from "../write/group-writer.ts";
-import { type Operation } from "../write/operations.ts";
-
-/** The only thread of a process that writes. */
-export type WriterRequest =
-  | { readonly op: "group"; readonly group: readonly Operation[]; readonly clockOffset: number }
-  | { readonly op: "close" };
+import { WriteCounter } from "../read/watch.ts";
+import { GroupWriter, type WriterRequest } from "../write/group-writer.ts";
+import { serveBlockingThread, WakeSignal } from "./thread-server.ts";
 
 export const writerOptions = z.object({
   file: z.string(),
@@ -26,32 +19,20 @@ export type WriterOptions = z.infer<typeof writerOptions>;
 
 const { file, wakeSignal, writeCounter, ...options } = writerOptions.parse(workerData);
 
+/** The only thread of a process that writes. */
 await serveBlockingThread<WriterRequest>(new WakeSignal(wakeSignal), async () => {
   const probe = installedProbe();
   const first = connect({ file, access: "write" });
   await migrate(first);
   first.close();
   const identity = new FileIdentity(file);
-  const writer = new GroupWriter({
+  return new GroupWriter({
     ...options,
     open() {
       identity.assertInPlace();
       return connect({ file, access: "write", probe });
     },
-    assertInPlace: () => identity.assertLogInPlace(),
+    identity,
     writeCounter: new WriteCounter(writeCounter),
   });
-  return {
-    handle(request) {
-      switch (request.op) {
-        case "group":
-          return writer.run(request.group, () => Date.now() + request.clockOffset);
-        case "close":
-          return undefined;
-      }
-    },
-    afterReply: () => writer.checkpoint(),
-    whenIdle: () => writer.checkpointWhenIdle(),
-    close: () => writer.close(),
-  };
 });

@@ -39,10 +39,12 @@ import {
   runTable,
   text,
   usageTable,
-} from "../rows/tables.ts";
-import { appendDelta, appendEvent, decodeEventCells, readChain } from "../rows/events.ts";
-import { insertSession, updateSession, writeTags } from "../rows/sessions.ts";
-import type { CachedSession, SessionCache } from "./session-cache.ts";
+  insertSession,
+  updateSession,
+  writeTags,
+} from "../rows.ts";
+import { appendDelta, appendEvent, decodeEventCells, readChain } from "../events.ts";
+import type { CachedSession, SessionCache } from "./group-writer.ts";
 
 /** The only write primitive, inside the group's transaction: load, decide, write. */
 export function writeCommit(

@@ -1,9 +1,11 @@
-import type { Connection } from "../connection.ts";
+import type { Connection, FileIdentity } from "../connection.ts";
+import type { ThreadServer } from "../threads/thread-server.ts";
 import { isBusy, failureOf, requiresReconnect, wereBytesRejected } from "../errors.ts";
-import type { Failed } from "@holdfast/engine";
-import type { WriteCounter } from "../threads/shared-memory.ts";
+import type { Failed, LeaseRow } from "@holdfast/engine";
+import type { WriteCounter } from "../read/watch.ts";
 import { runOperation, type Operation, type OperationResult } from "./operations.ts";
-import { SessionCache } from "./session-cache.ts";
+import type { SessionId } from "@holdfast/protocol";
+import { leaseTable, readSession, type StoredSession } from "../rows.ts";
 
 export interface LockDeadline {
   /** Of the monotonic clock, in milliseconds. */
@@ -31,10 +33,14 @@ function beginImmediate(connection: Connection, { deadline }: LockDeadline): voi
 
 export type Outcome = OperationResult | Failed;
 
+export type WriterRequest =
+  | { readonly op: "group"; readonly group: readonly Operation[]; readonly clockOffset: number }
+  | { readonly op: "close" };
+
 export interface GroupWriterDeps {
   readonly open: () => Connection;
-  /** Called inside each transaction; throws when the open file is no longer the store. */
-  readonly assertInPlace?: () => void;
+  /** Each transaction checks that the open file is still the store. */
+  readonly identity?: FileIdentity;
   /** Counts each transaction, and those that find a foreign write. */
   readonly writeCounter?: WriteCounter;
   /** How long a group waits for the lock before each of its writes fails with `store_busy`. */
@@ -54,7 +60,7 @@ type Attempt =
  * Writes groups: one transaction and one sync for everything that was queued. A failing write doesn't take its
  * neighbours down: first all together, then each in a savepoint, and if the error ends the transaction, each alone.
  */
-export class GroupWriter {
+export class GroupWriter implements ThreadServer<WriterRequest> {
   readonly #options: GroupWriterDeps;
   readonly #cache = new SessionCache();
   #connection: Connection | undefined;
@@ -63,6 +69,11 @@ export class GroupWriter {
 
   constructor(options: GroupWriterDeps) {
     this.#options = options;
+  }
+
+  handle(request: WriterRequest): readonly Outcome[] | undefined {
+    if (request.op === "close") return undefined;
+    return this.run(request.group, () => Date.now() + request.clockOffset);
   }
 
   run(group: readonly Operation[], now: () => number): readonly Outcome[] {
@@ -80,10 +91,10 @@ export class GroupWriter {
   }
 
   /**
-   * Passive, and by the writer itself, so that the log can't outgrow it unnoticed. A full checkpoint takes longer
+   * Checkpoints: passive, and by the writer itself, so that the log can't outgrow it unnoticed. A full checkpoint takes longer
    * than a hundred commits, and the next write waits for it, so a log that is a fifth full is checkpointed when idle.
    */
-  checkpoint(): "done" | "when idle" {
+  afterReply(): "done" | "when idle" {
     const { checkpointPages } = this.#options;
     const threshold = this.#isDiskFull ? 1 : checkpointPages;
     if (this.#isDiskFull) this.#isDiskFull = false;
@@ -99,7 +110,7 @@ export class GroupWriter {
     return "done";
   }
 
-  checkpointWhenIdle(): void {
+  whenIdle(): void {
     try {
       this.#connection?.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
     } catch {
@@ -154,7 +165,7 @@ export class GroupWriter {
     try {
       connection = this.#connection ??= this.#options.open();
       beginImmediate(connection, this.#lockDeadline());
-      this.#options.assertInPlace?.();
+      this.#options.identity?.assertLogInPlace();
       if (this.#cache.validate(connection) === "foreign write")
         this.#options.writeCounter?.countForeignWrite();
       this.#options.writeCounter?.countTransaction();
@@ -231,3 +242,61 @@ export class GroupWriter {
     return { deadline: performance.now() + this.#options.busyMs };
   }
 }
+
+/** A session as the writer remembers it between two groups. */
+export interface CachedSession extends StoredSession {
+  readonly leases: readonly LeaseRow[];
+}
+
+const maxSessions = 4_096;
+
+/**
+ * Rows of recently written sessions, so that a stream of checkpoints reads nothing. Valid until somebody else writes
+ * to the file (`data_version`) or a transaction is rolled back.
+ */
+export class SessionCache {
+  readonly #sessions = new Map<SessionId, CachedSession>();
+  #dataVersion = -1;
+
+  /** Call inside a transaction, before reading from the cache. */
+  validate(connection: Connection): "foreign write" | "unchanged" {
+    const version = Number(connection.sql("PRAGMA data_version").get()?.["data_version"]);
+    if (version === this.#dataVersion) return "unchanged";
+    this.clear();
+    this.#dataVersion = version;
+    return "foreign write";
+  }
+
+  /** Also forgets the data version: each connection counts by itself, so it means nothing to the next one. */
+  clear(): void {
+    this.#sessions.clear();
+    this.#dataVersion = -1;
+  }
+
+  get(connection: Connection, id: SessionId): CachedSession | null {
+    const cached = this.#sessions.get(id);
+    if (cached !== undefined) return cached;
+    const stored = readSession(connection, id);
+    if (stored === null) return null;
+    const leases = connection.sql(leasesBySession).all(stored.key).map(leaseTable.decode);
+    return this.set({ ...stored, leases });
+  }
+
+  set(session: CachedSession): CachedSession {
+    this.#sessions.delete(session.row.id);
+    this.#sessions.set(session.row.id, session);
+    if (this.#sessions.size > maxSessions) {
+      const [oldest] = this.#sessions.keys();
+      if (oldest !== undefined) this.#sessions.delete(oldest);
+    }
+    return session;
+  }
+
+  forget(id: SessionId): void {
+    this.#sessions.delete(id);
+  }
+}
+
+const leasesBySession = `
+  SELECT r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at
+    FROM leases r JOIN sessions s ON s.key = r.session_key WHERE r.session_key = ?`;

@@ -3,9 +3,9 @@ import { blobsIn } from "@holdfast/engine/log";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../rows/events.ts";
-import { readSession } from "../rows/sessions.ts";
-import type { SessionCache } from "./session-cache.ts";
+import { decodeEventRow, eventColumns } from "../events.ts";
+import { readSession } from "../rows.ts";
+import type { SessionCache } from "./group-writer.ts";
 
 const derivedTables =
   "live runs inputs approvals marks memory_tries outbox lanes leases fences session_tags requests".split(

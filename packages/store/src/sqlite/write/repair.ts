@@ -10,9 +10,11 @@ import {
   outboxTable,
   runTable,
   usageTable,
-} from "../rows/tables.ts";
-import { readSession, updateSession, writeTags } from "../rows/sessions.ts";
-import type { SessionCache } from "./session-cache.ts";
+  readSession,
+  updateSession,
+  writeTags,
+} from "../rows.ts";
+import type { SessionCache } from "./group-writer.ts";
 
 /** `fsck --rebuild`: replaces the stored rows with those derived from the log, unless the log has grown meanwhile. */
 export function replaceDerived(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { connect, type Connection } from "../connection.ts";
-import { SessionCache } from "./session-cache.ts";
+import { SessionCache } from "./group-writer.ts";
 
 function openFile(): () => Connection {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-cache-"));

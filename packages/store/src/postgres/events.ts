@@ -1,3 +1,7 @@
+import { roleOf, type SessionId, type StoredEvent, type OwnerId, seq } from "@holdfast/protocol";
+import { type EventRead, events, fromEventRow, toEventRow } from "../schema/tables.ts";
+import { insertRows, type Row, type Connection, execute, statement } from "./connection.ts";
+import { checkedDecoder, encoder, namesOf, shapeOf, type StoredSession } from "./rows.ts";
 import type {
   EntryPage,
   EntryQuery,
@@ -6,12 +10,40 @@ import type {
   RunRow,
   SessionRow,
 } from "@holdfast/engine";
-import { type OwnerId, roleOf, seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
+import type { ReaderPool } from "./read/reader-pool.ts";
 
-import { type Row, type Connection, execute, statement } from "../connection.ts";
-import { decodeEvents, eventColumns } from "../rows/events.ts";
-import { type StoredSession } from "../rows/sessions.ts";
-import type { ReaderPool } from "./reader-pool.ts";
+/** The same in `events` and `deltas`. */
+export const eventColumns = namesOf(events.columns).join(", ");
+
+export const insertEvents = insertRows("events", `session_id, entry, ${eventColumns}`);
+export const insertDeltas = insertRows("deltas", `session_id, ${eventColumns}`);
+
+const shape = shapeOf(events);
+const decodeRow = checkedDecoder(events);
+const encodeRow = encoder(events);
+
+export function decodeEventRow(row: Row): EventRead {
+  const parsed = shape.safeParse(row);
+  if (parsed.success) return fromEventRow(decodeRow(parsed.data));
+  const { message: problem } = parsed.error;
+  return { status: "damaged", seq: Number(row["seq"]), id: String(row["id"]), problem };
+}
+
+/** Skips damaged rows; `fsck` reports them. */
+export function decodeEvents(rows: readonly Row[]): StoredEvent[] {
+  return rows.flatMap((row) => {
+    const decoded = decodeEventRow(row);
+    return decoded.status === "intact" ? [decoded.event] : [];
+  });
+}
+
+export function encodeDelta(session: SessionId, event: StoredEvent): Row {
+  return { session_id: session, ...encodeRow(toEventRow(event)) };
+}
+
+export function encodeEvent(session: SessionId, event: StoredEvent): Row {
+  return { ...encodeDelta(session, event), entry: roleOf(event) === "entry" };
+}
 
 const eventPage = statement(
   "event_page",
@@ -38,11 +70,11 @@ export async function readEvents(
   const rows = await pool.rows(eventPage, [owner, id, after, last, limit + 1]);
   const [first] = rows;
   if (first === undefined) return null;
-  const events = rows.filter((row) => row["seq"] !== null);
+  const found = rows.filter((row) => row["seq"] !== null);
   return {
-    events: decodeEvents(events.slice(0, limit)),
+    events: decodeEvents(found.slice(0, limit)),
     head: seq.parse(first["head"]),
-    more: events.length > limit,
+    more: found.length > limit,
   };
 }
 

@@ -7,7 +7,7 @@ import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/op
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openSqliteStore, type SqliteStore } from "../store.ts";
-import { InlineReader } from "./inline-reader.ts";
+import { InlineReader } from "./reads.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-inline-"));
 const file = join(folder, "store.db");

@@ -1,14 +1,14 @@
 import { z } from "zod";
-
 import {
   createDecoder,
   createEncoder,
   type FieldColumn,
   type StoredValue,
   type Table,
-} from "../../schema/columns.ts";
-import * as tables from "../../schema/tables.ts";
-import { insertRows, type Row } from "../connection.ts";
+} from "../schema/columns.ts";
+import * as tables from "../schema/tables.ts";
+import { insertRows, type Row } from "./connection.ts";
+import type { SessionRow } from "@holdfast/engine";
 
 export function namesOf(columns: readonly FieldColumn[]): string[] {
   return columns.map(({ name }) => name);
@@ -36,7 +36,7 @@ export function checkedDecoder<Item>({ columns }: Table<Item>): (row: Row) => It
   return createDecoder(columns, cellReader);
 }
 
-export function decoder<Item>(description: Table<Item>): (row: Row) => Item {
+function decoder<Item>(description: Table<Item>): (row: Row) => Item {
   const shape = shapeOf(description);
   const decode = checkedDecoder(description);
   return (row) => decode(shape.parse(row));
@@ -52,7 +52,7 @@ export function encoder<Item>({ columns }: Table<Item>): (item: Item) => Row {
   };
 }
 
-export interface PostgresTable<Item> {
+interface PostgresTable<Item> {
   /** Statements that take a JSON array of encoded rows. */
   readonly insert: string;
   readonly upsert: string;
@@ -60,7 +60,7 @@ export interface PostgresTable<Item> {
   readonly decode: (row: Row) => Item;
 }
 
-export function postgresTable<Item>(description: Table<Item>): PostgresTable<Item> {
+function postgresTable<Item>(description: Table<Item>): PostgresTable<Item> {
   const { name: table, key, columns } = description;
   const changes = columns
     .filter(({ name }) => !key.includes(name))
@@ -92,3 +92,51 @@ export const decodeRegister = decoder(tables.register);
 export const decodeRequest = decoder(tables.requests);
 export const decodeBlob = decoder(tables.blobs);
 export const decodePurge = decoder(tables.purges);
+
+/** A session's row, and what its commits need to know besides. */
+export interface StoredSession {
+  readonly row: SessionRow;
+  /** Deltas up to this seq are settled. */
+  readonly settledUpto: number;
+}
+
+const columnsOfHead = tables.sessions.columns.filter(({ field }) => tables.headFields.has(field));
+/** The columns of `heads` besides the session's id. */
+export const headColumns = [...namesOf(columnsOfHead), "settled_upto"];
+
+/** Every read of a session joins its head. */
+export const sessionColumns = [
+  ...tables.sessions.columns.map(
+    ({ field, name }) => `${tables.headFields.has(field) ? "h" : "s"}.${name}`,
+  ),
+  "h.settled_upto",
+].join(", ");
+
+const decodeRow = decoder(tables.sessions);
+
+export function decodeSession(row: Row): StoredSession {
+  return { row: decodeRow(row), settledUpto: z.int().parse(row["settled_upto"]) };
+}
+
+/** Head, activity and open deltas go to `heads`. */
+export const sessionTable = postgresTable<SessionRow>({
+  ...tables.sessions,
+  columns: tables.sessions.columns.filter(({ field }) => !tables.headFields.has(field)),
+});
+
+const encodeHeadFields = encoder<SessionRow>({ ...tables.sessions, columns: columnsOfHead });
+
+export function encodeHead({ row, settledUpto }: StoredSession): Row {
+  return { session_id: row.id, ...encodeHeadFields(row), settled_upto: settledUpto };
+}
+
+/** Tags carry a copy of the list's order, so that a list by tag is one scan too. */
+export function encodeTags(row: SessionRow): Row[] {
+  return row.tags.map((tag) => ({
+    owner_id: row.owner,
+    tag,
+    shelf: tables.shelfOf(row),
+    sort_at: row.sortAt,
+    session_id: row.id,
+  }));
+}
