@@ -38,7 +38,12 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   const serialize = serialQueue();
 
   function readFile(): Keys {
-    const { mtimeMs, size, ino, mode } = statSync(path);
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) {
+      seen = "";
+      return (known = {});
+    }
+    const { mtimeMs, size, ino, mode } = stat;
     const stamp = `${mtimeMs}:${size}:${ino}`;
     if (stamp === seen) return known;
     if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
