@@ -1,11 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { MemoryAnswer, MemoryBatch, MemoryHandle } from "@holdfast/engine";
+import type { MemoryAnswer, MemoryBatch, MemoryHandle, MemoryTurn } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { extractFacts, ownerFolder } from "./notes.ts";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 
 const factSchema = z.looseObject({ text: z.string(), at: z.number() });
@@ -121,4 +120,52 @@ function rankFacts(facts: FactFile["facts"], text: string): { readonly text: str
 /** Short words are too common to search by. */
 function searchWords(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 3);
+}
+
+/** One folder per owner: nobody is told what another has said. */
+export function ownerFolder(home: string, owner: OwnerId): string {
+  // An owner id may contain colons, and some file systems ignore case.
+  const name = Buffer.from(owner, "utf8").toString("hex");
+  return join(home, "memory", name);
+}
+
+const maxFactsPerTurn = 20;
+const maxFactLength = 300;
+
+/** What people say about themselves, and what they ask to have remembered. */
+const patterns = [
+  /^(?:please )?(?:remember|note|keep in mind)(?: that|:)? (?<fact>.{3,})$/iu,
+  /^(?<fact>my [\p{L} '-]{2,40} (?:is|are|was) .{1,})$/iu,
+  /^(?<fact>(?:i|we) (?:am|are|prefer|like|love|hate|live|work|use|need|want|have|always|never) .{2,})$/iu,
+  /^(?<fact>(?:call me|i'm|i’m) .{2,})$/iu,
+] as const;
+
+/** Finds facts in a turn by rules: deterministic, and without a model. */
+export function extractFacts({ messages }: Pick<MemoryTurn, "messages">): readonly string[] {
+  const facts = new Set<string>();
+  for (const { role, text } of messages) {
+    if (role !== "user") continue;
+    for (const sentence of sentencesOf(text)) {
+      const fact = factIn(sentence);
+      if (fact !== undefined && facts.size < maxFactsPerTurn) facts.add(fact);
+    }
+  }
+  return [...facts];
+}
+
+function* sentencesOf(text: string): Generator<string> {
+  for (const line of text.split("\n")) {
+    for (const sentence of line.split(/(?<=[.!?])\s+/u)) yield sentence.trim();
+  }
+}
+
+function factIn(sentence: string): string | undefined {
+  // A question states nothing.
+  if (sentence === "" || sentence.length > maxFactLength || sentence.endsWith("?"))
+    return undefined;
+  for (const pattern of patterns) {
+    const fact = pattern.exec(sentence)?.groups?.["fact"];
+    if (fact !== undefined) return fact.trim().replace(/[.!]+$/u, "");
+  }
+  return undefined;
 }

@@ -8,7 +8,8 @@ import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { extractFacts, notesSnapshot, ownerFolder } from "./notes.ts";
+import { extractFacts, ownerFolder } from "./facts.ts";
+import { notesSnapshot } from "./notes.ts";
 import { openMemoryProviders } from "./providers.ts";
 
 let home: string;
