@@ -90,7 +90,7 @@ export async function openApp(
     memory: memoryProviders,
     toolset,
     report,
-    mcp,
+    mcp: Object.keys(config.mcp.value).length === 0 ? undefined : mcp,
     observe: metrics.observe,
     // A host without the runner role only admits messages: a host that has it finds them.
     runs: roles.has("runner") ? "here" : "elsewhere",

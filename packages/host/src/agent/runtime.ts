@@ -16,8 +16,8 @@ import {
   TitleGenerator,
   usageData,
 } from "@holdfast/engine";
-import { isChildLane, delegationTree } from "../automation/delegate/child-session.ts";
-import { isProcessLane } from "../automation/processes/end-report.ts";
+import { childLanePrefix, delegationTree } from "../automation/delegate/child-session.ts";
+import { processLanePrefix } from "../automation/processes/end-report.ts";
 import { ids, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { openSpillFolder } from "@holdfast/store/spill";
 import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
@@ -27,7 +27,7 @@ import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesSnapshot } from "./memory/notes.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
-import { type Mcp, noServers, withServerTools } from "./mcp/mcp.ts";
+import { type Mcp, withServerTools } from "./mcp/mcp.ts";
 import { createSystemPrompt, type SystemPrompt } from "./system-prompt.ts";
 import { createTitler } from "./models/titler.ts";
 import { type ModelRegistry } from "./models/registry.ts";
@@ -37,18 +37,15 @@ import type { Toolset } from "./toolset.ts";
 import { saveAttachments } from "./workspace/attachments.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
-const programLanePrefix = "webhook:";
+/** Lanes and client ids of what other agents, background processes and programs say. */
+const automatedPrefixes = [childLanePrefix, processLanePrefix, "webhook:"];
 
 /**
- * What another agent or a program has asked for, or the host has told, is no word of a person's: memory keeps nothing of it,
- * since it would stand in every later session with nobody's leave. What the host tells in a chat has the chat's lane and a
- * name of the host's.
+ * Memory keeps nothing of what no person said: it would stand in every later session with nobody's leave. What the host
+ * says in a chat has the chat's lane, but a client id of the host's.
  */
-const isFromPerson: IsFromPerson = (from) =>
-  [from.lane, from.clientId].every(
-    (name) =>
-      !isChildLane(name) && !isProcessLane(name) && name?.startsWith(programLanePrefix) !== true,
-  );
+const isFromPerson: IsFromPerson = ({ lane, clientId }) =>
+  !automatedPrefixes.some((prefix) => lane?.startsWith(prefix) || clientId?.startsWith(prefix));
 
 /** The engine of this host, and what it was given that others use as well. */
 export interface AgentRuntime {
@@ -78,7 +75,8 @@ export interface AgentRuntimeDeps {
   readonly memory: ConfiguredMemory;
   readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces">;
   readonly report: (bug: Error) => void;
-  readonly mcp?: Pick<Mcp, "tools">;
+  /** Absent without configured MCP servers. */
+  readonly mcp?: Pick<Mcp, "tools"> | undefined;
   readonly observe?: Metrics["observe"];
   /** Whether runs happen in this process. By default they do. */
   readonly runs?: "here" | "elsewhere";
@@ -100,7 +98,7 @@ function runLimits({
 }
 
 export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentRuntime> {
-  const { config, store, models, memory, toolset, report, mcp = noServers, runs = "here" } = deps;
+  const { config, store, models, memory, toolset, report, mcp, runs = "here" } = deps;
   const { home, leaseMs, resume, review, roles } = config;
   const log = createLog(store, deps.observe && { observe: deps.observe });
   const storageStatus = createStorageStatus();
@@ -133,7 +131,11 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   });
   // The last one: what stands before it is the same for whoever does without.
   const delegation = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
-  const tools = withServerTools(new Map([...toolset.tools, ...delegation]), mcp, log);
+  const ownTools = new Map([...toolset.tools, ...delegation]);
+  const tools =
+    mcp === undefined
+      ? async () => ({ tools: ownTools, signature: "" })
+      : withServerTools(ownTools, mcp, log);
   const engine = createEngine({
     log,
     agents: createAgentFactory({ store, models, tools, prompt }),

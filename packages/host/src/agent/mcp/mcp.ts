@@ -122,7 +122,6 @@ export interface Mcp {
 }
 
 const noTools: McpTools = { tools: new Map(), hash: "", missing: [] };
-export const noServers: Pick<Mcp, "tools"> = { tools: async () => noTools };
 
 const defaultTimes = {
   responseTimeoutMs: 20_000,

@@ -31,7 +31,8 @@ export interface Task {
   readonly title: string | undefined;
 }
 
-const lanePrefix = "delegate:";
+/** Prefix of every child's lane: input there comes from another agent, not from a person. */
+export const childLanePrefix = "delegate:";
 const tagPrefix = "child-of:";
 
 /** Prefix of the lanes of one run's children. */
@@ -39,19 +40,11 @@ export function childLanePrefixOf({
   session,
   runId,
 }: Pick<ParentCall, "session" | "runId">): string {
-  return `${lanePrefix}${session}:${runId}:`;
+  return `${childLanePrefix}${session}:${runId}:`;
 }
-
-/** Prefix of every child's lane. */
-export const childLanePrefix = lanePrefix;
 
 function childLaneOf(call: ParentCall): LaneKey {
   return laneKey.parse(`${childLanePrefixOf(call)}${call.callId}`);
-}
-
-/** Input in such a lane comes from another agent, not from a person. */
-export function isChildLane(lane: string | null): boolean {
-  return lane?.startsWith(lanePrefix) === true;
 }
 
 function childTag(parent: SessionId): string {

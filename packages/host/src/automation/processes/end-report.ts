@@ -39,17 +39,13 @@ export function endReportText(
   return `[background process ${id}]\n\n${JSON.stringify(shown)} ${describeEnd(end)}, ${seconds} s after it was started. Its output can be read with the tool processes. This was said by the host, and by no person.`;
 }
 
-const lanePrefix = "process:";
+/** Input in such a lane comes from the host, not from a person. */
+export const processLanePrefix = "process:";
 const pageSize = 100;
 
 /** Identifies the message about a process's end permanently. */
 export function reportKey(id: ProcessId): string {
-  return `${lanePrefix}${id}`;
-}
-
-/** Input in such a lane comes from the host, not from a person. */
-export function isProcessLane(lane: string | null): boolean {
-  return lane?.startsWith(lanePrefix) === true;
+  return `${processLanePrefix}${id}`;
 }
 
 /**
@@ -67,7 +63,7 @@ export async function reportKindFor(
   for await (const clientId of newestClientIds(reads, owner, session)) {
     // A host reported it and died before recording that.
     if (clientId === key) return "turn";
-    if (!isProcessLane(clientId)) break;
+    if (clientId?.startsWith(processLanePrefix) !== true) break;
     count += 1;
     if (count >= maxTurns) return "notice";
   }
