@@ -1,8 +1,7 @@
 import { minPasswordLength } from "../auth/password.ts";
 import type { Route } from "../http/routing.ts";
-import { type Call, mountCall } from "./endpoint.ts";
+import { answer, type Call, mountCall, problem } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem } from "./reply.ts";
 
 export function accessRoutes(deps: ApiDeps): Route[] {
   const { authenticator, passwords } = deps;

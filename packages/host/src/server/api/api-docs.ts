@@ -14,9 +14,8 @@ import {
 import { escapeHtml } from "../../util/escape-html.ts";
 import { version as hostVersion } from "../../util/version.ts";
 import type { Route } from "../http/routing.ts";
-import { mountCall, mountStream } from "./endpoint.ts";
+import { answer as reply, mountCall, mountStream } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer as reply } from "./reply.ts";
 
 const openapiMethods = {
   GET: "get",

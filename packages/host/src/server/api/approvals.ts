@@ -14,9 +14,8 @@ import {
 import { principalName } from "../auth/authenticator.ts";
 import type { Route } from "../http/routing.ts";
 import type { HostPolicy } from "../../agent/policy/policy.ts";
-import { type Call, mountCall } from "./endpoint.ts";
+import { answer, type Call, mountCall, problem, problemFrom } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, problemFrom } from "./reply.ts";
 
 const defaultApprovalLimit = 100;
 

@@ -10,9 +10,8 @@ import {
   viewSchedule,
 } from "../../automation/schedules/schedule-store.ts";
 import { submitPrompt } from "../../automation/schedules/scheduler.ts";
-import { type Call, mountCall } from "./endpoint.ts";
+import { answer, type Call, mountCall, problem, problemFrom } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, problemFrom } from "./reply.ts";
 import { describeEnd } from "../../automation/processes/end-report.ts";
 import { type ProcessRecord } from "../../automation/processes/process-store.ts";
 

@@ -8,9 +8,17 @@ import {
 import { withTimeout } from "@holdfast/protocol";
 
 import type { Route } from "../http/routing.ts";
-import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
+import {
+  answer,
+  type AnswerOf,
+  type Call,
+  mountCall,
+  problem,
+  problemFrom,
+  problemFromFailure,
+  type Reply,
+} from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, problemFrom, problemFromFailure, type Reply } from "./reply.ts";
 
 /** A summary takes a model's time: the request is answered within this, and the summary shows up in the log later. */
 const maxWaitMs = 1_000;

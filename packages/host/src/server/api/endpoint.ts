@@ -1,54 +1,64 @@
 import type { HonoRequest, Context } from "hono";
 import { z } from "zod";
 import {
-  answer,
-  problem,
-  type Reply,
-  type ProblemReply,
-  problemFromFailure,
-  type SerializedReply,
-} from "./reply.ts";
-import {
   fieldErrors,
   type Route as ContractRoute,
   type IdSource,
   type OwnerId,
+  type ProblemCode,
+  type ProblemDetails,
   type RouteName,
   type RouteOutput,
   routes,
   type Routes,
 } from "@holdfast/protocol";
-import { incompleteBody } from "../http/body-limit.ts";
-import { StoreFailure } from "@holdfast/engine";
+import { type Failed, type FailureCode, StoreFailure } from "@holdfast/engine";
 import type { Principal } from "../auth/authenticator.ts";
 import { sendBody } from "../http/responses.ts";
 import { type HostEnv, type Route } from "../http/routing.ts";
-import { sendProblem } from "../http/problem.ts";
-import { type RunIdempotent, decodeStoredReply, type KeyedRequest } from "./idempotency.ts";
+import { incompleteBody, sendProblem } from "../http/problem.ts";
+import type { KeyedRequest, RunIdempotent } from "./idempotency.ts";
+import { readMediaType } from "./media-type.ts";
+import { problemCodes, type Refusal } from "./problem-codes.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 
-const tokenPattern = "[\\w!#$%&'*+.^`|~-]+";
-const parameterPattern = `\\s*;\\s*${tokenPattern}=(?:${tokenPattern}|"[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*")`;
-const wellFormed = new RegExp(`^${tokenPattern}/${tokenPattern}(?:${parameterPattern})*$`);
-const maxMediaTypeLength = 200;
-
-/** A form body is wrapped or escaped: stored as is, it would not be what the person meant. */
-const formEncoded = /^(?:multipart\/.*|application\/x-www-form-urlencoded)$/;
-
-/** The media type to store for a body; a missing one means unknown bytes. */
-export function readMediaType(header: string | undefined): Reply<string> {
-  if (header === undefined || header === "") return answer("application/octet-stream");
-  if (header.length > maxMediaTypeLength || !wellFormed.test(header))
-    return problem("unsupported_media_type", { detail: "This is not a media type." });
-  if (formEncoded.test(mediaTypeEssence(header)))
-    return problem("unsupported_media_type", {
-      detail: "Send the bytes by themselves, under their own media type, and not as a form.",
-    });
-  return answer(header);
+export interface ProblemReply {
+  readonly kind: "problem";
+  readonly code: ProblemCode;
+  readonly details?: ProblemDetails;
+  /** Details for the host's own log: this should not have happened. */
+  readonly bug?: string;
 }
 
-export function mediaTypeEssence(mediaType: string): string {
-  return mediaType.replace(/;.*/, "").trim().toLowerCase();
+/** What a handler returns: the route's own answer, or a problem as a value. */
+export type Reply<T> = { readonly kind: "answer"; readonly value: T } | ProblemReply;
+
+/** The route's own answer, already serialized by the store. */
+export interface SerializedReply {
+  readonly kind: "written";
+  readonly json: Uint8Array<ArrayBuffer>;
+}
+
+export function answer<T>(value: T): Reply<T> {
+  return { kind: "answer", value };
+}
+
+export function problem(code: ProblemCode, details?: ProblemDetails): ProblemReply {
+  return { kind: "problem", code, ...(details && { details }) };
+}
+
+/**
+ * A refusal concerns the caller's own session and is sent in full; a failure may name files and servers, and is not.
+ */
+export function problemFrom(result: Refusal | Failed): ProblemReply {
+  const code = problemCodes[result.code];
+  if (code === "internal")
+    return { kind: "problem", code, bug: `${result.code}: ${result.message}` };
+  return result.status === "refused" ? problem(code, { detail: result.message }) : problem(code);
+}
+
+export function problemFromFailure(code: FailureCode): ProblemReply {
+  return problem(problemCodes[code]);
 }
 
 export interface DecodedRequest {
@@ -123,8 +133,9 @@ async function decodeBody(
 
 function decodeBytes(type: string | undefined, bytes: ArrayBuffer): Reply<BinaryBody> {
   const mediaType = readMediaType(type);
-  if (mediaType.kind === "problem") return mediaType;
-  return answer({ mediaType: mediaType.value, bytes: new Uint8Array(bytes) });
+  if ("refusal" in mediaType)
+    return problem("unsupported_media_type", { detail: mediaType.refusal });
+  return answer({ ...mediaType, bytes: new Uint8Array(bytes) });
 }
 
 function decodeJson(
@@ -295,4 +306,15 @@ function idempotencyKey({ headers }: DecodedRequest): string | undefined {
 function storeFailureReply(error: unknown): ProblemReply {
   if (error instanceof StoreFailure) return problemFromFailure(error.code);
   throw error;
+}
+
+/** Decodes a stored answer with the route's own schema. */
+function decodeStoredReply(
+  schema: z.ZodType | undefined,
+): (stored: unknown) => Reply<unknown> | undefined {
+  return (stored) => {
+    if (schema === undefined) return answer(undefined);
+    const parsed = schema.safeParse(stored);
+    return parsed.success ? answer(parsed.data) : undefined;
+  };
 }

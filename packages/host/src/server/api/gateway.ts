@@ -7,9 +7,8 @@ import {
   type WebhookView,
 } from "@holdfast/protocol";
 import { type Route } from "../http/routing.ts";
-import { type Call, mountCall } from "./endpoint.ts";
+import { answer, type Call, mountCall, problem } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem } from "./reply.ts";
 import type { PostResult } from "../../gateway/platforms/webhook/receive-post.ts";
 import { sendBody } from "../http/responses.ts";
 import { sendProblem } from "../http/problem.ts";

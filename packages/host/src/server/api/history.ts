@@ -15,9 +15,16 @@ import {
 import type { SessionId } from "@holdfast/protocol";
 
 import type { Route } from "../http/routing.ts";
-import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
+import {
+  answer,
+  type AnswerOf,
+  type Call,
+  mountCall,
+  problem,
+  problemFrom,
+  type Reply,
+} from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, problemFrom, type Reply } from "./reply.ts";
 
 type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
   readonly body: Pick<Call<"undo">["body"], "expectedHead" | "interrupt">;

@@ -4,7 +4,7 @@ import type { Store } from "@holdfast/engine";
 import { type OwnerId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { answer, problem, type Reply } from "./reply.ts";
+import { problem, type Reply } from "./endpoint.ts";
 
 /** A request with an idempotency key: sent again, it gets the first answer. */
 export interface KeyedRequest {
@@ -81,15 +81,4 @@ const replySession = z.union([
 function sessionOfReply(value: unknown) {
   const parsed = replySession.safeParse(value);
   return parsed.success ? parsed.data : null;
-}
-
-/** Decodes a stored answer with the route's own schema. */
-export function decodeStoredReply(
-  schema: z.ZodType | undefined,
-): (stored: unknown) => Reply<unknown> | undefined {
-  return (stored) => {
-    if (schema === undefined) return answer(undefined);
-    const parsed = schema.safeParse(stored);
-    return parsed.success ? answer(parsed.data) : undefined;
-  };
 }

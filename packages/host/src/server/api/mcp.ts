@@ -2,9 +2,8 @@ import { type McpServerView, routes } from "@holdfast/protocol";
 
 import type { Route } from "../http/routing.ts";
 import type { McpServerState } from "../../agent/mcp/mcp.ts";
-import { type Call, mountCall } from "./endpoint.ts";
+import { answer, type Call, mountCall, problem, type ProblemReply } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, type ProblemReply } from "./reply.ts";
 
 export function mcpRoutes(deps: ApiDeps): Route[] {
   const { mcp, secrets } = deps;

@@ -1,9 +1,23 @@
-import { changeInput, removeInput, requestCancel, resumeRun } from "@holdfast/engine";
+import {
+  changeInput,
+  type InputRow,
+  removeInput,
+  requestCancel,
+  resumeRun,
+  type RunRow,
+} from "@holdfast/engine";
 import type { Route } from "../http/routing.ts";
-import { type Call, mountCall, type AnswerOf } from "./endpoint.ts";
+import {
+  answer,
+  type AnswerOf,
+  type Call,
+  mountCall,
+  problem,
+  problemFrom,
+  type Reply,
+} from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problemFrom, problem, type Reply, viewRun } from "./reply.ts";
-import type { OwnerId, RunId } from "@holdfast/protocol";
+import type { InboxItem, OwnerId, RunId, RunView } from "@holdfast/protocol";
 
 export function messageRoutes(deps: ApiDeps): Route[] {
   const { log, engine } = deps;
@@ -92,4 +106,37 @@ export function runRoutes(deps: ApiDeps): Route[] {
     mountCall(deps, "cancelRun", cancelRun),
     mountCall(deps, "resumeRun", resume),
   ];
+}
+
+/** Rows as a client sees them, without engine-only fields. */
+export function viewRun(row: RunRow): RunView {
+  const { id, session, state, cause, attempt, step, cancelRequested, continues } = row;
+  const { startedAt, endedAt } = row;
+  return {
+    id,
+    sessionId: session,
+    state,
+    cause,
+    attempt,
+    step,
+    cancelRequested,
+    continues,
+    startedAt,
+    endedAt,
+  };
+}
+
+export function viewInput(row: InputRow): InboxItem {
+  const { messageId, runId, clientId, mode, lane, seq, at, content } = row;
+  return {
+    messageId,
+    runId,
+    clientId,
+    mode,
+    ...(lane !== null && { lane }),
+    text: content?.text ?? "",
+    attachments: [...(content?.attachments ?? [])],
+    seq,
+    acceptedAt: at,
+  };
 }

@@ -5,9 +5,8 @@ import { createServerModels, listModels, type ModelList } from "../../agent/mode
 import { type ModelRegistry } from "../../agent/models/registry.ts";
 import { parseBaseUrl } from "../../agent/models/model-info.ts";
 import { tableDate } from "../../agent/models/model-table.ts";
-import { type Call, mountCall } from "./endpoint.ts";
+import { answer, type Call, mountCall, problem, type ProblemReply } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, type ProblemReply } from "./reply.ts";
 
 export function modelRoutes(deps: ApiDeps): Route[] {
   const { models, secrets } = deps;

@@ -8,9 +8,8 @@ import {
 import { jsonObject } from "@holdfast/protocol";
 import { configSchema } from "../../ops/config/describe-settings.ts";
 import type { Route } from "../http/routing.ts";
-import { mountCall, mountStream, type AnswerOf, type Call } from "./endpoint.ts";
+import { answer, type AnswerOf, type Call, mountCall, mountStream } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer } from "./reply.ts";
 
 /** Usage, pending memory commits, and settings. */
 export function usageRoutes(deps: ApiDeps): Route[] {

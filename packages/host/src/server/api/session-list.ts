@@ -8,6 +8,7 @@ import {
   viewSession,
   type Clock,
   type Reads,
+  type SearchHit,
 } from "@holdfast/engine";
 import {
   type OwnerId,
@@ -16,15 +17,16 @@ import {
   type ListHint,
   type SessionId,
 } from "@holdfast/protocol";
-import { type AnswerOf, type Call, mountCall } from "./endpoint.ts";
 import {
   answer,
+  type AnswerOf,
+  type Call,
+  mountCall,
   problem,
   type ProblemReply,
   type Reply,
   type SerializedReply,
-  viewHit,
-} from "./reply.ts";
+} from "./endpoint.ts";
 import type { Route } from "../http/routing.ts";
 import type { ApiDeps } from "./deps.ts";
 
@@ -243,4 +245,9 @@ class SessionListPoller {
 function rowFingerprint(row: SessionRow): string {
   const { head: _, activityAt: __, openDeltas: ___, ranges: ____, ...shown } = row;
   return JSON.stringify(shown);
+}
+
+function viewHit({ session, highlights, ...shown }: SearchHit) {
+  const marks = highlights.map(([from, to]): [number, number] => [from, to]);
+  return { ...shown, sessionId: session, marks };
 }

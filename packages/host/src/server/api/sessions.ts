@@ -20,9 +20,18 @@ import {
 } from "@holdfast/protocol";
 import { hasChildTag, parentOf } from "../../automation/delegate/child-session.ts";
 import type { ApiDeps } from "./deps.ts";
-import { viewInput, viewRun, answer, problem, problemFrom, type Reply } from "./reply.ts";
+import { viewInput, viewRun } from "./messages.ts";
 import type { Route } from "../http/routing.ts";
-import { type AnswerOf, type Call, mountCall, mountRead } from "./endpoint.ts";
+import {
+  answer,
+  type AnswerOf,
+  type Call,
+  mountCall,
+  mountRead,
+  problem,
+  problemFrom,
+  type Reply,
+} from "./endpoint.ts";
 import { listSessions } from "./session-list.ts";
 import { modelProblem } from "./models.ts";
 

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import type { HostEnv, Route } from "../http/routing.ts";
-import { type Call, mountCall, mountStream, mediaTypeEssence, readMediaType } from "./endpoint.ts";
+import { answer, type Call, mountCall, mountStream, problem, problemFrom } from "./endpoint.ts";
+import { mediaTypeEssence, readMediaType } from "./media-type.ts";
 import type { ApiDeps } from "./deps.ts";
-import { answer, problem, problemFrom } from "./reply.ts";
 import { exportSession } from "../../ops/transfer/export.ts";
 import { importDocument } from "../../ops/transfer/import.ts";
 import { makeBackup } from "../../ops/transfer/backup.ts";
@@ -44,9 +44,8 @@ export function blobRoutes(deps: ApiDeps): Route[] {
     };
     if (matchesEtag(c.req.header("if-none-match"), tag)) return c.body(null, 304, headers);
     // A media type from a chat or an imported document is untrusted.
-    const declaredType = readMediaType(blob.mediaType);
-    const mediaType =
-      declaredType.kind === "answer" ? declaredType.value : "application/octet-stream";
+    const declared = readMediaType(blob.mediaType);
+    const mediaType = "mediaType" in declared ? declared.mediaType : "application/octet-stream";
     return c.body(new Uint8Array(blob.bytes), 200, {
       ...headers,
       "content-type": mediaType,

@@ -4,8 +4,8 @@ import { isLoopback, clientNetwork } from "../../util/ip-networks.ts";
 /** Unauthenticated connections have a budget; authenticated ones do not. */
 export interface AnonymousConnections {
   add(socket: Socket): void;
-  markAuthenticated(socket: Socket): void;
-  readonly count: number;
+  /** Those that count. One whose client authenticates is deleted. */
+  readonly sockets: Set<Socket>;
 }
 
 export interface ConnectionBudget {
@@ -32,9 +32,7 @@ export function createAnonymousConnections(
   }
 
   return {
-    get count() {
-      return sockets.size;
-    },
+    sockets,
     add(socket) {
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
@@ -48,7 +46,6 @@ export function createAnonymousConnections(
       const [oldest] = sockets;
       if (sockets.size > budget.total) evict(oldest);
     },
-    markAuthenticated: (socket) => void sockets.delete(socket),
   };
 }
 

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { type MiddlewareHandler, Hono } from "hono";
+import { systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
+import { type Context, type MiddlewareHandler, Hono } from "hono";
 import type { Logger } from "../../ops/telemetry/logger.ts";
 import {
   connectionOf,
@@ -10,13 +12,15 @@ import {
   createAccessControl,
   RouterByMethod,
   createPolicyTable,
+  declarationFor,
+  type PolicyTable,
   authenticateRequests,
   type Route,
 } from "./routing.ts";
 import { addSecurityHeaders } from "./responses.ts";
-import { limitBodies } from "./body-limit.ts";
+import type { BodyReservation } from "./anonymous-clients.ts";
 import { isAsset, type Page, pageRoutes } from "./page.ts";
-import { sendProblem } from "./problem.ts";
+import { incompleteBody, sendProblem } from "./problem.ts";
 import { signInRoutes } from "./sign-in.ts";
 
 /**
@@ -50,6 +54,95 @@ function logRequests(
 function levelOf(method: string, status: number): "debug" | "info" | "error" {
   if (status >= 500 && status !== 503) return "error";
   return method === "GET" || method === "HEAD" ? "debug" : "info";
+}
+
+const anonymousBodyTimeoutMs = 10_000;
+
+/** How much is read, and the share it counts against if the client is anonymous. */
+interface BodyBounds {
+  readonly maxBytes: number;
+  readonly reservation: BodyReservation | undefined;
+}
+
+/**
+ * Limits a body to what its route accepts, whether its length is declared or not. A body of unknown length is buffered
+ * here and passed on in a new request. So is every body of an anonymous route, within a deadline and a budget shared by
+ * all anonymous clients.
+ */
+function limitBodies(table: PolicyTable, access: AccessControl): MiddlewareHandler<HostEnv> {
+  return async function limit(c, next) {
+    const { method, headers } = c.req.raw;
+    if (method === "GET" || method === "HEAD") return next();
+    const { largestBody: maxBytes, policy } = declarationFor(c, table);
+    const isAnonymous = policy !== "principal";
+    const length = headers.get("content-length");
+    if (length !== null && Number(length) > maxBytes) return sendProblem(c, "payload_too_large");
+    const { bodyBudget, addressOf } = access;
+    if (isAnonymous && !bodyBudget.hasCapacity(addressOf(c), Number(length ?? 0)))
+      return refuseOverBudget(c);
+    // Only now: a refused client should not send a body that nobody reads.
+    if (headers.get("expect")?.toLowerCase() === "100-continue")
+      connectionOf(c).outgoing?.writeContinue();
+    if (length !== null && !headers.has("transfer-encoding") && !isAnonymous) return next();
+    const reservation = isAnonymous ? bodyBudget.reserve(addressOf(c)) : undefined;
+    try {
+      return await bufferBody(c, { maxBytes, reservation }, next);
+    } finally {
+      reservation?.release();
+    }
+  };
+}
+
+function refuseOverBudget(c: Context<HostEnv>): Response {
+  return sendProblem(c, "too_many_requests", {
+    retryAfter: Math.ceil(anonymousBodyTimeoutMs / 1_000),
+  });
+}
+
+async function bufferBody(
+  c: Context<HostEnv>,
+  bounds: BodyBounds,
+  next: () => Promise<void>,
+): Promise<Response | void> {
+  const { method, headers, url, body: stream, signal } = c.req.raw;
+  const body = await readInTime(stream, bounds);
+  if (body === "late") return sendProblem(c, "request_timeout");
+  if (body === "broken") return sendProblem(c, "invalid_request", incompleteBody);
+  if (body === "large") return sendProblem(c, "payload_too_large");
+  if (body === "no room") return refuseOverBudget(c);
+  c.req.raw = new Request(url, { method, headers, signal, ...(body.byteLength > 0 && { body }) });
+  return next();
+}
+
+type BodyRead = Uint8Array<ArrayBuffer> | "large" | "broken" | "no room";
+
+async function readUpTo(
+  stream: ReadableStream<Uint8Array> | null,
+  { maxBytes, reservation }: BodyBounds,
+): Promise<BodyRead> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) return "large";
+      if (reservation?.take(chunk.byteLength) === false) return "no room";
+      chunks.push(chunk);
+    }
+  } catch {
+    return "broken";
+  }
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+async function readInTime(
+  stream: ReadableStream<Uint8Array> | null,
+  bounds: BodyBounds,
+): Promise<BodyRead | "late"> {
+  if (bounds.reservation === undefined) return readUpTo(stream, bounds);
+  const limit = { clock: systemClock, ms: anonymousBodyTimeoutMs };
+  const read = await withTimeout(limit, () => readUpTo(stream, bounds));
+  return read.status === "done" ? read.value : "late";
 }
 
 /** Health for monitoring. */

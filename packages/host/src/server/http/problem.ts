@@ -31,3 +31,6 @@ export function sendProblem(c: Context, code: ProblemCode, details: ProblemDetai
   const instance = typeof requestId === "string" ? { instance: requestId } : {};
   return c.body(JSON.stringify(makeProblem(code, { ...instance, ...details })), status, headers);
 }
+
+/** The sender has probably gone and will not see this; it is not a bug. */
+export const incompleteBody = { detail: "The body ended before it was whole." };

@@ -2,6 +2,7 @@ import type { MiddlewareHandler, Context } from "hono";
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Clock } from "@holdfast/engine";
 import { connectionOf, type HostEnv } from "./routing.ts";
 
 const policyHeader = "content-security-policy";
@@ -110,4 +111,126 @@ export function startStreaming(
 function writableResponse(c: Context<HostEnv>): ServerResponse | undefined {
   const { outgoing } = connectionOf(c);
   return c.req.method === "HEAD" || outgoing?.headersSent ? undefined : outgoing;
+}
+
+export interface StreamWriter {
+  /** Writes in order. Resolves when the client has room for more or the stream is over. */
+  readonly write: (text: string) => Promise<void>;
+}
+
+/** A client that has not drained its buffer for this long has stopped reading. */
+const writeDeadlineMs = 30_000;
+/**
+ * How long an ended stream waits for the client to read the rest: otherwise a client could hold the connection for
+ * good.
+ */
+const lingerMs = 5_000;
+/** A client with more than this pending is cut off, and resumes from its cursor. */
+const maxBufferedLength = 8 * 1024 * 1024;
+
+/**
+ * Writes straight to the connection, which signals when it is full: nothing is buffered but what the client has not
+ * read.
+ */
+export function writeToConnection(
+  outgoing: ServerResponse,
+  clock: Clock,
+  ended: AbortController,
+): StreamWriter {
+  let room: Promise<void> | undefined;
+
+  function cut(): void {
+    ended.abort();
+    outgoing.destroy();
+  }
+
+  async function waitForRoom(): Promise<void> {
+    const drained = new AbortController();
+    const onDrain = (): void => drained.abort();
+    outgoing.once("drain", onDrain);
+    ended.signal.addEventListener("abort", onDrain, { once: true });
+    await clock.sleep(writeDeadlineMs, drained.signal);
+    outgoing.removeListener("drain", onDrain);
+    ended.signal.removeEventListener("abort", onDrain);
+    room = undefined;
+    if (!drained.signal.aborted) cut();
+  }
+
+  async function finish(): Promise<void> {
+    // A disconnected client reads nothing more.
+    if (outgoing.destroyed || outgoing.closed) return;
+    const closed = new AbortController();
+    outgoing.once("close", () => closed.abort());
+    outgoing.end();
+    await clock.sleep(lingerMs, closed.signal);
+    outgoing.destroy();
+  }
+
+  ended.signal.addEventListener("abort", () => void finish(), { once: true });
+  return {
+    write(text) {
+      if (ended.signal.aborted) return written;
+      if (outgoing.write(text)) return written;
+      if (outgoing.writableLength > maxBufferedLength) cut();
+      return (room ??= waitForRoom());
+    },
+  };
+}
+
+const written = Promise.resolve();
+
+/** The same for requests without a connection. Buffers one chunk: a writer waits until the previous one is read. */
+export function writeToReadable(
+  clock: Clock,
+  ended: AbortController,
+): StreamWriter & { readonly readable: ReadableStream<Uint8Array> } {
+  const encoder = new TextEncoder();
+  let queue: Promise<void> = Promise.resolve();
+  let pendingLength = 0;
+  let makeRoom: (() => void) | undefined;
+  const { promise: started, resolve: start } =
+    Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
+  const readable = new ReadableStream<Uint8Array>(
+    { start, pull: () => makeRoom?.(), cancel: () => ended.abort() },
+    { highWaterMark: 1 },
+  );
+  ended.signal.addEventListener("abort", () => {
+    makeRoom?.();
+    void started.then(closeQuietly);
+  });
+
+  async function waitForRoom(): Promise<void> {
+    const drained = new AbortController();
+    makeRoom = () => drained.abort();
+    await clock.sleep(writeDeadlineMs, drained.signal);
+    makeRoom = undefined;
+    if (!drained.signal.aborted) ended.abort();
+  }
+
+  async function push(text: string): Promise<void> {
+    const controller = await started;
+    pendingLength -= text.length;
+    if (ended.signal.aborted) return;
+    controller.enqueue(encoder.encode(text));
+    if ((controller.desiredSize ?? 0) <= 0) await waitForRoom();
+  }
+
+  return {
+    readable,
+    write(text) {
+      pendingLength += text.length;
+      if (pendingLength > maxBufferedLength) ended.abort();
+      queue = queue.then(() => push(text));
+      return queue;
+    },
+  };
+}
+
+/** A stream cancelled by its reader is already closed. */
+function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  try {
+    controller.close();
+  } catch {
+    // Already closed.
+  }
 }

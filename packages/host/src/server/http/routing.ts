@@ -230,7 +230,7 @@ export function authenticateRequests(
     if (principal === undefined) return sendProblem(c, "unauthorized");
     if (isThrottled) access.attempts.reset(access.addressOf(c));
     const { incoming } = connectionOf(c);
-    if (incoming !== undefined) access.anonymousConnections?.markAuthenticated(incoming.socket);
+    if (incoming !== undefined) access.anonymousConnections?.sockets.delete(incoming.socket);
     if (policy === undefined) return sendProblem(c, "not_found");
     c.set("principal", principal);
     return next();

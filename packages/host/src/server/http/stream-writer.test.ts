@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 
-import { writeToConnection } from "./sse-response.ts";
+import { writeToConnection } from "./responses.ts";
 
 async function connected(): Promise<{ outgoing: ServerResponse; incoming: IncomingMessage }> {
   const server = createServer();
