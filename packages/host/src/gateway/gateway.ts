@@ -11,7 +11,7 @@ import { commandMenu } from "./inbound/chat-commands.ts";
 import { ChatTitles } from "./inbound/chat-titles.ts";
 import { Dispatcher } from "./outbound/dispatcher.ts";
 import { settleUnknownChunk, enqueueWelcome } from "./outbound/enqueue.ts";
-import { chatAddressing, type ChatAddressing } from "./chat-addressing.ts";
+import { chatAddressing, type ChatAddressing } from "./lanes.ts";
 import { type ChatAccess, PairingAccess } from "./inbound/chat-access.ts";
 import {
   pollUpdates,

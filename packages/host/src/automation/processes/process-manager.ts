@@ -18,7 +18,7 @@ import { currentHolder } from "@holdfast/store/identity";
 import { hasChildTag } from "../delegate/child-session.ts";
 import { systemCode } from "../../util/outcome.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
-import { isDeliveredLane } from "../../gateway/lane-session.ts";
+import { isDeliveredLane } from "../../gateway/lanes.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 import {

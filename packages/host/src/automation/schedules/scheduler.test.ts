@@ -10,7 +10,7 @@ import {
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { sessionForLane } from "../../gateway/lane-session.ts";
+import { sessionForLane } from "../../gateway/lanes.ts";
 import { ScheduleStore } from "./schedule-store.ts";
 import { submitDuePrompts } from "./scheduler.ts";
 

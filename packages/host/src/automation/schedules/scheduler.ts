@@ -23,7 +23,7 @@ import {
   withOutcome,
 } from "./schedule-store.ts";
 import { newestBetween, type Occurrence } from "./occurrences.ts";
-import { sessionForLane } from "../../gateway/lane-session.ts";
+import { sessionForLane } from "../../gateway/lanes.ts";
 
 export interface SchedulerDeps extends SubmitPromptDeps {
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { openPostgresStore, openSqliteStore } from "@holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { sessionForLane } from "../../gateway/lane-session.ts";
+import { sessionForLane } from "../../gateway/lanes.ts";
 import { createScheduler } from "./scheduler.ts";
 import { ScheduleStore } from "./schedule-store.ts";
 

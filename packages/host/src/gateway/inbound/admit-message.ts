@@ -1,5 +1,4 @@
 import {
-  type CommitResult,
   type Log,
   type MemoryCommitter,
   type Runner,
@@ -22,9 +21,8 @@ import {
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import type { PlatformAdapter, IncomingFile } from "../adapter.ts";
 import type { ChatTitles } from "./chat-titles.ts";
-import type { ChatAddressing } from "../chat-addressing.ts";
 import type { ChatAccess } from "./chat-access.ts";
-import { sessionForLane, sessionOfLane } from "../lane-session.ts";
+import { type ChatAddressing, sessionForLane, sessionOfLane } from "../lanes.ts";
 import { safeFileName } from "../../util/safe-file-name.ts";
 
 /** The store failed, so the update must not be confirmed: the platform delivers it again later. */
@@ -44,20 +42,6 @@ export interface InboundDeps {
   readonly titles: Pick<ChatTitles, "remember">;
   /** Tells the dispatcher that this session has something to deliver. */
   readonly notifyOutbox: (session: SessionId) => void;
-}
-
-/** Points a lane at another session. */
-export async function bindLane(
-  { log, owner, memory }: Pick<InboundDeps, "log" | "owner" | "memory">,
-  lane: LaneKey,
-  to: SessionId,
-  key: string,
-): Promise<CommitResult["status"]> {
-  const previous = await log.store.reads.lane(owner, lane);
-  const event = newEvent(deterministicIds(`move ${key}`).make("event"), "lane.bound", { lane });
-  const { status } = await log.commit({ owner, session: to, events: [event], touch: "quiet" });
-  if (previous !== null && previous !== to) void memory.boundary(owner, previous, "lane_switch");
-  return status;
 }
 
 export interface AdmitDeps {

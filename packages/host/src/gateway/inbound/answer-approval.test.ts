@@ -12,7 +12,7 @@ import {
   untilShown,
 } from "../../../test/support/gateway/bot-rig.ts";
 import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
-import { sessionForLane } from "../lane-session.ts";
+import { sessionForLane } from "../lanes.ts";
 import { createScheduler } from "../../automation/schedules/scheduler.ts";
 import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
 

@@ -11,10 +11,9 @@ import {
   newEvent,
 } from "@holdfast/protocol";
 import type { Incoming } from "../adapter.ts";
-import type { ChatAddressing } from "../chat-addressing.ts";
 import { approvalDeliveryId } from "../outbound/pending-chunks.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
-import { sessionOfLane } from "../lane-session.ts";
+import { type ChatAddressing, sessionOfLane } from "../lanes.ts";
 import { type InboundDeps, RetryLater } from "./admit-message.ts";
 
 export interface AnswerRightsDeps {

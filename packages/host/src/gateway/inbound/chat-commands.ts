@@ -19,9 +19,9 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 import type { CommandMenuItem, Incoming } from "../adapter.ts";
-import { ownsSession, sessionForLane, sessionOfLane } from "../lane-session.ts";
+import { bindLane, ownsSession, sessionForLane, sessionOfLane } from "../lanes.ts";
 import { enqueueAnswer, enqueueNote, settleUnknownChunk } from "../outbound/enqueue.ts";
-import { bindLane, type InboundDeps, RetryLater } from "./admit-message.ts";
+import { type InboundDeps, RetryLater } from "./admit-message.ts";
 import { mayUseCommand } from "./chat-access.ts";
 
 type CommandMessage = Extract<Incoming, { kind: "message" | "edit" }>;

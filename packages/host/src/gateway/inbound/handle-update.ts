@@ -2,7 +2,7 @@ import { answerApproval, type AnswerDetails, changeInput } from "@holdfast/engin
 import type { InputMode, LaneKey } from "@holdfast/protocol";
 
 import type { Incoming, ChatAddress } from "../adapter.ts";
-import { sessionOfLane } from "../lane-session.ts";
+import { sessionOfLane } from "../lanes.ts";
 import { admitChatMessage, type InboundDeps, RetryLater } from "./admit-message.ts";
 import {
   approvalMessage,

@@ -9,8 +9,7 @@ import {
 } from "@holdfast/protocol";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { resent, chunkEvent } from "./chunk.ts";
-import { sessionForLane } from "../lane-session.ts";
-import type { ChatAddressing } from "../chat-addressing.ts";
+import { type ChatAddressing, sessionForLane } from "../lanes.ts";
 
 interface OutboxDeps {
   readonly log: Log;

@@ -14,7 +14,7 @@ import { PendingChunks, followEvents } from "./pending-chunks.ts";
 import { type SendDeps, type SendStepResult, sendStep } from "./send-chunk.ts";
 import type { PlatformAdapter } from "../adapter.ts";
 import type { ChatQueue, OutageMonitor, Pacer } from "./pacing.ts";
-import type { ChatAddressing } from "../chat-addressing.ts";
+import type { ChatAddressing } from "../lanes.ts";
 
 export interface SessionDeliveryDeps extends OutboxLeaseDeps {
   readonly ids: IdSource;

@@ -1,6 +1,6 @@
 import type { LaneKey, OwnerId, ProcessView } from "@holdfast/protocol";
 import type { Route } from "../http/routing.ts";
-import { isDeliveredLane, sessionForLane } from "../../gateway/lane-session.ts";
+import { isDeliveredLane, sessionForLane } from "../../gateway/lanes.ts";
 import { isTimeZone, nextOccurrence } from "../../automation/schedules/occurrences.ts";
 import {
   type ScheduleWriteResult,

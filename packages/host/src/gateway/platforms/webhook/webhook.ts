@@ -1,5 +1,5 @@
 import { type WebhookCommand, laneKey } from "@holdfast/protocol";
-import type { ChatAddressing } from "../../chat-addressing.ts";
+import type { ChatAddressing } from "../../lanes.ts";
 import type { ChatAccess } from "../../inbound/chat-access.ts";
 
 /** A program that may post messages here, and where its answers go. */
