@@ -95,9 +95,10 @@ export async function admitChatMessage(
     inbound: { key, ...(replyTo !== null && { replyTo }) },
     ...(attachments.length > 0 && { attachments }),
   };
-  const admitted = await admitWithNewSession(deps, input, key);
+  const existing = await sessionOfLane(deps, lane);
+  const admitted = existing === null ? await admitWithNewSession(deps, input, key) : null;
   if (admitted !== null) return admitted;
-  const session = await sessionForLane(deps, lane, key);
+  const session = existing ?? (await sessionForLane(deps, lane, key));
   const admission = await admitMessage(log, ids, { ...input, session });
   if (admission.status === "accepted") return { status: "admitted", session };
   if (admission.status === "refused" && admission.code === "inbound_taken")
@@ -107,8 +108,8 @@ export async function admitChatMessage(
 
 /**
  * Creates a lane's session in the same transaction as its first message: one sync for both. All ids derive from
- * the message, so two hosts that see it make the same commit. `null`: the lane has a session, or the commit was
- * refused, and the caller takes the longer path.
+ * the message, so two hosts that see it make the same commit. `null`: the commit was refused, and the caller takes the
+ * longer path.
  */
 async function admitWithNewSession(
   { log, owner }: AdmitDeps,
@@ -116,7 +117,6 @@ async function admitWithNewSession(
   key: string,
 ): Promise<AdmitResult | null> {
   const { lane } = input;
-  if ((await sessionOfLane({ log, owner }, lane)) !== null) return null;
   const ids = deterministicIds(`lane ${lane} ${key}`);
   const session = ids.make("session");
   const created = [

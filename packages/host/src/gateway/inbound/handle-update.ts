@@ -85,8 +85,19 @@ export class UpdateHandler {
     return this.#admit(message, lane, text, "queue");
   }
 
+  /** A message that has not been seen before, in a lane without open questions, is no answer. */
+  async #mayBeAnswer(message: IncomingMessage, lane: LaneKey): Promise<boolean> {
+    const { log, owner } = this.#deps;
+    const { reads } = log.store;
+    if ((await reads.inbound(owner, this.#keyOf(message))) !== null) return true;
+    const session = await sessionOfLane(this.#deps, lane);
+    if (session === null) return false;
+    return (await reads.approvals(owner, { session, limit: 1 })).approvals.length > 0;
+  }
+
   /** Whether the message answered a question that is open for this person here. */
   async #answer(message: IncomingMessage, lane: LaneKey, text: string): Promise<boolean> {
+    if (!(await this.#mayBeAnswer(message, lane))) return false;
     const { owner, runner, notifyOutbox } = this.#deps;
     const key = this.#keyOf(message);
     const result = await answerWithText(this.#deps, { message, text, lane, key });
