@@ -136,7 +136,7 @@ async function openTelegramGateway(
     memory,
     ids,
     clock: systemClock,
-    holder: () => currentHolder("gateway"),
+    holder: currentHolder.bind(undefined, "gateway"),
     liveness: createLiveness(),
     leaseMs: config.leaseMs.value,
     owner: ownerId.parse("owner"),

@@ -48,6 +48,38 @@ test("messages to a chat from two sessions arrive in order, even while the first
   ]);
 });
 
+test("a long answer is not interrupted by another session's message to the same chat", async () => {
+  const platform = await startFakeBotApi();
+  const rig = openBotApi([says("word ".repeat(1_500))]);
+  openBot(rig, platform);
+  const isSending = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  platform.faults.before = async (method) => {
+    if (method !== "sendMessage") return;
+    isSending.resolve();
+    await mayGoOn.promise;
+  };
+  platform.say(7, "Tell me");
+  await isSending.promise;
+  platform.say(7, "/new Second");
+  const notes = { states: ["pending"], limit: 10 } as const;
+  await expect
+    .poll(
+      async () =>
+        (await rig.store.reads.outbox(rig.owner, notes)).filter(({ kind }) => kind === "note")
+          .length,
+      fastPoll,
+    )
+    .toBe(1);
+  mayGoOn.resolve();
+  await untilShown(platform, 3);
+  expect(textsIn(platform)).toEqual([
+    expect.stringMatching(/^word /),
+    expect.stringMatching(/^word /),
+    expect.stringContaining("A new session has begun"),
+  ]);
+});
+
 test("an answer in progress completes after its chat moves on, and the new session does not wait for it", async () => {
   const platform = await startFakeBotApi();
   const secondHalf = Promise.withResolvers<void>();

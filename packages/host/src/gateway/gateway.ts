@@ -6,7 +6,6 @@ import type { GatewayAdmin } from "../server/api/gateway.ts";
 import type { Route } from "../server/http/routing.ts";
 import type { PlatformAdapter } from "./adapter.ts";
 import { withBotLease } from "./bot-lease.ts";
-import { ChatQueue, OutageMonitor, Pacer } from "./outbound/pacing.ts";
 import { commandMenu } from "./inbound/chat-commands.ts";
 import { ChatTitles } from "./inbound/chat-titles.ts";
 import { Dispatcher } from "./outbound/dispatcher.ts";
@@ -61,6 +60,7 @@ interface OpenBot {
   readonly access: ChatAccess;
   readonly titles: ChatTitles;
   readonly updateHandler: UpdateHandler;
+  readonly dispatcher: Dispatcher;
   readonly addressing: ChatAddressing;
 }
 
@@ -75,8 +75,6 @@ export function openGateway(deps: GatewayDeps): Gateway {
   const status = new GatewayStatus();
   let open: OpenBot | undefined;
   const opened = Promise.withResolvers<void>();
-  /** Set while we hold the bot's lease. */
-  let dispatcher: Dispatcher | undefined;
   let running: Promise<void> = Promise.resolve();
   const botKeyOf = (id: string) => `${platform}:${id}`;
 
@@ -112,8 +110,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
     const access = deps.access ?? pairingAccess(bot);
     const addressing = deps.addressing ?? chatAddressing(platform, bot);
     const titles = new ChatTitles(log.store.register, owner, botKeyOf(bot));
-    const notifyOutbox = (session: Parameters<Dispatcher["notify"]>[1]) =>
-      dispatcher?.notify(owner, session);
+    const dispatcher = new Dispatcher({ ...deps, adapter, addressing, sweepMs });
     const updateHandler = new UpdateHandler({
       ...deps,
       client: deps.client(),
@@ -121,15 +118,14 @@ export function openGateway(deps: GatewayDeps): Gateway {
       addressing,
       access,
       titles,
-      notifyOutbox,
+      dispatcher,
     });
-    open = { adapter, access, titles, updateHandler, addressing };
+    const openBot = { adapter, access, titles, updateHandler, dispatcher, addressing };
+    open = openBot;
     opened.resolve();
     const { store } = log;
     const lease = { ...deps, store, bot: botKeyOf(bot), onHeld };
-    await withBotLease(lease, stopping.signal, (signal) =>
-      serve({ adapter, access, titles, updateHandler, addressing }, bot, signal),
-    );
+    await withBotLease(lease, stopping.signal, (signal) => serve(openBot, bot, signal));
   }
 
   function onHeld(by: string): void {
@@ -139,31 +135,19 @@ export function openGateway(deps: GatewayDeps): Gateway {
 
   /** Receives and sends for the bot while we hold its lease. */
   async function serve(
-    { adapter, updateHandler, addressing }: OpenBot,
+    { adapter, updateHandler, dispatcher }: OpenBot,
     bot: string,
     signal: AbortSignal,
   ): Promise<void> {
     status.setState({ state: "starting" });
-    const pacer = new Pacer(adapter.limits, clock);
-    const outage = new OutageMonitor(adapter, pacer, clock, signal);
-    const queue = new ChatQueue();
-    const current = new Dispatcher({
-      ...deps,
-      adapter,
-      addressing,
-      pacer,
-      outage,
-      queue,
-      sweepMs,
-    });
-    dispatcher = current;
-    current.start();
+    const ended = new AbortController();
+    const delivering = dispatcher.run(AbortSignal.any([signal, ended.signal]));
     try {
       await adapter.publishCommands(commandMenu, signal);
       await receive(adapter, updateHandler, bot, signal);
     } finally {
-      dispatcher = undefined;
-      await current.stop();
+      ended.abort();
+      await delivering;
     }
   }
 
@@ -219,7 +203,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
       const session = isAdmitted
         ? await enqueueWelcome({ log, owner, addressing }, chat, code)
         : null;
-      if (session !== null) dispatcher?.notify(owner, session);
+      if (session !== null) open.dispatcher.notify(owner, session);
       return person;
     },
     changePerson: async (person, decision) =>
@@ -237,7 +221,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
         String(row.at),
       );
       if (!isSettled) return null;
-      dispatcher?.notify(requester, row.session);
+      open?.dispatcher.notify(requester, row.session);
       return { ...row, state: action === "resend" ? "pending" : "dropped" };
     },
     routes: pushWebhook === undefined ? [] : [pushRoute(pushWebhook, () => open)],

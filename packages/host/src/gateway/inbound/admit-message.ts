@@ -20,6 +20,7 @@ import {
 } from "@holdfast/protocol";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import type { PlatformAdapter, IncomingFile } from "../adapter.ts";
+import type { Dispatcher } from "../outbound/dispatcher.ts";
 import type { ChatTitles } from "./chat-titles.ts";
 import type { ChatAccess } from "./chat-access.ts";
 import { type ChatAddressing, sessionForLane, sessionOfLane } from "../lanes.ts";
@@ -40,8 +41,8 @@ export interface InboundDeps {
   readonly access: Pick<ChatAccess, "isAllowed" | "requestPairing" | "rightsOf">;
   /** Remembers chats' display names. */
   readonly titles: Pick<ChatTitles, "remember">;
-  /** Tells the dispatcher that this session has something to deliver. */
-  readonly notifyOutbox: (session: SessionId) => void;
+  /** Told that a session has something to deliver. */
+  readonly dispatcher: Pick<Dispatcher, "notify">;
 }
 
 export interface AdmitDeps {

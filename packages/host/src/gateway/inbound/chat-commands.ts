@@ -121,7 +121,7 @@ export class ChatCommands {
 
   /** Sends all chunks of unknown fate in this chat's session again, because a person asked for it. */
   async #resend(context: CommandContext): Promise<"done"> {
-    const { log, owner, notifyOutbox } = this.#deps;
+    const { log, owner, dispatcher } = this.#deps;
     const session = await sessionOfLane(this.#deps, context.lane);
     const unknown =
       session === null
@@ -131,7 +131,7 @@ export class ChatCommands {
     if (session === null || undelivered.length === 0)
       return this.#reply(context, "Nothing is missing here.");
     for (const row of undelivered) await settleUnknownChunk(this.#deps, row, "resend", context.key);
-    notifyOutbox(session);
+    dispatcher.notify(owner, session);
     return "done";
   }
 
@@ -141,14 +141,14 @@ export class ChatCommands {
     runId: Parameters<typeof enqueueAnswer>[2],
   ): Promise<"done"> {
     throwIfFailed(await enqueueAnswer(this.#deps, { session, lane, key, replyTo: null }, runId));
-    this.#deps.notifyOutbox(session);
+    this.#deps.dispatcher.notify(this.#deps.owner, session);
     return "done";
   }
 
   async #reply({ lane, key }: CommandContext, text: string): Promise<"done"> {
     const session = await sessionForLane(this.#deps, lane, key);
     throwIfFailed(await enqueueNote(this.#deps, { session, lane, key, replyTo: null }, text));
-    this.#deps.notifyOutbox(session);
+    this.#deps.dispatcher.notify(this.#deps.owner, session);
     return "done";
   }
 }

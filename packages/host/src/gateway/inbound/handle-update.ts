@@ -1,5 +1,5 @@
 import { answerApproval, type AnswerDetails, changeInput } from "@holdfast/engine";
-import type { InputMode, LaneKey } from "@holdfast/protocol";
+import type { InputMode, LaneKey, SessionId } from "@holdfast/protocol";
 
 import type { Incoming, ChatAddress } from "../adapter.ts";
 import { sessionOfLane } from "../lanes.ts";
@@ -98,15 +98,13 @@ export class UpdateHandler {
   /** Whether the message answered a question that is open for this person here. */
   async #answer(message: IncomingMessage, lane: LaneKey, text: string): Promise<boolean> {
     if (!(await this.#mayBeAnswer(message, lane))) return false;
-    const { owner, runner, notifyOutbox } = this.#deps;
     const key = this.#keyOf(message);
     const result = await answerWithText(this.#deps, { message, text, lane, key });
     switch (result?.status) {
       case undefined:
         return false;
       case "answered":
-        runner.notify(owner, result.approval.session);
-        notifyOutbox(result.approval.session);
+        this.#notify(result.approval.session);
         return true;
       case "failed":
         throw new RetryLater(result.message);
@@ -114,6 +112,12 @@ export class UpdateHandler {
       case "refused":
         return true;
     }
+  }
+
+  #notify(session: SessionId): void {
+    const { owner, runner, dispatcher } = this.#deps;
+    runner.notify(owner, session);
+    dispatcher.notify(owner, session);
   }
 
   #laneOf({ address }: Incoming): LaneKey {
@@ -130,7 +134,7 @@ export class UpdateHandler {
     text: string,
     mode: InputMode,
   ): Promise<void> {
-    const { addressing, runner, owner, notifyOutbox } = this.#deps;
+    const { addressing } = this.#deps;
     const { address, files } = message;
     const key = this.#keyOf(message);
     const admitted = await admitChatMessage(this.#deps, {
@@ -148,8 +152,7 @@ export class UpdateHandler {
       case "admitted":
       case "taken":
         this.#fetches.delete(key);
-        runner.notify(owner, admitted.session);
-        return notifyOutbox(admitted.session);
+        return this.#notify(admitted.session);
       case "away":
       case "unreadable":
         return this.#reply(
@@ -173,12 +176,12 @@ export class UpdateHandler {
 
   /** Replies through the outbox if there is a session; otherwise sends directly, and may send twice. */
   async #reply(message: IncomingMessage, text: string): Promise<void> {
-    const { notifyOutbox } = this.#deps;
+    const { owner, dispatcher } = this.#deps;
     const lane = this.#laneOf(message);
     const session = await sessionOfLane(this.#deps, lane);
     const target = { lane, key: this.#keyOf(message), replyTo: null };
     const enqueued = session && (await enqueueNote(this.#deps, { ...target, session }, text));
-    if (session !== null && enqueued === "queued") notifyOutbox(session);
+    if (session !== null && enqueued === "queued") dispatcher.notify(owner, session);
     else await this.#sendDirectly(message.address, text);
   }
 
@@ -214,7 +217,7 @@ export class UpdateHandler {
 
   async #answerPress(pressed: ButtonPress): Promise<string | null> {
     const { person, address, messageId, data } = pressed;
-    const { access, adapter, log, ids, owner, runner } = this.#deps;
+    const { access, adapter, log, ids, owner } = this.#deps;
     const answer = parseButtonAnswer(data);
     const isTheirs =
       answer !== null &&
@@ -234,8 +237,7 @@ export class UpdateHandler {
     );
     switch (result.status) {
       case "answered":
-        runner.notify(owner, result.approval.session);
-        this.#deps.notifyOutbox(result.approval.session);
+        this.#notify(result.approval.session);
         // Removes the buttons even if a crash kept us from recording the message's id.
         if (adapter.capabilities.edits)
           await adapter.edit(

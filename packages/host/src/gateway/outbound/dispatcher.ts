@@ -1,36 +1,49 @@
+import type { Clock } from "@holdfast/engine";
 import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
+import type { PendingChunk } from "./chunk.ts";
+import { OutageMonitor, Pacer } from "./pacing.ts";
 import {
-  type SessionDeliveryDeps,
-  type DeliverySession,
   deliverSession,
-  type StartBarrier,
+  type SessionDelivery,
+  type SessionDeliveryDeps,
+  type SessionRef,
 } from "./session-delivery.ts";
 
-export interface DispatcherDeps extends SessionDeliveryDeps {
+export interface DispatcherDeps extends Omit<SessionDeliveryDeps, "pacer" | "outage" | "wake"> {
   /** How often the store is searched for undelivered chunks. Only reads. */
   readonly sweepMs: number;
   readonly onError: (error: unknown) => void;
 }
 
+/** What a run of the dispatcher adds, and when it ends. */
+interface Running {
+  readonly deps: SessionDeliveryDeps;
+  readonly signal: AbortSignal;
+}
+
 const maxSessionsPerSweep = 1_000;
 
-/** Delivers everything that is due to a bot's chats, whichever host accepted or ran it. */
+/**
+ * Delivers everything that is due to a bot's chats, whichever host accepted or ran it. One loop decides for all
+ * sessions what is sent next, because a chat may hear from several of them if its lane moved while an answer was on its
+ * way.
+ */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
+  readonly #wake: WakeSignal;
+  /** Sessions that are being opened, delivered or closed. */
   readonly #active = new Map<SessionId, Promise<void>>();
+  /** Those of them that are open. */
+  readonly #open = new Set<SessionDelivery>();
   /** The log's head when nothing was left to deliver: until it moves, there is nothing to check. */
   readonly #deliveredUpTo = new Map<SessionId, Seq>();
   readonly #notified = new Set<SessionId>();
-  readonly #stopping = new AbortController();
-  #sweeping: Promise<void> = Promise.resolve();
+  #running: Running | null = null;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-  }
-
-  start(): void {
-    this.#sweeping = this.#sweepLoop();
+    this.#wake = new WakeSignal(deps.clock);
   }
 
   /** The session may have something to deliver. A delivery already running picks it up by itself. */
@@ -38,17 +51,90 @@ export class Dispatcher {
     this.#startDeliveries([{ owner, session }]);
   }
 
-  #startDeliveries(targets: readonly DeliverySession[]): void {
-    if (this.#stopping.signal.aborted) return;
-    const idle = targets.filter(({ session }) => !this.#active.has(session));
-    for (const { session } of targets) if (this.#active.has(session)) this.#notified.add(session);
-    const barriers = createStartBarriers(idle.length);
-    for (const [index, target] of idle.entries()) this.#deliver(target, barriers[index]!);
+  /** Delivers until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { adapter, clock, sweepMs, onError } = this.#deps;
+    const pacer = new Pacer(adapter.limits, clock);
+    const outage = new OutageMonitor(adapter, pacer, clock, signal);
+    const wake = () => this.#wake.wake();
+    this.#running = { deps: { ...this.#deps, pacer, outage, wake }, signal };
+    this.#deliveredUpTo.clear();
+    let sweeping: Promise<void> | null = null;
+    let sweepAt = clock.now();
+    while (!signal.aborted) {
+      if (sweeping === null && clock.now() >= sweepAt)
+        sweeping = this.#sweep()
+          .catch(onError)
+          .finally(() => {
+            sweeping = null;
+            sweepAt = clock.now() + sweepMs;
+            wake();
+          });
+      const waitMs = await this.#advance();
+      const sweepInMs = sweeping === null ? sweepAt - clock.now() : sweepMs;
+      await this.#wake.wait(Math.max(0, Math.min(waitMs, sweepInMs)), signal);
+    }
+    this.#running = null;
+    await sweeping;
+    await Promise.all(this.#active.values());
   }
 
-  #deliver(target: DeliverySession, barrier: StartBarrier): void {
+  /** Starts what can be sent now. Returns how long there is nothing more to do. */
+  async #advance(): Promise<number> {
+    const { clock, sweepMs } = this.#deps;
+    if (this.#due().some((delivery) => delivery.hasWork)) await this.#startSteps();
+    for (const delivery of this.#due()) orFail(delivery, () => delivery.rest());
+    let dueAt = clock.now() + sweepMs;
+    for (const delivery of this.#open) dueAt = Math.min(dueAt, delivery.dueAt);
+    return dueAt - clock.now();
+  }
+
+  #due(): readonly SessionDelivery[] {
+    const now = this.#deps.clock.now();
+    return [...this.#open].filter((delivery) => delivery.isHeldBack || delivery.dueAt <= now);
+  }
+
+  /** The oldest message that is ready for a chat goes first, and keeps its turn while it waits for another try. */
+  async #startSteps(): Promise<void> {
+    let storeNow: number;
+    try {
+      storeNow = await this.#deps.log.store.now();
+    } catch (error) {
+      for (const delivery of this.#due()) delivery.fail(error);
+      return;
+    }
+    // Nothing may be awaited from here on: a message that is finished meanwhile would leave its turn to another session
+    // before its next chunk is seen.
+    const looked = this.#due().filter((delivery) => delivery.hasWork);
+    for (const delivery of looked) orFail(delivery, () => delivery.decide(storeNow));
+    const firstByChat = new Map<string, PendingChunk>();
+    for (const { ready } of this.#open)
+      for (const chunk of ready) {
+        const { chat } = chunk.address;
+        const first = firstByChat.get(chat);
+        if (first === undefined || chunk.pendingSince < first.pendingSince)
+          firstByChat.set(chat, chunk);
+      }
+    for (const delivery of looked) orFail(delivery, () => delivery.startSteps(firstByChat));
+  }
+
+  #startDeliveries(targets: readonly SessionRef[]): void {
+    if (this.#running === null || this.#running.signal.aborted) return;
+    const idle = targets.filter(({ session }) => !this.#active.has(session));
+    for (const { session } of targets) if (this.#active.has(session)) this.#notified.add(session);
+    // What starts together is sent in order, so none of it is sent before all of it was read.
+    const unread = new Set(idle.map(({ session }) => session));
+    for (const target of idle) this.#deliver(this.#running, target, unread);
+  }
+
+  #deliver({ deps, signal }: Running, target: SessionRef, unread: Set<SessionId>): void {
     const { session } = target;
-    const work = deliverSession(this.#deps, target, this.#stopping.signal, barrier)
+    let opened: SessionDelivery | undefined;
+    const work = deliverSession(deps, { ...target, unread }, signal, (delivery) => {
+      opened = delivery;
+      this.#open.add(delivery);
+      this.#wake.wake();
+    })
       .then(
         (head) =>
           void (head === null
@@ -60,7 +146,9 @@ export class Dispatcher {
         this.#deps.onError(error);
       })
       .finally(() => {
-        barrier.arrive();
+        if (opened !== undefined) this.#open.delete(opened);
+        unread.delete(session);
+        this.#wake.wake();
         this.#onEnded(session);
       });
     this.#active.set(session, work);
@@ -72,23 +160,8 @@ export class Dispatcher {
     if (this.#notified.delete(session)) void this.#sweep().catch(this.#deps.onError);
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#sweeping;
-    await Promise.all(this.#active.values());
-  }
-
-  async #sweepLoop(): Promise<void> {
-    const { clock, sweepMs, onError } = this.#deps;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      await this.#sweep().catch(onError);
-      await clock.sleep(sweepMs, signal);
-    }
-  }
-
   async #sweep(): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#running === null) return;
     const due = await this.#deps.log.store.work.undelivered(maxSessionsPerSweep);
     const dueSessions = new Set(due.map(({ session }) => session));
     for (const session of this.#deliveredUpTo.keys())
@@ -99,18 +172,39 @@ export class Dispatcher {
   }
 }
 
-/** Each barrier arrives once, however often it is called; all continue when all have arrived. */
-function createStartBarriers(count: number): readonly StartBarrier[] {
-  const { promise: allArrived, resolve } = Promise.withResolvers<void>();
-  let remaining = count;
-  return Array.from({ length: count }, () => {
-    let hasArrived = false;
-    const arrive = () => {
-      if (hasArrived) return;
-      hasArrived = true;
-      remaining -= 1;
-      if (remaining === 0) resolve();
-    };
-    return { arrive, allArrived };
-  });
+/** A bug in one delivery does not end the others. */
+function orFail(delivery: SessionDelivery, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    delivery.fail(error);
+  }
+}
+
+const wakeReason = "woken";
+
+/** Wakes a waiting loop. A wake while nobody waits is remembered: the next wait returns at once. */
+class WakeSignal {
+  readonly #clock: Clock;
+  #isWoken = false;
+  #waiting: AbortController | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    // An explicit reason avoids the cost of creating an Error.
+    this.#waiting?.abort(wakeReason);
+  }
+
+  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isWoken) {
+      this.#waiting = new AbortController();
+      await this.#clock.sleep(timeoutMs, AbortSignal.any([signal, this.#waiting.signal]));
+      this.#waiting = null;
+    }
+    this.#isWoken = false;
+  }
 }

@@ -2,44 +2,6 @@ import type { Clock } from "@holdfast/engine";
 import { backoffMs } from "@holdfast/protocol";
 import type { PlatformLimits, ChatAddress, PlatformAdapter, PlatformFailure } from "../adapter.ts";
 
-interface QueueEntry {
-  /** When it was enqueued, by the store's clock. */
-  readonly pendingSince: number;
-  readonly wake: () => void;
-}
-
-/**
- * Messages ready to be sent, by chat. A chat may get messages from several sessions if its lane moved while an
- * answer was on its way: the oldest goes first, even while it waits for a retry.
- */
-export class ChatQueue {
-  readonly #chats = new Map<string, Map<string, QueueEntry>>();
-
-  /** Whether it is this entry's turn. If not, its `wake` is called when that may have changed. */
-  join(chat: string, key: string, entry: QueueEntry): boolean {
-    const entries = this.#chats.get(chat) ?? new Map<string, QueueEntry>();
-    this.#chats.set(chat, entries);
-    entries.set(key, entry);
-    return oldestOf(entries) === key;
-  }
-
-  leave(chat: string, key: string): void {
-    const entries = this.#chats.get(chat);
-    if (entries?.delete(key) !== true) return;
-    if (entries.size === 0) this.#chats.delete(chat);
-    const next = oldestOf(entries);
-    if (next !== undefined) entries.get(next)?.wake();
-  }
-}
-
-function oldestOf(entries: ReadonlyMap<string, QueueEntry>): string | undefined {
-  let oldest: string | undefined;
-  let oldestSince = Number.POSITIVE_INFINITY;
-  for (const [key, entry] of entries)
-    if (entry.pendingSince < oldestSince) [oldest, oldestSince] = [key, entry.pendingSince];
-  return oldest;
-}
-
 /** `growing`: an update of a message already shown, which can wait for messages nobody has seen yet. */
 export type SendPriority = "new" | "growing";
 

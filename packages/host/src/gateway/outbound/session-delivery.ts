@@ -6,14 +6,13 @@ import {
   type Liveness,
   type Log,
   startHeartbeat,
-  outboxKey,
 } from "@holdfast/engine";
 import type { SessionId, IdSource, OwnerId, Seq } from "@holdfast/protocol";
 import { nextAction, type PendingChunk, OutboxWriter } from "./chunk.ts";
 import { PendingChunks, followEvents } from "./pending-chunks.ts";
 import { type SendDeps, type SendStepResult, sendStep } from "./send-chunk.ts";
 import type { PlatformAdapter } from "../adapter.ts";
-import type { ChatQueue, OutageMonitor, Pacer } from "./pacing.ts";
+import type { OutageMonitor, Pacer } from "./pacing.ts";
 import type { ChatAddressing } from "../lanes.ts";
 
 export interface SessionDeliveryDeps extends OutboxLeaseDeps {
@@ -21,8 +20,9 @@ export interface SessionDeliveryDeps extends OutboxLeaseDeps {
   readonly adapter: PlatformAdapter;
   readonly addressing: ChatAddressing;
   readonly pacer: Pacer;
-  readonly queue: ChatQueue;
   readonly outage: OutageMonitor;
+  /** Called when a delivery is due. */
+  readonly wake: () => void;
 }
 
 export interface OutboxLeaseDeps {
@@ -33,27 +33,25 @@ export interface OutboxLeaseDeps {
   readonly leaseMs: number;
 }
 
-export interface DeliverySession {
+export interface SessionRef {
   readonly owner: OwnerId;
   readonly session: SessionId;
 }
 
-/** The log position at which nothing was left to do; `null` if we stopped before that. */
-export type DeliveredUpTo = Seq | null;
-
-/** Deliveries that start together all queue their messages before the first one is sent. */
-export interface StartBarrier {
-  /** Called once this delivery's chunks are queued, or it turns out to have none. */
-  readonly arrive: () => void;
-  readonly allArrived: Promise<void>;
+interface DeliveryTarget extends SessionRef {
+  /** The sessions that start together with this one and are not read to the end yet. */
+  readonly unread: Set<SessionId>;
 }
+
+/** The log position at which nothing was left to do; `null` if we stopped before that. */
+type DeliveredUpTo = Seq | null;
 
 /** Delivers a session's chunks to the chats of one bot, under the session's outbox lease. */
 export async function deliverSession(
   deps: SessionDeliveryDeps,
-  target: DeliverySession,
+  target: DeliveryTarget,
   stopSignal: AbortSignal,
-  startBarrier: StartBarrier,
+  onOpen: (delivery: SessionDelivery) => void,
 ): Promise<DeliveredUpTo> {
   const held = await acquireOutboxLease(deps, target.session);
   if (held === null) return null;
@@ -73,18 +71,12 @@ export async function deliverSession(
     const first = await pending.load();
     if (first === null)
       return (await log.store.reads.session(target.owner, target.session))?.head ?? null;
-    const wake = new WakeSignal(deps.clock);
-    const loop = new DeliveryLoop(deps, target, {
-      pending,
-      writer,
-      wake,
-      startBarrier,
-      signal,
-    });
-    const following = followLog(deps, target, { pending, wake, first, signal });
+    const delivery = new SessionDelivery(deps, target, { pending, writer, signal });
+    onOpen(delivery);
+    const following = followLog(log, target, { pending, delivery, first, signal });
     // Without new events there is nothing more to do here.
     void following.catch(() => undefined).finally(() => ended.abort());
-    const deliveredUpTo = await loop.work();
+    const deliveredUpTo = await delivery.untilEnded();
     ended.abort();
     await following;
     return deliveredUpTo;
@@ -96,27 +88,25 @@ export async function deliverSession(
 }
 
 async function followLog(
-  { log }: SessionDeliveryDeps,
-  target: DeliverySession,
+  log: Log,
+  target: SessionRef,
   {
     pending,
-    wake,
+    delivery,
     first,
     signal,
-  }: { pending: PendingChunks; wake: WakeSignal; first: Seq; signal: AbortSignal },
+  }: { pending: PendingChunks; delivery: SessionDelivery; first: Seq; signal: AbortSignal },
 ): Promise<void> {
   for await (const { events, head } of followEvents(log, target, first, signal)) {
     for (const event of events) await pending.apply(event);
     pending.advanceTo(head);
-    wake.wake();
+    delivery.wake();
   }
 }
 
-export interface DeliveryLoopDeps {
+interface OpenedSession {
   readonly pending: PendingChunks;
   readonly writer: OutboxWriter;
-  readonly wake: WakeSignal;
-  readonly startBarrier: StartBarrier;
   readonly signal: AbortSignal;
 }
 
@@ -124,170 +114,190 @@ export interface DeliveryLoopDeps {
 const idleReleaseMs = 3_000;
 const typingIntervalMs = 4_500;
 
-/** Delivers a session's pending chunks: one step at a time within a chat, chats in parallel. */
-class DeliveryLoop {
+/** A session's pending chunks: one step at a time within a chat, chats in parallel. */
+export class SessionDelivery {
   readonly #deps: SessionDeliveryDeps;
+  readonly #target: DeliveryTarget;
+  readonly #pending: PendingChunks;
+  readonly #signal: AbortSignal;
   readonly #sending: SendDeps;
-  readonly #loopDeps: DeliveryLoopDeps;
   readonly #typedAt = new Map<string, number>();
   /** Steps in flight, by chat. */
   readonly #steps = new Map<
     string,
     { readonly chunk: PendingChunk; readonly done: Promise<void> }
   >();
-  /** Chats of queued chunks, by outbox key. */
-  readonly #joined = new Map<string, string>();
-  #outcome: { readonly failure?: unknown } | null = null;
+  readonly #ended = Promise.withResolvers<DeliveredUpTo>();
+  /** Chunks that need a step, in delivery order. */
+  #actionable: readonly PendingChunk[] = [];
+  #ready: ReadonlySet<PendingChunk> = new Set();
+  #isOver = false;
+  #isHeldBack = false;
+  #dueAt = 0;
   #idleSince: number | null = null;
   /** The store's time when the chunks were last checked. */
   #storeNow = 0;
 
-  constructor(deps: SessionDeliveryDeps, { owner }: DeliverySession, loopDeps: DeliveryLoopDeps) {
+  constructor(deps: SessionDeliveryDeps, target: DeliveryTarget, opened: OpenedSession) {
     const { adapter, pacer, outage, log } = deps;
+    const { pending, writer, signal } = opened;
     this.#deps = deps;
-    this.#loopDeps = loopDeps;
+    this.#target = target;
+    this.#pending = pending;
+    this.#signal = signal;
     this.#sending = {
       adapter,
       pacer,
       outage,
-      writer: loopDeps.writer,
+      writer,
       now: () => log.store.now(),
-      readFile: async (id) => (await log.store.reads.blob(owner, id))?.bytes ?? null,
-      signal: loopDeps.signal,
+      readFile: async (id) => (await log.store.reads.blob(target.owner, id))?.bytes ?? null,
+      signal,
     };
+    signal.addEventListener("abort", () => this.#end(null), { once: true });
+    if (signal.aborted) this.#end(null);
   }
 
-  async work(): Promise<DeliveredUpTo> {
+  /** Settles once nothing is left to do and no step is in flight. */
+  async untilEnded(): Promise<DeliveredUpTo> {
     try {
-      const deliveredUpTo = await this.#loop();
-      await Promise.all([...this.#steps.values()].map(({ done }) => done));
-      if (this.#outcome !== null && "failure" in this.#outcome) throw this.#outcome.failure;
-      return deliveredUpTo;
+      return await this.#ended.promise;
     } finally {
-      for (const [key, chat] of this.#joined) this.#deps.queue.leave(chat, key);
+      await Promise.all([...this.#steps.values()].map(({ done }) => done));
     }
   }
 
-  async #loop(): Promise<DeliveredUpTo> {
-    const { pending, wake, signal } = this.#loopDeps;
-    while (!signal.aborted && this.#outcome === null) {
-      if (pending.isCaughtUp && !this.#isBusy()) {
-        await this.#startSteps();
-        if (pending.chunks.length === 0 && this.#steps.size === 0) return pending.readUpTo;
+  /** When to look at it again, by the process clock. */
+  get dueAt(): number {
+    return this.#dueAt;
+  }
+
+  /** A message waits for another session's: only that one's end makes it due. */
+  get isHeldBack(): boolean {
+    return this.#isHeldBack;
+  }
+
+  wake(): void {
+    this.#dueAt = 0;
+    this.#deps.wake();
+  }
+
+  /** Chunks that would be new messages now, or are being sent. */
+  get ready(): Iterable<PendingChunk> {
+    return this.#ready;
+  }
+
+  /** `false` if every chat with pending chunks has a step in flight: there is nothing to start. */
+  get hasWork(): boolean {
+    if (this.#isOver || !this.#pending.isCaughtUp) return false;
+    const { chunks } = this.#pending;
+    return chunks.length === 0 || chunks.some(({ address }) => !this.#steps.has(address.chat));
+  }
+
+  fail(error: unknown): void {
+    this.#isOver = true;
+    this.#ended.reject(error);
+  }
+
+  #end(deliveredUpTo: DeliveredUpTo): void {
+    this.#isOver = true;
+    this.#ended.resolve(deliveredUpTo);
+  }
+
+  /** Finds out what the chunks need at this time of the store's clock. */
+  decide(storeNow: number): void {
+    this.#storeNow = storeNow;
+    this.#target.unread.delete(this.#target.session);
+    const actionable: PendingChunk[] = [];
+    const ready = new Set<PendingChunk>();
+    for (const chunk of this.#pending.chunks) {
+      if (this.#steps.get(chunk.address.chat)?.chunk === chunk) {
+        if (this.#ready.has(chunk)) ready.add(chunk);
+        continue;
       }
-      const waitMs = this.#idleMs();
-      if (waitMs <= 0) return pending.readUpTo;
-      this.#showTyping();
-      await wake.wait(waitMs, signal);
+      const { kind } = nextAction(chunk, this.#deps.adapter, storeNow);
+      if (kind !== "nothing") actionable.push(chunk);
+      if (kind === "send" || kind === "file") ready.add(chunk);
     }
-    return null;
-  }
-
-  /** Every chat with pending chunks has a step in flight, so there is nothing to start. */
-  #isBusy(): boolean {
-    const { chunks } = this.#loopDeps.pending;
-    return chunks.length > 0 && chunks.every(({ address }) => this.#steps.has(address.chat));
+    this.#actionable = actionable;
+    this.#ready = ready;
   }
 
   /** Starts each chat's first actionable chunk; one that has to wait holds back those after it. */
-  async #startSteps(): Promise<void> {
-    const { pending, startBarrier: barrier } = this.#loopDeps;
-    this.#storeNow = await this.#deps.log.store.now();
-    this.#updateQueue();
-    barrier.arrive();
-    await barrier.allArrived;
+  startSteps(firstByChat: ReadonlyMap<string, PendingChunk>): void {
+    this.#isHeldBack = this.#target.unread.size > 0;
+    if (this.#isHeldBack) return;
     const busyChats = new Set(this.#steps.keys());
-    for (const chunk of pending.chunks) {
+    for (const chunk of this.#actionable) {
       const { chat } = chunk.address;
-      if (busyChats.has(chat) || this.#actionKindOf(chunk) === "nothing") continue;
+      if (busyChats.has(chat)) continue;
       busyChats.add(chat);
-      if (this.#mayStart(chunk)) this.#start(chunk);
+      const isItsTurn = !this.#ready.has(chunk) || firstByChat.get(chat) === chunk;
+      if (!isItsTurn) this.#isHeldBack = true;
+      else if (!this.#mustWait(chunk)) this.#start(chunk);
     }
+    if (this.#pending.chunks.length === 0 && this.#steps.size === 0)
+      this.#end(this.#pending.readUpTo);
   }
 
-  #actionKindOf(chunk: PendingChunk) {
-    return nextAction(chunk, this.#deps.adapter, this.#storeNow).kind;
-  }
-
-  /** Puts our sendable chunks into the chat queues, where other sessions' deliveries see them. */
-  #updateQueue(): void {
-    for (const chunk of this.#loopDeps.pending.chunks) {
-      if (this.#steps.get(chunk.address.chat)?.chunk === chunk) continue;
-      const kind = this.#actionKindOf(chunk);
-      if (kind === "send" || kind === "file") this.#join(chunk);
-      else this.#leave(chunk);
-    }
-  }
-
-  #join(chunk: PendingChunk): boolean {
-    const { address, pendingSince, row } = chunk;
-    const key = outboxKey(row);
-    this.#joined.set(key, address.chat);
-    return this.#deps.queue.join(address.chat, key, {
-      pendingSince,
-      wake: () => this.#loopDeps.wake.wake(),
-    });
-  }
-
-  #leave({ address, row }: PendingChunk): void {
-    const key = outboxKey(row);
-    this.#joined.delete(key);
-    this.#deps.queue.leave(address.chat, key);
-  }
-
-  #mayStart(chunk: PendingChunk): boolean {
-    if (chunk.notBefore > this.#deps.clock.now() || this.#mustWait(chunk)) return false;
-    return !this.#joined.has(outboxKey(chunk.row)) || this.#join(chunk);
-  }
-
-  /** It was scheduled for a retry before we took over. */
+  /** It is scheduled for a retry, perhaps since before we took over. */
   #mustWait(chunk: PendingChunk): boolean {
+    const now = this.#deps.clock.now();
+    if (chunk.notBefore > now) return true;
     const { retryAt } = chunk.row;
     if (retryAt === null || retryAt <= this.#storeNow) return false;
-    chunk.notBefore = Math.max(chunk.notBefore, this.#deps.clock.now() + retryAt - this.#storeNow);
+    chunk.notBefore = now + retryAt - this.#storeNow;
     return true;
   }
 
   #start(chunk: PendingChunk): void {
     const { chat } = chunk.address;
-    const done = sendStep(this.#sending, chunk)
-      .then((result) => this.#settle(chunk, result))
-      .catch((failure: unknown) => void (this.#outcome = { failure }))
-      .finally(() => {
-        this.#steps.delete(chat);
-        this.#loopDeps.wake.wake();
-      });
+    const done = sendStep(this.#sending, chunk).then(
+      (result) => this.#settle(chunk, result),
+      (failure: unknown) => this.fail(failure),
+    );
     this.#steps.set(chat, { chunk, done });
   }
 
   #settle(chunk: PendingChunk, result: SendStepResult): void {
     this.#idleSince = null;
+    this.#steps.delete(chunk.address.chat);
+    // Due from this moment on: its next chunk keeps the turn.
+    this.wake();
     switch (result.status) {
       case "lost":
-        this.#outcome = {};
-        return;
+        return this.#end(null);
       case "wait":
-        // It stays first in its chat's queue: nothing overtakes it.
+        // It stays ready: nothing overtakes it.
         chunk.notBefore = this.#deps.clock.now() + result.ms;
         return;
       case "done":
-        this.#loopDeps.pending.replace(chunk, result.next);
-        // Queue the next chunk before leaving, so that no other session's message gets between.
-        this.#updateQueue();
+        this.#pending.replace(chunk, result.next);
         return this.#leave(chunk);
       case "open":
         return this.#leave(chunk);
     }
   }
 
-  /** How long there is nothing to do. 0: long enough to give up the lease. */
+  #leave(chunk: PendingChunk): void {
+    this.#ready = new Set([...this.#ready].filter((other) => other !== chunk));
+  }
+
+  /** Nothing can be started now: sets when it is due again, or ends the delivery after a while of that. */
+  rest(): void {
+    const idleMs = this.#isOver ? typingIntervalMs : this.#idleMs();
+    this.#dueAt = this.#deps.clock.now() + Math.max(1, idleMs);
+    if (this.#isOver) return;
+    if (idleMs <= 0) this.#end(this.#pending.readUpTo);
+    else this.#showTyping();
+  }
+
   #idleMs(): number {
-    const { pending } = this.#loopDeps;
     const now = this.#deps.clock.now();
-    const due = pending.chunks.map(({ notBefore }) => notBefore).filter((time) => time > now);
+    const due = this.#pending.chunks.map(({ notBefore }) => notBefore).filter((time) => time > now);
     if (due.length > 0) return Math.max(1, Math.min(...due) - now);
-    const isBusy = this.#steps.size > 0 || this.#joined.size > 0;
-    if (isBusy || pending.hasActiveRun || !pending.isCaughtUp) return typingIntervalMs;
+    const isBusy = this.#steps.size > 0 || this.#ready.size > 0;
+    if (isBusy || this.#pending.hasActiveRun || !this.#pending.isCaughtUp) return typingIntervalMs;
     this.#idleSince ??= now;
     return this.#idleSince + idleReleaseMs - now;
   }
@@ -296,11 +306,11 @@ class DeliveryLoop {
     const { adapter, clock } = this.#deps;
     if (!adapter.capabilities.typing) return;
     const now = clock.now();
-    for (const { address, text } of this.#loopDeps.pending.chunks) {
+    for (const { address, text } of this.#pending.chunks) {
       if (text === null || !text.isRunning || text.isStreaming) continue;
       if (now - (this.#typedAt.get(address.chat) ?? -Infinity) < typingIntervalMs) continue;
       this.#typedAt.set(address.chat, now);
-      void adapter.showTyping(address, this.#loopDeps.signal);
+      void adapter.showTyping(address, this.#signal);
     }
   }
 }
@@ -333,32 +343,4 @@ async function acquireOutboxLease(
     safeUntil: askedAt + ttlMs,
   });
   return { lease, heartbeat };
-}
-
-const wakeReason = "woken";
-
-/** Wakes a waiting loop. A wake while nobody waits is remembered: the next wait returns at once. */
-export class WakeSignal {
-  readonly #clock: Clock;
-  #isWoken = false;
-  #waiting: AbortController | null = null;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  wake(): void {
-    this.#isWoken = true;
-    // An explicit reason avoids the cost of creating an Error.
-    this.#waiting?.abort(wakeReason);
-  }
-
-  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isWoken) {
-      this.#waiting = new AbortController();
-      await this.#clock.sleep(timeoutMs, AbortSignal.any([signal, this.#waiting.signal]));
-      this.#waiting = null;
-    }
-    this.#isWoken = false;
-  }
 }
