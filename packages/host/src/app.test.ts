@@ -70,6 +70,7 @@ test("a host that does not come to be lets go of the store that was opened meanw
   });
   const store = createReferenceStore();
   const close = vi.spyOn(store, "close");
-  const opened = await openApp(config.value, logger, undefined, Promise.resolve(done(store)));
+  const opening = Promise.resolve(done({ store, onWriteFailed: () => undefined }));
+  const opened = await openApp(config.value, logger, undefined, opening);
   expect([opened.ok, close.mock.calls.length]).toEqual([false, 1]);
 });

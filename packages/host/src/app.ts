@@ -70,7 +70,8 @@ export async function openApp(
   const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
 
   const monitored = { clock: systemClock, logger, stopping: stopping.signal, roles: [...roles] };
-  const { store, report, health } = monitorStore(opened.value, monitored);
+  const { store } = opened.value;
+  const { report, health } = monitorStore(opened.value, monitored);
   const telemetry = await openTelemetry(process.env, report);
   const metrics = createMetrics(telemetry?.exportSpan);
 

@@ -1,13 +1,19 @@
 import { join } from "node:path";
-import type { Store } from "@holdfast/engine";
+import type { Failed, Store } from "@holdfast/engine";
 
 import { chooseToken } from "./server/auth/token.ts";
 import { type Config, isPostgres } from "./ops/config/settings.ts";
 import { prepareHome } from "./ops/config/home.ts";
 import { done, failed, type Outcome } from "./util/outcome.ts";
 
+export interface OpenedStore {
+  readonly store: Store;
+  /** Told of every write that fails from then on, whoever made it. */
+  readonly onWriteFailed: (listener: (failure: Failed) => void) => void;
+}
+
 /** A store that is being opened while the rest of its host is loaded. */
-export type OpeningStore = Promise<Outcome<Store>>;
+export type OpeningStore = Promise<Outcome<OpenedStore>>;
 
 /** Begins to open the store of a host whose settings let it start, and comes back when that goes on by itself. */
 export async function startOpeningStore(
@@ -25,7 +31,7 @@ export async function startOpeningStore(
 /** For a host that does not come to be. */
 export async function closeStoreAndReturn<T>(why: T, begun: OpeningStore | undefined): Promise<T> {
   const opened = await begun;
-  if (opened?.ok === true) await opened.value.close();
+  if (opened?.ok === true) await opened.value.store.close();
   return why;
 }
 
@@ -34,12 +40,17 @@ export async function openStore(
   config: Config,
   report: (bug: Error) => void,
   onUnderWay: () => void = () => undefined,
-): Promise<Outcome<Store>> {
+): Promise<Outcome<OpenedStore>> {
   const place = config.store.value ?? join(config.home.value, "holdfast.db");
+  const listeners = new Set<(failure: Failed) => void>();
+  const onWriteFailed = (failure: Failed): void => {
+    for (const listener of listeners) listener(failure);
+  };
   try {
-    return done(
-      await (isPostgres(place) ? openPostgres(place) : openSqlite(place, report, onUnderWay)),
-    );
+    const store = isPostgres(place)
+      ? await openPostgres(place, onWriteFailed)
+      : await openSqlite(place, { report, onUnderWay, onWriteFailed });
+    return done({ store, onWriteFailed: (listener) => void listeners.add(listener) });
   } catch (error) {
     // The store says in a sentence of its own why it cannot be opened; anything else is a bug.
     if (!(error instanceof Error) || error.name !== "OpenFailure") throw error;
@@ -47,22 +58,28 @@ export async function openStore(
   }
 }
 
-async function openPostgres(url: string): Promise<Store> {
+async function openPostgres(url: string, onWriteFailed: (failure: Failed) => void): Promise<Store> {
   const { openPostgresStore } = await import("@holdfast/store/postgres");
-  return openPostgresStore({ url });
+  return openPostgresStore({ url, onWriteFailed });
+}
+
+interface SqliteCallbacks {
+  readonly report: (bug: Error) => void;
+  readonly onUnderWay: () => void;
+  readonly onWriteFailed: (failure: Failed) => void;
 }
 
 async function openSqlite(
   file: string,
-  report: (bug: Error) => void,
-  onThreads: () => void,
+  { report, onUnderWay, onWriteFailed }: SqliteCallbacks,
 ): Promise<Store> {
   const { openSqliteStore } = await import("@holdfast/store/sqlite");
   return openSqliteStore({
     file,
     // At rest nobody asks for anything large: a thread that waits for it would take up a third of the memory.
     reader: "when asked",
-    onThreads,
+    onThreads: onUnderWay,
+    onWriteFailed,
     onDamage: ({ id, seq, problem }) =>
       report(new Error(`Event ${seq} of session ${id} cannot be read and is left out: ${problem}`)),
   });

@@ -1,3 +1,5 @@
+import type { Failed } from "@holdfast/engine";
+
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly url: string;
@@ -20,6 +22,8 @@ export interface PostgresOptions {
   readonly livePollMs?: number;
   /** How long search waits before it reads new messages, so that a burst is indexed together. */
   readonly indexAfterMs?: number;
+  /** Called with every write that fails, though not with data that the database rejects. */
+  readonly onWriteFailed?: (failure: Failed) => void;
 }
 
 export type Settings = Required<PostgresOptions>;
@@ -37,6 +41,7 @@ export function withDefaults(options: PostgresOptions): Settings {
     calmPollMs: 250,
     livePollMs: 50,
     indexAfterMs: 200,
+    onWriteFailed: () => undefined,
     ...options,
   };
 }

@@ -49,6 +49,8 @@ export interface SqliteOptions {
   readonly clockOffset?: () => number;
   /** A module that calls `installProbe`; tests use it to fail or crash at a chosen statement. */
   readonly probeModule?: string;
+  /** Called with every write that fails. */
+  readonly onWriteFailed?: (failure: Failed) => void;
   /** Called with rows that can't be decoded and are left out of a read. */
   readonly onDamage?: (damage: {
     readonly id: string;
@@ -111,7 +113,7 @@ export class SqliteStore implements Store {
     this.#inlineReader = new InlineReader(options.file);
     this.#watchList.onChange = (sessions, pollMs) => this.#updateReaderWatch(sessions, pollMs);
     this.#queue = new GroupQueue({
-      run: (group) => this.#writeGroup(group),
+      run: (group) => this.#writeAndReport(group),
       tickMs: options.tickMs ?? 25,
       maxGroup: options.maxGroup ?? 512,
     });
@@ -203,6 +205,13 @@ export class SqliteStore implements Store {
     await this.#queue.drain();
     this.#inlineReader.close();
     await this.#threads.close();
+  }
+
+  async #writeAndReport(group: readonly Operation[]): Promise<readonly Outcome[]> {
+    const outcomes = await this.#writeGroup(group);
+    for (const outcome of outcomes)
+      if (outcome.status === "failed") this.#options.onWriteFailed?.(outcome);
+    return outcomes;
   }
 
   async #writeGroup(group: readonly Operation[]): Promise<readonly Outcome[]> {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setEnvironmentData } from "node:worker_threads";
 
-import { runFsck } from "@holdfast/engine";
+import { type Failed, runFsck } from "@holdfast/engine";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
 import { type TestSession, openTestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -18,14 +18,17 @@ import { GroupWriter } from "../../src/sqlite/write/group-writer.ts";
 const folder = mkdtempSync(join(tmpdir(), "holdfast-disk-"));
 const file = join(folder, "store.db");
 const limit = new Int32Array(new SharedArrayBuffer(4));
+const failures: string[] = [];
 let store: SqliteStore;
 let chat: TestSession;
 beforeAll(async () => {
   setEnvironmentData("holdfast.limit-probe", limit.buffer);
   const probeModule = new URL("./page-limit-probe.ts", import.meta.url).href;
-  store = await openSqliteStore({ file, probeModule, busyMs: 250 });
+  const onWriteFailed = ({ code }: Failed): void => void failures.push(code);
+  store = await openSqliteStore({ file, probeModule, busyMs: 250, onWriteFailed });
 });
 beforeEach(async () => {
+  failures.length = 0;
   chat = await openTestSession(store);
 });
 afterAll(async () => {
@@ -59,6 +62,7 @@ test("on a full disk, writes that don't fit fail with store_full, smaller ones s
   expect(await store.putBlob(chat.owner, Buffer.alloc(100_000), "text/plain")).toMatchObject({
     code: "store_full",
   });
+  expect(failures).toEqual(["store_full", "store_full"]);
   expect(await chat.row()).toMatchObject({ head: 4 });
   Atomics.store(limit, 0, 0);
   expect(await chat.commit(large)).toMatchObject({ first: 5 });

@@ -8,6 +8,7 @@ import {
 } from "@holdfast/engine";
 import { type SessionId, type StreamStatus, ownerId } from "@holdfast/protocol";
 import type { Health } from "../../server/http/http-app.ts";
+import type { OpenedStore } from "../../open-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { createHealthCheck } from "./health.ts";
 
@@ -63,8 +64,8 @@ export function createStorageStatus(): StorageStatus {
 
 /** Whether what is written stays, for those who watch over the host. */
 export interface WriteHealth {
-  /** The store as it was, with an eye on how its writes end. Everybody writes through this one. */
-  readonly store: Store;
+  /** Takes note of a write that failed. */
+  readonly noteFailure: (failure: Failed) => void;
   /**
    * Why writes fail; nothing while they do not. While they do it tries one of its own first: one at a time, and at most one
    * a second however many ask.
@@ -90,22 +91,14 @@ const probe = {
   value: JSON.stringify("…".repeat(15_000)),
 };
 
-type WriteOutcome = { readonly status: string };
-
-export function monitorWrites(
-  store: Store,
+export function createWriteHealth(
+  { register }: Pick<Store, "register">,
   { clock, onFailure: onTrouble }: WriteHealthDeps,
 ): WriteHealth {
   let trouble: Failed | undefined;
   let tried: { readonly at: number; readonly end: Promise<void> } | undefined;
 
-  async function noting<T extends WriteOutcome | Failed>(write: Promise<T>): Promise<T> {
-    const result: WriteOutcome | Failed = await write;
-    if ("message" in result && result.status === "failed") begin(result);
-    return write;
-  }
-
-  function begin(failure: Failed): void {
+  function noteFailure(failure: Failed): void {
     // A host that is stopping closes its store: nothing is wrong with that.
     if (failure.code === "store_closed") return;
     const isNews = trouble === undefined;
@@ -115,9 +108,9 @@ export function monitorWrites(
 
   async function tryOne(): Promise<void> {
     try {
-      const row = await store.register.read(probe.owner, probe.key);
-      const end = await store.register.put({ ...probe, expect: row?.revision ?? 0 });
-      if (end.status === "failed") begin(end);
+      const row = await register.read(probe.owner, probe.key);
+      const end = await register.put({ ...probe, expect: row?.revision ?? 0 });
+      if (end.status === "failed") noteFailure(end);
       // `moved`: another host was faster, on a disk that may be another one. The next try tells.
       else if (end.status === "put") trouble = undefined;
     } catch {
@@ -126,7 +119,7 @@ export function monitorWrites(
   }
 
   return {
-    store: observeWrites(store, noting),
+    noteFailure,
     async failure() {
       if (trouble === undefined) return undefined;
       if (tried === undefined || clock.now() - tried.at >= probeIntervalMs)
@@ -134,37 +127,6 @@ export function monitorWrites(
       await tried.end;
       return trouble;
     },
-  };
-}
-
-function observeWrites(
-  store: Store,
-  noting: <T extends WriteOutcome | Failed>(write: Promise<T>) => Promise<T>,
-): Store {
-  const { leases, requests, register } = store;
-  return {
-    kind: store.kind,
-    reads: store.reads,
-    work: store.work,
-    search: store.search,
-    audit: store.audit,
-    ...(store.identity && { identity: store.identity }),
-    leases: {
-      ...leases,
-      acquire: (request) => noting(leases.acquire(request)),
-      renew: (held, ttlMs) => noting(leases.renew(held, ttlMs)),
-      release: (lease) => noting(leases.release(lease)),
-    },
-    requests: { ...requests, keep: (request) => noting(requests.keep(request)) },
-    register: { ...register, put: (change) => noting(register.put(change)) },
-    commit: (commit) => noting(store.commit(commit)),
-    putBlob: (...blob) => noting(store.putBlob(...blob)),
-    purge: (...session) => noting(store.purge(...session)),
-    prune: (limit) => noting(store.prune(limit)),
-    watch: (...watch) => store.watch(...watch),
-    now: () => store.now(),
-    close: () => store.close(),
-    ...(store.backup && { backup: (to: string) => store.backup?.(to) ?? Promise.resolve() }),
   };
 }
 
@@ -232,9 +194,7 @@ export function createOutageReporter({
   };
 }
 
-export interface MonitoredStore {
-  /** Everybody writes through this one. */
-  readonly store: Store;
+export interface StoreMonitor {
   readonly report: (bug: Error) => void;
   readonly health: () => Promise<Health>;
 }
@@ -246,15 +206,15 @@ export interface MonitorDeps {
   readonly roles: readonly string[];
 }
 
-/** Watches how a store's writes end, reports outages, and says how the host is. */
+/** Notices when a store's writes fail, reports outages, and says how the host is. */
 export function monitorStore(
-  opened: Store,
+  { store, onWriteFailed }: OpenedStore,
   { clock, logger, stopping, roles }: MonitorDeps,
-): MonitoredStore {
+): StoreMonitor {
   const isHealthy = async (): Promise<boolean> => (await health()).store.ready;
   const report = createOutageReporter({ isHealthy, clock, logger, stopping });
-  const writes = monitorWrites(opened, { clock, onFailure: report });
-  const { store } = writes;
+  const writes = createWriteHealth(store, { clock, onFailure: report });
+  onWriteFailed(writes.noteFailure);
   const health = createHealthCheck({ store, writes, clock, stopping, roles });
-  return { store, report, health };
+  return { report, health };
 }

@@ -6,7 +6,7 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createHealthCheck } from "./health.ts";
-import { monitorWrites } from "./store-health.ts";
+import { createWriteHealth } from "./store-health.ts";
 
 /** A store whose disk can be made to fail, and a host that monitors it. */
 function openMonitored() {
@@ -16,7 +16,9 @@ function openMonitored() {
   function unlessRefused<T>(write: () => Promise<T>) {
     disk.writes += 1;
     if (disk.refuses === null) return write();
-    return Promise.resolve({ status: "failed", code: disk.refuses, message: "/srv/x" } as const);
+    const failure = { status: "failed", code: disk.refuses, message: "/srv/x" } as const;
+    writes.noteFailure(failure);
+    return Promise.resolve(failure);
   }
   const store: Store = {
     ...memory,
@@ -28,16 +30,19 @@ function openMonitored() {
   };
   const clock = manualClock();
   const failures: StoreFailure[] = [];
-  const writes = monitorWrites(store, { clock, onFailure: (failure) => failures.push(failure) });
+  const writes = createWriteHealth(store, {
+    clock,
+    onFailure: (failure) => failures.push(failure),
+  });
   const stopping = new AbortController();
   const health = createHealthCheck({
-    store: writes.store,
+    store,
     writes,
     clock,
     stopping: stopping.signal,
     roles: ["web"],
   });
-  return { disk, clock, failures, health, store: writes.store };
+  return { disk, clock, failures, health, store };
 }
 
 test.each(["store_full", "store_unwritable", "store_unknown"] as const)(

@@ -1,4 +1,4 @@
-import type { Store } from "@holdfast/engine";
+import type { Failed, Store } from "@holdfast/engine";
 import {
   aDelta,
   aHolder,
@@ -108,11 +108,14 @@ test("[P1] the outcome is unknown while the database is unreachable, and a retry
 });
 
 test("a write that was never sent is unavailable, and the store reconnects on its own", async () => {
-  const { proxy, store } = await openBehindProxy({ giveUpMs: 300 });
+  const failures: string[] = [];
+  const onWriteFailed = ({ code }: Failed): void => void failures.push(code);
+  const { proxy, store } = await openBehindProxy({ giveUpMs: 300, onWriteFailed });
   const chat = await openTestSession(store);
   proxy.set("refuse");
   const events = [aUserMessage("later")];
   expect(await chat.send(events)).toMatchObject({ status: "failed", code: "store_unavailable" });
+  expect(failures).toEqual(["store_unavailable"]);
   await expect(chat.row()).rejects.toMatchObject({
     name: "StoreFailure",
     code: "store_unavailable",

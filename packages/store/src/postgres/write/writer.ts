@@ -209,9 +209,14 @@ export class Writer {
     const failure = failureOf(error);
     if (job.inDoubt) {
       const message = `PostgreSQL did not answer whether this is committed. (${failure.message})`;
-      job.fail({ status: "failed", code: "store_unknown", message });
+      this.#fail(job, { status: "failed", code: "store_unknown", message });
     } else if (classifyError(error) === "data") job.reject(failure);
-    else job.fail(failure);
+    else this.#fail(job, failure);
+  }
+
+  #fail(job: Job, failure: Failed): void {
+    this.#settings.onWriteFailed(failure);
+    job.fail(failure);
   }
 
   async #disconnect(): Promise<void> {
