@@ -14,45 +14,42 @@ export function compileGlob(pattern: string): Glob | null {
   if (pattern === "" || pattern.length > maxPatternLength) return null;
   const alternatives = expandBraces(pattern);
   if (alternatives === null || alternatives.join("").length > maxCharacters) return null;
-  const compiled: GlobSegment[][] = [];
+  const compiled: Step[][] = [];
   for (const alternative of alternatives) {
-    const parts = alternative.split("/").map(compileName);
-    if (!parts.every((part) => part !== null)) return null;
-    compiled.push(parts);
+    const steps = alternative.split("/").map(compileName);
+    if (!steps.every((step) => step !== null)) return null;
+    compiled.push(steps);
   }
   return (path) => {
     const names = path.split("/");
-    return compiled.some((parts) => matchParts(parts, names));
+    return compiled.some((steps) => matchAll(steps, names));
   };
 }
 
-type GlobToken =
-  | { readonly kind: "one"; readonly matches: (character: string) => boolean }
-  | { readonly kind: "any" };
-type GlobSegment = "**" | readonly GlobToken[];
+/** Of a path, a step takes names; of a name, characters. `any` takes as many as there are, or none. */
+type Step = "any" | ((item: string) => boolean);
 
-function compileName(name: string): GlobSegment | null {
-  if (name === "**") return "**";
+function compileName(name: string): Step | null {
+  if (name === "**") return "any";
   const characters = Array.from(name);
-  const tokens: GlobToken[] = [];
+  const steps: Step[] = [];
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at] ?? "";
-    if (character === "*") {
-      if (tokens.at(-1)?.kind !== "any") tokens.push({ kind: "any" });
-    } else if (character === "?") tokens.push({ kind: "one", matches: () => true });
+    if (character === "*") steps.push("any");
+    else if (character === "?") steps.push(() => true);
     else if (character === "[") {
       const end = characters.indexOf("]", at + 2);
       if (end === -1) return null;
-      tokens.push({ kind: "one", matches: classOf(characters.slice(at + 1, end)) });
+      steps.push(classOf(characters.slice(at + 1, end)));
       at = end;
     } else {
       if (character === "\\") at += 1;
       const literal = characters[at];
       if (literal === undefined) return null;
-      tokens.push({ kind: "one", matches: (other) => other === literal });
+      steps.push((other) => other === literal);
     }
   }
-  return tokens;
+  return (other) => matchAll(steps, Array.from(other));
 }
 
 function classOf(members: readonly string[]): (character: string) => boolean {
@@ -71,42 +68,25 @@ function classOf(members: readonly string[]): (character: string) => boolean {
   };
 }
 
-/** `reachable[i]`: the pattern so far can match exactly the first i items. */
-function matchParts(parts: readonly GlobSegment[], names: readonly string[]): boolean {
-  let reachable = new Set([0]);
-  for (const part of parts) {
-    const next = new Set<number>();
-    if (part === "**") {
-      const first = Math.min(...reachable);
-      for (let at = first; at <= names.length; at += 1) next.add(at);
-    } else
-      for (const at of reachable) {
-        const name = names[at];
-        if (name !== undefined && matchName(part, name)) next.add(at + 1);
-      }
-    if (next.size === 0) return false;
-    reachable = next;
+/** Only the last `any` ever takes more than before: that is enough, and keeps the time bounded. */
+function matchAll(steps: readonly Step[], items: readonly string[]): boolean {
+  let [step, item] = [0, 0];
+  let [lastAny, itemAfterAny] = [-1, 0];
+  for (let next = items[item]; next !== undefined; next = items[item]) {
+    const wanted = steps[step];
+    if (wanted === "any") {
+      [lastAny, itemAfterAny] = [step, item];
+      step += 1;
+    } else if (wanted?.(next) === true) {
+      step += 1;
+      item += 1;
+    } else if (lastAny === -1) return false;
+    else {
+      itemAfterAny += 1;
+      [step, item] = [lastAny + 1, itemAfterAny];
+    }
   }
-  return reachable.has(names.length);
-}
-
-function matchName(tokens: readonly GlobToken[], name: string): boolean {
-  const characters = Array.from(name);
-  let reachable = new Set([0]);
-  for (const token of tokens) {
-    const next = new Set<number>();
-    if (token.kind === "any") {
-      const first = Math.min(...reachable);
-      for (let at = first; at <= characters.length; at += 1) next.add(at);
-    } else
-      for (const at of reachable) {
-        const character = characters[at];
-        if (character !== undefined && token.matches(character)) next.add(at + 1);
-      }
-    if (next.size === 0) return false;
-    reachable = next;
-  }
-  return reachable.has(characters.length);
+  return steps.slice(step).every((rest) => rest === "any");
 }
 
 /** `{a,b}` expands to two patterns. Groups may be adjacent, not nested. */

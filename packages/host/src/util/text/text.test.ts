@@ -132,7 +132,41 @@ describe("compileGlob", () => {
   test("matches patterns on which a regular expression would backtrack forever", () => {
     expect(compileGlob("*a".repeat(200))?.(`${"a".repeat(5_000)}b`)).toBe(false);
     expect(compileGlob(`${"**/".repeat(200)}x`)?.("a/".repeat(500))).toBe(false);
+    expect(compileGlob("[a-z]*".repeat(160) + "1")?.("a".repeat(4_096))).toBe(false);
+    expect(compileGlob(`${"**/*a*/".repeat(140)}b`)?.("aaa/".repeat(1_000))).toBe(false);
   });
+
+  test("agrees with a regular expression on short patterns", () => {
+    const glob = fc.array(fc.constantFrom("a", "b", ".", "*", "?", "/", "**/", "/**"), {
+      minLength: 1,
+      maxLength: 7,
+    });
+    const path = fc.array(fc.constantFrom("a", "b", ".", "/"), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(glob, path, (pieces, characters) => {
+        const pattern = pieces.join("");
+        const text = characters.join("");
+        expect([pattern, text, compileGlob(pattern)?.(text)]).toEqual([
+          pattern,
+          text,
+          expressionFor(pattern).test(`/${text}`),
+        ]);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  /** For a path with a slash before each name. */
+  function expressionFor(pattern: string): RegExp {
+    const names = pattern.split("/").map((name) => {
+      if (name === "**") return "(?:/[^/]*)*";
+      const characters = name.replaceAll(/[.*?]/g, (special) =>
+        special === "*" ? "[^/]*" : special === "?" ? "[^/]" : "\\.",
+      );
+      return `/${characters}`;
+    });
+    return new RegExp(`^${names.join("")}$`);
+  }
 });
 
 describe("readableHtml", () => {
