@@ -1,10 +1,11 @@
 /**
- * Everything that runs by itself: the command line, the supervisor of background processes, the store's threads, and
- * the process that probes the file system.
+ * Everything that runs by itself: the command line, the supervisor of background processes, the thread that searches
+ * files, the store's threads, and the process that probes the file system.
  */
 export const hostEntries = {
   main: "packages/host/src/main.ts",
   minder: "packages/host/src/automation/processes/minder.ts",
+  "search-worker": "packages/host/src/agent/tools/search-worker.ts",
   writer: "packages/store/src/sqlite/threads/writer.ts",
   reader: "packages/store/src/sqlite/threads/reader.ts",
   search: "packages/store/src/sqlite/threads/search.ts",

@@ -6,6 +6,7 @@ import { createAskUser } from "./tools/ask-user.ts";
 import { createEditFile } from "./tools/edit-file.ts";
 import { allowedEnvironment } from "../util/run-command.ts";
 import { createFetchUrl } from "./tools/fetch-url.ts";
+import { createFileSearch } from "./tools/file-search.ts";
 import { createGlob, createListFiles } from "./tools/find-files.ts";
 import { createGrep } from "./tools/grep.ts";
 import { createReadFile } from "./tools/read-file.ts";
@@ -40,6 +41,7 @@ export interface BuiltInToolDeps {
 export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, Tool> {
   const { home, store, workspaces, egressAllow } = parts;
   const files = { workspaces };
+  const searched = { workspaces, search: createFileSearch() };
   const tools = [
     createTerminal({
       workspaces,
@@ -50,9 +52,9 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
     createWriteFile(files),
     createEditFile(files),
     createApplyPatch(files),
-    createListFiles(files),
-    createGlob(files),
-    createGrep(files),
+    createListFiles(searched),
+    createGlob(searched),
+    createGrep(searched),
     createFetchUrl(createEgress({ allow: egressAllow })),
     createTodo(store.reads),
     createRemember((owner, about, line) => saveNote(home, owner, about, line)),

@@ -17,13 +17,15 @@ import { ids, type Json } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { createFileSearch } from "./file-search.ts";
+import { createGlob } from "./find-files.ts";
 import { createGrep } from "./grep.ts";
 import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 
 let home: string;
 let folder: string;
-let run: (name: string, input: Json) => Promise<ToolResult>;
+let run: (name: string, input: Json, signal?: AbortSignal) => Promise<ToolResult>;
 let tools: ReadonlyMap<string, Tool>;
 beforeEach(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-tools-")));
@@ -32,13 +34,17 @@ beforeEach(async () => {
   const workspaces = openWorkspaces({ home, roots: [] }, store);
   folder = await workspaces.folderFor({ owner, session });
   const deps = { home, store, workspaces, egressAllow: [], environment: {} };
-  const grep = createGrep({ workspaces, searchMs: 300 });
-  tools = new Map([...createBuiltInTools(deps), ["quick_grep", grep]]);
-  run = async (name, input) => {
+  const quick = { workspaces, search: createFileSearch({ limitMs: 300 }) };
+  const quickTools = [
+    ["quick_grep", createGrep(quick)],
+    ["quick_glob", createGlob(quick)],
+  ] as const;
+  tools = new Map([...createBuiltInTools(deps), ...quickTools]);
+  run = async (name, input, signal = new AbortController().signal) => {
     const tool = tools.get(name);
     if (tool === undefined) throw new Error(`There is no ${name}.`);
     const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input };
-    return tool.run(call, { signal: new AbortController().signal, write: () => {} });
+    return tool.run(call, { signal, write: () => {} });
   };
 });
 afterEach(() => rmSync(home, { recursive: true }));
@@ -206,6 +212,49 @@ describe("searching files", () => {
     expect((await run("grep", { pattern: "two" })).outcome).toBe("ok");
     expect(await searching).toMatchObject({ outcome: "failed" });
     expect((await searching).output).toMatch(/took longer than 300 ms/);
+  });
+
+  /** `ignore` makes a regular expression of it that backtracks for years. */
+  function putRunawayGitignore(): void {
+    put("evil/.gitignore", `${"**/*a*/".repeat(20)}b\n`);
+    put(`evil/${"aaa/".repeat(40)}x`, "");
+  }
+
+  test("stops a runaway .gitignore without blocking anything else", async () => {
+    putRunawayGitignore();
+    const searching = run("quick_glob", { pattern: "**/*.ts", path: "evil" });
+    expect((await run("glob", { pattern: "**/a.ts", path: "src" })).output).toBe("src/a.ts");
+    expect(await searching).toMatchObject({ outcome: "failed" });
+    expect((await searching).output).toMatch(/took longer than 300 ms/);
+  });
+
+  test("a search that is cancelled ends, and the next one works", async () => {
+    putRunawayGitignore();
+    const cancelling = new AbortController();
+    const searching = run("glob", { pattern: "**", path: "evil" }, cancelling.signal);
+    setImmediate(() => cancelling.abort());
+    expect(await searching).toEqual({ outcome: "cancelled", output: "" });
+    expect(await run("list_files", {}, cancelling.signal)).toMatchObject({ outcome: "cancelled" });
+    expect((await run("list_files", { path: "src" })).output).toBe("src/a.ts\nsrc/deep/");
+  });
+
+  test("many searches at once each give their own answer", async () => {
+    const answers = await Promise.all(
+      ["src/*.ts", "src/**/b.ts", "nothing", "keep.*"].map((pattern) => run("glob", { pattern })),
+    );
+    expect(answers.map(({ output }) => output)).toEqual([
+      "src/a.ts",
+      "src/deep/b.ts",
+      "No file matches.",
+      "keep.log",
+    ]);
+  });
+
+  test("lists at most 1000 names and says that there are more", async () => {
+    for (let n = 0; n < 1_001; n += 1) put(`many/${n}`, "");
+    const lines = (await run("list_files", { path: "many" })).output.split("\n");
+    expect(lines).toHaveLength(1_001);
+    expect(lines.at(-1)).toBe("[More than 1000: look at a part of it.]");
   });
 });
 

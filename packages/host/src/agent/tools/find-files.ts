@@ -1,16 +1,25 @@
-import type { Tool, ToolResult } from "@holdfast/engine";
+import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import { compileGlob } from "../../util/text/glob.ts";
-import { defineTool, failed, ok } from "./define-tool.ts";
+import { defineTool, failed } from "./define-tool.ts";
+import type { FileSearch, SearchOutput } from "./file-search.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
-import { type WalkedEntry, walkFiles } from "../workspace/walk-files.ts";
+
+export interface FileSearchDeps extends FileToolDeps {
+  readonly search: FileSearch;
+}
 
 const maxShown = 1_000;
 const maxDepth = 10;
 const path = z.string().max(4_096).optional().describe("A folder; the workspace unless told.");
 
-export function createListFiles(deps: FileToolDeps): Tool {
+function namesOr(whenNone: string): SearchOutput {
+  const whenMore = `[More than ${maxShown}: look at a part of it.]`;
+  return { maxLines: maxShown, maxLength: Infinity, whenNone, whenMore };
+}
+
+export function createListFiles(deps: FileSearchDeps): Tool {
   return defineTool({
     name: "list_files",
     description:
@@ -23,13 +32,14 @@ export function createListFiles(deps: FileToolDeps): Tool {
     asks: "none",
     place: (call) => deps.workspaces.folderFor(call),
     async run({ path: start = ".", depth = 1 }, call, { signal }) {
-      const jail = await openWorkspace(deps, call);
-      return show(walkFiles(jail, start, { depth, signal }), "The folder is empty.");
+      const { root } = await openWorkspace(deps, call);
+      const job = { kind: "list", root, path: start, depth } as const;
+      return deps.search(job, namesOr("The folder is empty."), { signal });
     },
   });
 }
 
-export function createGlob(deps: FileToolDeps): Tool {
+export function createGlob(deps: FileSearchDeps): Tool {
   return defineTool({
     name: "glob",
     description:
@@ -39,40 +49,11 @@ export function createGlob(deps: FileToolDeps): Tool {
     asks: "none",
     place: (call) => deps.workspaces.folderFor(call),
     async run({ pattern, path: start = "." }, call, { signal }) {
-      const matches = compileGlob(pattern);
-      if (matches === null) return failed("This is no pattern like src/**/*.{ts,tsx}.");
-      const jail = await openWorkspace(deps, call);
-      const files = filtered(walkFiles(jail, start, { signal }), (entry) => matches(entry.path));
-      return show(files, "No file matches.");
+      if (compileGlob(pattern) === null)
+        return failed("This is no pattern like src/**/*.{ts,tsx}.");
+      const { root } = await openWorkspace(deps, call);
+      const job = { kind: "glob", root, path: start, pattern } as const;
+      return deps.search(job, namesOr("No file matches."), { signal });
     },
   });
-}
-
-async function* filtered(
-  entries: AsyncIterable<WalkedEntry>,
-  matches: (entry: WalkedEntry) => boolean,
-): AsyncGenerator<WalkedEntry> {
-  for await (const entry of entries) if (entry.kind !== "folder" && matches(entry)) yield entry;
-}
-
-const marks = { file: "", folder: "/", link: " (link)", other: " (special)" } as const;
-
-async function show(files: AsyncIterable<WalkedEntry>, whenNone: string): Promise<ToolResult> {
-  try {
-    return ok(await namesOf(files, whenNone));
-  } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
-  }
-}
-
-async function namesOf(files: AsyncIterable<WalkedEntry>, whenNone: string): Promise<string> {
-  const lines: string[] = [];
-  for await (const { path: shown, kind } of files) {
-    if (lines.length === maxShown) {
-      lines.push(`[More than ${maxShown}: look at a part of it.]`);
-      break;
-    }
-    lines.push(`${shown}${marks[kind]}`);
-  }
-  return lines.length === 0 ? whenNone : lines.join("\n");
 }

@@ -1,0 +1,124 @@
+import { Worker } from "node:worker_threads";
+import type { ToolContext, ToolResult } from "@holdfast/engine";
+
+/** What the search thread gets: what to look for below a folder of a workspace. */
+export type SearchJob = { readonly root: string; readonly path: string } & (
+  | { readonly kind: "list"; readonly depth: number }
+  | { readonly kind: "glob"; readonly pattern: string }
+  | {
+      readonly kind: "grep";
+      readonly files: string | undefined;
+      readonly pattern: string;
+      readonly flags: string;
+    }
+);
+
+export type SearchMessage =
+  | { readonly kind: "found"; readonly lines: readonly string[] }
+  | { readonly kind: "over" }
+  | { readonly kind: "failed"; readonly message: string };
+
+export interface SearchOutput {
+  readonly maxLines: number;
+  readonly maxLength: number;
+  readonly whenNone: string;
+  readonly whenMore: string;
+}
+
+/** `write` gets each line as it is found. */
+export type FileSearch = (
+  job: SearchJob,
+  output: SearchOutput,
+  context: Pick<ToolContext, "signal"> & Partial<Pick<ToolContext, "write">>,
+) => Promise<ToolResult>;
+
+export interface FileSearchOptions {
+  readonly limitMs?: number;
+}
+
+const defaultLimitMs = 15_000;
+const idleMs = 10_000;
+
+/**
+ * Searches off the thread that serves people: an expression of a model or a pattern of a `.gitignore` may run forever,
+ * and only terminating its thread stops it. A thread that has finished is kept for the next search for a while.
+ */
+export function createFileSearch({ limitMs = defaultLimitMs }: FileSearchOptions = {}): FileSearch {
+  let idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout } | undefined;
+
+  function takeWorker(): Worker {
+    if (idle === undefined) return startWorker();
+    const { worker, timer } = idle;
+    idle = undefined;
+    clearTimeout(timer);
+    worker.removeAllListeners("error");
+    worker.ref();
+    return worker;
+  }
+
+  function keepWorker(worker: Worker): void {
+    if (idle !== undefined) return void worker.terminate();
+    const forget = (): void => {
+      if (idle?.worker === worker) idle = undefined;
+    };
+    const timer = setTimeout(() => {
+      forget();
+      void worker.terminate();
+    }, idleMs).unref();
+    worker.once("exit", forget);
+    worker.unref();
+    idle = { worker, timer };
+  }
+
+  return async (job, { maxLines, maxLength, whenNone, whenMore }, { signal, write }) => {
+    if (signal.aborted) return { outcome: "cancelled", output: "" };
+    const lines: string[] = [];
+    let remaining = maxLength;
+    const { promise, resolve } = Promise.withResolvers<ToolResult>();
+    const worker = takeWorker();
+    const end = (outcome: ToolResult["outcome"], more = ""): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", cancel);
+      worker.removeAllListeners("message");
+      resolve({ outcome, output: [...lines, ...(more === "" ? [] : [more])].join("\n") });
+    };
+    const stop = (outcome: ToolResult["outcome"], more?: string): void => {
+      end(outcome, more);
+      void worker.terminate();
+    };
+    const cancel = (): void => stop("cancelled");
+    const timer = setTimeout(() => {
+      const message = `[It took longer than ${limitMs} ms and was stopped. Use a simpler expression, or look at less.]`;
+      stop(lines.length > 0 ? "ok" : "failed", message);
+    }, limitMs);
+    signal.addEventListener("abort", cancel, { once: true });
+    worker.on("message", (note: SearchMessage) => {
+      if (note.kind !== "found") {
+        end(...resultOf(note, lines.length === 0 ? whenNone : ""));
+        return keepWorker(worker);
+      }
+      for (const line of note.lines) {
+        if (lines.length >= maxLines || remaining <= 0) return stop("ok", whenMore);
+        remaining -= line.length;
+        lines.push(line);
+        write?.(`${line}\n`);
+      }
+    });
+    worker.on("error", (error) => end("failed", error.message));
+    worker.postMessage(job, []);
+    return promise;
+  };
+}
+
+function resultOf(
+  note: Exclude<SearchMessage, { kind: "found" }>,
+  whenOver: string,
+): [ToolResult["outcome"], string] {
+  return note.kind === "failed" ? ["failed", note.message] : ["ok", whenOver];
+}
+
+function startWorker(): Worker {
+  return new Worker(new URL("./search-worker.ts", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
+}
