@@ -96,10 +96,8 @@ async function writeAll(jail: Jail, changes: readonly Change[]): Promise<ToolRes
     const did = before === null ? "Made" : after === null ? "Deleted" : "Changed";
     return `${did} ${path}.`;
   });
-  return changeResult(
-    message.join("\n"),
-    changes.map(({ path, before, after }) => describeChange(path, before, after)),
-  );
+  const described = changes.map(({ path, before, after }) => describeChange(path, before, after));
+  return changeResult(message.join("\n"), await Promise.all(described));
 }
 
 /** Why not, or `null`. */

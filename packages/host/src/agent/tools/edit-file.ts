@@ -89,7 +89,7 @@ export function createEditFile(deps: FileToolDeps): Tool {
       if (!written.ok) return failed(written.refusal.message);
       const times = found === 1 ? "one place" : `${found} places`;
       return changeResult(`Changed ${written.value} in ${times}.`, [
-        describeChange(written.value, read.value, after),
+        await describeChange(written.value, read.value, after),
       ]);
     },
   });

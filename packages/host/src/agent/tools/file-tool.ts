@@ -3,7 +3,6 @@ import type { FileChange } from "@holdfast/protocol";
 
 import { type PathResult } from "../workspace/resolve-path.ts";
 import { Jail } from "../workspace/jail.ts";
-import { unifiedDiff } from "../../util/text/diff.ts";
 import { failed, ok } from "./define-tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 
@@ -45,11 +44,13 @@ function decodeText(bytes: Uint8Array): string | ToolResult {
 
 const maxDiffLength = 8_000;
 
-export function describeChange(
+export async function describeChange(
   path: string,
   before: string | null,
   after: string | null,
-): FileChange {
+): Promise<FileChange> {
+  // Loaded on the first change, not when the host starts.
+  const { unifiedDiff } = await import("../../util/text/diff.ts");
   const change = before === null ? "created" : after === null ? "deleted" : "changed";
   return { path, change, diff: unifiedDiff(before ?? "", after ?? "", maxDiffLength) };
 }

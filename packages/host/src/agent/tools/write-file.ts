@@ -35,7 +35,7 @@ export function createWriteFile(deps: FileToolDeps): Tool {
       const message = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
       // Earlier content that is no text is not shown.
       const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
-      return changeResult(message, [describeChange(written.value, old, content)]);
+      return changeResult(message, [await describeChange(written.value, old, content)]);
     },
   });
 }

@@ -13,17 +13,37 @@ const texts = fc
   .map(([all, ended]) => all.join("\n") + (ended ? "\n" : ""));
 
 describe("unifiedDiff", () => {
+  const turnsInto = (before: string, after: string): boolean => {
+    const diff = unifiedDiff(before, after, 1_000_000);
+    if (before === after) return diff === "";
+    const parsed = parsePatch(`--- a/file\n+++ b/file\n${diff}\n`);
+    if (!parsed.ok) return false;
+    const patched = patchText(before, parsed.files[0]?.hunks ?? []);
+    return patched.ok && patched.text === after;
+  };
+
   test("turns any text into any other when applied as a patch", () => {
+    fc.assert(fc.property(texts, texts, turnsInto), { numRuns: 300 });
+  });
+
+  test("turns a long text into any other with different lines at some place", () => {
+    const long = (count: number) => Array.from({ length: count }, (_, n) => `${n}\n`).join("");
     fc.assert(
-      fc.property(texts, texts, (before, after) => {
-        const diff = unifiedDiff(before, after, 1_000_000);
-        if (before === after) return diff === "";
-        const parsed = parsePatch(`--- a/file\n+++ b/file\n${diff}\n`);
-        if (!parsed.ok) return false;
-        const patched = patchText(before, parsed.files[0]?.hunks ?? []);
-        return patched.ok && patched.text === after;
-      }),
+      fc.property(texts, texts, fc.nat(12), fc.nat(12), (before, after, head, tail) =>
+        turnsInto(long(head) + before + long(tail), long(head) + after + long(tail)),
+      ),
       { numRuns: 300 },
+    );
+  });
+
+  test("shows too many changes as one block that is a patch, too", () => {
+    const numbered = (word: string, ended: string) =>
+      `a\nb\nc\nd\n${Array.from({ length: 900 }, (_, n) => `${word}${n}`).join("\n")}${ended}`;
+    expect(turnsInto(numbered("x", "\nz\n"), numbered("y", "\nz\n"))).toBe(true);
+    expect(turnsInto(numbered("x", ""), numbered("y", "\n"))).toBe(true);
+    expect(turnsInto("", numbered("y", ""))).toBe(true);
+    expect(unifiedDiff(numbered("x", "\n"), numbered("y", "\n"))).toMatch(
+      /^@@ -2,903 \+2,903 @@\n b\n c\n d\n-x0\n-x1\n/,
     );
   });
 
