@@ -2,7 +2,6 @@ import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import type { Egress } from "../../util/egress/egress.ts";
-import { readableHtml } from "../../util/text/html.ts";
 import { showControls } from "../../util/text/show-controls.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 
@@ -41,7 +40,7 @@ export function createFetchUrl(egress: Egress): Tool {
       }
       const { bytes, charset, mediaType, status, url: reached, isCut } = answer.value;
       const text = decode(bytes, charset);
-      const readable = /html/.test(mediaType) ? readableHtml(text, reached, maxTextLength) : text;
+      const readable = /html/.test(mediaType) ? await readHtml(text, reached) : text;
       const shown = showControls(readable.replaceAll("\r\n", "\n"))
         .slice(0, maxTextLength)
         .toWellFormed();
@@ -51,6 +50,12 @@ export function createFetchUrl(egress: Egress): Tool {
       return status >= 400 ? failed(body) : ok(body);
     },
   });
+}
+
+/** The parser is loaded with the first page, not when the host starts. */
+async function readHtml(html: string, base: string): Promise<string> {
+  const { readableHtml } = await import("../../util/text/html.ts");
+  return readableHtml(html, base, maxTextLength);
 }
 
 function decode(bytes: Uint8Array, charset: string | null): string {

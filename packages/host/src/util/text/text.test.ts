@@ -206,6 +206,23 @@ describe("readableHtml", () => {
   });
 
   test.each([
+    ['<a title="a>b" href=/z>link</a>', "link (https://example.org/z)"],
+    ["<a href='/1' href='/2'>twice</a>", "twice (https://example.org/1)"],
+    ["&Eacute;&lambda;&rarr;&copy 2020 &notit; &#128; &unknown;", "Éλ→© 2020 ¬it; € &unknown;"],
+    ["a&nbsp; &nbsp;b", "a b"],
+    ["<head><title>T</title><body><p>no end of head", "# T\n\nno end of head"],
+    ["<svg><title>no</title><path/></svg><svg/>after", "after"],
+    ["<svg><svg></svg>still hidden</svg>shown", "shown"],
+    ["<script/>hidden</script>shown", "shown"],
+    ["<textarea><b>raw</b></textarea>", "<b>raw</b>"],
+    ["<!-->shown<!-- a -- b -->, too", "shown, too"],
+    ["<STYLE>x</sTyLe ><P>shown</P>", "shown"],
+    ["<p>one<p>two<table><tr><td>1<td>2</table>", "one\n\ntwo\n\n | 1 | 2"],
+  ])("%s reads %j", (html, expected) => {
+    expect(read(html)).toBe(expected);
+  });
+
+  test.each([
     "<",
     "<script",
     "<!--",
@@ -218,6 +235,11 @@ describe("readableHtml", () => {
     "&".repeat(100_000),
     `<pre>${" ".repeat(200_000)}`,
     "<ul>".repeat(20_000),
+    "<div>".repeat(300_000) + "</x>".repeat(300_000),
+    "<b><i>".repeat(300_000),
+    "<svg>".repeat(300_000),
+    `<a ${"a=b c ".repeat(300_000)}`,
+    "<title ".repeat(300_000),
   ])("ends on a broken page", (html) => {
     expect(read(html, 60_000).length).toBeLessThanOrEqual(60_000);
   });
