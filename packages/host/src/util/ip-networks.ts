@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6, SocketAddress } from "node:net";
 
 /** Whether text is an address like `10.0.0.1`, or a network like `10.0.0.0/8`. */
 export function isNetwork(text: string): boolean {
@@ -31,17 +31,20 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
+/** One spelling for each address. An IPv4 address within IPv6 is the same client; a zone is no part of it. */
+export function canonicalAddress(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [bare = ""] = address.split("%");
+  const canonical = new SocketAddress({ address: bare, family: "ipv6" }).address;
+  return canonical.replace(/^::ffff:(?=\d+\.)/, "");
+}
+
 /** The key for rate limits: an IPv6 client owns 2^64 addresses, so its /64 counts as one. */
 export function clientNetwork(address: string): string {
-  const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (!bare.includes(":") || !isIPv6(bare)) return bare;
-  const [head = "", tail] = (bare.split("%")[0] ?? bare).split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array.from({ length: zeros }, () => "0"), ...right];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ""))
-    .join(":");
+  const canonical = canonicalAddress(address);
+  if (!isIPv6(canonical)) return canonical;
+  const [head = "", tail = ""] = canonical.split("::");
+  const [left = [], right = []] = [head, tail].map((part) => (part === "" ? [] : part.split(":")));
+  const zeros = Array<string>(8 - left.length - right.length).fill("0");
+  return [...left, ...zeros, ...right].slice(0, 4).join(":");
 }

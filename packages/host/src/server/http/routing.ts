@@ -7,7 +7,12 @@ import type { Result, Router } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
-import { isLoopback, isInNetworks, parseNetworks } from "../../util/ip-networks.ts";
+import {
+  canonicalAddress,
+  isLoopback,
+  isInNetworks,
+  parseNetworks,
+} from "../../util/ip-networks.ts";
 import { sendProblem } from "./problem.ts";
 import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
 import { type Authenticator, type Principal } from "../auth/authenticator.ts";
@@ -100,19 +105,14 @@ export type ClientAddress = (c: Context<HostEnv>) => string;
 function readClientAddress(proxies: readonly string[]): ClientAddress {
   const trusted = parseNetworks(proxies);
   return (c) => {
-    const peer = unmapIpv4(connectionOf(c).incoming?.socket.remoteAddress ?? "unknown");
+    const peer = canonicalAddress(connectionOf(c).incoming?.socket.remoteAddress ?? "unknown");
     if (proxies.length === 0) return peer;
     if (!isInNetworks(trusted, peer)) return peer;
     const hops = (c.req.header("x-forwarded-for") ?? "")
       .split(",")
-      .map((hop) => unmapIpv4(hop.trim()));
+      .map((hop) => canonicalAddress(hop.trim()));
     return hops.findLast((hop) => isIP(hop) !== 0 && !isInNetworks(trusted, hop)) ?? peer;
   };
-}
-
-/** An IPv4-mapped IPv6 address is the same client. */
-function unmapIpv4(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
 export interface AccessControlDeps {
