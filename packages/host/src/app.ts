@@ -74,6 +74,7 @@ export async function openApp(
   const { report, health } = monitorStore(opened.value, monitored);
   const telemetry = await openTelemetry(process.env, report);
   const metrics = createMetrics(telemetry?.exportSpan);
+  telemetry?.exportMetrics(metrics, store);
 
   const { models, secrets } = openModelRegistry(config, process.env, report);
   const mcp = openMcp({

@@ -5,7 +5,9 @@ import { ids, newEvent, ownerId } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { createMetrics, MetricRegistry } from "./metrics.ts";
+import { MetricRegistry } from "./metric-registry.ts";
+import { metricTable } from "./metric-table.ts";
+import { createMetrics } from "./metrics.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 
 const owner = ownerId.parse("owner");
@@ -73,17 +75,17 @@ test("a turn is counted: runs, steps, tokens, cost, prefix, tools and commits", 
 });
 
 test("an untrusted label neither breaks a line nor grows the output without bound", () => {
-  const registry = new MetricRegistry();
-  registry.declare("x_total", "counter", "x");
-  registry.add("x_total", 1, { name: 'a"b\nc\\' });
-  for (let index = 0; index < 2_000; index += 1) registry.add("x_total", 1, { name: `n${index}` });
+  const x = { name: "x_total", type: "counter", help: "x", unit: "{x}" } as const;
+  const registry = new MetricRegistry({ x });
+  registry.add("x", 1, { name: 'a"b\nc\\' });
+  for (let index = 0; index < 2_000; index += 1) registry.add("x", 1, { name: `n${index}` });
   const lines = registry.render().trimEnd().split("\n");
   expect(lines[2]).toBe('x_total{name="a_b_c_"} 1');
   expect(lines).toHaveLength(2 + 500);
 });
 
-test("without a collector nothing is loaded, and with one spans arrive under their GenAI names", async () => {
-  expect(await openTelemetry({}, () => undefined)).toBeUndefined();
+/** A collector, and the environment that names it. */
+async function openCollector() {
   const bodies = new Map<string, string>();
   const collector = createServer((request, response) => {
     let body = "";
@@ -100,10 +102,18 @@ test("without a collector nothing is loaded, and with one spans arrive under the
   onTestFinished(() => void collector.close());
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${port}`);
   onTestFinished(() => void vi.unstubAllEnvs());
+  return bodies;
+}
+
+test("without a collector nothing is loaded, and with one spans arrive under their GenAI names", async () => {
+  expect(await openTelemetry({}, () => undefined)).toBeUndefined();
+  const bodies = await openCollector();
   const bugs: Error[] = [];
   const telemetry = await openTelemetry(process.env, (bug) => void bugs.push(bug));
   const store = open();
-  await turnOn(store, { observe: createMetrics(telemetry?.exportSpan).observe });
+  const metrics = createMetrics(telemetry?.exportSpan);
+  telemetry?.exportMetrics(metrics, store);
+  await turnOn(store, { observe: metrics.observe });
   await telemetry?.close();
   expect(bugs).toEqual([]);
   const spans = bodies.get("/v1/traces") ?? "";
@@ -111,6 +121,80 @@ test("without a collector nothing is loaded, and with one spans arrive under the
   expect(spans).toContain("gen_ai.request.model");
   expect(bodies.get("/v1/metrics") ?? "").toContain("gen_ai_client_operation_duration_seconds");
 });
+
+test("a collector gets every figure that the metrics page shows", async () => {
+  const bodies = await openCollector();
+  const telemetry = await openTelemetry(process.env, (bug) => expect.unreachable(bug.message));
+  const store = open();
+  const metrics = createMetrics();
+  telemetry?.exportMetrics(metrics, store);
+  metrics.watchAgents(() => ({
+    hits: 7,
+    folds: 2,
+    builds: 3,
+    evictions: { idle: 1 },
+    agents: 2,
+    bytes: 64,
+  }));
+  await turnOn(store, { observe: metrics.observe });
+  await telemetry?.close();
+  const sent = readMetrics(bodies.get("/v1/metrics") ?? "");
+  // Nothing was streamed, and tools are among the operations.
+  const { firstDelta, toolSeconds, ...expected } = metricTable;
+  expect([...sent.keys()].toSorted()).toEqual(
+    Object.values(expected)
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  expect(sent.has(firstDelta.name) || sent.has(toolSeconds.name)).toBe(false);
+  expect(sent.get("holdfast_runs_total")).toEqual(['{"state":"completed"} 1']);
+  expect(sent.get("gen_ai_client_token_usage_total")).toContain(
+    '{"gen_ai.request.model":"m","gen_ai.token.type":"cache_read"} 80',
+  );
+  expect(sent.get("holdfast_cost_dollars_total")).toEqual(['{"gen_ai.request.model":"m"} 2.5']);
+  expect(sent.get("holdfast_agents_taken_total")).toContain('{"how":"hit"} 7');
+  expect(sent.get("holdfast_sessions_queued")).toEqual(["{} 0"]);
+  expect(sent.get("holdfast_store_commit_seconds")).toEqual(["{} 2"]);
+  expect(sent.get("gen_ai_client_operation_duration_seconds")?.toSorted()).toEqual([
+    '{"gen_ai.operation.name":"chat","gen_ai.request.model":"m"} 1',
+    '{"gen_ai.operation.name":"execute_tool","gen_ai.tool.name":"terminal","outcome":"ok"} 1',
+  ]);
+});
+
+interface Point {
+  readonly attributes: readonly { key: string; value: { stringValue: string } }[];
+  readonly asInt?: number;
+  readonly asDouble?: number;
+  readonly count?: number;
+}
+
+interface SentMetrics {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly {
+      readonly metrics: readonly ({ readonly name: string } & Readonly<
+        Partial<Record<"sum" | "gauge" | "histogram", { readonly dataPoints: readonly Point[] }>>
+      >)[];
+    }[];
+  }[];
+}
+
+/** By name, each series with its value; of a histogram, how many values it has. */
+function readMetrics(body: string): ReadonlyMap<string, readonly string[]> {
+  const { resourceMetrics } = JSON.parse(body) as SentMetrics;
+  const metrics = resourceMetrics.flatMap(({ scopeMetrics }) =>
+    scopeMetrics.flatMap((scope) => scope.metrics),
+  );
+  return new Map(
+    metrics.map(({ name, sum, gauge, histogram }) => [
+      name,
+      ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map((point) => {
+        const labels = point.attributes.map(({ key, value }) => [key, value.stringValue]);
+        const value = point.count ?? point.asInt ?? point.asDouble;
+        return `${JSON.stringify(Object.fromEntries(labels))} ${value}`;
+      }),
+    ]),
+  );
+}
 
 test("cache metrics show what warm agents did and why they were evicted", async () => {
   const metrics = createMetrics();
