@@ -124,3 +124,19 @@ test("a one-time schedule is due once", () => {
   expect(nextOccurrence(once, at - 1)).toEqual({ at, name: "2026-12-24T18:00" });
   expect(nextOccurrence(once, at)).toBeNull();
 });
+
+/** The instants are those of Temporal with `disambiguation: "compatible"`. */
+test.each([
+  ["Australia/Lord_Howe", "2026-10-04T02:15", "2026-10-03T15:45:00.000Z"],
+  ["Australia/Lord_Howe", "2027-04-04T01:45", "2027-04-03T14:45:00.000Z"],
+  ["America/St_Johns", "2027-03-14T02:30", "2027-03-14T06:00:00.000Z"],
+  ["Pacific/Apia", "2011-12-30T09:00", "2011-12-30T19:00:00.000Z"],
+  ["Antarctica/Troll", "2027-03-28T02:30", "2027-03-28T02:30:00.000Z"],
+  ["Antarctica/Troll", "2026-10-25T02:30", "2026-10-25T00:30:00.000Z"],
+  ["America/Nuuk", "2027-03-27T23:30", "2027-03-28T01:30:00.000Z"],
+  ["Africa/Cairo", "2027-04-30T00:15", "2027-04-29T22:15:00.000Z"],
+  ["America/Santiago", "2026-09-06T00:15", "2026-09-06T04:15:00.000Z"],
+  ["Asia/Kathmandu", "2027-01-01T00:00", "2026-12-31T18:15:00.000Z"],
+])("clocks in %s show %s at %s", (timeZone, wall, at) => {
+  expect(new Date(instantOf(timeZone, Date.parse(`${wall}Z`))).toISOString()).toBe(at);
+});
