@@ -59,6 +59,27 @@ test("the OpenAPI document lists every route with its parameters, body, answer a
   }
 });
 
+test("every reference in the OpenAPI document leads to something in it", async () => {
+  const document: unknown = await (await open().ask("GET", "/api/openapi.json")).json();
+  const references = referencesIn(document);
+  expect(references.size).toBeGreaterThan(0);
+  for (const reference of references) {
+    const names = reference.replace(/^#\//, "").split("/");
+    const target = names.reduce<unknown>((value, name) => fieldsOf(value)[name], document);
+    expect([reference, typeof target]).toEqual([reference, "object"]);
+  }
+});
+
+function referencesIn(value: unknown): ReadonlySet<string> {
+  const { $ref, ...fields } = fieldsOf(value);
+  const below = Object.values(fields).flatMap((field) => [...referencesIn(field)]);
+  return new Set(typeof $ref === "string" ? [$ref, ...below] : below);
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
 test.each(all.filter(([, { body }]) => body !== undefined && body !== "bytes"))(
   "%s takes an empty body or has a valid example",
   (_, route) => {
