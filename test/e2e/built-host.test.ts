@@ -1,11 +1,18 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@holdfast/client";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
 import { startProcess } from "@holdfast/testing/process/start-process";
-import { valueOf, makeFolder, settingsFor } from "./served-host.ts";
+import {
+  followUntil,
+  hasEnded,
+  makeFolder,
+  serveWithClient,
+  settingsFor,
+  valueOf,
+} from "./served-host.ts";
 
 beforeEach(requirePage);
 
@@ -49,4 +56,46 @@ test("the built host serves its page, answers, searches, and backs up its store"
   expect(readdirSync(join(home, "backups"))).toHaveLength(1);
   host.signal("SIGTERM");
   expect({ ...(await host.exited), stderr: host.stderr() }).toMatchObject({ code: 0, stderr: "" });
+});
+
+/** Preloaded into a host: writes down which modules its main thread loads. */
+const noteModules = `
+  import { appendFileSync } from "node:fs";
+  import { registerHooks } from "node:module";
+  import { isMainThread } from "node:worker_threads";
+  if (isMainThread) registerHooks({
+    load(url, context, next) {
+      appendFileSync(process.env.MODULES_FILE, url + "\\n");
+      return next(url, context);
+    },
+  });
+`;
+
+test("a host that starts loads no package, and a tool loads what it needs", async () => {
+  const modules = join(makeFolder(), "modules");
+  const { client } = await serveWithClient({
+    HOLDFAST_MODEL: "rehearsal",
+    HOLDFAST_TOOL_RULES: "allow write_file",
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noteModules)}`,
+    MODULES_FILE: modules,
+  });
+  const loaded = () => readFileSync(modules, "utf8").trim().split("\n");
+  const packages = () =>
+    loaded().flatMap((url) => /.*\/node_modules\/(\w[^/]*)/.exec(url)?.[1] ?? []);
+  expect(loaded().some((url) => url.endsWith(".js"))).toBe(true);
+  expect(packages()).toEqual([]);
+
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const params = { id: session.id };
+  const ask = async (clientId: string, tool: string, input: object) => {
+    const text = `{tool:${tool} ${JSON.stringify(input)}}`;
+    valueOf(await client.sendMessage({ params, body: { clientId, text } }));
+    await followUntil(client, session.id, hasEnded);
+    return JSON.stringify(valueOf(await client.readSession({ params })).entries);
+  };
+  expect(await ask("1", "write_file", { path: "a.md", content: "x" })).toContain("Made a.md");
+  expect(packages()).toContain("diff");
+  expect(await ask("2", "grep", { pattern: "x" })).toContain("a.md:1: x");
+  // The thread that searches has loaded it, not the one that serves people.
+  expect(packages()).not.toContain("ignore");
 });
