@@ -1,7 +1,7 @@
 // Runs where the packages are installed: what the author of a store does, without a test runner.
 import { commitCases } from "@holdfast/testing/conformance/store/commits";
 import { fenceCases } from "@holdfast/testing/conformance/store/fences";
-import { sqliteHarness } from "@holdfast/testing/stores/harnesses";
+import { sqliteHarness } from "@holdfast/testing/stores/database-harnesses";
 
 const harness = await sqliteHarness.open();
 const cases = [...commitCases, ...fenceCases];
