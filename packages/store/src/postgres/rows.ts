@@ -20,10 +20,10 @@ function cellWriter({ kind, encode }: FieldColumn): ((value: unknown) => StoredV
   return undefined;
 }
 
-function cellReader({ name, kind, decode }: FieldColumn): (row: Row) => unknown {
-  if (kind === "json") return (row) => decode(row[name] as StoredValue);
-  if (kind === "opaque") return (row) => z.string().parse(JSON.parse(String(row[name])));
-  return (row) => row[name];
+function cellReader({ kind, decode }: FieldColumn): (cell: unknown) => unknown {
+  if (kind === "json") return (cell) => decode(cell as StoredValue);
+  if (kind === "opaque") return (cell) => z.string().parse(JSON.parse(String(cell)));
+  return (cell) => cell;
 }
 
 /** What a row of the table must look like. Other columns are ignored. */
@@ -33,7 +33,7 @@ export function shapeOf({ columns }: Pick<Table<unknown>, "columns">): z.ZodType
 
 /** Takes a row that has the table's shape. */
 export function checkedDecoder<Item>({ columns }: Table<Item>): (row: Row) => Item {
-  return createDecoder(columns, cellReader);
+  return createDecoder(columns, ({ name }) => name, cellReader);
 }
 
 function decoder<Item>(description: Table<Item>): (row: Row) => Item {

@@ -13,23 +13,23 @@ import type { SessionRow } from "@holdfast/engine";
 /** A row by column names or by position. */
 export type Row = Readonly<Record<string | number, SQLOutputValue>> | readonly SQLOutputValue[];
 
-function cell(row: Row, column: string | number): SQLOutputValue | undefined {
+function cellOf(row: Row, column: string | number): SQLOutputValue | undefined {
   return (row as Readonly<Record<string | number, SQLOutputValue>>)[column];
 }
 
 /** The value doesn't have its column's type. The tables are STRICT, so this is damage. */
-function damaged(row: Row, column: string | number): Error {
-  return new Error(`The column ${column} holds ${typeof cell(row, column)}.`);
+function damaged(column: string | number, value: unknown): Error {
+  return new Error(`The column ${column} holds ${typeof value}.`);
 }
 
 export function int(row: Row, column: string | number): number {
-  const value = cell(row, column);
-  if (typeof value !== "number") throw damaged(row, column);
+  const value = cellOf(row, column);
+  if (typeof value !== "number") throw damaged(column, value);
   return value;
 }
 
 export function intOrNull(row: Row, column: string | number): number | null {
-  return cell(row, column) === null ? null : int(row, column);
+  return cellOf(row, column) === null ? null : int(row, column);
 }
 
 /**
@@ -37,40 +37,43 @@ export function intOrNull(row: Row, column: string | number): number | null {
  * parsing every id would cost more than reading the row.
  */
 export function text<Id extends string = string>(row: Row, column: string | number): Id {
-  const value = cell(row, column);
-  if (typeof value !== "string") throw damaged(row, column);
+  const value = cellOf(row, column);
+  if (typeof value !== "string") throw damaged(column, value);
   return value as Id;
 }
 
 function textOrNull<Id extends string = string>(row: Row, column: string | number): Id | null {
-  return cell(row, column) === null ? null : text<Id>(row, column);
+  return cellOf(row, column) === null ? null : text<Id>(row, column);
 }
 
 export function bytes(row: Row, column: string | number): Uint8Array<ArrayBuffer> {
-  const value = cell(row, column);
-  if (!(value instanceof Uint8Array)) throw damaged(row, column);
+  const value = cellOf(row, column);
+  if (!(value instanceof Uint8Array)) throw damaged(column, value);
   return value;
 }
 
-function cellReader(column: FieldColumn, key: string | number): (row: Row) => unknown {
-  const { kind, isNullable, options, decode } = column;
+function cellReader(column: FieldColumn): (cell: unknown) => unknown {
+  const { name, kind, isNullable, options, decode } = column;
+  const fail = (cell: unknown): never => {
+    throw damaged(name, cell);
+  };
   switch (kind) {
     case "int":
-      return isNullable ? (row) => intOrNull(row, key) : (row) => int(row, key);
+      return (cell) =>
+        typeof cell === "number" || (isNullable && cell === null) ? cell : fail(cell);
     case "bool":
-      return (row) => int(row, key) === 1;
+      return (cell) => (typeof cell === "number" ? cell === 1 : fail(cell));
     case "text":
     case "opaque":
     case "session":
-      return isNullable ? (row) => textOrNull(row, key) : (row) => text(row, key);
+      return (cell) =>
+        typeof cell === "string" || (isNullable && cell === null) ? cell : fail(cell);
     case "json":
-      return (row) => decode(isNullable ? textOrNull(row, key) : text(row, key));
+      return (cell) =>
+        typeof cell === "string" || (isNullable && cell === null) ? decode(cell) : fail(cell);
     case "option":
-      return (row) => {
-        const value = isNullable ? textOrNull(row, key) : text(row, key);
-        if (value !== null && options?.has(value) !== true) throw damaged(row, key);
-        return value;
-      };
+      return (cell) =>
+        options?.has(cell) === true || (isNullable && cell === null) ? cell : fail(cell);
   }
 }
 
@@ -86,12 +89,12 @@ function cellWriter({
 
 /** Decodes rows whose cells have their columns' names. A row's session is read as `session_id`. */
 export function decoderByName<Item>({ columns }: Table<Item>): (row: Row) => Item {
-  return createDecoder(columns, (column) => cellReader(column, column.name));
+  return createDecoder(columns, ({ name }) => name, cellReader);
 }
 
 /** Decodes arrays with the cells of all columns, from the cell `first` on. */
 export function decoderByPosition<Item>({ columns }: Table<Item>, first = 0): (row: Row) => Item {
-  return createDecoder(columns, (column, index) => cellReader(column, first + index));
+  return createDecoder(columns, (_, index) => first + index, cellReader);
 }
 
 export function encoder<Item>({ columns }: Table<Item>): (item: Item) => SQLInputValue[] {
