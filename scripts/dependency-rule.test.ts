@@ -51,6 +51,8 @@ const allowed: Record<string, string> = {
   "packages/testing/src/databases/all.ts": `import "./sqlite.ts";`,
   "packages/testing/src/databases/sqlite.ts": `import "@holdfast/store";`,
   "packages/testing/src/fakes/clock.ts": `import "@holdfast/engine"; import "fast-check"; import "node:assert";`,
+  "examples/embed/main.ts": `import "@holdfast/engine"; import "@holdfast/testing/fakes/clock"; import "node:fs"; import "./model.ts";`,
+  "examples/embed/model.ts": ``,
   "test/whole.test.ts": `import "../packages/host/test/rig.ts"; import "@holdfast/host"; new URL("../packages/host/src/main.ts", import.meta.url);`,
 };
 
@@ -58,7 +60,7 @@ test("a tree that obeys the rule passes, and every file and reference in it is c
   const report = checkDependencies(plant(allowed));
   expect(report.violations).toEqual([]);
   expect(report.files).toBe(Object.keys(allowed).length);
-  expect(report.references).toBe(42);
+  expect(report.references).toBe(46);
 });
 
 test.each([
@@ -163,6 +165,22 @@ test.each([
 test("refused: a whole-process test that reaches past a package's entries", () => {
   const file = "test/deep.test.ts";
   const content = `import "../packages/engine/src/log/commit.ts";`;
+  expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 package-entry`]);
+});
+
+test.each([
+  ["another example", `import "../other/model.ts";`],
+  ["a package by path", `import "../../packages/engine/src/index.ts";`],
+  ["test support of a package", `import "../../packages/host/test/rig.ts";`],
+  ["a module that its reader would have to install", `import "zod";`],
+])("refused: an example that imports %s", (_, content) => {
+  const file = "examples/embed/main.ts";
+  expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 example`]);
+});
+
+test("refused: an example that imports what a package does not export", () => {
+  const file = "examples/embed/main.ts";
+  const content = `import "@holdfast/engine/src/index.ts";`;
   expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 package-entry`]);
 });
 

@@ -9,7 +9,9 @@ import { readReferences, type Reference } from "./read-references.ts";
  * protocol  <-  client  <-  web  <-  host
  *
  * The host takes from `web` only where the built page is.
- * `testing` may use everything below the host, and only tests may use it.
+ * `testing` may use everything below the host, and only tests and examples may use it.
+ *
+ * An example uses what somebody outside of this repository could: the packages' entries, Node, and its own folder.
  *
  * `outside` is all that a package may take from npm and from Node; "its dependencies" is what its
  * own package.json lists.
@@ -127,16 +129,17 @@ function findUnseen(root: string, seen: ReadonlySet<string>): Violation[] {
 
 interface SourceFile {
   readonly file: string;
-  /** Undefined for test/, bench/ and scripts/, which are outside of the packages. */
+  /** Undefined for examples/, test/, bench/ and scripts/, which are outside of the packages. */
   readonly package: string | undefined;
-  readonly kind: "product" | "test" | "config";
+  readonly kind: "product" | "test" | "config" | "example";
   readonly manifest: Manifest;
 }
 
 function locate(root: string, file: string): SourceFile {
   const [top, name = "", ...inside] = file.split("/");
   if (top !== "packages") {
-    return { file, package: undefined, kind: "test", manifest: readManifest(root, ".") };
+    const kind = top === "examples" ? "example" : "test";
+    return { file, package: undefined, kind, manifest: readManifest(root, ".") };
   }
   const manifest = readManifest(root, `packages/${name}`);
   return { file, package: name, kind: kindOf(inside), manifest };
@@ -166,12 +169,19 @@ function judgeRelative(root: string, from: SourceFile, specifier: string): Findi
   const target = posix.normalize(posix.join(posix.dirname(from.file), specifier));
   const isModule = /\.[cm]?[jt]sx?$/.test(target);
   const [top, name = ""] = target.split("/");
+  if (from.kind === "example") return judgeExample(from, target);
   if (top !== "packages" || name !== from.package) {
     if (!isModule) return undefined;
     return judgeLeaving(root, from, target);
   }
   if (!isModule) return undefined;
   return judgeInside(from, target);
+}
+
+function judgeExample(from: SourceFile, target: string): Finding | undefined {
+  const own = from.file.split("/", 2).join("/");
+  if (target.startsWith(`${own}/`)) return undefined;
+  return { rule: "example", message: `an example is complete in its folder, without ${target}` };
 }
 
 /** A path that leaves its package, or enters one from outside. */
@@ -215,6 +225,8 @@ function judgePackage(root: string, from: SourceFile, specifier: string): Findin
 }
 
 function judgeOutside(root: string, from: SourceFile, specifier: string): Finding | undefined {
+  if (from.kind === "example" && !specifier.startsWith("node:"))
+    return { rule: "example", message: `an example imports no ${specifier}` };
   if (from.package === undefined) return undefined;
   const refused = { rule: "outside", message: `${from.package} does not import ${specifier}` };
   const rule = packageRules[from.package];

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-const sourceFolders = ["packages", "test", "bench", "scripts"];
+const sourceFolders = ["packages", "examples", "test", "bench", "scripts"];
 const isSource = (path: string): boolean => /\.[cm]?[jt]sx?$/.test(path);
 const ignored = new Set(["node_modules", "dist", "coverage", ".cache"]);
 
