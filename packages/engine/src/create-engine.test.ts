@@ -1,4 +1,4 @@
-import { ownerId } from "@holdfast/protocol";
+import { approvalId, ownerId } from "@holdfast/protocol";
 import {
   calls,
   gate,
@@ -58,6 +58,31 @@ test("a message is answered with the tools that the engine was given, and follow
   ]);
   expect(JSON.stringify(model.requests[1]?.messages)).toContain("a four");
 });
+
+test.each([
+  ["once", "It is a four.", 1],
+  ["deny", "Then not.", 0],
+] as const)("a call that was answered with %s goes on at once", async (decision, answer, runs) => {
+  let rolls = 0;
+  const dice: Tool = {
+    ...createTool("roll", async () => ((rolls += 1), okResult("a four"))),
+    approval: () => "ask",
+  };
+  const script = [[calls("roll")], [says(answer)]];
+  const { engine } = start(createReferenceStore(), script, { tools: [dice] });
+  const sent = await ask(engine, "Roll a die.");
+  const approval = assertPresent(await approvalAsked(engine, sent));
+  expect(await engine.answerApproval(approval, decision)).toMatchObject({ status: "answered" });
+  expect(await answerTo(engine, sent)).toBe(answer);
+  expect(rolls).toBe(runs);
+});
+
+async function approvalAsked(engine: Engine, { session }: AcceptedMessage) {
+  for await (const item of engine.follow({ session }))
+    for (const event of item.kind === "events" ? item.events : [])
+      if (event.type === "approval.asked") return approvalId.parse(event.data["approvalId"]);
+  return undefined;
+}
 
 test("a session is found again by its name, also by another engine, and each owner has names of their own", async () => {
   const store = createReferenceStore();

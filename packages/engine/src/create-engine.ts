@@ -1,4 +1,6 @@
 import {
+  type ApprovalAnswer,
+  type ApprovalId,
   type IdSource,
   ids as randomIds,
   newEvent,
@@ -26,6 +28,7 @@ import type { Tool } from "./ports/tool.ts";
 import type { ResumePolicy } from "./recovery/take-over.ts";
 import { type Admission, admitMessage, type NewInput } from "./run/admit.ts";
 import { cachedContextBytes } from "./context/session-context.ts";
+import { type AnswerDetails, answerApproval, type AnswerResult } from "./run/approvals.ts";
 import { answerText, followRun } from "./run/follow-run.ts";
 import { Runner, type RunnerDeps } from "./run/runner.ts";
 
@@ -127,6 +130,12 @@ export interface Engine {
     run: Pick<AcceptedMessage, "session" | "runId" | "seq">,
     owner?: OwnerId,
   ): AsyncIterable<string>;
+  /** A person's answer to a tool call that waits for it; its run goes on by itself. */
+  answerApproval(
+    approval: ApprovalId,
+    decision: ApprovalAnswer,
+    details?: AnswerDetails & { readonly owner?: OwnerId },
+  ): Promise<AnswerResult>;
   /** Announces that a session may have work, or that its run was asked to end. */
   notify(owner: OwnerId, session: SessionId): void;
   recoverLateJournals: Runner["recoverLateJournals"];
@@ -255,6 +264,11 @@ export function createEngine(options: EngineOptions): Engine {
     },
     answer({ session, runId, seq: after }, owner = defaults.owner) {
       return answerText(runId, engine.follow({ owner, session, after, until: runId }));
+    },
+    async answerApproval(approval, decision, { owner = defaults.owner, ...details } = {}) {
+      const result = await answerApproval(log, ids, owner, approval, decision, details);
+      if (result.status === "answered") engine.notify(owner, result.approval.session);
+      return result;
     },
     notify(owner, session) {
       if (runs === "here") runner.notify(owner, session);
