@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   aDelta,
   anEvent,
@@ -18,6 +19,9 @@ import {
   seqsOf,
   textsOf,
 } from "../../fixtures/open-session.ts";
+
+// Readers below wait a turn between two reads: a store that reads from memory and writes to a disk never gets to write
+// while its reader keeps the event loop busy.
 
 export const readCases: readonly StoreCase[] = [
   {
@@ -95,6 +99,7 @@ export const readCases: readonly StoreCase[] = [
       while (seen.length < 61) {
         const { events } = await reader.page({ after: toSeq(seen.at(-1) ?? 0), limit: 7 });
         seen.push(...seqsOf(events));
+        await nextTurn();
       }
       await writing;
       assertSameJson(
@@ -195,6 +200,7 @@ export const readCases: readonly StoreCase[] = [
         );
         const newest = journal.at(-1)?.seq ?? entries.entries.at(-1)?.seq ?? 0;
         assertSameJson(newest <= session.head, true);
+        await nextTurn();
       }
       await writing;
       await reader.store.close();
