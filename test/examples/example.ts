@@ -34,7 +34,7 @@ async function onlySession({ reads }: Store): Promise<SessionId> {
 
 export async function readConversation(store: Store): Promise<Exchange[]> {
   const session = await onlySession(store);
-  const page = await store.reads.entries(ownerId.parse("owner"), session, { limit: 100 });
+  const page = await store.reads.entries(ownerId.parse("owner"), session, { limit: 1_000 });
   const exchanges: { user: string; assistant: string }[] = [];
   for (const entry of page?.entries ?? []) {
     const decoded = decodeEvent(entry);

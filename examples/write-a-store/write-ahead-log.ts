@@ -1,0 +1,73 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { crc32 } from "node:zlib";
+
+/** A file of JSON values, one on each line, behind a checksum. Nothing counts before it is synced. */
+export class WriteAheadLog {
+  readonly #file: FileHandle;
+  /** Where the next line goes. */
+  #size: number;
+  /** A write has failed, so there may be something beyond `#size` that was never confirmed. */
+  #isTorn = false;
+
+  private constructor(file: FileHandle, size: number) {
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Hands every line to `replay`, oldest first, and drops a last line that a crash has torn. */
+  static async open(path: string, replay: (value: unknown) => Promise<void>) {
+    const file = await open(path, "a+");
+    let size = 0;
+    const bytes = await file.readFile();
+    while (size < bytes.length) {
+      const end = bytes.indexOf("\n", size);
+      const value = end < 0 ? undefined : decodeLine(bytes.subarray(size, end).toString("utf8"));
+      if (value === undefined) {
+        const isLast = end < 0 || end === bytes.length - 1;
+        if (isLast) break;
+        throw new Error(`${path} is damaged at byte ${size}.`);
+      }
+      await replay(value);
+      size = end + 1;
+    }
+    await file.truncate(size);
+    await file.sync();
+    await syncFolder(dirname(path));
+    return new WriteAheadLog(file, size);
+  }
+
+  /** Appends all of them with one sync. If it rejects, they do not count here, but may after a crash. */
+  async append(values: readonly unknown[]): Promise<void> {
+    const bytes = Buffer.from(values.map(encodeLine).join(""));
+    if (this.#isTorn) await this.#file.truncate(this.#size);
+    this.#isTorn = true;
+    await this.#file.appendFile(bytes);
+    await this.#file.datasync();
+    this.#isTorn = false;
+    this.#size += bytes.length;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+function encodeLine(value: unknown): string {
+  const json = JSON.stringify(value);
+  return `${checksum(json)} ${json}\n`;
+}
+
+function decodeLine(line: string): unknown {
+  const json = line.slice(9);
+  return line === `${checksum(json)} ${json}` ? JSON.parse(json) : undefined;
+}
+
+const checksum = (text: string): string => crc32(text).toString(16).padStart(8, "0");
+
+/** Otherwise a new file may be gone after a power cut. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  await folder.sync();
+  await folder.close();
+}

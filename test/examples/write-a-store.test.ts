@@ -1,0 +1,145 @@
+import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Store } from "@holdfast/engine";
+import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { searchCases, storeCases } from "@holdfast/testing/conformance/store/store-cases";
+import { aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { checkStorePrograms } from "@holdfast/testing/model-check/check-programs";
+import { createFolder } from "@holdfast/testing/process/folder";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { openFileStore } from "../../examples/write-a-store/file-store.ts";
+import { readConversation, startExample } from "./example.ts";
+
+/** Every row there is. */
+async function dump({ audit }: Store) {
+  const sessions = await Array.fromAsync(audit.sessions());
+  return {
+    leases: await Array.fromAsync(audit.leases()),
+    blobs: await Array.fromAsync(audit.blobs()),
+    purges: await Array.fromAsync(audit.purges()),
+    sessions: await Promise.all(
+      sessions.map(async ({ id }) => ({
+        derived: await audit.derived(id),
+        events: await Array.fromAsync(audit.events(id)),
+      })),
+    ),
+  };
+}
+
+async function openUntilTestEnds(file: string): Promise<Store> {
+  const store = await openFileStore({ file });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe("the file store", () => {
+  let folder: string;
+  let harness: StoreHarness;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "holdfast-file-store-"));
+    let offset = 0;
+    const store = await openFileStore({
+      file: join(folder, "store.log"),
+      clock: () => Date.now() + offset,
+    });
+    harness = {
+      store,
+      open: async () => store.open(),
+      advanceClock: async (ms) => void (offset += ms),
+      fsck: () => fsckFindings(store),
+      close: () => store.close(),
+    };
+  });
+  afterAll(async () => {
+    await harness.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each(storeCases)("obeys the port's rule: $title", async ({ run }) => {
+    await expect(run(harness)).resolves.toBeUndefined();
+  });
+  test.each(searchCases)("finds what was written: $title", async ({ run }) => {
+    await expect(run(harness)).resolves.toBeUndefined();
+  });
+  test("behaves like the model in random programs", async () => {
+    const checked = checkStorePrograms(harness, { runs: 10, steps: 50 });
+    await expect(checked).resolves.toBeUndefined();
+  });
+
+  test("is sound after all of it, and is the same when it is read from its file", async () => {
+    expect(await harness.fsck?.()).toEqual([]);
+    const again = await openFileStore({ file: join(folder, "store.log") });
+    expect(await dump(again)).toEqual(await dump(harness.store));
+    await again.close();
+  });
+});
+
+describe("a file that a crash has left behind", () => {
+  async function writeMessages(file: string): Promise<void> {
+    const store = await openFileStore({ file });
+    const chat = await openTestSession(store);
+    for (const text of ["one", "two"]) await chat.commit([aUserMessage(text)]);
+    await store.close();
+  }
+
+  async function headIn(file: string): Promise<number | undefined> {
+    const [session] = await Array.fromAsync((await openUntilTestEnds(file)).audit.sessions());
+    return session?.head;
+  }
+
+  test.each([
+    ["half a line", '0123abcd {"at":1'],
+    ["a line with a wrong checksum", "00000000 {}\n"],
+  ])("loses nothing that was confirmed: %s", async (_, torn) => {
+    const file = join(createFolder(), "store.log");
+    await writeMessages(file);
+    const whole = readFileSync(file);
+    appendFileSync(file, torn);
+    expect(await headIn(file)).toBe(3);
+    expect(readFileSync(file)).toEqual(whole);
+  });
+
+  test("loses the last write if that one is torn, and takes new ones after it", async () => {
+    const file = join(createFolder(), "store.log");
+    await writeMessages(file);
+    truncateSync(file, statSync(file).size - 1);
+    expect(await headIn(file)).toBe(2);
+    await writeMessages(file);
+    expect(await fsckFindings(await openUntilTestEnds(file))).toEqual([]);
+  });
+
+  test("is refused if it is damaged elsewhere", async () => {
+    const file = join(createFolder(), "store.log");
+    await writeMessages(file);
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace("one", "One"));
+    await expect(openFileStore({ file })).rejects.toThrow("is damaged at byte");
+  });
+});
+
+test("[P1] what was answered before kill -9 is there after it, and the rest follows", async () => {
+  const folder = createFolder();
+  const first = startExample("write-a-store/main.ts", [], { cwd: folder });
+  await first.line((line) => line.startsWith("20 squared"));
+  await first.kill();
+  const seen = first.lines;
+  expect(seen.length).toBeLessThan(100);
+
+  const second = startExample("write-a-store/main.ts", [], { cwd: folder });
+  expect(await second.exited).toEqual({ code: 0, signal: null });
+  const known = second.lines.filter((line) => line.endsWith(" (known)"));
+  expect(known.slice(0, seen.length)).toEqual(seen.map((line) => `${line} (known)`));
+  expect(second.lines).toHaveLength(100);
+
+  const store = await openUntilTestEnds(join(folder, "conversation.log"));
+  const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
+  const asked = numbers.map((number) => ({
+    user: `${number}`,
+    assistant: `${number} squared is ${number * number}.`,
+  }));
+  expect(await readConversation(store)).toEqual(asked);
+  expect(await fsckFindings(store)).toEqual([]);
+});
