@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import type { MemoryBatch, MemoryHandle } from "@holdfast/engine";
 import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
@@ -16,7 +17,8 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-provider-"))));
 afterEach(() => rmSync(home, { recursive: true }));
 
-const page = new URL("../../../../../docs/memory-providers.md", import.meta.url);
+const examples = fileURLToPath(new URL("../../../../../examples", import.meta.url));
+const example = join(examples, "write-a-memory-provider", "lines.ts");
 const empty = { owner: anOwner(), session: ids.make("session"), key: "k", turns: [] };
 const never = new AbortController().signal;
 
@@ -24,10 +26,6 @@ function writeModule(text: string): string {
   const file = join(home, "provider.mjs");
   writeFileSync(file, text);
   return file;
-}
-
-function exampleOf(document: string): string {
-  return assertPresent(/```js\n(?<code>.*?)```/su.exec(document)?.groups?.["code"]);
 }
 
 /** What every provider promises, whoever wrote it. Each `open` is like a restart. */
@@ -68,15 +66,13 @@ async function recalled(handle: MemoryHandle, owner: OwnerId, text: string): Pro
   return found.map((each) => each.text);
 }
 
-describe("the guide's example provider", () => {
-  memoryProviderCases(async () => {
-    const choice = writeModule(exampleOf(readFileSync(page, "utf8")));
-    return assertPresent((await openMemoryProviders(home, { choice })).handle);
-  });
+describe("the example provider", () => {
+  memoryProviderCases(async () =>
+    assertPresent((await openMemoryProviders(home, { choice: example })).handle),
+  );
 
   test("reports a failed write", async () => {
-    const choice = writeModule(exampleOf(readFileSync(page, "utf8")));
-    const handle = assertPresent((await openMemoryProviders(home, { choice })).handle);
+    const handle = assertPresent((await openMemoryProviders(home, { choice: example })).handle);
     writeFileSync(join(home, "memory", "lines"), "in the way");
     const answer = await handle.commit(empty, never);
     expect(answer).toMatchObject({ status: "failed", code: "lines_not_written" });
