@@ -27,6 +27,6 @@ export { describeSchedule } from "./describe.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry } from "./describe.ts";
 export * from "./client/call-route.ts";
-export * from "./client/call-route.ts";
+export * from "./client/event-stream.ts";
 export * from "./client/follow.ts";
 export * from "./client/open-session.ts";

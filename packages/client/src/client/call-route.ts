@@ -10,6 +10,7 @@ import {
   problemMediaType,
   sleep,
 } from "@holdfast/protocol";
+import type { OpenStream } from "./event-stream.ts";
 
 /** Why a call failed. The host's own problems reach the caller unchanged. */
 export type ApiError =
@@ -55,6 +56,8 @@ export interface ClientOptions {
   /** Prefix of every path; empty for the page's own origin. */
   readonly baseUrl?: string;
   readonly fetch?: Fetch;
+  /** Where event streams come from; a connection of its own for each by default. */
+  readonly openStream?: OpenStream;
   /** A bearer token. Without one the browser's cookie is used. */
   readonly token?: string;
   /** From 0 (inclusive) to 1 (exclusive). */
@@ -64,11 +67,15 @@ export interface ClientOptions {
   readonly newKey?: () => string;
 }
 
-/** How a client reaches its host: all outside dependencies in one place. */
-export interface Transport {
+/** How a request reaches its host. */
+export interface RequestTransport {
   readonly baseUrl: string;
   readonly fetch: Fetch;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** How a client reaches its host: all outside dependencies in one place. */
+export interface Transport extends RequestTransport {
   readonly random: () => number;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly newKey: () => string;
@@ -116,7 +123,7 @@ const optionalStrings = z.record(z.string(), z.string().optional());
 
 /** A value that violates the contract is refused right here, with the host's own error text. */
 export function buildRequest(
-  transport: Transport,
+  transport: RequestTransport,
   route: Route,
   input: RouteArguments,
 ): Result<BuiltRequest> {
@@ -172,7 +179,7 @@ function requestBody(route: Route, input: RouteArguments): { body?: BodyInit } {
 }
 
 export async function sendRequest(
-  transport: Transport,
+  transport: RequestTransport,
   { url, ...init }: BuiltRequest,
   signal: AbortSignal,
 ): Promise<Response> {

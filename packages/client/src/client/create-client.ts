@@ -23,6 +23,7 @@ import {
   type WatchItem,
   watchSessions,
 } from "./follow.ts";
+import { createStreamOpener } from "./event-stream.ts";
 import { type OpenItem, openSession } from "./open-session.ts";
 
 export type { CallOptions } from "./call-route.ts";
@@ -59,6 +60,8 @@ export interface Client extends RouteCalls {
 
 export function createClient(clientOptions: ClientOptions = {}): Client {
   const transport = createTransport(clientOptions);
+  const openStream = clientOptions.openStream ?? createStreamOpener(transport);
+  const streamTransport = { ...transport, openStream };
   const calls = Object.entries(routes).map(([name, route]) => [
     name,
     (input: RouteArguments = {}, options: CallOptions = {}) =>
@@ -68,8 +71,8 @@ export function createClient(clientOptions: ClientOptions = {}): Client {
     // The functions are built from the same table that their types are inferred from.
     ...(Object.fromEntries(calls) as RouteCalls),
     open: (id, options = {}) => openSession(transport, client, id, options),
-    follow: (id, after, options = {}) => followSession(transport, id, after, options),
-    watch: (cursors, options = {}) => watchSessions(transport, cursors, options),
+    follow: (id, after, options = {}) => followSession(streamTransport, id, after, options),
+    watch: (cursors, options = {}) => watchSessions(streamTransport, cursors, options),
   };
   return client;
 }

@@ -19,6 +19,7 @@ import { testId } from "@holdfast/testing/session-logs/write-log";
 import { type ConnectionState, type FollowItem } from "./follow.ts";
 import { createClient } from "./create-client.ts";
 import { type Fetch } from "./call-route.ts";
+import { type OpenStream, type StreamBatch, type StreamRequest } from "./event-stream.ts";
 
 /** How one connection goes wrong. */
 type Fault =
@@ -188,6 +189,81 @@ describe("following a session", () => {
     };
     await take(createClient({ baseUrl: "http://host", fetch }).follow(id, 0 as Seq), 1);
     expect(signal?.aborted).toBe(true);
+  });
+});
+
+describe("following a stream that the caller opens", () => {
+  const log = fc.sample(sessionLog, { seed: 9, numRuns: 1 })[0] ?? [];
+  const batchOf = (...events: readonly (StoredEvent | undefined)[]): StreamBatch =>
+    events.flatMap((event) => (event === undefined ? [] : [{ kind: "event", event }]));
+
+  interface Sent {
+    readonly batches: readonly StreamBatch[];
+    readonly end: "close" | "stay";
+  }
+
+  function openerOf(...streams: readonly Sent[]) {
+    const requests: StreamRequest[] = [];
+    const signals: AbortSignal[] = [];
+    const openStream: OpenStream = async (request, signal) => {
+      const { batches, end } = streams[requests.push(request) - 1] ?? { batches: [], end: "stay" };
+      signals.push(signal);
+      const value = new ReadableStream<StreamBatch>({
+        start(controller) {
+          for (const batch of batches) controller.enqueue(batch);
+          if (end === "close") controller.close();
+        },
+      });
+      return { ok: true, value };
+    };
+    return { openStream, requests, signals };
+  }
+  const fetch: Fetch = () => {
+    throw new Error("The client fetched by itself.");
+  };
+
+  test("hands on its events as they are, and opens it again from the cursor", async () => {
+    const [first, second, third] = log;
+    const { openStream, requests, signals } = openerOf(
+      { batches: [batchOf(first), []], end: "close" },
+      { batches: [batchOf(first, second)], end: "close" },
+      { batches: [[{ kind: "heartbeat" }], batchOf(third)], end: "stay" },
+    );
+    const client = createClient({ openStream, fetch, sleep: () => new Promise(setImmediate) });
+    const items = await take(client.follow(id, 0 as Seq), 3);
+    const events = items.map((item) => (item.kind === "event" ? item.event : null));
+    expect(events).toStrictEqual([first, second, third]);
+    // The same object: nothing was encoded or decoded on the way.
+    expect(events[2]).toBe(third);
+    expect(requests).toStrictEqual(
+      [0, 1, 2].map((after) => ({ kind: "session", id, after: after as Seq })),
+    );
+    expect(signals.map(({ aborted }) => aborted)).toStrictEqual([true, true, true]);
+  });
+
+  test("leaves it when it is silent; a heartbeat and half a frame are no silence", async () => {
+    let waits = 0;
+    let passSilence = (): void => undefined;
+    const sleep = (ms: number, signal: AbortSignal): Promise<void> => {
+      if (ms !== silenceMs) return Promise.resolve();
+      waits++;
+      return new Promise((resolve) => {
+        passSilence = resolve;
+        signal.addEventListener("abort", () => resolve());
+      });
+    };
+    const { openStream, requests } = openerOf(
+      { batches: [[{ kind: "heartbeat" }], []], end: "stay" },
+      { batches: [batchOf(log[0])], end: "stay" },
+    );
+    const client = createClient({ openStream, fetch, sleep });
+    const followed = take(client.follow(id, 0 as Seq, { silenceMs }), 1);
+    // One wait for the connection, one for each batch, and the one that nothing ends.
+    await expect.poll(() => waits).toBe(4);
+    expect(requests).toHaveLength(1);
+    passSilence();
+    expect(await followed).toStrictEqual([{ kind: "event", event: log[0] }]);
+    expect(requests).toHaveLength(2);
   });
 });
 

@@ -1,32 +1,28 @@
 import {
-  createSseDecoder,
-  decodeSseFrame,
-  type SseItem,
   type StreamItem,
   type StoredEvent,
-  routes,
   type Seq,
   type SessionId,
   type Cursors,
-  encodeCursors,
   type ListHint,
   type Resync,
   type StreamStatus,
   withTimeout,
 } from "@holdfast/protocol";
 import {
-  readProblem,
-  waitBeforeRetry,
-  type Transport,
-  type BuiltRequest,
-  sendRequest,
   type ApiError,
   failedResult,
   networkError,
   type Result,
-  unexpectedAnswer,
-  buildRequest,
+  type Transport,
+  waitBeforeRetry,
 } from "./call-route.ts";
+import type { EventStream, OpenStream, StreamBatch, StreamRequest } from "./event-stream.ts";
+
+/** A transport that can also follow. */
+export interface StreamTransport extends Transport {
+  readonly openStream: OpenStream;
+}
 
 /** `offline` after several failures in a row. The stream keeps trying either way. */
 export type ConnectionState = "live" | "reconnecting" | "offline";
@@ -50,30 +46,25 @@ const offlineAfterFailures = 3;
  * The items of a stream, across as many connections as it takes. `request` is called anew for each of them, so that it
  * can name the current cursor.
  */
-export async function* streamWithReconnect(
-  transport: Transport,
-  request: () => Result<BuiltRequest>,
+async function* streamWithReconnect(
+  transport: StreamTransport,
+  request: () => StreamRequest,
   options: StreamOptions,
 ): AsyncGenerator<StreamItem | StreamEnded, void, undefined> {
   const stop = options.signal ?? new AbortController().signal;
   const notify = notifyOnChange(options);
   for (let failures = 1; !stop.aborted; failures++) {
-    const built = request();
-    if (!built.ok) {
-      yield { kind: "ended", error: built.error };
-      return;
-    }
     const connection = new AbortController();
     const signal = AbortSignal.any([stop, connection.signal]);
     try {
-      const opened = await connect(transport, built.value, signal, options.silenceMs);
+      const opened = await connect(transport, request(), signal, options.silenceMs);
       if (opened.ok) {
         notify("live");
-        for await (const item of readSseItems(transport, opened.value, signal, options.silenceMs)) {
-          failures = 0;
-          const decoded = item.kind === "frame" ? decodeSseFrame(item.frame) : null;
-          if (decoded !== null) yield decoded;
-        }
+        for await (const batch of readBatches(transport, opened.value, signal, options.silenceMs))
+          for (const item of batch) {
+            failures = 0;
+            if (item.kind !== "heartbeat") yield item;
+          }
       } else if (!isTransient(opened.error)) {
         yield { kind: "ended", error: opened.error };
         return;
@@ -108,54 +99,42 @@ export function isTransient(error: ApiError): boolean {
 }
 
 async function connect(
-  transport: Transport,
-  request: BuiltRequest,
+  transport: StreamTransport,
+  request: StreamRequest,
   signal: AbortSignal,
   silenceMs?: number,
-): Promise<Result<ReadableStream<Uint8Array>>> {
-  try {
-    const response = await withSilenceTimeout(
-      transport,
-      sendRequest(transport, request, signal),
-      signal,
-      silenceMs,
-    );
-    if (response === "silent") return failedResult(networkError("The host does not answer."));
-    if (!response.ok) return failedResult(await readProblem(response));
-    if (response.body !== null) return { ok: true, value: response.body };
-    return failedResult(unexpectedAnswer(response.status, "The stream has no body."));
-  } catch (cause) {
-    return failedResult(networkError(cause));
-  }
+): Promise<Result<EventStream>> {
+  const opening = transport.openStream(request, signal);
+  const opened = await withSilenceTimeout(transport, opening, signal, silenceMs);
+  return opened === "silent" ? failedResult(networkError("The host does not answer.")) : opened;
 }
 
 /** Ends when the connection does, for whatever reason. */
-async function* readSseItems(
+async function* readBatches(
   transport: Transport,
-  body: ReadableStream<Uint8Array>,
+  stream: EventStream,
   signal: AbortSignal,
   silenceMs?: number,
-): AsyncGenerator<SseItem, void, undefined> {
-  const decoder = createSseDecoder();
-  const reader = body.getReader();
+): AsyncGenerator<StreamBatch, void, undefined> {
+  const reader = stream.getReader();
   try {
     for (;;) {
       const lost = () => "silent" as const;
-      const piece = await withSilenceTimeout(
+      const read = await withSilenceTimeout(
         transport,
         reader.read().catch(lost),
         signal,
         silenceMs,
       );
-      if (piece === "silent" || piece.done) return;
-      yield* decoder.push(piece.value);
+      if (read === "silent" || read.done) return;
+      yield read.value;
     }
   } finally {
     void reader.cancel().catch(() => undefined);
   }
 }
 
-/** `silent` if nothing came in time, or if the signal is aborted, which an injected `fetch` may ignore. */
+/** `silent` if nothing came in time, or if the signal is aborted, which an injected `fetch` or `openStream` may ignore. */
 async function withSilenceTimeout<T>(
   transport: Transport,
   awaited: Promise<T>,
@@ -176,14 +155,13 @@ export type FollowItem =
 
 /** A session's events after a seq: each once, in order, across any number of connections. */
 export async function* followSession(
-  transport: Transport,
+  transport: StreamTransport,
   id: SessionId,
   after: Seq,
   options: StreamOptions,
 ): AsyncGenerator<FollowItem, void, undefined> {
   let cursor = after;
-  const request = () =>
-    buildRequest(transport, routes.followSession, { params: { id }, query: { after: cursor } });
+  const request = (): StreamRequest => ({ kind: "session", id, after: cursor });
   for await (const item of streamWithReconnect(transport, request, options)) {
     if (item.kind === "list") continue;
     if (item.kind === "event") {
@@ -205,13 +183,12 @@ export type WatchItem =
 
 /** One stream for several sessions. Each keeps its own order; there is none between them. */
 export async function* watchSessions(
-  transport: Transport,
+  transport: StreamTransport,
   from: Cursors,
   options: StreamOptions,
 ): AsyncGenerator<WatchItem, void, undefined> {
   const cursors = new Map(from);
-  const request = () =>
-    buildRequest(transport, routes.watchSessions, { query: { watch: encodeCursors(cursors) } });
+  const request = (): StreamRequest => ({ kind: "watch", cursors: new Map(cursors) });
   for await (const item of streamWithReconnect(transport, request, options)) {
     if (item.kind === "event") {
       const { sessionId, event } = item;
