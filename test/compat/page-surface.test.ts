@@ -1,17 +1,19 @@
-import type { Page } from "playwright-core";
+import type { Seq, SessionId } from "@holdfast/protocol";
+import type { BrowserContext, Page } from "playwright-core";
 import { expect, test } from "vitest";
 
 import { replaceAnswers } from "../e2e/page/page-rig.ts";
-import { createPageRig, messageField, send, untilDone } from "../e2e/page/page-rig.ts";
+import { createPageRig, messageField, send, sessionOf, untilDone } from "../e2e/page/page-rig.ts";
 import { valueOf } from "../e2e/served-host.ts";
 import { fieldFacts, withoutIds } from "./facts.ts";
 import { type NotedName, noteStorage } from "./note-storage.ts";
+import { type OldPage, oldPageScript } from "./old-page.ts";
 import { expectSurface } from "./surface.ts";
 
 const rig = createPageRig();
 
 interface SeenPage {
-  /** Names in storage, channels and locks. */
+  /** Names in storage, channels and locks, also of an old tab that is still open. */
   readonly names: readonly NotedName[];
   /** Visited addresses and link targets. */
   readonly addresses: ReadonlySet<string>;
@@ -43,6 +45,7 @@ async function usePage(): Promise<SeenPage> {
   await tab.keyboard.press("Enter");
   await send(tab, "herons {words:4}");
   await untilDone(tab);
+  await followInOldTab(context, sessionOf(tab));
   await messageField(tab).fill("a draft");
   // The index is written in the background, and the page asks once.
   const findHerons = async () =>
@@ -60,6 +63,27 @@ async function usePage(): Promise<SeenPage> {
   await tab.locator('a[href*="settings="]').first().waitFor();
   await noteLinks(tab, addresses);
   return { names, addresses, files };
+}
+
+/** Follows a session as a tab does that was loaded from a host of 0.1.0 and has been open since. */
+async function followInOldTab(context: BrowserContext, id: SessionId): Promise<void> {
+  const oldTab = await context.newPage();
+  await oldTab.addInitScript({ content: `${oldPageScript()}; self.holdfastPage = holdfastPage;` });
+  // It loads nothing of today's page.
+  await oldTab.goto(new URL("health", rig.address()).href);
+  const { seq: last } = valueOf(await rig.client().readSession({ params: { id } }));
+  const followed = await oldTab.evaluate(followAsOldPage, { baseUrl: rig.address(), id, last });
+  expect(followed).toBe(last);
+}
+
+/** Runs in the browser. */
+async function followAsOldPage(wanted: { baseUrl: string; id: SessionId; last: Seq }) {
+  const { holdfastPage } = globalThis as unknown as { readonly holdfastPage: OldPage };
+  const fetchShared = holdfastPage.openSharedFetch(wanted.baseUrl);
+  const client = holdfastPage.createClient({ baseUrl: wanted.baseUrl, fetch: fetchShared });
+  for await (const item of client.follow(wanted.id, 0 as Seq))
+    if (item.kind === "event" && item.event.seq === wanted.last) return item.event.seq;
+  return null;
 }
 
 /** Records the targets of links and of the document head. */

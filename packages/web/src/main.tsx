@@ -6,7 +6,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHostClient, createHostStore, consumeSignInCode } from "./host/host-store.ts";
 import { createWakeableSleep } from "./host/wakeable-sleep.ts";
-import { openSharedFetch } from "./shared-stream/shared-fetch.ts";
+import { openSharedStreams } from "./shared-stream/shared-streams.ts";
 import { createModelsStore } from "./models/models-store.ts";
 import { createRouter } from "./router/router.ts";
 import { createSessionListStore } from "./sessions/session-list-store.ts";
@@ -20,7 +20,8 @@ applyTheme(readTheme());
 
 const retrySleep = createWakeableSleep();
 const baseUrl = new URL(".", document.baseURI).href;
-const client = createClient({ baseUrl, sleep: retrySleep.sleep, fetch: openSharedFetch(baseUrl) });
+const openStream = openSharedStreams(baseUrl);
+const client = createClient({ baseUrl, sleep: retrySleep.sleep, openStream });
 const host = createHostStore(createHostClient(document.baseURI, (...args) => fetch(...args)));
 
 function signInOrCheck(): void {

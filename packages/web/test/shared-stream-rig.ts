@@ -1,4 +1,4 @@
-import { createClient } from "@holdfast/client";
+import { createClient, createStreamOpener, createTransport, type Fetch } from "@holdfast/client";
 import {
   decodeCursors,
   encodeWatchedSseFrame,
@@ -7,7 +7,8 @@ import {
   type SessionId,
   type StoredEvent,
 } from "@holdfast/protocol";
-import { createSharedFetch, type SharedFetch } from "../src/shared-stream/shared-fetch.ts";
+import { sharedNames } from "../src/shared-stream/messages.ts";
+import { createSharedStreams, type SharedStreams } from "../src/shared-stream/shared-streams.ts";
 
 export const base = "http://host/";
 export const at = (seq: number): Seq => seq as Seq;
@@ -104,9 +105,13 @@ let browserCount = 0;
 /** A browser with tabs. A suspended tab sends and receives nothing, and keeps the locks that it holds. */
 export function createTestBrowser(host: EventHost, onCleanup: OnCleanup, leaderTimeoutMs = 60) {
   const name = `test ${++browserCount}`;
+  const baseUrl = `${base}${name}/`;
+  const channelName = sharedNames(baseUrl).channel;
+  const fetch: Fetch = (url, init) => host.fetch(url, init);
+  const openDirectly = createStreamOpener(createTransport({ baseUrl: base, fetch }));
   let idCount = 0;
-  const open = (): { shared: SharedFetch; suspend(): void; close(): void } => {
-    const channel = new BroadcastChannel(name);
+  const open = (): { shared: SharedStreams; suspend(): void; close(): void } => {
+    const channel = new BroadcastChannel(channelName);
     let isSuspended = false;
     const closed = Promise.withResolvers<void>();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
@@ -116,9 +121,9 @@ export function createTestBrowser(host: EventHost, onCleanup: OnCleanup, leaderT
       addEventListener: (_: string, listener: (event: MessageEvent) => void) =>
         channel.addEventListener("message", (event) => void (isSuspended || listener(event))),
     } as unknown as BroadcastChannel;
-    const shared = createSharedFetch({
-      fetch: (url, init) => host.fetch(url, init),
-      baseUrl: `${base}${name}/`,
+    const shared = createSharedStreams({
+      openDirectly,
+      baseUrl,
       locks: {
         query: () => navigator.locks.query(),
         // A suspended tab requests no lock, and keeps one that it is granted until it closes.
@@ -141,7 +146,7 @@ export function createTestBrowser(host: EventHost, onCleanup: OnCleanup, leaderT
     onCleanup(close);
     return { shared, suspend: () => void (isSuspended = true), close };
   };
-  return { open };
+  return { open, baseUrl, channelName };
 }
 
 /** Shortens the pauses between retries, but not the silence after which the client gives up on a host. */
@@ -155,10 +160,10 @@ export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   });
 
 /** Follows a session with the real client, over however many connections. */
-export function follow(shared: SharedFetch, id: SessionId, after: number, onCleanup: OnCleanup) {
+export function follow(shared: SharedStreams, id: SessionId, after: number, onCleanup: OnCleanup) {
   const leaving = new AbortController();
   onCleanup(() => leaving.abort());
-  const client = createClient({ baseUrl: base, fetch: shared.fetch, sleep: pause });
+  const client = createClient({ baseUrl: base, openStream: shared.open, sleep: pause });
   const seen: number[] = [];
   const kinds: string[] = [];
   void (async () => {

@@ -1,23 +1,13 @@
-import {
-  createSseDecoder,
-  decodeSseFrame,
-  encodeSseComment,
-  encodeCursors,
-  encodeSseFrame,
-  type Seq,
-  type SessionId,
-  type SseItem,
-  maxWatchedSessions,
-} from "@holdfast/protocol";
-import { type Fetch } from "@holdfast/client";
-import type { LeaderMessage, RoutedFrame, TabMessage, StreamRequest } from "./messages.ts";
+import type { EventStream, OpenStream, StreamBatch } from "@holdfast/client";
+import { maxWatchedSessions, type Seq, type SessionId } from "@holdfast/protocol";
+import type { LeaderMessage, TabMessage, WantedStream } from "./messages.ts";
 
 /** A stream further behind than this would delay the streams that are already caught up. */
 const maxEventsBehind = 1_000;
 
 interface LedStream {
   readonly tab: string;
-  readonly request: StreamRequest;
+  readonly wanted: WantedStream;
 }
 
 interface Connection {
@@ -28,12 +18,10 @@ interface Connection {
 
 export interface LeaderDeps {
   readonly name: string;
-  readonly fetch: Fetch;
+  readonly openStream: OpenStream;
   readonly broadcast: (message: LeaderMessage) => void;
   /** The tabs that are still open. A closed tab cannot announce that it left. */
   readonly openTabs: () => Promise<ReadonlySet<string>>;
-  /** The endpoint that streams session events and list hints. */
-  readonly eventsUrl: string;
 }
 
 export interface Leader {
@@ -46,13 +34,7 @@ export interface Leader {
  * connection from each session's current position before it closes the old one: no event is missed, and tabs drop
  * duplicates by sequence number.
  */
-export function createLeader({
-  name,
-  fetch: fetchStream,
-  broadcast,
-  openTabs,
-  eventsUrl,
-}: LeaderDeps): Leader {
+export function createLeader({ name, openStream, broadcast, openTabs }: LeaderDeps): Leader {
   const streams = new Map<string, LedStream>();
   /** The streams that the current connection feeds. */
   const served = new Set<string>();
@@ -73,7 +55,7 @@ export function createLeader({
   }
 
   /** Whether the connection will deliver everything after these cursors. One that is about to be replaced does not count. */
-  function carries({ cursors }: StreamRequest): boolean {
+  function carries({ cursors }: WantedStream): boolean {
     if (isOpening) return false;
     return [...cursors].every(([id, after]) => {
       const position = connection?.positions.get(id);
@@ -81,19 +63,19 @@ export function createLeader({
     });
   }
 
-  function addStream(id: string, tab: string, request: StreamRequest): void {
-    streams.set(id, { tab, request });
+  function addStream(id: string, tab: string, wanted: WantedStream): void {
+    streams.set(id, { tab, wanted });
     served.delete(id);
-    if (isTooFarBehind(request)) {
+    if (isTooFarBehind(wanted)) {
       forget([id]);
       notify("alone", [id]);
-    } else if (connection !== null && carries(request)) {
+    } else if (connection !== null && carries(wanted)) {
       served.add(id);
       notify("opened", [id]);
     } else void reconnect();
   }
 
-  function isTooFarBehind({ cursors }: StreamRequest): boolean {
+  function isTooFarBehind({ cursors }: WantedStream): boolean {
     return [...cursors].some(([id, after]) => {
       const position = connection?.positions.get(id);
       return position !== undefined && after < position - maxEventsBehind;
@@ -122,26 +104,20 @@ export function createLeader({
     const closing = new AbortController();
     const signal = AbortSignal.any([stopping.signal, closing.signal]);
     const next: Connection = { abort: () => closing.abort(), positions };
-    const response = await Promise.resolve(
-      fetchStream(`${eventsUrl}?${new URLSearchParams({ watch: encodeCursors(positions) })}`, {
-        headers: { accept: "text/event-stream" },
-        signal,
-      }),
-    ).catch(() => null);
+    const opened = await openStream({ kind: "watch", cursors: new Map(positions) }, signal);
     // All streams may have left in the meantime.
     if (stopping.signal.aborted || streams.size === 0) return next.abort();
-    if (response === null) return release("lost", unserved);
-    // The host's refusal may concern only one of them: each tab asks by itself and gets its own answer.
-    if (!response.ok || response.body === null) {
+    if (!opened.ok) {
       next.abort();
-      return release("alone", unserved);
+      // The host's refusal may concern only one of them: each tab asks by itself and gets its own answer.
+      return release(opened.error.kind === "network" ? "lost" : "alone", unserved);
     }
     connection?.abort();
     connection = next;
-    const opened = streamIds.filter((id) => streams.has(id));
-    for (const id of opened) served.add(id);
-    notify("opened", opened);
-    void read(next, response.body);
+    const fed = streamIds.filter((id) => streams.has(id));
+    for (const id of fed) served.add(id);
+    notify("opened", fed);
+    void read(next, opened.value);
   }
 
   function release(reason: "lost" | "alone", streamIds: readonly string[]): void {
@@ -156,23 +132,20 @@ export function createLeader({
       const known = cursors.get(id);
       if (known === undefined || after < known) cursors.set(id, after);
     };
-    for (const [streamId, { request }] of streams)
-      for (const [id, after] of request.cursors)
+    for (const [streamId, { wanted }] of streams)
+      for (const [id, after] of wanted.cursors)
         include(id, unserved.includes(streamId) ? after : (connection?.positions.get(id) ?? after));
     return cursors;
   }
 
-  async function read(source: Connection, body: ReadableStream<Uint8Array>): Promise<void> {
-    const decoder = createSseDecoder();
-    const reader = body.getReader();
+  async function read(source: Connection, stream: EventStream): Promise<void> {
+    const reader = stream.getReader();
     for (;;) {
-      const chunk = await reader.read().catch(() => null);
+      const batch = await reader.read().catch(() => null);
       if (connection !== source) break;
-      if (chunk === null || chunk.done) return loseConnection();
-      const frames = decoder.push(chunk.value).flatMap(routedFramesOf);
-      for (const { to, seq } of frames)
-        if (seq !== null && to !== "list" && to !== "all") source.positions.set(to, seq);
-      if (frames.length > 0) broadcast({ by: name, kind: "said", pieces: frames });
+      if (batch === null || batch.done) return loseConnection();
+      movePositions(source.positions, batch.value);
+      broadcast({ by: name, kind: "items", items: batch.value });
     }
     void reader.cancel().catch(() => undefined);
   }
@@ -204,29 +177,11 @@ export function createLeader({
   };
 }
 
-/** Drops frames that this version does not know, and `retry`: each tab has its own backoff. */
-function routedFramesOf(item: SseItem): readonly RoutedFrame[] {
-  if (item.kind === "comment") return [{ to: "all", seq: null, text: encodeSseComment(item.text) }];
-  if (item.kind === "retry") return [];
-  const decoded = decodeSseFrame(item.frame);
-  const text = encodeSseFrame(item.frame);
-  switch (decoded?.kind) {
-    case "event": {
-      const { sessionId, event } = decoded;
-      if (sessionId === undefined) return [];
-      // The shared stream's id holds the cursors of all sessions; a tab that follows one session needs its seq alone.
-      const sessionText = encodeSseFrame({ ...item.frame, id: String(event.seq) });
-      return [{ to: sessionId, seq: event.seq, text: sessionText }];
-    }
-    case "resync": {
-      const { sessionId, seq } = decoded.resync;
-      return sessionId === undefined ? [] : [{ to: sessionId, seq, rewinds: true, text }];
-    }
-    case "status":
-      return [{ to: decoded.status.sessionId ?? "all", seq: null, text }];
-    case "list":
-      return [{ to: "list", seq: null, text }];
-    case undefined:
-      return [];
+function movePositions(positions: Map<SessionId, Seq>, batch: StreamBatch): void {
+  for (const item of batch) {
+    if (item.kind === "event" && item.sessionId !== undefined)
+      positions.set(item.sessionId, item.event.seq);
+    if (item.kind === "resync" && item.resync.sessionId !== undefined)
+      positions.set(item.resync.sessionId, item.resync.seq);
   }
 }

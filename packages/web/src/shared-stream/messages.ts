@@ -1,71 +1,92 @@
-import { type Seq, type SessionId, decodeCursors, seq, sessionId } from "@holdfast/protocol";
+import type { StreamBatch } from "@holdfast/client";
+import {
+  listHint,
+  resync,
+  seq,
+  sessionId,
+  type StoredEvent,
+  streamStatus,
+} from "@holdfast/protocol";
+import { z } from "zod";
+
+// The messages below are a wire format: tabs of an older page may still be open. A change that they could not follow
+// needs another number here, and then the tabs of each version have a leader of their own.
+const version = 2;
+
+/** What the tabs of one version have in common. `baseUrl` ends with a slash. */
+export function sharedNames(baseUrl: string) {
+  return {
+    channel: `holdfast:line:${version}:${baseUrl}`,
+    leaderLock: `holdfast:line:${version}:${baseUrl}`,
+    tabLockPrefix: `holdfast:tab:${baseUrl}:`,
+  };
+}
 
 /** A stream that a tab asks for: sessions with the last event read of each, and list hints if `list` is set. */
-export interface StreamRequest {
-  readonly cursors: ReadonlyMap<SessionId, Seq>;
-  readonly list: boolean;
-}
+const wantedStream = z.object({ cursors: z.map(sessionId, seq).readonly(), list: z.boolean() });
+export type WantedStream = Readonly<z.infer<typeof wantedStream>>;
 
-// The messages below are a wire format: tabs of an older page may listen on the same channel. A change that they could
-// not follow needs another number in the channel's name.
-
-/** One SSE frame from the host, and which streams it is for. */
-export interface RoutedFrame {
-  readonly to: SessionId | "list" | "all";
-  /** The session's position after this frame; `null` if it moves none. */
-  readonly seq: Seq | null;
-  /** A cursor beyond `seq` moves back to it. */
-  readonly rewinds?: true;
-  readonly text: string;
-}
+const streamIds = z.array(z.string()).readonly();
 
 /** From a tab to the leader. */
-export type TabMessage =
-  | {
-      readonly kind: "want";
-      readonly tab: string;
-      readonly stream: string;
-      readonly wanted: StreamRequest;
-    }
-  | { readonly kind: "leave"; readonly stream: string }
+const tabMessage = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("want"),
+    tab: z.string(),
+    stream: z.string(),
+    wanted: wantedStream,
+  }),
+  z.object({ kind: z.literal("leave"), stream: z.string() }),
   /** Asks whether the leader is alive. */
-  | { readonly kind: "ask" };
+  z.object({ kind: z.literal("ask") }),
+]);
+export type TabMessage = Readonly<z.infer<typeof tabMessage>>;
+
+/**
+ * A tab checks what it routes an event by and leaves the data to the reducer, which decodes it anyway: the leader has
+ * decoded it, and whoever else may post here is a page of this origin, which could as well call the host.
+ */
+const decodedEvent = z.custom<StoredEvent>(
+  (value) =>
+    isObject(value) &&
+    seq.safeParse(value["seq"]).success &&
+    typeof value["type"] === "string" &&
+    isObject(value["data"]),
+);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+const streamItem = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("event"), event: decodedEvent, sessionId: sessionId.exactOptional() }),
+  z.object({ kind: z.literal("resync"), resync }),
+  z.object({ kind: z.literal("status"), status: streamStatus }),
+  z.object({ kind: z.literal("list"), hint: listHint }),
+  z.object({ kind: z.literal("heartbeat") }),
+]);
+
+/** An item that this version does not know is skipped, as a frame would be. */
+const streamBatch: z.ZodType<StreamBatch> = z.array(streamItem.catch({ kind: "heartbeat" }));
 
 /** From the leader to all tabs. `by` names the leader: messages of an earlier one are ignored. */
-export type LeaderMessage = { readonly by: string } &
+const leaderMessage = z.discriminatedUnion("kind", [
   /** The leader is alive. */
-  (
-    | { readonly kind: "here" }
-    /** A new leader took over: each tab requests its streams again. */
-    | { readonly kind: "lead" }
-    /** From now on these streams get every event after their cursors. */
-    | { readonly kind: "opened"; readonly streams: readonly string[] }
-    | { readonly kind: "said"; readonly pieces: readonly RoutedFrame[] }
-    /** The connection ended, or could not be made. */
-    | { readonly kind: "lost"; readonly streams: readonly string[] }
-    /** These cannot share a connection: the host would refuse it, or they are too far behind the others. */
-    | { readonly kind: "alone"; readonly streams: readonly string[] }
-  );
+  z.object({ by: z.string(), kind: z.literal("here") }),
+  /** A new leader took over: each tab requests its streams again. */
+  z.object({ by: z.string(), kind: z.literal("lead") }),
+  /** From now on these streams get every event after their cursors. */
+  z.object({ by: z.string(), kind: z.literal("opened"), streams: streamIds }),
+  z.object({ by: z.string(), kind: z.literal("items"), items: streamBatch }),
+  /** The connection ended, or could not be made. */
+  z.object({ by: z.string(), kind: z.literal("lost"), streams: streamIds }),
+  /** These cannot share a connection: the host would refuse it, or they are too far behind the others. */
+  z.object({ by: z.string(), kind: z.literal("alone"), streams: streamIds }),
+]);
+export type LeaderMessage = Readonly<z.infer<typeof leaderMessage>>;
 
 export type ChannelMessage = TabMessage | LeaderMessage;
+export const channelMessage = z.discriminatedUnion("kind", [leaderMessage, tabMessage]);
 
 export const isLeaderMessage = (message: ChannelMessage): message is LeaderMessage =>
   "by" in message;
-
-/** `null` for a request that is no event stream, and for one that the host will refuse. */
-export function parseStreamRequest(
-  url: string,
-  { method = "GET", headers }: RequestInit,
-): StreamRequest | null {
-  const accept = new Headers(headers).get("accept");
-  if (method !== "GET" || accept !== "text/event-stream") return null;
-  const { pathname, searchParams } = new URL(url);
-  if (pathname.endsWith("/api/events")) {
-    const cursors = decodeCursors(searchParams.get("watch") ?? "");
-    return cursors && { cursors, list: true };
-  }
-  const id = sessionId.safeParse(/\/api\/sessions\/([^/]+)\/events$/.exec(pathname)?.[1]);
-  const after = seq.safeParse(Number(searchParams.get("after") ?? 0));
-  if (!id.success || !after.success) return null;
-  return { cursors: new Map([[id.data, after.data]]), list: false };
-}

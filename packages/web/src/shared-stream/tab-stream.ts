@@ -1,37 +1,41 @@
+import {
+  type EventStream,
+  failedResult,
+  networkError,
+  type Result,
+  type StreamBatch,
+} from "@holdfast/client";
 import type { Seq, SessionId } from "@holdfast/protocol";
-import type { RoutedFrame, StreamRequest } from "./messages.ts";
+import type { WantedStream } from "./messages.ts";
 
 /** One event stream as the tab that requested it sees it. */
-export interface TabStream extends StreamRequest {
+export interface TabStream extends WantedStream {
   readonly cursors: Map<SessionId, Seq>;
-  readonly response: Promise<Response>;
+  readonly opened: Promise<Result<EventStream>>;
   readonly isOpen: () => boolean;
-  /** From now on this leader's frames complete the stream. */
+  /** From now on this leader's items complete the stream. */
   readonly open: (leader: string) => void;
-  /** Ignores frames until a leader opens the stream again. */
+  /** Ignores items until a leader opens the stream again. */
   readonly detachLeader: () => void;
-  readonly receive: (leader: string, frames: readonly RoutedFrame[]) => void;
-  readonly fail: (reason: Error) => void;
+  readonly receive: (leader: string, items: StreamBatch) => void;
+  readonly fail: (reason: string) => void;
   readonly goDirect: () => void;
 }
 
 interface TabStreamDeps {
-  readonly request: StreamRequest;
-  readonly fetchDirectly: () => Response | Promise<Response>;
+  readonly wanted: WantedStream;
+  readonly openDirectly: () => Promise<Result<EventStream>>;
   readonly onLeave: () => void;
 }
 
-const headers = { "content-type": "text/event-stream" };
-
-export function createTabStream({ request, fetchDirectly, onLeave }: TabStreamDeps): TabStream {
-  const { list } = request;
-  const cursors = new Map(request.cursors);
-  const { promise: response, resolve, reject } = Promise.withResolvers<Response>();
-  const encoder = new TextEncoder();
-  let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+export function createTabStream({ wanted, openDirectly, onLeave }: TabStreamDeps): TabStream {
+  const { list } = wanted;
+  const cursors = new Map(wanted.cursors);
+  const { promise: opened, resolve } = Promise.withResolvers<Result<EventStream>>();
+  let controller: ReadableStreamDefaultController<StreamBatch> | null = null;
   let isOpen = false;
   let currentLeader: string | null = null;
-  const body = new ReadableStream<Uint8Array>({
+  const stream: EventStream = new ReadableStream({
     start: (ownController) => void (controller = ownController),
     cancel() {
       controller = null;
@@ -39,46 +43,63 @@ export function createTabStream({ request, fetchDirectly, onLeave }: TabStreamDe
     },
   });
 
+  function accepts(item: StreamBatch[number]): boolean {
+    switch (item.kind) {
+      case "event":
+        return moveCursor(item.sessionId, item.event.seq);
+      case "resync":
+        return rewindCursor(item.resync.sessionId, item.resync.seq);
+      case "status":
+        return item.status.sessionId === undefined || cursors.has(item.status.sessionId);
+      case "list":
+        return list;
+      case "heartbeat":
+        return true;
+    }
+  }
+
   /** P5: an event is delivered once, whichever leader repeats it. */
-  function accepts({ to, seq, rewinds }: RoutedFrame): boolean {
-    if (to === "all") return true;
-    if (to === "list") return list;
-    const cursor = cursors.get(to);
-    if (cursor === undefined) return false;
-    if (seq === null) return true;
-    if (seq <= cursor && rewinds !== true) return false;
-    cursors.set(to, seq);
+  function moveCursor(id: SessionId | undefined, seq: Seq): boolean {
+    const cursor = id === undefined ? undefined : cursors.get(id);
+    if (id === undefined || cursor === undefined || seq <= cursor) return false;
+    cursors.set(id, seq);
     return true;
   }
 
-  function fail(reason: Error): void {
+  function rewindCursor(id: SessionId | undefined, seq: Seq): boolean {
+    if (id === undefined || !cursors.has(id)) return false;
+    cursors.set(id, seq);
+    return true;
+  }
+
+  function fail(reason: string): void {
     controller?.close();
     controller = null;
-    reject(reason);
+    resolve(failedResult(networkError(reason)));
   }
 
   return {
     cursors,
     list,
-    response,
+    opened,
     isOpen: () => isOpen,
     open(leader) {
       currentLeader = leader;
       if (isOpen) return;
       isOpen = true;
-      resolve(new Response(body, { headers }));
+      resolve({ ok: true, value: stream });
     },
     detachLeader: () => void (currentLeader = null),
-    receive(leader, frames) {
+    receive(leader, items) {
       if (leader !== currentLeader) return;
-      const text = frames.reduce((all, frame) => (accepts(frame) ? all + frame.text : all), "");
-      if (text !== "") controller?.enqueue(encoder.encode(text));
+      // Empty if all are for other tabs: the connection is alive nevertheless.
+      controller?.enqueue(items.filter(accepts));
     },
     fail,
     goDirect() {
       // An open stream fails; its reader reconnects from its cursor and then gets a connection of its own.
-      if (isOpen) fail(new TypeError("The connection cannot be shared."));
-      else resolve(fetchDirectly());
+      if (isOpen) fail("The connection cannot be shared.");
+      else resolve(openDirectly());
     },
   };
 }

@@ -1,16 +1,24 @@
-import type { Fetch } from "@holdfast/client";
+import {
+  createStreamOpener,
+  createTransport,
+  type OpenStream,
+  type StreamRequest,
+} from "@holdfast/client";
 import { createLeader, type Leader } from "./leader.ts";
 import { createTabStream, type TabStream } from "./tab-stream.ts";
 import {
-  parseStreamRequest,
+  channelMessage,
   isLeaderMessage,
   type LeaderMessage,
+  sharedNames,
   type TabMessage,
   type ChannelMessage,
+  type WantedStream,
 } from "./messages.ts";
 
-export interface SharedFetchDeps {
-  readonly fetch: Fetch;
+export interface SharedStreamsDeps {
+  /** Opens a stream on a connection of its own. */
+  readonly openDirectly: OpenStream;
   /** With a trailing slash. */
   readonly baseUrl: string;
   readonly locks: Pick<LockManager, "request" | "query">;
@@ -20,40 +28,40 @@ export interface SharedFetchDeps {
   readonly leaderTimeoutMs?: number;
 }
 
-export interface SharedFetch {
-  readonly fetch: Fetch;
+export interface SharedStreams {
+  readonly open: OpenStream;
   /** Takes over if the leader does not reply. */
   readonly checkLeader: () => void;
   readonly close: () => void;
 }
 
-/** How the page reaches its host: on one connection with the other tabs where the browser has locks, else directly. */
-export function openSharedFetch(baseUrl: string): Fetch {
-  const fetchDirectly: Fetch = (url, init) => fetch(url, init);
+/** Where the page's event streams come from: one connection for all tabs where the browser has locks, else one each. */
+export function openSharedStreams(baseUrl: string): OpenStream {
+  const openDirectly = createStreamOpener(createTransport({ baseUrl }));
   // Over plain HTTP from another machine there are no locks.
-  if (!("locks" in navigator)) return fetchDirectly;
-  const shared = createSharedFetch({
-    fetch: fetchDirectly,
+  if (!("locks" in navigator)) return openDirectly;
+  const shared = createSharedStreams({
+    openDirectly,
     baseUrl,
     locks: navigator.locks,
-    // Raise the number when tabs of an older page could not follow the messages.
-    channel: new BroadcastChannel(`holdfast:line:1:${baseUrl}`),
+    channel: new BroadcastChannel(sharedNames(baseUrl).channel),
     newId: () => crypto.randomUUID(),
   });
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") shared.checkLeader();
   });
-  return shared.fetch;
+  return shared.open;
 }
 
 /**
- * `fetch` that carries the event streams of all tabs over one connection. Over HTTP/1.1 a browser opens six connections
- * to a host, and every stream holds one for good. One tab is the leader and owns the connection; when it closes, another
- * takes over. P5: a shared stream delivers what the host would have sent, every event after its cursor, once and in order.
+ * Carries the event streams of all tabs over one connection. Over HTTP/1.1 a browser opens six connections to a host, and
+ * every stream holds one for good. One tab is the leader: it owns the connection, decodes each frame and hands the decoded
+ * items to the others; when it closes, another takes over. P5: a shared stream delivers what the host would have sent,
+ * every event after its cursor, once and in order.
  */
-export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
-  const { fetch: fetchDirectly, baseUrl, locks, channel, newId, leaderTimeoutMs = 3_000 } = deps;
-  const lockNames = { leader: `holdfast:line:${baseUrl}`, tabPrefix: `holdfast:tab:${baseUrl}:` };
+export function createSharedStreams(deps: SharedStreamsDeps): SharedStreams {
+  const { openDirectly, baseUrl, locks, channel, newId, leaderTimeoutMs = 3_000 } = deps;
+  const { leaderLock, tabLockPrefix } = sharedNames(baseUrl);
   const tab = newId();
   const streams = new Map<string, TabStream>();
   const closing = new AbortController();
@@ -94,8 +102,8 @@ export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
         return;
       case "lead":
         return streams.forEach((stream, id) => renew(id, stream));
-      case "said":
-        return streams.forEach((stream) => stream.receive(message.by, message.pieces));
+      case "items":
+        return streams.forEach((stream) => stream.receive(message.by, message.items));
       case "opened":
         return message.streams.forEach((id) => streams.get(id)?.open(message.by));
       case "lost":
@@ -121,8 +129,7 @@ export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
       post(message);
       handleLeaderMessage(message);
     };
-    const eventsUrl = new URL("api/events", baseUrl).href;
-    leader = createLeader({ name, fetch: fetchDirectly, broadcast, eventsUrl, openTabs });
+    leader = createLeader({ name, openStream: openDirectly, broadcast, openTabs });
     broadcast({ by: name, kind: "lead" });
     await untilAborted(closing.signal);
     stopLeading();
@@ -134,7 +141,7 @@ export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
   }
 
   function waitToLead(): void {
-    void locks.request(lockNames.leader, { signal: closing.signal }, lead).catch(() => {
+    void locks.request(leaderLock, { signal: closing.signal }, lead).catch(() => {
       // Another tab stole the lock because this one did not reply in time.
       stopLeading();
       if (!closing.signal.aborted) waitToLead();
@@ -143,18 +150,20 @@ export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
 
   function takeOver(): void {
     leaderTimer = null;
-    void locks.request(lockNames.leader, { steal: true }, lead).catch(stopLeading);
+    void locks.request(leaderLock, { steal: true }, lead).catch(stopLeading);
   }
 
   async function openTabs(): Promise<ReadonlySet<string>> {
     const { held = [] } = await locks.query();
-    const tabLocks = held.filter(({ name = "" }) => name.startsWith(lockNames.tabPrefix));
-    return new Set(tabLocks.map(({ name = "" }) => name.slice(lockNames.tabPrefix.length)));
+    const tabLocks = held.filter(({ name = "" }) => name.startsWith(tabLockPrefix));
+    return new Set(tabLocks.map(({ name = "" }) => name.slice(tabLockPrefix.length)));
   }
 
-  channel.addEventListener("message", ({ data }: MessageEvent<ChannelMessage>) => {
-    if (isLeaderMessage(data)) handleLeaderMessage(data);
-    else leader?.receive(data);
+  channel.addEventListener("message", (event: MessageEvent<unknown>) => {
+    const { data: message } = channelMessage.safeParse(event.data);
+    if (message === undefined) return;
+    if (isLeaderMessage(message)) handleLeaderMessage(message);
+    else leader?.receive(message);
   });
   // The tab holds this lock while it is open: by the held locks the leader sees which tabs are gone.
   const { promise: tabLocked, resolve: onTabLocked } = Promise.withResolvers<void>();
@@ -163,31 +172,30 @@ export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
     return untilAborted(closing.signal);
   };
   void locks
-    .request(`${lockNames.tabPrefix}${tab}`, { signal: closing.signal }, holdTabLock)
+    .request(`${tabLockPrefix}${tab}`, { signal: closing.signal }, holdTabLock)
     .catch(() => undefined);
   waitToLead();
 
   return {
-    fetch(url, init) {
-      const request = parseStreamRequest(url, init);
-      if (request === null || init.signal?.aborted === true) return fetchDirectly(url, init);
+    open(request, signal) {
+      if (signal.aborted) return openDirectly(request, signal);
       const id = newId();
       const onLeave = (): void => {
         if (streams.delete(id)) sendToLeader({ kind: "leave", stream: id });
       };
       const stream = createTabStream({
-        request,
-        fetchDirectly: () => fetchDirectly(url, init),
+        wanted: wantedBy(request),
+        openDirectly: () => openDirectly(request, signal),
         onLeave,
       });
       streams.set(id, stream);
       const abort = (): void => {
         onLeave();
-        stream.fail(new DOMException("The stream was aborted.", "AbortError"));
+        stream.fail("The stream was aborted.");
       };
-      init.signal?.addEventListener("abort", abort, { once: true });
+      signal.addEventListener("abort", abort, { once: true });
       void tabLocked.then(() => (streams.has(id) ? requestStream(id, stream) : undefined));
-      return stream.response;
+      return stream.opened;
     },
     checkLeader: () => sendToLeader({ kind: "ask" }),
     close() {
@@ -197,7 +205,12 @@ export function createSharedFetch(deps: SharedFetchDeps): SharedFetch {
   };
 }
 
-const connectionLost = new TypeError("The connection was lost.");
+function wantedBy(request: StreamRequest): WantedStream {
+  if (request.kind === "watch") return { cursors: request.cursors, list: true };
+  return { cursors: new Map([[request.id, request.after]]), list: false };
+}
+
+const connectionLost = "The connection was lost.";
 
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,14 +1,21 @@
 import { createClient } from "@holdfast/client";
-import { encodeListSseFrame, encodeResyncSseFrame, ids, type SessionId } from "@holdfast/protocol";
+import {
+  encodeListSseFrame,
+  encodeResyncSseFrame,
+  encodeStatusSseFrame,
+  ids,
+  type SessionId,
+} from "@holdfast/protocol";
 import * as fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
-import type { SharedFetch } from "./shared-fetch.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { channelMessage } from "./messages.ts";
+import type { SharedStreams } from "./shared-streams.ts";
 import * as rig from "../../test/shared-stream-rig.ts";
 import { at, base, createEventHost, type EventHost, pause } from "../../test/shared-stream-rig.ts";
 
 const createBrowser = (host: EventHost, leaderTimeoutMs?: number) =>
   rig.createTestBrowser(host, onTestFinished, leaderTimeoutMs);
-const follow = (shared: SharedFetch, id: SessionId, after = 0) =>
+const follow = (shared: SharedStreams, id: SessionId, after = 0) =>
   rig.follow(shared, id, after, onTestFinished);
 
 const seqs = (from: number, to: number): number[] =>
@@ -128,7 +135,7 @@ test("list hints reach every tab that watches the list, and a takeover makes the
   const browser = createBrowser(host);
   const tabs = [browser.open(), browser.open()];
   const received = tabs.map(({ shared }) => {
-    const client = createClient({ baseUrl: base, fetch: shared.fetch, sleep: pause });
+    const client = createClient({ baseUrl: base, openStream: shared.open, sleep: pause });
     const closing = new AbortController();
     onTestFinished(() => closing.abort());
     const seen: string[] = [];
@@ -176,6 +183,59 @@ test("a stream that is far behind gets its own connection and delays no other", 
   await expect.poll(() => near.kinds.at(-1)).toBe("resync");
 });
 
+test("each event is decoded once, however many tabs show it", async () => {
+  const host = createEventHost();
+  const browser = createBrowser(host);
+  const id = createSession(host, 2);
+  const followers = Array.from({ length: 5 }, () => follow(browser.open().shared, id, 2));
+  await expect
+    .poll(() => {
+      host.sendHint(encodeStatusSseFrame({ code: "store_restored" }));
+      return followers.map(({ kinds }) => kinds.includes("status"));
+    })
+    .toEqual(followers.map(() => true));
+  const parse = vi.spyOn(JSON, "parse");
+  onTestFinished(() => parse.mockRestore());
+  for (let count = 0; count < 5; count++) host.append(id);
+  await expect
+    .poll(() => followers.map(({ seen }) => seen))
+    .toEqual(followers.map(() => seqs(2, 7)));
+  const parsed = parse.mock.calls.filter(([text]) => text.includes(id));
+  expect(parsed.length).toBe(5);
+});
+
+test("a tab passes over what is no message of this version, and keeps its stream", async () => {
+  const host = createEventHost();
+  const browser = createBrowser(host);
+  const id = createSession(host, 1);
+  const [leading, other] = [follow(browser.open().shared, id), follow(browser.open().shared, id)];
+  await expect.poll(() => [leading.seen, other.seen]).toEqual([[1], [1]]);
+  const stranger = new BroadcastChannel(browser.channelName);
+  onTestFinished(() => stranger.close());
+  const by = "a stranger";
+  for (const message of [
+    null,
+    "said",
+    { kind: "said", by, pieces: [{ to: id, seq: 9, text: "" }] },
+    { kind: "want", tab: "t", stream: "s", wanted: { cursors: { [id]: 0 }, list: false } },
+    { kind: "opened", by, streams: id },
+    { kind: "items", by, items: [{ kind: "event", sessionId: id, event: { seq: 2 } }] },
+  ])
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
+    stranger.postMessage(message);
+  host.append(id);
+  await expect.poll(() => [leading.seen, other.seen]).toEqual([seqs(0, 2), seqs(0, 2)]);
+});
+
+test("an item of the leader that this version does not know costs no event beside it", () => {
+  const id = ids.make("session");
+  const known = { kind: "status", status: { code: "store_unavailable", sessionId: id } };
+  const items = [{ kind: "later" }, known, { kind: "event", sessionId: id, event: { seq: 0.5 } }];
+  expect(channelMessage.parse({ kind: "items", by: "a leader", items })).toMatchObject({
+    items: [{ kind: "heartbeat" }, known, { kind: "heartbeat" }],
+  });
+});
+
 /** What may happen to the tabs of a browser, in any order. */
 type Step =
   | "open"
@@ -211,7 +271,7 @@ test("[P5] whatever happens to tabs and connections, each tab gets every event a
       const sessions = [1, 2, 3].map((count) => createSession(host, count));
       const eventCounts = new Map(sessions.map((id, index) => [id, index + 1]));
       let tabs: {
-        shared: SharedFetch;
+        shared: SharedStreams;
         id: SessionId;
         after: number;
         seen: number[];
