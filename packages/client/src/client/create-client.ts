@@ -24,13 +24,13 @@ import {
   watchSessions,
 } from "./follow.ts";
 import { createStreamOpener } from "./event-stream.ts";
-import { type OpenItem, openSession } from "./open-session.ts";
+import { type OpenItem, type OpenOptions, openSession } from "./open-session.ts";
 
 export type { CallOptions } from "./call-route.ts";
 export type { ConnectionState, StreamEnded, StreamOptions } from "./follow.ts";
 export type { FollowItem, WatchItem } from "./follow.ts";
 export type { ClientOptions, Fetch } from "./call-route.ts";
-export type { OpenItem } from "./open-session.ts";
+export type { OpenItem, OpenOptions } from "./open-session.ts";
 export type { ApiError, Result } from "./call-route.ts";
 
 type CallableRouteName = {
@@ -51,7 +51,7 @@ type RouteCalls = {
 
 export interface Client extends RouteCalls {
   /** Reads a session and keeps its state current, through lost connections and re-reads. */
-  open(id: SessionId, options?: StreamOptions): AsyncIterable<OpenItem>;
+  open(id: SessionId, options?: OpenOptions): AsyncIterable<OpenItem>;
   /** Follows one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
   follow(id: SessionId, after: Seq, options?: StreamOptions): AsyncIterable<FollowItem>;
   /** Follows several sessions and the list on one connection. */

@@ -59,14 +59,19 @@ const fault: fc.Arbitrary<Fault> = fc.record({
   place: fc.nat(),
 });
 
-async function lastState(fetch: Fetch, upTo: number): Promise<SessionState | undefined> {
+async function lastState(
+  fetch: Fetch,
+  upTo: number,
+  holder: "client" | "caller" = "client",
+): Promise<SessionState | undefined> {
   const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     ms < 20_000 || signal.aborted
       ? Promise.resolve()
       : new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
   const client = createClient({ baseUrl: "http://host", fetch, sleep });
   let last: SessionState | undefined;
-  for await (const item of client.open(id)) {
+  const options = holder === "caller" ? { heldState: () => last ?? null } : {};
+  for await (const item of client.open(id, options)) {
     if (item.kind !== "state") continue;
     last = item.state;
     if (last.seq >= upTo && last.readAgain === null) break;
@@ -86,6 +91,19 @@ describe("an open session", () => {
         expect(state).toStrictEqual(startState(hostReadOf(log)));
       }),
       { numRuns: 200 },
+    );
+  });
+
+  test("converges on the same when its caller holds the state", async () => {
+    const plan = fc.tuple(fc.nat(), fc.array(fault, { maxLength: 5 }));
+    await fc.assert(
+      fc.asyncProperty(sessionLog, plan, async (log, [readAt, faults]) => {
+        const fetch = hostOf(log, 1 + (readAt % log.length), faults);
+        const state = await lastState(fetch, log.length, "caller");
+        fc.pre(state?.gaps.length === 0);
+        expect(state).toStrictEqual(startState(hostReadOf(log)));
+      }),
+      { numRuns: 50 },
     );
   });
 

@@ -21,13 +21,18 @@ interface SessionReader {
 }
 
 export type OpenItem =
-  /**
-   * `by` is the event that led to it, `null` after a read: a caller that also holds earlier entries reduces it into its
-   * own state.
-   */
+  /** `by` is the event that led to it, `null` after a read. */
   | { readonly kind: "state"; readonly state: SessionState; readonly by: StoredEvent | null }
   | { readonly kind: "status"; readonly status: StreamStatus }
   | StreamEnded;
+
+export interface OpenOptions extends StreamOptions {
+  /**
+   * What the next event is reduced into: the last state, with earlier entries that the caller has added to it or entries
+   * that it has dropped. Without this the client drops old entries.
+   */
+  readonly heldState?: () => SessionState | null;
+}
 
 /**
  * A session's state as it changes: read, followed, and read again whenever events alone do not suffice. This is all a
@@ -37,7 +42,7 @@ export async function* openSession(
   transport: Transport,
   client: SessionReader,
   id: SessionId,
-  options: StreamOptions,
+  options: OpenOptions,
 ): AsyncGenerator<OpenItem, void, undefined> {
   const signal = options.signal ?? new AbortController().signal;
   const notify = notifyOnChange(options);
@@ -69,14 +74,15 @@ export async function* openSession(
 async function* followUntilReread(
   client: SessionReader,
   start: SessionState,
-  options: StreamOptions,
+  { heldState, ...options }: OpenOptions,
 ): AsyncGenerator<OpenItem, void, undefined> {
   let state = start;
   yield { kind: "state", state, by: null };
   for await (const item of client.follow(state.session.id, state.seq, options)) {
     if (item.kind === "resync") return;
     if (item.kind === "event") {
-      state = dropOldEntries(reduceEvent(state, item.event));
+      const next = reduceEvent(heldState?.() ?? state, item.event);
+      state = heldState === undefined ? dropOldEntries(next) : next;
       yield { kind: "state", state, by: item.event };
       if (state.readAgain !== null) return;
     } else yield item;
