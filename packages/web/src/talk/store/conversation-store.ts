@@ -4,10 +4,15 @@ import {
   type ConnectionState,
   type OpenItem,
   prependEntries,
-  reduceEvent,
   type SessionState,
 } from "@holdfast/client";
-import { type RunId, type Seq, type SessionId, type StreamStatus } from "@holdfast/protocol";
+import {
+  type RunId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+  type StreamStatus,
+} from "@holdfast/protocol";
 import {
   firstOrderedSeq,
   type DetachedRange,
@@ -69,16 +74,13 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
     if (item.kind === "ended") update({ ended: item.error });
     else if (item.kind === "status")
       update({ status: isResolvedStatus(item.status) ? null : item.status });
-    else if (item.by === null || view.state === null) update({ state: item.state, detached: null });
-    else {
-      const reshapes = item.by.type === "history.cut" || item.by.type === "history.restored";
-      update({ state: reduceEvent(view.state, item.by), ...(reshapes && { detached: null }) });
-    }
+    else update({ state: item.state, ...(reshapesHistory(item.by) && { detached: null }) });
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
     const onConnection = (connection: ConnectionState): void => update({ connection });
-    for await (const item of client.open(id, { signal, onConnection })) {
+    const options = { signal, onConnection, heldState: () => view.state };
+    for await (const item of client.open(id, options)) {
       if (signal.aborted) return;
       handleItem(item);
     }
@@ -171,6 +173,11 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
       };
     },
   };
+}
+
+/** A read, `null`, does too. */
+function reshapesHistory(event: StoredEvent | null): boolean {
+  return event === null || event.type === "history.cut" || event.type === "history.restored";
 }
 
 function hasEntry({ state, detached }: ConversationView, seq: Seq): boolean {

@@ -1,0 +1,152 @@
+import {
+  type Client,
+  createClient,
+  emptySessionRead,
+  type OpenItem,
+  reduceEvent,
+  startState,
+  type StreamBatch,
+} from "@holdfast/client";
+import {
+  type EntryView,
+  ids,
+  type OwnerId,
+  type Seq,
+  type SessionRead,
+  type StoredEvent,
+} from "@holdfast/protocol";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createConversationStore } from "./conversation-store.ts";
+
+const id = ids.make("session");
+
+function message(seq: number): EntryView {
+  const messageId = ids.make("message");
+  return { type: "message", role: "user", seq: seq as Seq, at: seq, messageId, parts: [] };
+}
+
+/** Counts how often somebody looks at its data, which each reduction has to do. */
+function createCountedEvent(seq: number, type: string, data: StoredEvent["data"]) {
+  let reads = 0;
+  const event: StoredEvent = {
+    seq: seq as Seq,
+    id: ids.make("event"),
+    type,
+    v: 1,
+    at: seq,
+    get data() {
+      reads++;
+      return data;
+    },
+  };
+  return { event, reads: () => reads };
+}
+
+/** A host whose read returns the later half of the entries. The test sends the events. */
+function createHost(entryCount = 20) {
+  const entries = Array.from({ length: entryCount }, (_, index) => message(index + 1));
+  const half = entryCount / 2;
+  const head: SessionRead = {
+    ...emptySessionRead(id, "own_1" as OwnerId),
+    entries: entries.slice(half),
+    earlier: (half + 1) as Seq,
+    seq: entryCount as Seq,
+  };
+  let controller: ReadableStreamDefaultController<StreamBatch> | undefined;
+  let readCount = 0;
+  const client = createClient({
+    baseUrl: "http://host",
+    fetch(url) {
+      readCount++;
+      const isPage = new URL(url).searchParams.has("before");
+      return Response.json(
+        isPage ? { ...head, entries: entries.slice(0, half), earlier: null } : head,
+      );
+    },
+    openStream: async () => ({
+      ok: true,
+      value: new ReadableStream({ start: (own) => void (controller = own) }),
+    }),
+  });
+  const states: OpenItem[] = [];
+  const observed: Client = {
+    ...client,
+    async *open(...args) {
+      for await (const item of client.open(...args)) {
+        states.push(item);
+        yield item;
+      }
+    },
+  };
+  return {
+    client: observed,
+    head,
+    readCount: () => readCount,
+    lastState: () => states.findLast((item) => item.kind === "state")?.state,
+    isFollowed: () => controller !== undefined,
+    send: (event: StoredEvent) => controller?.enqueue([{ kind: "event", event, sessionId: id }]),
+  };
+}
+
+function openStore(client: Client) {
+  // The store asks whether its tab is hidden, to know how often to draw.
+  vi.stubGlobal("document", { visibilityState: "hidden" });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const store = createConversationStore(client, id);
+  onTestFinished(store.start());
+  return store;
+}
+
+const seqs = (entries: readonly EntryView[] = []): number[] => entries.map(({ seq }) => seq);
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+test("an event is reduced once, into the state that also holds the earlier entries", async () => {
+  const host = createHost();
+  const store = openStore(host.client);
+  await expect.poll(host.isFollowed).toBe(true);
+  await store.loadEarlier();
+  expect(seqs(store.read().state?.entries)).toEqual(range(1, 20));
+
+  const createMessage = () =>
+    createCountedEvent(21, "message.user", {
+      messageId: ids.make("message"),
+      parts: [{ type: "text", text: "hello" }],
+    });
+  const alone = createMessage();
+  reduceEvent(startState(host.head), alone.event);
+  const sent = createMessage();
+  host.send(sent.event);
+  await expect.poll(() => store.read().state?.seq).toBe(21);
+  expect(sent.reads()).toBe(alone.reads());
+  expect(alone.reads()).toBeGreaterThan(0);
+  expect(seqs(store.read().state?.entries)).toEqual(range(1, 21));
+  expect(store.read().state).toBe(host.lastState());
+});
+
+test("entries that the tab has dropped do not return with the next event", async () => {
+  const host = createHost(1400);
+  const store = openStore(host.client);
+  await expect.poll(host.isFollowed).toBe(true);
+  await store.loadEarlier();
+  expect(store.read().state?.entries.length).toBe(1400);
+  store.trimTo({ first: 1390 as Seq, last: 1400 as Seq });
+  const kept = seqs(store.read().state?.entries);
+  expect(kept.length).toBeLessThan(700);
+  host.send(createCountedEvent(1401, "session.changed", { title: "later" }).event);
+  await expect.poll(() => store.read().state?.session.title).toBe("later");
+  expect(seqs(store.read().state?.entries)).toEqual(kept);
+  expect(store.read().state?.earlier).toBe(kept[0]);
+});
+
+test("a missing event makes the store read the session again, and show what it read", async () => {
+  const host = createHost();
+  const store = openStore(host.client);
+  await expect.poll(host.isFollowed).toBe(true);
+  await store.loadEarlier();
+  const readsBefore = host.readCount();
+  host.send(createCountedEvent(25, "session.changed", { title: "late" }).event);
+  await expect.poll(host.readCount).toBe(readsBefore + 1);
+  await expect.poll(() => store.read().state?.readAgain).toBeNull();
+  expect(seqs(store.read().state?.entries)).toEqual(range(11, 20));
+});
