@@ -147,30 +147,41 @@ test.each(oldNodes())(
 
 /** Each is copied to where the packages are installed, run there, and prints its last line. */
 const examples = [
+  [
+    "../../../examples/embed-the-engine",
+    expect.stringMatching(/^This is answer 1\. .* printed in the sea charts\.$/),
+  ],
+  ["../../../examples/write-a-store", "100 squared is 10000."],
+  ["../../../examples/write-a-memory-provider", expect.stringContaining("I like black coffee.")],
   ["./open-a-store.ts", "opened, 0 problems, no failure"],
   ["./check-a-store.ts", "many cases, 0 problems"],
   ["./count-tokens.ts", '{"id":1,"tokens":3}'],
 ] as const;
 
+/** An example is a script, or a folder with a `main.ts`. */
 const copyExample = (example: string): string => {
-  const script = fileURLToPath(new URL(example, import.meta.url));
-  cpSync(script, join(installed.folder, basename(script)));
-  return basename(script);
+  const source = fileURLToPath(new URL(example, import.meta.url));
+  const name = basename(source);
+  cpSync(source, join(installed.folder, name), { recursive: true });
+  return name.endsWith(".ts") ? name : join(name, "main.ts");
 };
 
 test.each(examples)("%s runs outside of a clone", async (example, last) => {
   const { folder, environment } = installed;
-  const run = startProcess([copyExample(example)], { cwd: folder, env: environment() });
+  const env = environment({ MS_PER_WORD: "1" });
+  const run = startProcess([copyExample(example)], { cwd: folder, env });
   expect({ ...(await run.exited), stderr: run.stderr() }).toMatchObject({ code: 0, stderr: "" });
-  expect(run.lines.at(-1)).toBe(last);
+  expect(run.lines.at(-1)).toEqual(last);
 });
 
 test("the examples have types outside of a clone, and so has everything these come from", async () => {
   const { folder, environment } = installed;
   const tsc = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
   const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "esnext"];
-  const files = examples.map(([example]) => copyExample(example));
-  const args = [tsc, ...options, "--types", "node", ...files];
+  const talkative = ["write-a-tool", "write-a-platform-adapter"];
+  const folders = talkative.map((name) => `../../../examples/${name}`);
+  const files = [...examples.map(([example]) => example), ...folders].map(copyExample);
+  const args = [tsc, ...options, "--types", "node", "--allowImportingTsExtensions", ...files];
   const run = startProcess(args, { cwd: folder, env: environment() });
   expect({ ...(await run.exited), said: run.stdout() }).toEqual({
     code: 0,
