@@ -144,6 +144,13 @@ test("[P10] what was said reaches the memory that the engine was given before it
   ]);
 });
 
+test("a memory whose owner could not be stored with a turn is refused at once", () => {
+  const memory = new RecordingMemory("two words");
+  expect(() =>
+    createEngine({ store: createReferenceStore(), model: scriptedModel([]), memory }),
+  ).toThrow("memory.owner.configuration: expected a hash.");
+});
+
 test("an engine whose runs happen elsewhere accepts messages and leaves them to another one", async () => {
   const store = createReferenceStore();
   const { engine, model } = start(store, [says("Never.")], { runs: "elsewhere" });

@@ -3,6 +3,7 @@ import {
   type ApprovalId,
   type IdSource,
   ids as randomIds,
+  memoryOwner,
   newEvent,
   type OwnerId,
   ownerId,
@@ -125,7 +126,10 @@ export interface Engine {
   send(message: Message): Promise<Sent>;
   /** P5: the events after a cursor, each once and in order, and then those that follow. */
   follow(from: Following): AsyncIterable<TailItem>;
-  /** The text of a run's answer as it is written; whoever comes late gets what is there at once. */
+  /**
+   * The text of a run's answer as it is written; whoever comes late gets what is there at once. It ends with the run,
+   * whatever became of it: `follow` says what.
+   */
   answer(
     run: Pick<AcceptedMessage, "session" | "runId" | "seq">,
     owner?: OwnerId,
@@ -320,6 +324,12 @@ function memoryProvidersOf(
 ): MemoryProviders & { readonly handle?: MemoryHandle | null } {
   if (memory === undefined) return { current: () => null, open: async () => null };
   if (!("commit" in memory)) return memory;
+  const checked = memoryOwner.safeParse(memory.owner);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    const where = ["memory", "owner", ...(issue?.path ?? [])].join(".");
+    throw new TypeError(`${where}: ${issue?.message}.`);
+  }
   const isOwn = ({ provider, configuration }: MemoryOwner) =>
     provider === memory.owner.provider && configuration === memory.owner.configuration;
   return {

@@ -8,6 +8,7 @@ export * from "./sse/frames.ts";
 export * from "./sse/stream.ts";
 export * from "./folds/transcript.ts";
 export * from "./commands.ts";
+export { memoryOwner } from "./events/memory.ts";
 export * from "./util/backoff.ts";
 export * from "./util/sleep.ts";
 export * from "./util/with-timeout.ts";

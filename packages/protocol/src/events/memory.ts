@@ -4,7 +4,7 @@ import { seq } from "../ids.ts";
 import { defineEvent } from "./define.ts";
 
 /** Which provider has to remember a turn, with a hash of its configuration. */
-const memoryOwner = z.looseObject({
+export const memoryOwner = z.looseObject({
   provider: z.string().regex(/^[a-z][a-z0-9-]{0,59}$/, "expected a provider's plain name"),
   configuration: z.string().regex(/^[\x21-\x7e]{1,128}$/, "expected a hash"),
 });
