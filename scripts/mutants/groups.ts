@@ -4,6 +4,8 @@ export interface Group {
   readonly tests: readonly string[];
   /** The code runs in worker threads, which report no coverage: every mutant is run against all tests. */
   readonly inThreads?: true;
+  /** The tests need a PostgreSQL server. */
+  readonly onPostgres?: true;
 }
 
 /** The one place that names these folders. */
@@ -24,6 +26,11 @@ export const groups: Readonly<Record<string, Group>> = {
     mutate: ["packages/store/src/sqlite/write"],
     tests: ["packages/store/src/sqlite/write", "packages/store/src/sqlite/conformance.test.ts"],
     inThreads: true,
+  },
+  postgres: {
+    mutate: ["packages/store/src/postgres/write"],
+    tests: ["packages/store/test/conformance.pg.test.ts"],
+    onPostgres: true,
   },
   reducer: {
     mutate: ["packages/client/src/reducer"],

@@ -8,10 +8,11 @@ if (group === undefined) throw new Error("HOLDFAST_MUTANTS_GROUP names no group.
 export default defineConfig({
   test: {
     setupFiles: [
-      "test/support/fixed-seed.ts",
+      "test/setup/fixed-seed.ts",
       ...(group.inThreads ? ["scripts/mutants/activate-in-threads.ts"] : []),
     ],
     include: [...testsOf(group)],
+    ...(group.onPostgres && { globalSetup: "packages/testing/src/postgres/start-postgres.ts" }),
     pool: "threads",
     testTimeout: 60_000,
     hookTimeout: 60_000,
