@@ -4,8 +4,8 @@ import type { Model, ModelMessage } from "@holdfast/engine";
 const msPerWord = Number(process.env["MS_PER_WORD"] ?? 150);
 
 /**
- * Stands in for a language model: it speaks slowly, one word at a time, and knows how many questions it was asked. To
- * use a provider, send it `messages` (and `signal`) and yield what it streams in the same way.
+ * Stands in for a language model: it answers slowly, one word at a time, and counts the questions. To use a provider,
+ * pass it `messages` and `signal`, and yield what it streams in the same way.
  */
 export const model: Model = {
   async *stream({ messages }, signal) {
@@ -26,7 +26,7 @@ function answerTo(messages: readonly ModelMessage[]): string {
   );
 }
 
-/** After a crash the conversation ends with the part of the answer that was stored, and a model goes on from there. */
+/** After a crash the conversation ends with the stored part of the answer, and the model continues from there. */
 function saidSoFar(messages: readonly ModelMessage[]): string {
   const lastQuestion = messages.findLastIndex(({ role }) => role === "user");
   return messages

@@ -3,9 +3,9 @@ import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryHandle } from "@holdfast/engine";
 
-/** Stored with each turn that this provider has to remember. */
+/** The engine stores this name with each turn that the provider has to commit. */
 export const name = "lines";
-/** Tells two providers of that name apart. */
+/** Distinguishes two providers with the same name. */
 export const configuration = "one-file-for-each-owner";
 
 interface Line {
@@ -13,7 +13,7 @@ interface Line {
   readonly said: readonly string[];
 }
 
-/** Every message goes to a file for its owner. A line is a segment with its key, so one that comes twice is found. */
+/** Stores messages in one file per owner. A line is a segment and its key, so a repeated segment is recognised. */
 export function open({ home }: { readonly home: string }): Pick<MemoryHandle, "commit" | "recall"> {
   const folder = join(home, "memory", "lines");
   const fileOf = (owner: string): string =>
@@ -33,7 +33,7 @@ export function open({ home }: { readonly home: string }): Pick<MemoryHandle, "c
         if ((await linesOf(owner)).some((line) => line.key === key)) return { status: "committed" };
         const said = turns.flatMap(({ messages }) => messages.map(({ text }) => text));
         await mkdir(folder, { recursive: true });
-        // It begins with a newline too: a line that a crash has cut short must not swallow this one.
+        // The leading newline keeps this line apart from one that a crash cut short.
         await appendFile(fileOf(owner), `\n${JSON.stringify({ key, said })}\n`, { flush: true });
         return { status: "committed" };
       } catch (error) {
@@ -47,13 +47,15 @@ export function open({ home }: { readonly home: string }): Pick<MemoryHandle, "c
         .split(/\W+/)
         .filter((word) => word.length > 3);
       const said = (await linesOf(owner)).flatMap((line) => line.said).toReversed();
-      const fits = said.filter((each) => words.some((word) => each.toLowerCase().includes(word)));
-      return fits.slice(0, 5).map((each) => ({ text: each }));
+      const matches = said.filter((message) =>
+        words.some((word) => message.toLowerCase().includes(word)),
+      );
+      return matches.slice(0, 5).map((message) => ({ text: message }));
     },
   };
 }
 
-/** A line that a crash has cut short is not there: its segment comes again. */
+/** Skips a line that a crash cut short: the engine commits its segment again. */
 function parseLine(line: string): readonly Line[] {
   try {
     return [JSON.parse(line) as Line];

@@ -1,9 +1,9 @@
-/** Two conversations with an engine that remembers: what is said in the first is recalled in the second. */
+/** Two conversations with a memory: the second recalls what was said in the first. */
 import { createEngine, type Engine, type Model } from "@holdfast/engine";
 import { openSqliteStore } from "@holdfast/store";
 import { configuration, name, open } from "./lines.ts";
 
-/** Stands in for a language model: it repeats all that it is sent. */
+/** Stands in for a language model: it repeats everything it is sent. */
 const model: Model = {
   async *stream({ messages }) {
     const texts = messages.flatMap((message) => ("text" in message ? message.text : []));
@@ -31,7 +31,7 @@ async function say(engine: Engine, conversation: string, text: string): Promise<
 
 const first = await startEngine();
 await say(first, "in the morning", "I like black coffee.");
-// Turns are committed to memory when a conversation rests, and at the latest here.
+// Turns are committed to memory when a conversation is idle, and at the latest here.
 await first.close();
 
 const second = await startEngine();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Incoming, PlatformAdapter, PlatformFailure } from "@holdfast/host/gateway";
 
-/** A line of `inbox.jsonl`, which people write. */
+/** A line of `inbox.jsonl`, written by people. */
 interface Inbound {
   readonly id: string;
   readonly chat: string;
@@ -11,7 +11,7 @@ interface Inbound {
   readonly text: string;
 }
 
-/** A line of `outbox.jsonl`, which the bot writes. */
+/** A line of `outbox.jsonl`, written by the bot. */
 export interface Outbound {
   readonly id: string;
   readonly chat: string;
@@ -21,15 +21,15 @@ export interface Outbound {
 const pollMs = 100;
 const longPollMs = 10_000;
 
-/** A chat platform that is a folder with two files of JSON lines. */
+/** The chat platform is a folder with two files of JSON lines. */
 export function createFolderAdapter(folder: string): PlatformAdapter {
   const inbox = join(folder, "inbox.jsonl");
   const outbox = join(folder, "outbox.jsonl");
 
   return {
     platform: "folder",
-    // `dropped`: a message that comes again under its id is shown once, so after a crash in the middle of a send the
-    // gateway may simply send again. A platform that would show it twice says `shown`, and people are told instead.
+    // `dropped`: a message sent twice with one id is shown once, so after a crash during a send the gateway can simply
+    // send again. For a platform that would show it twice (`shown`), the gateway tells the person instead.
     capabilities: { repeats: "dropped", edits: false, buttons: false, typing: false, files: false },
     limits: {
       textUnits: 4_000,
@@ -43,7 +43,7 @@ export function createFolderAdapter(folder: string): PlatformAdapter {
     subscribe: async () => ({ status: "subscribed" }),
     decodePush: () => null,
 
-    /** The cursor counts lines. The gateway stores it, and asks for what follows once it has handled a page. */
+    /** The cursor counts lines. The gateway stores it, and asks for the next page after it has handled this one. */
     async receive(cursor, mode, signal) {
       try {
         const deadline = Date.now() + (mode === "wait" ? longPollMs : 0);
@@ -71,26 +71,26 @@ export function createFolderAdapter(folder: string): PlatformAdapter {
         await appendLine(outbox, { id, chat, text });
         return { status: "sent", platformId: id };
       } catch (error) {
-        // Say `later` only if it certainly had no effect.
+        // Return `later` only if the call certainly had no effect.
         const failure = unreachable(error);
         return isSent ? { ...failure, status: "unknown" } : failure;
       }
     },
 
-    // Never called, since the capabilities say that there is no such thing here.
-    sendFile: async () => notHere,
-    edit: async () => notHere,
-    fetchFile: async () => notHere,
+    // Never called, because `capabilities` rules them out.
+    sendFile: async () => unsupported,
+    edit: async () => unsupported,
+    fetchFile: async () => unsupported,
     showTyping: async () => {},
     acknowledgePress: async () => {},
     publishCommands: async () => {},
   };
 }
 
-const notHere = {
+const unsupported = {
   status: "refused",
-  code: "not_here",
-  message: "A folder has no such thing.",
+  code: "unsupported",
+  message: "A folder does not support this.",
 } as const;
 
 function unreachable(error: unknown): Extract<PlatformFailure, { status: "later" }> {

@@ -1,4 +1,4 @@
-/** A bot on a chat platform of its own: an engine that answers, and a gateway between it and a folder. */
+/** A bot on a custom chat platform: an engine answers, and a gateway connects it to a folder. */
 import { mkdirSync } from "node:fs";
 import { createClient } from "@holdfast/client";
 import { createEngine, systemClock } from "@holdfast/engine";
@@ -16,7 +16,7 @@ const engine = createEngine({ store, model });
 const gateway = openGateway({
   platform: "folder",
   openAdapter: async () => createFolderAdapter("chat"),
-  // Others are answered with a code, and wait until the owner allows them.
+  // Others get a code, and no answer until the owner allows them.
   allowedPeople: ["ann"],
   owner: ownerId.parse("owner"),
   log: engine.log,
@@ -27,7 +27,7 @@ const gateway = openGateway({
   holder: () => processIdentity.holder("gateway"),
   liveness: processIdentity,
   leaseMs: 30_000,
-  // Commands such as /undo go through a host's API. There is none here.
+  // Commands such as /undo call a host's API, and this program has no host.
   client: () =>
     createClient({
       baseUrl: "http://127.0.0.1",

@@ -3,7 +3,7 @@ import type { Model, ModelMessage } from "@holdfast/engine";
 
 const msPerWord = Number(process.env["MS_PER_WORD"] ?? 100);
 
-/** Stands in for a language model: it answers slowly, and after a crash goes on where it stopped. */
+/** Stands in for a language model: it answers slowly, and after a crash continues where it stopped. */
 export const model: Model = {
   async *stream({ messages }, signal) {
     const at = messages.findLastIndex(({ role }) => role === "user");

@@ -15,8 +15,8 @@ import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/ref
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /**
- * Every write of the port. Its arguments can be written as JSON, and it does the same to the same rows whenever it is
- * carried out: that is why the file can hold the writes themselves, and a start can repeat them.
+ * Every write of the port. Arguments are JSON and each write is deterministic, so the file can hold the writes
+ * themselves, and opening it replays them.
  */
 const operations = {
   commit: (rows: Store, commit: Commit) => rows.commit(commit),
@@ -39,7 +39,7 @@ type Arguments<K extends OperationName> =
   Parameters<Operations[K]> extends [Store, ...infer Rest] ? Rest : never;
 type Answer<K extends OperationName> = Awaited<ReturnType<Operations[K]>>;
 
-/** One line of the file. Writes read the clock, so the line says what it showed. */
+/** One line of the file. Writes read the clock, so the line records its time. */
 interface Entry {
   readonly at: number;
   readonly name: OperationName;
@@ -52,7 +52,7 @@ interface Waiting {
 }
 
 export interface FileStore extends Store {
-  /** Another handle on the same data. The file is closed with the last one. */
+  /** Another handle on the same data. Closing the last one closes the file. */
   open(): FileStore;
 }
 
@@ -61,7 +61,7 @@ export interface FileStoreOptions {
   readonly clock?: () => number;
 }
 
-/** A durable store for one process: rows in memory, and every write in a file before it counts. */
+/** A durable store for one process: rows are in memory, and every write is synced to a file first. */
 export async function openFileStore({
   file,
   clock = Date.now,
@@ -71,14 +71,14 @@ export async function openFileStore({
   return openHandle(writer);
 }
 
-/** Carries out one write after the other: first in the file, then, once that is synced, in the rows. */
+/** Applies writes one after another: to the file first and, once that is synced, to the rows. */
 class Writer {
   readonly rows: ReferenceStore;
   readonly #clock: () => number;
   readonly #queue: Waiting[] = [];
   #log!: WriteAheadLog;
   #writing: Promise<void> | null = null;
-  /** What the clock shows to the write that is being carried out. */
+  /** The time of the write being applied. */
   #at: number | null = null;
   handles = 0;
 
@@ -88,7 +88,7 @@ class Writer {
   }
 
   async open(file: string): Promise<void> {
-    // The file is our own, and each line has passed its checksum.
+    // No validation: this class wrote the file, and each line passed its checksum.
     this.#log = await WriteAheadLog.open(file, async (value) => {
       await this.#apply(value as Entry);
     });
@@ -102,7 +102,7 @@ class Writer {
     return promise;
   }
 
-  /** Whatever has gathered while the disk was busy shares the next sync. */
+  /** Writes that arrive while the disk is busy share the next sync. */
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
       const group = this.#queue.splice(0);
@@ -133,7 +133,7 @@ class Writer {
   }
 }
 
-/** The write may be in the file: whoever sends the same again finds out. */
+/** The write may be in the file; the caller finds out by repeating it. */
 function failureOf(error: unknown): Failed {
   const message = error instanceof Error ? error.message : String(error);
   return { status: "failed", code: "store_unknown", message };
@@ -148,14 +148,14 @@ function openHandle(writer: Writer): FileStore {
     name: K,
     ...args: Arguments<K>
   ): Promise<Answer<K> | Failed> {
-    const message = "This handle was closed.";
+    const message = "This handle is closed.";
     if (isClosed) return { status: "failed", code: "store_closed", message };
     return writer.write(name, ...args);
   }
 
   return {
     ...reader,
-    // A process that comes back knows that the one before is dead, and need not wait for its leases to expire.
+    // A restarted process knows that its predecessor is dead and need not wait for its leases to expire.
     identity: processIdentity,
     commit: (commit) => write("commit", commit),
     putBlob: (owner, bytes, mediaType) =>
@@ -195,7 +195,7 @@ function openHandle(writer: Writer): FileStore {
   };
 }
 
-/** A repair answers nothing that could tell of a failure. */
+/** The result types of repairs have no failure. */
 function orThrow<T extends string | void>(answer: T | Failed): T {
   if (typeof answer === "object") throw new StoreFailure(answer.code, answer.message);
   return answer;

@@ -1,4 +1,4 @@
-/** Asks a hundred questions and keeps everything in a file. Kill it at any time, and start it again. */
+/** Asks a hundred questions and stores everything in a file. Kill it at any time, and start it again. */
 import { createEngine, type Model } from "@holdfast/engine";
 import { openFileStore } from "./file-store.ts";
 
@@ -15,7 +15,7 @@ const engine = createEngine({ store, model });
 const session = await engine.open("squares");
 
 for (let number = 1; number <= 100; number += 1) {
-  // Questions that were accepted before the crash are not asked again: their answers come from the store.
+  // Questions accepted before a crash are not asked again: their answers come from the store.
   const sent = await engine.send({ session, text: `${number}`, clientId: `question-${number}` });
   if (sent.status !== "accepted") throw new Error(sent.message);
   const pieces = await Array.fromAsync(engine.answer(sent));

@@ -2,12 +2,12 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 
-/** A file of JSON values, one on each line, behind a checksum. Nothing counts before it is synced. */
+/** A file of JSON values, one per line, each after its checksum. A line counts once it is synced. */
 export class WriteAheadLog {
   readonly #file: FileHandle;
-  /** Where the next line goes. */
+  /** The offset of the next line. */
   #size: number;
-  /** A write has failed, so there may be something beyond `#size` that was never confirmed. */
+  /** A write failed, so the file may have unconfirmed bytes beyond `#size`. */
   #isTorn = false;
 
   private constructor(file: FileHandle, size: number) {
@@ -15,7 +15,7 @@ export class WriteAheadLog {
     this.#size = size;
   }
 
-  /** Hands every line to `replay`, oldest first, and drops a last line that a crash has torn. */
+  /** Passes every value to `replay`, oldest first, and drops a last line that a crash cut short. */
   static async open(path: string, replay: (value: unknown) => Promise<void>) {
     const file = await open(path, "a+");
     let size = 0;
@@ -37,7 +37,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(file, size);
   }
 
-  /** Appends all of them with one sync. If it rejects, they do not count here, but may after a crash. */
+  /** Appends all values with one sync. If it rejects, they do not count now, but may be replayed after a crash. */
   async append(values: readonly unknown[]): Promise<void> {
     const bytes = Buffer.from(values.map(encodeLine).join(""));
     if (this.#isTorn) await this.#file.truncate(this.#size);
@@ -65,7 +65,7 @@ function decodeLine(line: string): unknown {
 
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, "0");
 
-/** Otherwise a new file may be gone after a power cut. */
+/** Otherwise a power cut may lose a new file. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path);
   await folder.sync();

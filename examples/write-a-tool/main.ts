@@ -1,4 +1,4 @@
-/** An engine with a tool of its own, and a person at a terminal who is asked before it prints many labels. */
+/** An engine with a custom tool. Before it prints many labels, it asks the person at the terminal. */
 import { createInterface } from "node:readline/promises";
 import { createEngine } from "@holdfast/engine";
 import { decodeEvent, ownerId, type StoredEvent } from "@holdfast/protocol";
@@ -30,7 +30,7 @@ async function show(stored: StoredEvent): Promise<void> {
   if (type === "run.state" && data.state === "waiting") await askPerson();
 }
 
-/** The store knows what is still open: after a restart nothing is asked that was answered before. */
+/** The store knows which approvals are open, so a restart does not ask again about answered ones. */
 async function askPerson(): Promise<void> {
   const { approvals } = await store.reads.approvals(owner, { session, limit: 10 });
   for (const { id, tool, input } of approvals) {

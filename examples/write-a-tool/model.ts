@@ -1,6 +1,6 @@
 import type { Model } from "@holdfast/engine";
 
-/** Stands in for a language model: it calls the tool with the number in the message, and repeats what the tool says. */
+/** Stands in for a language model: it calls the tool with the number in the message, then repeats the tool's output. */
 export const model: Model = {
   async *stream({ messages }) {
     const last = messages.findLast(({ role }) => role === "user" || role === "tool");

@@ -4,7 +4,7 @@ import type { Tool } from "@holdfast/engine";
 import type { Json } from "@holdfast/protocol";
 
 const maxCopies = 50;
-/** More than these are worth a person's look before they are printed. */
+/** A person has to approve more than this. */
 const copiesWithoutAsking = 3;
 
 /** Prints labels, one after the other. The printer is a file: each line is a label. */
@@ -12,7 +12,7 @@ export function createPrintLabels(printer: string, msPerLabel: number): Tool {
   return {
     name: "print_labels",
     description: "Prints a text on labels.",
-    // A JSON schema, as the model gets it. A model may ignore it, so `run` checks what it is given.
+    // The model receives this JSON schema but may ignore it, so `run` validates its input.
     input: {
       type: "object",
       properties: {
@@ -24,8 +24,8 @@ export function createPrintLabels(printer: string, msPerLabel: number): Tool {
     },
     timeLimitMs: 60_000,
 
-    // A label that is printed twice is a wasted label. If the process dies while this runs, it is not started again:
-    // the model is told that the outcome is unknown. A tool that only reads would say "safe".
+    // Printing a label twice wastes it. If the process dies during a call, the engine does not run the call again but
+    // tells the model that the outcome is unknown. A tool that only reads would say "safe".
     replay: "never",
 
     approval: (input) => ((readOrder(input)?.copies ?? 0) > copiesWithoutAsking ? "ask" : "none"),
@@ -36,7 +36,7 @@ export function createPrintLabels(printer: string, msPerLabel: number): Tool {
         return { outcome: "failed", output: `Give a text, and copies from 1 to ${maxCopies}.` };
       const { text, copies } = order;
       for (let printed = 0; printed < copies; printed += 1) {
-        // After a cancel or the time limit nothing more may happen. What is returned then is still shown.
+        // After a cancel or the time limit a tool must stop. Its result is still shown.
         if (signal.aborted)
           return { outcome: "cancelled", output: `Stopped after ${printed} of ${copies} labels.` };
         await appendFile(printer, `${text}\n`);
@@ -48,7 +48,7 @@ export function createPrintLabels(printer: string, msPerLabel: number): Tool {
   };
 }
 
-/** `null` if the model has given something else. */
+/** `null` if the input does not match the schema. */
 function readOrder(input: Json): { readonly text: string; readonly copies: number } | null {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
   const { text, copies } = input;
