@@ -56,7 +56,7 @@ export interface ClientOptions {
   /** Prefix of every path; empty for the page's own origin. */
   readonly baseUrl?: string;
   readonly fetch?: Fetch;
-  /** Where event streams come from; a connection of its own for each by default. */
+  /** Opens event streams. By default each has its own connection. */
   readonly openStream?: OpenStream;
   /** A bearer token. Without one the browser's cookie is used. */
   readonly token?: string;
@@ -94,7 +94,7 @@ export function createTransport(options: ClientOptions): Transport {
 
 const retryBackoff = { firstMs: 250, longestMs: 15_000 };
 
-/** Waits longer after each failure. Jitter keeps clients from coming back together. */
+/** Waits longer after each failure. Jitter keeps clients from reconnecting at the same moment. */
 export function waitBeforeRetry(
   transport: Transport,
   failures: number,

@@ -26,15 +26,15 @@ export type StreamRequest =
   | { readonly kind: "session"; readonly id: SessionId; readonly after: Seq }
   | { readonly kind: "watch"; readonly cursors: Cursors };
 
-/** The host is alive, and sent nothing that this version reads. */
+/** The host is alive but sent nothing that this version understands. */
 export interface Heartbeat {
   readonly kind: "heartbeat";
 }
 
-/** What arrived at once. It is empty if no item is complete yet. */
+/** Items that arrived together; empty if none is complete yet. */
 export type StreamBatch = readonly (StreamItem | Heartbeat)[];
 
-/** Ends when its connection does. Its reader reconnects. */
+/** Ends with its connection. The reader reconnects. */
 export type EventStream = ReadableStream<StreamBatch>;
 
 /** Opens one connection. The stream ends when the signal is aborted. */
@@ -83,7 +83,7 @@ function decodeBody(body: ReadableStream<Uint8Array>): EventStream {
       },
       cancel: (reason) => reader.cancel(reason),
     },
-    // Reads nothing before it is asked, as the body itself would.
+    // Reads only on demand, as the body itself does.
     { highWaterMark: 0 },
   );
 }

@@ -222,7 +222,7 @@ describe("following a stream that the caller opens", () => {
     throw new Error("The client fetched by itself.");
   };
 
-  test("hands on its events as they are, and opens it again from the cursor", async () => {
+  test("passes its events on unchanged, and reopens it from the cursor", async () => {
     const [first, second, third] = log;
     const { openStream, requests, signals } = openerOf(
       { batches: [batchOf(first), []], end: "close" },
@@ -241,7 +241,7 @@ describe("following a stream that the caller opens", () => {
     expect(signals.map(({ aborted }) => aborted)).toStrictEqual([true, true, true]);
   });
 
-  test("leaves it when it is silent; a heartbeat and half a frame are no silence", async () => {
+  test("closes it when it is silent; a heartbeat or half a frame counts as activity", async () => {
     let waits = 0;
     let passSilence = (): void => undefined;
     const sleep = (ms: number, signal: AbortSignal): Promise<void> => {
@@ -258,7 +258,7 @@ describe("following a stream that the caller opens", () => {
     );
     const client = createClient({ openStream, fetch, sleep });
     const followed = take(client.follow(id, 0 as Seq, { silenceMs }), 1);
-    // One wait for the connection, one for each batch, and the one that nothing ends.
+    // One wait for the connection, one for each batch, and one that times out.
     await expect.poll(() => waits).toBe(4);
     expect(requests).toHaveLength(1);
     passSilence();

@@ -94,7 +94,7 @@ describe("an open session", () => {
     );
   });
 
-  test("converges on the same when its caller holds the state", async () => {
+  test("converges on the same state when its caller holds it", async () => {
     const plan = fc.tuple(fc.nat(), fc.array(fault, { maxLength: 5 }));
     await fc.assert(
       fc.asyncProperty(sessionLog, plan, async (log, [readAt, faults]) => {

@@ -21,15 +21,15 @@ interface SessionReader {
 }
 
 export type OpenItem =
-  /** `by` is the event that led to it, `null` after a read. */
+  /** `by` is the event that produced the state, `null` after a read. */
   | { readonly kind: "state"; readonly state: SessionState; readonly by: StoredEvent | null }
   | { readonly kind: "status"; readonly status: StreamStatus }
   | StreamEnded;
 
 export interface OpenOptions extends StreamOptions {
   /**
-   * What the next event is reduced into: the last state, with earlier entries that the caller has added to it or entries
-   * that it has dropped. Without this the client drops old entries.
+   * The state that the next event is reduced into: the last one, to which the caller may have added earlier entries or
+   * from which it may have dropped some. Without this the client drops old entries.
    */
   readonly heldState?: () => SessionState | null;
 }
