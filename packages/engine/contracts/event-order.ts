@@ -24,7 +24,7 @@ import { assertPresent, openTestSession, seqsOf } from "@holdfast/testing/fixtur
 
 import type { CommitResult } from "../src/ports/commit.ts";
 
-/** The database fails every write with this word. */
+/** The database fails every write that contains this word. */
 const poison = "poison";
 
 export const eventOrderContract = contractSuite<FailingDatabase>("seqs", (factory) => {

@@ -80,7 +80,7 @@ export const fsckContract = contractSuite<DamageableDatabase>("fsck", (factory) 
   });
 
   test.each(damagedRows)(
-    "[P14] $what: found, and derived again from the log",
+    "[P14] fsck finds $what and repairs it from the log",
     async ({ what, found }) => {
       await rig.database.damage(what, (await fullSession()).rows);
       expect(await newlyFound()).toEqual(found);
@@ -101,7 +101,7 @@ export const fsckContract = contractSuite<DamageableDatabase>("fsck", (factory) 
   });
 
   test.each(beyondRepair)(
-    "[P14] $what: found, and left for a person to decide",
+    "[P14] fsck finds $what and leaves it for a person to decide",
     async ({ what, found }) => {
       await rig.database.damage(what, (await fullSession()).rows);
       expect(await newlyFound()).toEqual(found);

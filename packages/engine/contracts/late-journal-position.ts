@@ -116,7 +116,7 @@ export const lateJournalPositionContract = contractSuite(
         outage.dropsAnswers = true;
         lost.open();
         await untilSpilled(there, chat.session, "a dark ");
-        // The first try may still be on its way: only what the store has must not be repeated.
+        // The first try may still be in flight, so only stored text must not be repeated.
         await until(async () => JSON.stringify(await chat.events()).includes("a dark "));
         outage.isDown = true;
         more.open();

@@ -1,4 +1,4 @@
-// The suites that need no second process, on a store that is no database.
+// Runs the suites that need no second process on the store in memory.
 import { referenceDatabase } from "@holdfast/testing/databases/reference";
 
 import { approvalsContract } from "./approvals.ts";

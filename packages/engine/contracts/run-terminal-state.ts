@@ -23,7 +23,7 @@ export const runTerminalStateContract = contractSuite<SharedDatabase>("a run", (
   });
   afterAll(() => elsewhere.end());
 
-  /** A runner finds the leases of others, and takes their runs over once they have expired. */
+  /** A runner finds the expired leases of others and takes over their runs. */
   async function takeOverExpired(): Promise<void> {
     const clock = manualClock();
     const model = scriptedModel([says("Theirs.")]);

@@ -46,7 +46,7 @@ async function answerTo(engine: Engine, sent: AcceptedMessage): Promise<string> 
   return text;
 }
 
-test("a message is answered with the tools that the engine was given, and following ends with its run", async () => {
+test("a run uses the tools of its engine, and following ends with the run", async () => {
   const dice = createTool("roll", async () => okResult("a four"));
   const script = [[calls("roll")], [says("It is a four.")]];
   const { engine, model } = start(createReferenceStore(), script, { tools: [dice] });
@@ -62,20 +62,23 @@ test("a message is answered with the tools that the engine was given, and follow
 test.each([
   ["once", "It is a four.", 1],
   ["deny", "Then not.", 0],
-] as const)("a call that was answered with %s goes on at once", async (decision, answer, runs) => {
-  let rolls = 0;
-  const dice: Tool = {
-    ...createTool("roll", async () => ((rolls += 1), okResult("a four"))),
-    approval: () => "ask",
-  };
-  const script = [[calls("roll")], [says(answer)]];
-  const { engine } = start(createReferenceStore(), script, { tools: [dice] });
-  const sent = await ask(engine, "Roll a die.");
-  const approval = assertPresent(await approvalAsked(engine, sent));
-  expect(await engine.answerApproval(approval, decision)).toMatchObject({ status: "answered" });
-  expect(await answerTo(engine, sent)).toBe(answer);
-  expect(rolls).toBe(runs);
-});
+] as const)(
+  "a run continues at once after its approval is answered with %s",
+  async (decision, answer, runs) => {
+    let rolls = 0;
+    const dice: Tool = {
+      ...createTool("roll", async () => ((rolls += 1), okResult("a four"))),
+      approval: () => "ask",
+    };
+    const script = [[calls("roll")], [says(answer)]];
+    const { engine } = start(createReferenceStore(), script, { tools: [dice] });
+    const sent = await ask(engine, "Roll a die.");
+    const approval = assertPresent(await approvalAsked(engine, sent));
+    expect(await engine.answerApproval(approval, decision)).toMatchObject({ status: "answered" });
+    expect(await answerTo(engine, sent)).toBe(answer);
+    expect(rolls).toBe(runs);
+  },
+);
 
 async function approvalAsked(engine: Engine, { session }: AcceptedMessage) {
   for await (const item of engine.follow({ session }))
@@ -84,7 +87,7 @@ async function approvalAsked(engine: Engine, { session }: AcceptedMessage) {
   return undefined;
 }
 
-test("a session is found again by its name, also by another engine, and each owner has names of their own", async () => {
+test("another engine finds a session by its name, and each owner has separate names", async () => {
   const store = createReferenceStore();
   const [first, second] = [start(store, []).engine, start(store, []).engine];
   const session = await first.open("support");
@@ -102,7 +105,7 @@ test("a message that is sent twice is answered once", async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test("following a run that has ended ends too, whatever the reader has of it", async () => {
+test("following an ended run ends, wherever the reader starts", async () => {
   const { engine } = start(createReferenceStore(), [says("Yes.")]);
   const sent = await ask(engine, "Hello");
   expect(await answerTo(engine, sent)).toBe("Yes.");
@@ -113,7 +116,7 @@ test("following a run that has ended ends too, whatever the reader has of it", a
   expect(await answerTo(engine, { ...sent, seq: head })).toBe("");
 });
 
-test("[P4] the run of a process that died is continued by the next engine on the store", async () => {
+test("[P4] the next engine on the store continues the run of a dead process", async () => {
   const store = createReferenceStore();
   const dead = aHolder({ nonce: "dead" });
   const identity: ProcessIdentity = { holder: () => dead, isDead: () => "unknown" };
@@ -131,7 +134,7 @@ test("[P4] the run of a process that died is continued by the next engine on the
   stuck.open();
 });
 
-test("[P10] what was said reaches the memory that the engine was given before it has stopped", async () => {
+test("[P10] an engine commits completed turns to its memory before it stops", async () => {
   const memory = new RecordingMemory("one");
   const { engine } = start(createReferenceStore(), [says("Noted.")], { memory });
   await answerTo(engine, await ask(engine, "I like trains."));
@@ -151,7 +154,7 @@ test("a memory whose owner could not be stored with a turn is refused at once", 
   ).toThrow("memory.owner.configuration: expected a hash.");
 });
 
-test("an engine whose runs happen elsewhere accepts messages and leaves them to another one", async () => {
+test("an engine whose runs happen elsewhere accepts messages and leaves them to another engine", async () => {
   const store = createReferenceStore();
   const { engine, model } = start(store, [says("Never.")], { runs: "elsewhere" });
   const sent = await ask(engine, "Hello");
@@ -161,7 +164,7 @@ test("an engine whose runs happen elsewhere accepts messages and leaves them to 
   expect(runner.model.requests).toHaveLength(1);
 });
 
-test("an engine that starts when asked takes up what was left only then", async () => {
+test("an engine that starts when asked recovers unfinished runs only then", async () => {
   const store = createReferenceStore();
   const before = start(store, [], { runs: "elsewhere" });
   const sent = await ask(before.engine, "Hello");
@@ -173,21 +176,21 @@ test("an engine that starts when asked takes up what was left only then", async 
   expect(await answerTo(engine, sent)).toBe("Yes.");
 });
 
-test("work that follows a run is announced, started and stopped with the engine", async () => {
-  const heard: string[] = [];
+test("the engine starts, notifies and stops the work that follows a run", async () => {
+  const invocations: string[] = [];
   const task = {
-    start: () => void heard.push("start"),
-    notify: (_owner: unknown, session: string) => void heard.push(session),
-    stop: async () => void heard.push("stop"),
+    start: () => void invocations.push("start"),
+    notify: (_owner: unknown, session: string) => void invocations.push(session),
+    stop: async () => void invocations.push("stop"),
   };
   const { engine } = start(createReferenceStore(), [says("Yes.")], { afterRun: [task] });
   const sent = await ask(engine, "Hello");
   await answerTo(engine, sent);
   await engine.stop();
-  expect(heard).toEqual(["start", sent.session, "stop"]);
+  expect(invocations).toEqual(["start", sent.session, "stop"]);
 });
 
-test("a session in the trash is not opened as if it were there", async () => {
+test("a message to a session in the trash is refused", async () => {
   const { engine } = start(createReferenceStore(), []);
   const owner = ownerId.parse("owner");
   const session = await engine.open("support");

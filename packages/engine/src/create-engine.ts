@@ -33,10 +33,10 @@ import { type AnswerDetails, answerApproval, type AnswerResult } from "./run/app
 import { answerText, followRun } from "./run/follow-run.ts";
 import { Runner, type RunnerDeps } from "./run/runner.ts";
 
-/** Where conversations are kept: a store, or a log over one that the caller uses as well. */
+/** Where conversations are stored: a store, or a log on one that the caller also uses. */
 export type EngineStorage = { readonly store: Store } | { readonly log: Log };
 
-/** Who answers: one model with its tools, or agents that a factory builds for each session. */
+/** One model with its tools, or a factory that builds an agent for each session. */
 export type EngineAgents =
   | {
       readonly model: Model | NamedModel;
@@ -45,7 +45,7 @@ export type EngineAgents =
     }
   | { readonly agents: AgentFactory };
 
-/** Work that follows the end of a run in the background, such as naming the conversation. */
+/** Background work after a run ends, such as titling the conversation. */
 export interface AfterRun {
   notify(owner: OwnerId, session: SessionId): void;
   start?(): void;
@@ -65,16 +65,16 @@ export interface EngineSettings extends PassedOn {
   readonly limits?: RunnerDeps["limits"];
   /** How long a process may be silent before others take over its runs. */
   readonly leaseMs?: number;
-  /** How often the store is scanned for work that nobody announced here. */
+  /** How often to scan the store for work that other processes accepted. */
   readonly sweepMs?: number;
   /** How many runs may be live in this process. */
   readonly maxRuns?: number;
   /** What happens to a run whose process died. */
   readonly resume?: ResumePolicy;
-  /** How a long conversation is kept within its model's window. */
+  /** How a long conversation stays within its model's window. */
   readonly compaction?: CompactorDeps;
   readonly memory?: MemoryHandle | (MemoryProviders & { readonly handle?: MemoryHandle | null });
-  /** Memory keeps only what people said. By default every message counts as a person's. */
+  /** Memory commits only messages from people. By default every message counts as one. */
   readonly isFromPerson?: IsFromPerson;
   readonly afterRun?: readonly AfterRun[];
   readonly agentLimits?: CacheLimits;
@@ -84,7 +84,7 @@ export interface EngineSettings extends PassedOn {
   readonly runs?: "here" | "elsewhere";
   /** `when asked`: nothing is written before `start` is called. */
   readonly starts?: "now" | "when asked";
-  /** Receives bugs. By default they are thrown, and end the process. */
+  /** Called with unexpected errors. By default they are thrown and end the process. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -92,9 +92,9 @@ export type EngineOptions = EngineStorage & EngineAgents & EngineSettings;
 
 export interface Message extends Omit<NewInput, "owner" | "clientId"> {
   readonly owner?: OwnerId;
-  /** The sender's own id for the message: sending it again changes nothing. By default a new one. */
+  /** The sender's id for the message: sending it again changes nothing. By default a new id. */
   readonly clientId?: string;
-  /** For a command that may be repeated: the same ids make the same message. */
+  /** For a command that may be repeated: the same ids create the same message. */
   readonly ids?: IdSource;
 }
 
@@ -106,45 +106,45 @@ export type Sent = AcceptedMessage | Exclude<Admission, { status: "accepted" }>;
 export interface Following {
   readonly owner?: OwnerId;
   readonly session: SessionId;
-  /** The last event that the reader has. */
+  /** The last event that the reader has seen. */
   readonly after?: Seq;
   /** Ends with the last event of this run. */
   readonly until?: RunId;
   readonly signal?: AbortSignal;
 }
 
-/** Durable conversations: whatever was accepted survives the process, and its run goes on in the next one. */
+/** Durable conversations: an accepted message survives the process, and its run continues in the next one. */
 export interface Engine {
   readonly log: Log;
   readonly runner: Runner;
   readonly memory: MemoryCommitter;
   readonly compactor: Compactor;
   readonly agents: { figures(): CacheFigures };
-  /** The session of that name, created at the first call. */
+  /** The session with that name, created on the first call. */
   open(name: string, owner?: OwnerId): Promise<SessionId>;
   /** P1: resolves once the message is durable. Its run starts by itself. */
   send(message: Message): Promise<Sent>;
-  /** P5: the events after a cursor, each once and in order, and then those that follow. */
+  /** P5: every event after the cursor, once and in order, including future ones. */
   follow(from: Following): AsyncIterable<TailItem>;
   /**
-   * The text of a run's answer as it is written; whoever comes late gets what is there at once. It ends with the run,
-   * whatever became of it: `follow` says what.
+   * The text of a run's answer as it streams; a late reader gets the beginning at once. It ends with the run, however
+   * the run ended: `follow` shows that.
    */
   answer(
     run: Pick<AcceptedMessage, "session" | "runId" | "seq">,
     owner?: OwnerId,
   ): AsyncIterable<string>;
-  /** A person's answer to a tool call that waits for it; its run goes on by itself. */
+  /** Records a person's answer to a waiting tool call. The run continues by itself. */
   answerApproval(
     approval: ApprovalId,
     decision: ApprovalAnswer,
     details?: AnswerDetails & { readonly owner?: OwnerId },
   ): Promise<AnswerResult>;
-  /** Announces that a session may have work, or that its run was asked to end. */
+  /** Tells the engine that a session may have work, or that its run was asked to end. */
   notify(owner: OwnerId, session: SessionId): void;
   recoverLateJournals: Runner["recoverLateJournals"];
   start(): void;
-  /** Gives up all runs, so that another process can continue them, and hands over what memory is owed. */
+  /** Releases all runs so that another process can continue them, and commits pending turns to memory. */
   stop(): Promise<void>;
   /** Stops, and closes the store. */
   close(): Promise<void>;
@@ -221,7 +221,7 @@ export function createEngine(options: EngineOptions): Engine {
     liveness: identity,
     holder: () => identity.holder("runner"),
     leaseMs,
-    // What this process was told about needs no scan, and what it was not is found well within a lease.
+    // This process is notified of its own work; a scan finds the rest well within a lease.
     sweepMs: options.sweepMs ?? leaseMs / 6,
     maxRuns: options.maxRuns ?? defaults.maxRuns,
     policy: options.resume ?? "resume",
@@ -339,13 +339,13 @@ function memoryProvidersOf(
   };
 }
 
-/** What the model gets alongside a message: what memory has on it, and where its attachments lie. */
+/** What the model gets with a message: what memory recalls, and the paths of attachments. */
 function withPlacedAttachments(recall: Recall, place: Recall | undefined): Recall {
   if (place === undefined) return recall;
   return async (query) => (await Promise.all([recall(query), place(query)])).flat();
 }
 
-/** A bug that nobody handles must not pass unnoticed. */
+/** An unhandled error must not go unnoticed. */
 function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

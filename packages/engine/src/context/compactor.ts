@@ -40,11 +40,11 @@ const summaryShare = 0.1;
 const maxSummaryTokens = 4_000;
 
 export interface CompactorDeps {
-  /** By default a summary is made of the messages themselves, without a model. */
+  /** By default the summary is put together from the messages themselves, without a model. */
   readonly summariser?: Summariser;
-  /** By default unknown: a context is compacted only after a model said that it is too long. */
+  /** By default unknown: a context is compacted only after a model rejects it as too long. */
   readonly windowOf?: ContextFit["windowOf"];
-  /** By default four characters are a token. */
+  /** By default four characters count as a token. */
   readonly count?: CountTokens;
   readonly learn?: (texts: readonly string[]) => Promise<void>;
 }

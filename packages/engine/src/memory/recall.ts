@@ -28,7 +28,7 @@ export interface Recall {
   (question: RecallQuery): Promise<readonly Part[]>;
 }
 
-/** The same for every handle to a provider with the same configuration. */
+/** Equal for all handles to a provider with the same configuration. */
 export function ownerKey({ provider, configuration }: MemoryOwner): string {
   return `${provider} ${configuration}`;
 }

@@ -58,8 +58,8 @@ export interface Liveness {
   isDead(holder: Holder): "dead" | "alive" | "unknown";
 }
 
-/** Who this process is when it holds leases, and what it can tell about other holders. */
+/** Names this process as a lease holder, and tells whether other holders are alive. */
 export interface ProcessIdentity extends Liveness {
-  /** Unique at every call. `agent` says what the lease is for. */
+  /** Unique for each call. `agent` says what the lease is for. */
   holder(agent: string): Holder;
 }

@@ -39,7 +39,7 @@ export interface Store {
   readonly register: Register;
   readonly search: Search;
   readonly audit: Audit;
-  /** Without it, the work of a process that died is taken over only when its leases expire. */
+  /** Without it, others take over the work of a dead process only when its leases expire. */
   readonly identity?: ProcessIdentity;
 
   commit(commit: Commit): Promise<CommitResult>;
@@ -96,7 +96,7 @@ export class StoreFailure extends Error {
   }
 }
 
-/** A process that cannot be told apart from others: its leases have to expire before anybody takes over. */
+/** A process whose death others cannot detect: they take over only when its leases expire. */
 const anonymousIdentity: ProcessIdentity = {
   holder: (agent) => ({
     host: "",

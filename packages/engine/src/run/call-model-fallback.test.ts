@@ -200,7 +200,7 @@ describe("when a model cannot answer", () => {
     const hosts = gone.map((holder) => {
       const { models, deps } = chainOf([busy, busy, busy], []);
       const clock = manualClock();
-      // The prompt is asked for once for the own model, and once more when the fallback is about to be called.
+      // The prompt is built once for the session's own model, and once more before the fallback is called.
       const prompts = { count: 0, most: 1 };
       const system = async () => {
         prompts.count += 1;

@@ -259,7 +259,7 @@ function toolSpecOf({ name, description, input }: Tool): ToolSpec {
   return { name, description, input };
 }
 
-/** Where runs get their agents from. */
+/** Provides agents for runs. */
 export type RunAgents = Pick<AgentCache<CachedContext>, "borrow" | "evictIfNeeded" | "close">;
 
 /** What a run works with: an agent of its lane, and that agent's cached context of the session. */

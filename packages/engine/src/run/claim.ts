@@ -44,7 +44,7 @@ export async function acquireRunLease(
 /**
  * The only way a run starts: takes the next queued message and makes it an entry, under the lease. Only now does it
  * join the conversation, so it never precedes the answer that was running when it arrived. `run_live`: the session
- * has a run that has not ended, and that one goes first.
+ * has a run that has not ended, which must end first.
  */
 export async function claimNext(
   { log, ids, clock, recall }: ClaimDeps,

@@ -11,7 +11,7 @@ import {
 import type { TailItem } from "../log/tail.ts";
 import type { Reads } from "../ports/reads.ts";
 
-/** Ends once the reader has everything of the run, also if it ended before. */
+/** Ends once the reader has all events of the run, even if the run ended before. */
 export async function* followRun(
   reads: Pick<Reads, "run" | "session">,
   run: {

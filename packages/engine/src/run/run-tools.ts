@@ -238,7 +238,7 @@ async function runWithTimeLimit(
     (signal) => (work = runTool(tool, call, { signal, write })),
   );
   const timedOut = inTime.status !== "done";
-  // It has been told to stop, and gets a moment for that.
+  // The tool was asked to stop, and gets a moment to do so.
   const ended = timedOut ? await withTimeout({ clock, ms: abandonAfterMs }, () => work) : inTime;
   finished.abort();
   const result = ended.status === "done" ? ended.value : abandoned;
