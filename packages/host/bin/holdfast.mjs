@@ -23,7 +23,7 @@ async function enableSharedCompileCache(isClone) {
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
-/** An installed package may be in a folder that this user can't write to. */
+/** The user may not be able to write to the folder of an installed package. */
 async function compileCacheFolder(isClone) {
   const { fileURLToPath } = await import("node:url");
   if (isClone)

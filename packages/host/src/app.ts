@@ -94,7 +94,7 @@ export async function openApp(
     report,
     mcp: Object.keys(config.mcp.value).length === 0 ? undefined : mcp,
     observe: metrics.observe,
-    // A host without the runner role only admits messages: a host that has it finds them.
+    // Without the runner role a host only admits messages; a host with the role runs them.
     runs: roles.has("runner") ? "here" : "elsewhere",
   });
   metrics.watchAgents(() => engine.agents.figures());

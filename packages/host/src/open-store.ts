@@ -8,14 +8,14 @@ import { done, failed, type Outcome } from "./util/outcome.ts";
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Told of every write that fails from then on, whoever made it. */
+  /** Registers a listener for every write that fails from then on, whoever made it. */
   readonly onWriteFailed: (listener: (failure: Failed) => void) => void;
 }
 
 /** A store that is being opened while the rest of its host is loaded. */
 export type OpeningStore = Promise<Outcome<OpenedStore>>;
 
-/** Begins to open the store of a host whose settings let it start, and comes back when that goes on by itself. */
+/** Starts to open the store if the settings allow the host to start. Does not wait until it is open. */
 export async function startOpeningStore(
   config: Config,
   report: (bug: Error) => void,
@@ -28,7 +28,7 @@ export async function startOpeningStore(
   return { begun };
 }
 
-/** For a host that does not come to be. */
+/** For a host that fails to start. */
 export async function closeStoreAndReturn<T>(why: T, begun: OpeningStore | undefined): Promise<T> {
   const opened = await begun;
   if (opened?.ok === true) await opened.value.store.close();

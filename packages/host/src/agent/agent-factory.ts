@@ -20,7 +20,7 @@ const agentBytes = 64 * 1024;
 const memoryPressureRatio = 0.85;
 const maxNames = 1_000;
 
-/** Builds an agent from the session's model, its prompt and the tools that are there. */
+/** Builds an agent from the session's model, its prompt and the available tools. */
 export function createAgentFactory({
   store,
   models,

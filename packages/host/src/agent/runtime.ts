@@ -37,17 +37,17 @@ import type { Toolset } from "./toolset.ts";
 import { saveAttachments } from "./workspace/attachments.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
-/** Lanes and client ids of what other agents, background processes and programs say. */
+/** Prefixes of lanes and client ids of messages from other agents, background processes and programs. */
 const automatedPrefixes = [childLanePrefix, processLanePrefix, "webhook:"];
 
 /**
- * Memory keeps nothing of what no person said: it would stand in every later session with nobody's leave. What the host
- * says in a chat has the chat's lane, but a client id of the host's.
+ * Memory commits only what people said: text from elsewhere would reach every later session without anyone's consent.
+ * The host's own messages in a chat have the chat's lane, so their client id tells them apart.
  */
 const isFromPerson: IsFromPerson = ({ lane, clientId }) =>
   !automatedPrefixes.some((prefix) => lane?.startsWith(prefix) || clientId?.startsWith(prefix));
 
-/** The engine of this host, and what it was given that others use as well. */
+/** The host's engine, and the dependencies of it that other parts use too. */
 export interface AgentRuntime {
   readonly engine: Engine;
   readonly storageStatus: StorageStatus;
@@ -78,7 +78,7 @@ export interface AgentRuntimeDeps {
   /** Absent without configured MCP servers. */
   readonly mcp?: Pick<Mcp, "tools"> | undefined;
   readonly observe?: Metrics["observe"];
-  /** Whether runs happen in this process. By default they do. */
+  /** Whether this process executes runs. By default it does. */
   readonly runs?: "here" | "elsewhere";
 }
 

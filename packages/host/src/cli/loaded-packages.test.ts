@@ -36,7 +36,7 @@ function start(...args: string[]) {
 
 const terminalPackages = ["string-width", "wrap-ansi", "cli-truncate", "marked"];
 
-test("a serving host loads nothing that only terminals need", async () => {
+test("a serving host loads no packages for terminals", async () => {
   const { command, loaded } = start("serve", "--roles", "runner");
   await command.saying(/Holdfast works as runner/);
   expect(loaded().filter((name) => terminalPackages.includes(name))).toEqual([]);
@@ -48,7 +48,7 @@ test.each([
   ["a run over a pipe", ["run", "{words:2}"], []],
   ["a completion", ["__complete", "session", "x"], []],
   ["a list of sessions", ["sessions", "list"], ["cli-truncate", "string-width"]],
-])("of what terminals need, %s loads what it shows", async (_, args, expected) => {
+])("%s loads only the terminal packages that it uses", async (_, args, expected) => {
   const { command, loaded } = start(...args);
   expect(await command.exited).toMatchObject({ code: 0 });
   const found = new Set(loaded().filter((name) => terminalPackages.includes(name)));

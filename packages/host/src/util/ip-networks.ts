@@ -31,7 +31,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** One spelling for each address. An IPv4 address within IPv6 is the same client; a zone is no part of it. */
+/** One spelling for each address: unwraps IPv4 in IPv6, which is the same client, and drops a zone. */
 export function canonicalAddress(address: string): string {
   if (!isIPv6(address)) return address;
   const [bare = ""] = address.split("%");

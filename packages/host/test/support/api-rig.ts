@@ -236,7 +236,7 @@ function withStoreRules(
   const { requests, leases } = store;
   const find: typeof requests.find = async (...args) =>
     rules.keepsAnswers ? requests.find(...args) : null;
-  /** Without a lease the runner begins nothing. */
+  /** Without a lease the runner starts nothing. */
   const acquire: typeof leases.acquire = async (request) =>
     rules.begins || request.kind !== "run"
       ? leases.acquire(request)

@@ -10,7 +10,7 @@ const price = z.strictObject({
   output: rate,
   cacheRead: rate,
   cacheWrite: rate,
-  /** A request with more input than this costs so many times more, all of it. */
+  /** For a request with more input than this, the factors apply to all of its tokens. */
   beyond: z.strictObject({ inputTokens: tokens, input: rate, output: rate }).optional(),
 });
 
@@ -40,7 +40,7 @@ export type TableRow = Readonly<z.infer<typeof tableRow>>;
 
 const { checkedOn, defaults, models } = modelData.parse(data);
 
-/** When the figures were last checked against the providers' published prices. */
+/** When the table was last compared with the providers' published prices. */
 export const tableDate = checkedOn;
 export const modelTable: readonly TableRow[] = models;
 /** Used if a provider's key is set and no model is named, and for titles and summaries. */

@@ -25,7 +25,7 @@ export type HostPolicy = Required<ToolPolicy>;
 
 /**
  * Decides what may run. The operator's rules take precedence over the mode, and the mode over what people have allowed:
- * nobody's "always" opens what the operator has closed.
+ * a person's "always" cannot allow what the operator denies.
  */
 export function createPolicy({ mode, rules, storedRules }: PolicyDeps): HostPolicy {
   const operator = rules.map(parseToolRule).filter((rule) => rule !== null);

@@ -52,7 +52,7 @@ export function createFetchUrl(egress: Egress): Tool {
   });
 }
 
-/** The parser is loaded with the first page, not when the host starts. */
+/** Loads the parser with the first page, not when the host starts. */
 async function readHtml(html: string, base: string): Promise<string> {
   const { readableHtml } = await import("../../util/text/html.ts");
   return readableHtml(html, base, maxTextLength);

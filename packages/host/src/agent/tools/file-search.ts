@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { ToolContext, ToolResult } from "@holdfast/engine";
 
-/** What the search thread gets: what to look for below a folder of a workspace. */
+/** What the search thread should look for, below a folder of a workspace. */
 export type SearchJob = { readonly root: string; readonly path: string } & (
   | { readonly kind: "list"; readonly depth: number }
   | { readonly kind: "glob"; readonly pattern: string }
@@ -40,8 +40,8 @@ const defaultLimitMs = 15_000;
 const idleMs = 10_000;
 
 /**
- * Searches off the thread that serves people: an expression of a model or a pattern of a `.gitignore` may run forever,
- * and only terminating its thread stops it. A thread that has finished is kept for the next search for a while.
+ * Searches in a thread: a model's regular expression or a pattern in a `.gitignore` may run forever, and only
+ * terminating the thread stops it. A finished thread is kept for a while for the next search.
  */
 export function createFileSearch({ limitMs = defaultLimitMs }: FileSearchOptions = {}): FileSearch {
   let idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout } | undefined;

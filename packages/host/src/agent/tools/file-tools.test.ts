@@ -214,7 +214,7 @@ describe("searching files", () => {
     expect((await searching).output).toMatch(/took longer than 300 ms/);
   });
 
-  /** `ignore` makes a regular expression of it that backtracks for years. */
+  /** `ignore` turns this into a regular expression that backtracks for years. */
   function putRunawayGitignore(): void {
     put("evil/.gitignore", `${"**/*a*/".repeat(20)}b\n`);
     put(`evil/${"aaa/".repeat(40)}x`, "");
@@ -238,7 +238,7 @@ describe("searching files", () => {
     expect((await run("list_files", { path: "src" })).output).toBe("src/a.ts\nsrc/deep/");
   });
 
-  test("many searches at once each give their own answer", async () => {
+  test("concurrent searches each return their own result", async () => {
     const answers = await Promise.all(
       ["src/*.ts", "src/**/b.ts", "nothing", "keep.*"].map((pattern) => run("glob", { pattern })),
     );

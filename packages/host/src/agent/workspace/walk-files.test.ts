@@ -22,7 +22,7 @@ async function walk(files: Readonly<Record<string, string>>): Promise<readonly s
   return found;
 }
 
-/** What git itself ignores, by `git check-ignore`. */
+/** What git itself ignores, according to `git check-ignore`. */
 test.each([
   ["foo/*\n!foo/keep", ["foo/keep"], ["foo/x"]],
   ["/foo", ["a/foo"], ["foo"]],
@@ -39,7 +39,7 @@ test.each([
   ["*\n!*/\n!*.md", ["a/b/c.md", "d.md"], ["a/b/c.txt", "d"]],
   ["日*\r\n🙂?\r\n", ["本日"], ["日本", "🙂x"]],
   ["[a-\n\\", ["x", "[b"], []],
-])(".gitignore %j leaves in %j and leaves out %j", async (rules, kept, leftOut) => {
+])(".gitignore %j keeps %j and excludes %j", async (rules, kept, leftOut) => {
   const files = Object.fromEntries([...kept, ...leftOut].map((path) => [path, ""]));
   const walked = await walk({ ...files, ".gitignore": rules });
   expect(walked.toSorted()).toEqual(kept.toSorted());
@@ -51,7 +51,7 @@ test("the .gitignore of a deeper folder overrides the ones above", async () => {
   expect(await walk({ ...files, ...rules })).toEqual(["a/b/x.log", "a/x.log", "y"]);
 });
 
-test("a .gitignore does not speak for names outside of its folder", async () => {
+test("a .gitignore does not apply outside its folder", async () => {
   const files = { "a/x": "", "b/x": "", "a/.gitignore": "x\n../b\n/../b/x\n" };
   expect(await walk(files)).toEqual(["b/x"]);
 });

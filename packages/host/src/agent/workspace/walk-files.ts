@@ -14,9 +14,9 @@ const maxEntries = 100_000;
 const maxIgnoreBytes = 64 * 1024;
 
 /**
- * The entries below a folder, folder by folder, sorted. Links are listed and not followed; `.git` and what `.gitignore`
- * files exclude are left out. Rejects with a message if the folder is missing. Only for the search thread: a pattern in
- * a `.gitignore` may take forever.
+ * The entries below a folder, folder by folder, sorted. Links are listed but not followed; `.git` and ignored files are
+ * left out. Rejects with a message if the folder is missing. Only for the search thread: a pattern in a `.gitignore`
+ * may take forever.
  */
 export async function* walkFiles(
   jail: Jail,
@@ -63,7 +63,7 @@ async function readIgnoreFile(jail: Jail, folder: string): Promise<readonly Igno
   return [{ base: folder === "" ? "" : `${folder}/`, rules }];
 }
 
-/** The nearest file that names the entry decides. */
+/** The nearest `.gitignore` with a matching rule decides. */
 function isIgnored(files: readonly IgnoreFile[], path: string, kind: EntryKind): boolean {
   for (const { base, rules } of files) {
     const { ignored, unignored } = rules.test(

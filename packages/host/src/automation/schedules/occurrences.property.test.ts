@@ -125,7 +125,7 @@ test("a one-time schedule is due once", () => {
   expect(nextOccurrence(once, at)).toBeNull();
 });
 
-/** The instants are those of Temporal with `disambiguation: "compatible"`. */
+/** Resolves local times as Temporal does with `disambiguation: "compatible"`. */
 test.each([
   ["Australia/Lord_Howe", "2026-10-04T02:15", "2026-10-03T15:45:00.000Z"],
   ["Australia/Lord_Howe", "2027-04-04T01:45", "2027-04-03T14:45:00.000Z"],

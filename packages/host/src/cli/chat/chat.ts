@@ -19,17 +19,17 @@ import { handleLine, type LineResult } from "./handle-line.ts";
 
 const doublePressMs = 2_000;
 
-/** Where a chat is shown and typed into: a screen, a terminal that cannot move its cursor, or pipes. */
+/** Shows a chat and takes its input: a screen, a terminal that cannot move its cursor, or pipes. */
 export interface ChatView {
   /** How many of the last entries are shown when a session is reopened. */
   readonly reopenedEntries: number;
   /** Where documents are saved; `null` prints them. */
   readonly folder: string | null;
   style(): RenderStyle;
-  /** Takes what is typed until the person leaves or the input ends. */
+  /** Reads input until the person leaves or the input ends. */
   run(): Promise<void>;
   print(rows: readonly string[]): void;
-  /** From here on another session is shown, under this heading. */
+  /** Switches to another session, under this heading. */
   startSession(heading: readonly string[]): void;
   show(pieces: readonly TranscriptPiece[], asked: readonly OpenApproval[]): void;
   /** The hint or the connection has changed. */
@@ -41,7 +41,7 @@ export interface ChatView {
   onIdle?(): void;
 }
 
-/** The chat, independent of where it is shown: what is new in the session, and what typed lines and keys do. */
+/** The chat, independent of its view: follows the session, and handles typed lines and keys. */
 export class Chat implements ChatListener {
   readonly conversation: ChatSession;
   readonly client: Client;
@@ -153,7 +153,7 @@ export class Chat implements ChatListener {
     this.hint = this.isAnswering ? "Stopping … Ctrl-C again leaves." : "Ctrl-C again leaves.";
   }
 
-  /** Resolves to what follows, when the line was taken. */
+  /** Resolves to what happens next, once the line was handled. */
   submit(text: string, origin: "typed" | "quiet" = "typed"): Promise<LineResult["next"]> {
     // The reply is for the approval shown when Enter was pressed, not for one that may replace it by then.
     const { conversation, approval } = this;

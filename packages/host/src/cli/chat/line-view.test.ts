@@ -78,7 +78,7 @@ test("on a dumb terminal, calls and questions are answered by a line", async () 
   expect(await window.showing(/answered “blue”[\s\S]+\n›$/)).toContain("— blue");
 });
 
-test("on a dumb terminal, a line typed during an answer is taken at once", async () => {
+test("on a dumb terminal, a line typed during an answer is handled at once", async () => {
   const { window, type, ended } = await openChat();
   type("{rate:40} {words:400}");
   await window.showing(/A holdfast/);
@@ -88,7 +88,7 @@ test("on a dumb terminal, a line typed during an answer is taken at once", async
   expect(await ended).toBe(0);
 });
 
-test("a Ctrl-D that arrives as a character leaves", async () => {
+test("a Ctrl-D that arrives as a character ends the chat", async () => {
   const { input, ended } = await openChat();
   input.write("\u0004\n");
   expect(await ended).toBe(0);

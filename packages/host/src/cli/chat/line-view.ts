@@ -13,8 +13,8 @@ const maxEchoed = 20;
 const endOfTransmission = "\u0004";
 
 /**
- * A chat on a terminal that cannot move its cursor. The terminal itself edits and echoes a line; rows are printed
- * once they cannot change any more.
+ * A chat on a terminal that cannot move its cursor. The terminal itself edits and echoes a line; rows are printed once
+ * they are final.
  */
 export class LineView implements ChatView {
   readonly reopenedEntries = 8;

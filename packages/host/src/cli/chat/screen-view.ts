@@ -18,7 +18,7 @@ import { promptMark, queuedRows, statusRow } from "./status-rows.ts";
 const frameMs = 33;
 const tickMs = 1_000;
 
-/** `plain` does without cards, choices and the footer. */
+/** `plain` shows no cards, choices or footer. */
 export type ScreenLook = "cards" | "plain";
 
 /** A chat on a terminal: the transcript in its scrollback, and below it a few rows that are redrawn. */
@@ -102,7 +102,7 @@ export class ScreenView implements ChatView {
     ]);
   }
 
-  /** Draws soon: not more often than a person can see, and a paste not letter by letter. */
+  /** Draws soon, but no faster than a person can see, so that a paste is not drawn letter by letter. */
   update(): void {
     if (this.#hasLeft) return;
     const waitMs = this.#drawnAt + frameMs - performance.now();

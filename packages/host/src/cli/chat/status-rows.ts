@@ -52,7 +52,7 @@ export function queuedRows(
   return hidden > 0 ? [...shown, paint("dim", `  … and ${hidden} more`)] : shown;
 }
 
-/** The mark before the input. It names the replies where no choices are shown. */
+/** The prompt before the input. It names the replies when no choices are shown. */
 export function promptMark(approval: OpenApproval | undefined): string {
   if (approval === undefined) return "› ";
   return approval.kind === "question" ? "answer › " : "o/s/a/d › ";

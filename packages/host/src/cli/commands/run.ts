@@ -238,7 +238,7 @@ async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd
   }
 }
 
-/** What only a terminal needs is not loaded for a pipe. */
+/** Loads the screen code only for a terminal. */
 async function openWriter(terminal: Terminal): Promise<TranscriptWriter> {
   const { output, environment } = terminal;
   if (output.isTTY !== true) return createPipeWriter(terminal);

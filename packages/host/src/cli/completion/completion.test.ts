@@ -93,7 +93,7 @@ test("Tab in an interactive bash completes the line, and runs nothing of it", as
     "source ./completion.bash",
     "holdfast fs\t --reb\t",
     "holdfast chat --session gar\t",
-    // Tab inside a line that is given up by Ctrl-U.
+    // Tab inside a line that Ctrl-U then discards.
     'holdfast run "$(touch ran-line)" --mod\t\u0015exit',
   ];
   const said = execFileSync("bash", ["--norc", "--noprofile", "-i"], {

@@ -87,8 +87,8 @@ const health = z.looseObject({ version: z.string(), status: z.string() });
 const defaultTimeoutMs = 2_000;
 
 /**
- * The newest host that serves this home. Its process must be proven alive, so that the token is never sent to a
- * stranger who now has the port, and it must answer.
+ * The newest host that serves this home. Its process must be proven alive, so that the token is never sent to another
+ * program that now has the port, and it must answer.
  */
 export async function findRunningHost(
   home: string,

@@ -5,12 +5,12 @@ import { cleanText } from "./text.ts";
 import { padTo, widthOf } from "./width.ts";
 
 /**
- * Longer lines are shown in pieces. marked's time for a line can grow with the square of its length, and the line that
- * is being written is rendered again for each frame.
+ * Longer lines are shown in pieces: marked can need quadratic time for a line, and the line being written is rendered
+ * again for each frame.
  */
 const maxLineLength = 2_000;
 const maxCodeLineLength = 10_000;
-/** Longer tables are shown in pieces: a table is drawn when its last row is known. */
+/** Longer tables are shown in pieces, since a table is drawn only when its last row is known. */
 const maxTableRows = 200;
 
 /** Renders growing Markdown as terminal rows. Rows already returned never change. */
@@ -35,7 +35,7 @@ export function createMarkdown(): MarkdownRows {
   }
 
   function renderLine(line: string, style: RenderStyle): string[] {
-    // Indented ones, too: a fence is often part of a list item.
+    // A fence may be indented, as part of a list item.
     const [, indent = "", mark, info = ""] = /^(\s*)(`{3,}|~{3,})\s*([^`]*)$/.exec(line) ?? [];
     if (fence !== null) {
       const isAsDeep = indent.length <= fence.indent + 3;
@@ -136,13 +136,13 @@ function expandTabs(line: string): string {
   return line.replaceAll("\t", "    ");
 }
 
-/** Inline Markdown as styled spans. Anything that is not markup stays as written, also HTML and entities. */
+/** Inline Markdown as styled spans. Everything else, including HTML and entities, stays as written. */
 function readInline(text: string, styles: readonly Style[] = []): Span[] {
   return spansOf(Lexer.lexInline(text), styles);
 }
 
 function spansOf(tokens: readonly Token[], styles: readonly Style[]): Span[] {
-  // Other kinds come only from extensions.
+  // Only extensions produce other kinds.
   return tokens.flatMap((token) => spansOfToken(token as MarkedToken, styles));
 }
 

@@ -259,7 +259,7 @@ test("a window shows each permanent row once and one region, however often it is
   );
 });
 
-/** The cursor of a real prompt is never beyond the width. */
+/** A real prompt's cursor is never beyond the width. */
 function fitRegion(
   { rows, cursor }: { rows: readonly string[]; cursor: { row: number; column: number } },
   width: number,

@@ -20,7 +20,7 @@ export interface LiveRegion {
 export interface Screen {
   readonly width: number;
   readonly height: number;
-  /** Writes permanent rows above the region and redraws the region, whose rows are cut at the width. */
+  /** Writes permanent rows above the region and redraws the region. Rows of the region are cut at the width. */
   show(finished: readonly string[], region: LiveRegion): void;
   /** Leaves the region as it is and moves below it. */
   close(): void;

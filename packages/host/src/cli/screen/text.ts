@@ -1,7 +1,6 @@
 /**
- * Makes text of a model, a tool or a stranger safe to show: terminals obey escape sequences, and direction marks
- * make one thing look like another. Each character is judged alone, so that a sequence split into chunks is
- * harmless, too.
+ * Makes text from a model, a tool or a person safe to show: terminals obey escape sequences, and direction marks
+ * make one thing look like another. Each character is handled alone, so a sequence split into chunks is harmless too.
  */
 export function cleanText(text: string): string {
   return text

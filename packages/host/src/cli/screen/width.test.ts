@@ -26,7 +26,7 @@ test.each([
 
 const colours = createPaint({ isTTY: true }, {});
 
-test("a style that is wrapped or cut ends in its row and begins again in the next", () => {
+test("a wrapped or cut style ends in its row and begins again in the next", () => {
   const rows = wrapSpans([{ text: "one two", styles: ["bold"] }], colours, { width: 4 });
   expect(rows).toEqual(["\u001b[1mone\u001b[22m", "\u001b[1mtwo\u001b[22m"]);
   expect(fitTo(colours("bad", "日本語"), 5)).toBe("\u001b[31m日本…\u001b[39m");
@@ -59,10 +59,10 @@ test("styled rows of any text fit and lose nothing but blanks", () => {
   );
 });
 
-test("of a line of megabytes, as much is shown as fits", () => {
+test("a line of megabytes is cut at the width", () => {
   const line = "日本".repeat(1_000_000);
   expect(fitTo(line, 6)).toBe("日本…");
   expect(fitEndTo(line, 6)).toBe("…日本");
-  // However long a single character is, the row says that there was more.
+  // The row marks the cut, however long a single character is.
   expect(fitTo(`e${"\u0301".repeat(1_000_000)}`, 5)).toMatch(/…$/);
 });

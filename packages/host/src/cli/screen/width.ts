@@ -7,7 +7,7 @@ export function splitGraphemes(text: string): string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
-/** The columns that a terminal needs for it; styles need none. */
+/** The columns that the text occupies in a terminal; styles occupy none. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }

@@ -30,7 +30,7 @@ export function wrapSpans(spans: readonly Span[], paint: Paint, options: WrapOpt
     .map((row, index) => ((index === 0 ? first : rest) + indent + row).trimEnd());
 }
 
-/** The blanks that the text begins with. All its rows are indented by them; wrapAnsi would drop them. */
+/** The leading blanks of the text, which indent all its rows. wrapAnsi would drop them. */
 function splitIndent(
   spans: readonly Span[],
   maxColumns: number,

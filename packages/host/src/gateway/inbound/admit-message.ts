@@ -41,7 +41,7 @@ export interface InboundDeps {
   readonly access: Pick<ChatAccess, "isAllowed" | "requestPairing" | "rightsOf">;
   /** Remembers chats' display names. */
   readonly titles: Pick<ChatTitles, "remember">;
-  /** Told that a session has something to deliver. */
+  /** Called when a session has something to deliver. */
   readonly dispatcher: Pick<Dispatcher, "notify">;
 }
 
@@ -110,7 +110,7 @@ export async function admitChatMessage(
 /**
  * Creates a lane's session in the same transaction as its first message: one sync for both. All ids derive from
  * the message, so two hosts that see it make the same commit. `null`: the commit was refused, and the caller takes the
- * longer path.
+ * slow path.
  */
 async function admitWithNewSession(
   { log, owner }: AdmitDeps,

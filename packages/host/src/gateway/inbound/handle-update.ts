@@ -85,7 +85,7 @@ export class UpdateHandler {
     return this.#admit(message, lane, text, "queue");
   }
 
-  /** A message that has not been seen before, in a lane without open questions, is no answer. */
+  /** A new message in a lane without open questions cannot be an answer. */
   async #mayBeAnswer(message: IncomingMessage, lane: LaneKey): Promise<boolean> {
     const { log, owner } = this.#deps;
     const { reads } = log.store;

@@ -16,7 +16,7 @@ export interface DispatcherDeps extends Omit<SessionDeliveryDeps, "pacer" | "out
   readonly onError: (error: unknown) => void;
 }
 
-/** What a run of the dispatcher adds, and when it ends. */
+/** One run of the dispatcher: its dependencies, and the signal that ends it. */
 interface Running {
   readonly deps: SessionDeliveryDeps;
   readonly signal: AbortSignal;
@@ -25,16 +25,15 @@ interface Running {
 const maxSessionsPerSweep = 1_000;
 
 /**
- * Delivers everything that is due to a bot's chats, whichever host accepted or ran it. One loop decides for all
- * sessions what is sent next, because a chat may hear from several of them if its lane moved while an answer was on its
- * way.
+ * Delivers everything due to a bot's chats, whichever host accepted or ran it. One loop decides for all sessions what
+ * is sent next, because several may write to one chat if its lane moved during an answer.
  */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #wake: WakeSignal;
   /** Sessions that are being opened, delivered or closed. */
   readonly #active = new Map<SessionId, Promise<void>>();
-  /** Those of them that are open. */
+  /** The active sessions that are open. */
   readonly #open = new Set<SessionDelivery>();
   /** The log's head when nothing was left to deliver: until it moves, there is nothing to check. */
   readonly #deliveredUpTo = new Map<SessionId, Seq>();
@@ -51,7 +50,7 @@ export class Dispatcher {
     this.#startDeliveries([{ owner, session }]);
   }
 
-  /** Delivers until the signal. */
+  /** Delivers until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { adapter, clock, sweepMs, onError } = this.#deps;
     const pacer = new Pacer(adapter.limits, clock);
@@ -79,7 +78,7 @@ export class Dispatcher {
     await Promise.all(this.#active.values());
   }
 
-  /** Starts what can be sent now. Returns how long there is nothing more to do. */
+  /** Starts what can be sent now. Returns how many milliseconds to wait before the next check. */
   async #advance(): Promise<number> {
     const { clock, sweepMs } = this.#deps;
     if (this.#due().some((delivery) => delivery.hasWork)) await this.#startSteps();
@@ -94,7 +93,7 @@ export class Dispatcher {
     return [...this.#open].filter((delivery) => delivery.isHeldBack || delivery.dueAt <= now);
   }
 
-  /** The oldest message that is ready for a chat goes first, and keeps its turn while it waits for another try. */
+  /** The oldest message that is ready for a chat goes first, and keeps its turn while it waits for a retry. */
   async #startSteps(): Promise<void> {
     let storeNow: number;
     try {
@@ -103,10 +102,10 @@ export class Dispatcher {
       for (const delivery of this.#due()) delivery.fail(error);
       return;
     }
-    // Nothing may be awaited from here on: a message that is finished meanwhile would leave its turn to another session
-    // before its next chunk is seen.
-    const looked = this.#due().filter((delivery) => delivery.hasWork);
-    for (const delivery of looked) orFail(delivery, () => delivery.decide(storeNow));
+    // No await from here on: a message that finished meanwhile would lose its turn to another session before its next
+    // chunk is seen.
+    const deliveries = this.#due().filter((delivery) => delivery.hasWork);
+    for (const delivery of deliveries) orFail(delivery, () => delivery.decide(storeNow));
     const firstByChat = new Map<string, PendingChunk>();
     for (const { ready } of this.#open)
       for (const chunk of ready) {
@@ -115,14 +114,14 @@ export class Dispatcher {
         if (first === undefined || chunk.pendingSince < first.pendingSince)
           firstByChat.set(chat, chunk);
       }
-    for (const delivery of looked) orFail(delivery, () => delivery.startSteps(firstByChat));
+    for (const delivery of deliveries) orFail(delivery, () => delivery.startSteps(firstByChat));
   }
 
   #startDeliveries(targets: readonly SessionRef[]): void {
     if (this.#running === null || this.#running.signal.aborted) return;
     const idle = targets.filter(({ session }) => !this.#active.has(session));
     for (const { session } of targets) if (this.#active.has(session)) this.#notified.add(session);
-    // What starts together is sent in order, so none of it is sent before all of it was read.
+    // Deliveries that start together send in order, so none sends before all have been read.
     const unread = new Set(idle.map(({ session }) => session));
     for (const target of idle) this.#deliver(this.#running, target, unread);
   }

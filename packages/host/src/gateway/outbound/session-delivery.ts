@@ -21,7 +21,7 @@ export interface SessionDeliveryDeps extends OutboxLeaseDeps {
   readonly addressing: ChatAddressing;
   readonly pacer: Pacer;
   readonly outage: OutageMonitor;
-  /** Called when a delivery is due. */
+  /** Wakes the dispatcher when a delivery is due. */
   readonly wake: () => void;
 }
 
@@ -39,7 +39,7 @@ export interface SessionRef {
 }
 
 interface DeliveryTarget extends SessionRef {
-  /** The sessions that start together with this one and are not read to the end yet. */
+  /** Sessions that started together with this one and have not been read to the end. */
   readonly unread: Set<SessionId>;
 }
 
@@ -167,12 +167,12 @@ export class SessionDelivery {
     }
   }
 
-  /** When to look at it again, by the process clock. */
+  /** When to check it again, by the process clock. */
   get dueAt(): number {
     return this.#dueAt;
   }
 
-  /** A message waits for another session's: only that one's end makes it due. */
+  /** A message waits for one of another session, and becomes due only when that one ends. */
   get isHeldBack(): boolean {
     return this.#isHeldBack;
   }
@@ -182,12 +182,12 @@ export class SessionDelivery {
     this.#deps.wake();
   }
 
-  /** Chunks that would be new messages now, or are being sent. */
+  /** Chunks that are being sent as new messages, or could be now. */
   get ready(): Iterable<PendingChunk> {
     return this.#ready;
   }
 
-  /** `false` if every chat with pending chunks has a step in flight: there is nothing to start. */
+  /** `false` if every chat with pending chunks has a step in flight, so nothing can start. */
   get hasWork(): boolean {
     if (this.#isOver || !this.#pending.isCaughtUp) return false;
     const { chunks } = this.#pending;
@@ -204,7 +204,7 @@ export class SessionDelivery {
     this.#ended.resolve(deliveredUpTo);
   }
 
-  /** Finds out what the chunks need at this time of the store's clock. */
+  /** Determines what the chunks need at this time of the store's clock. */
   decide(storeNow: number): void {
     this.#storeNow = storeNow;
     this.#target.unread.delete(this.#target.session);
@@ -240,7 +240,7 @@ export class SessionDelivery {
       this.#end(this.#pending.readUpTo);
   }
 
-  /** It is scheduled for a retry, perhaps since before we took over. */
+  /** Whether the chunk waits for a retry, which a previous host may have scheduled. */
   #mustWait(chunk: PendingChunk): boolean {
     const now = this.#deps.clock.now();
     if (chunk.notBefore > now) return true;
@@ -262,13 +262,13 @@ export class SessionDelivery {
   #settle(chunk: PendingChunk, result: SendStepResult): void {
     this.#idleSince = null;
     this.#steps.delete(chunk.address.chat);
-    // Due from this moment on: its next chunk keeps the turn.
+    // Due at once, so that its next chunk keeps the turn.
     this.wake();
     switch (result.status) {
       case "lost":
         return this.#end(null);
       case "wait":
-        // It stays ready: nothing overtakes it.
+        // The chunk stays ready, so nothing overtakes it.
         chunk.notBefore = this.#deps.clock.now() + result.ms;
         return;
       case "done":
@@ -283,7 +283,7 @@ export class SessionDelivery {
     this.#ready = new Set([...this.#ready].filter((other) => other !== chunk));
   }
 
-  /** Nothing can be started now: sets when it is due again, or ends the delivery after a while of that. */
+  /** Called when nothing can start: sets when it is due again, or ends a delivery that was idle for long. */
   rest(): void {
     const idleMs = this.#isOver ? typingIntervalMs : this.#idleMs();
     this.#dueAt = this.#deps.clock.now() + Math.max(1, idleMs);

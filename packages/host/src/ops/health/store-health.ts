@@ -62,13 +62,13 @@ export function createStorageStatus(): StorageStatus {
   };
 }
 
-/** Whether what is written stays, for those who watch over the host. */
+/** Whether the store's writes succeed, for health checks. */
 export interface WriteHealth {
-  /** Takes note of a write that failed. */
+  /** Records a failed write. */
   readonly noteFailure: (failure: Failed) => void;
   /**
-   * Why writes fail; nothing while they do not. While they do it tries one of its own first: one at a time, and at most one
-   * a second however many ask.
+   * Why writes fail, or nothing if they succeed. While they fail, each check first tries a write of its own: one at a
+   * time, and at most one a second.
    */
   failure(): Promise<Failed | undefined>;
 }
@@ -206,7 +206,7 @@ export interface MonitorDeps {
   readonly roles: readonly string[];
 }
 
-/** Notices when a store's writes fail, reports outages, and says how the host is. */
+/** Detects when a store's writes fail, reports outages, and gives the host's health. */
 export function monitorStore(
   { store, onWriteFailed }: OpenedStore,
   { clock, logger, stopping, roles }: MonitorDeps,

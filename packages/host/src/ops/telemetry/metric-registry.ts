@@ -4,9 +4,9 @@ export interface MetricInfo {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
-  /** As UCUM writes it. */
+  /** In UCUM notation. */
   readonly unit: string;
-  /** Where a collector expects it under another name or with more attributes. */
+  /** Set if a collector expects another name or more attributes. */
   readonly collector?: { readonly name?: string; readonly attributes: Labels };
 }
 
@@ -26,7 +26,7 @@ interface Series {
 type Metric = MetricInfo & { readonly series: Map<string, Series> };
 export type HistogramListener = (metric: MetricInfo, seconds: number, labels: Labels) => void;
 
-/** Every figure of the host: counters, gauges and histograms, each described once. */
+/** The host's metrics: counters, gauges and histograms, each described once. */
 export class MetricRegistry<Key extends string> {
   readonly #metrics: ReadonlyMap<Key, Metric>;
   #onObserve: HistogramListener | undefined;
@@ -57,7 +57,7 @@ export class MetricRegistry<Key extends string> {
     this.#onObserve?.(metric, seconds, series.labels);
   }
 
-  /** Passes on every single value of histograms from now on: others can't use our buckets. */
+  /** Passes every histogram value to the listener, since others can't use our buckets. */
   onObserve(listener: HistogramListener): void {
     this.#onObserve = listener;
   }
@@ -81,7 +81,7 @@ export class MetricRegistry<Key extends string> {
 
   #series(key: Key, labels: Labels): Series | undefined {
     const metric = this.#metrics.get(key);
-    if (metric === undefined) throw new Error(`Nothing is measured under ${key}.`);
+    if (metric === undefined) throw new Error(`There is no metric ${key}.`);
     const safe = safeLabels(labels);
     const written = writeLabels(safe);
     const found = metric.series.get(written);

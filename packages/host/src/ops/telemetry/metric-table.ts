@@ -1,6 +1,6 @@
 import type { MetricInfo } from "./metric-registry.ts";
 
-/** Names and attributes of the GenAI conventions. */
+/** Names and attributes from the GenAI semantic conventions. */
 export const genAi = {
   model: "gen_ai.request.model",
   operation: "gen_ai.operation.name",

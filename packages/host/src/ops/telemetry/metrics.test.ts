@@ -84,7 +84,7 @@ test("an untrusted label neither breaks a line nor grows the output without boun
   expect(lines).toHaveLength(2 + 500);
 });
 
-/** A collector, and the environment that names it. */
+/** A collector, and the environment variables that point to it. */
 async function openCollector() {
   const bodies = new Map<string, string>();
   const collector = createServer((request, response) => {
@@ -122,7 +122,7 @@ test("without a collector nothing is loaded, and with one spans arrive under the
   expect(bodies.get("/v1/metrics") ?? "").toContain("gen_ai_client_operation_duration_seconds");
 });
 
-test("a collector gets every figure that the metrics page shows", async () => {
+test("a collector receives every value that GET /metrics shows", async () => {
   const bodies = await openCollector();
   const telemetry = await openTelemetry(process.env, (bug) => expect.unreachable(bug.message));
   const store = open();
@@ -178,7 +178,7 @@ interface SentMetrics {
   }[];
 }
 
-/** By name, each series with its value; of a histogram, how many values it has. */
+/** By name, each series with its value; for a histogram, the number of values. */
 function readMetrics(body: string): ReadonlyMap<string, readonly string[]> {
   const { resourceMetrics } = JSON.parse(body) as SentMetrics;
   const metrics = resourceMetrics.flatMap(({ scopeMetrics }) =>

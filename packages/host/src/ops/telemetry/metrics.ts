@@ -21,10 +21,10 @@ export interface Span {
 export interface Metrics {
   /** Receives every commit: all counters follow from these. */
   readonly observe: (commit: Commit, result: CommitResult, ms: number) => void;
-  /** Agent figures are read when the metrics are. */
+  /** Agent figures are read together with the metrics. */
   watchAgents(figures: () => CacheFigures): void;
   readonly registry: MetricRegistry<MetricKey>;
-  /** Sets what is not counted as it happens. */
+  /** Sets the metrics that are not counted as events happen. */
   readonly refresh: (store: Pick<Store, "work">) => Promise<void>;
   render(store: Pick<Store, "work">): Promise<string>;
 }

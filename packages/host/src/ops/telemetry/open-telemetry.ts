@@ -8,7 +8,7 @@ import type { Metrics, Span } from "./metrics.ts";
 /** Exports spans and metrics to the operator's collector. */
 export interface Telemetry {
   readonly exportSpan: (span: Span) => void;
-  /** Sends the same figures that `GET /metrics` shows. */
+  /** Sends the same values that `GET /metrics` shows. */
   exportMetrics(metrics: Metrics, store: Pick<Store, "work">): void;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ async function load(): Promise<Telemetry> {
   };
 }
 
-/** Counters and gauges are read from the registry when they are sent; histograms get each value. */
+/** Counters and gauges are read from the registry on export; histograms receive each value. */
 function exportMetrics(meter: Meter, { registry, refresh }: Metrics, store: Pick<Store, "work">) {
   const observables = new Map<string, Observable>();
   const histograms = new Map<string, Histogram>();

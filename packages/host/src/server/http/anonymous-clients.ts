@@ -4,7 +4,7 @@ import { isLoopback, clientNetwork } from "../../util/ip-networks.ts";
 /** Unauthenticated connections have a budget; authenticated ones do not. */
 export interface AnonymousConnections {
   add(socket: Socket): void;
-  /** Those that count. One whose client authenticates is deleted. */
+  /** Sockets that count towards the budget. Authentication removes one. */
   readonly sockets: Set<Socket>;
 }
 

@@ -19,7 +19,7 @@ export function unifiedDiff(before: string, after: string, maxLength = 8_000): s
   return out.join("\n");
 }
 
-/** The library is slow on long texts, so it only gets the lines that differ and their context. */
+/** The library is slow on long texts, so it gets only the lines that differ and their context. */
 function diffLines(before: string, after: string): readonly string[] {
   if (before === after) return [];
   const changed = changedRange(before, after);

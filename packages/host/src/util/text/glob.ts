@@ -26,7 +26,7 @@ export function compileGlob(pattern: string): Glob | null {
   };
 }
 
-/** Of a path, a step takes names; of a name, characters. `any` takes as many as there are, or none. */
+/** A step matches names in a path, or characters in a name. `any` matches any number of them. */
 type Step = "any" | ((item: string) => boolean);
 
 function compileName(name: string): Step | null {
@@ -68,7 +68,7 @@ function classOf(members: readonly string[]): (character: string) => boolean {
   };
 }
 
-/** Only the last `any` ever takes more than before: that is enough, and keeps the time bounded. */
+/** Backtracks only into the last `any`, which is sufficient and bounds the time. */
 function matchAll(steps: readonly Step[], items: readonly string[]): boolean {
   let [step, item] = [0, 0];
   let [lastAny, itemAfterAny] = [-1, 0];

@@ -4,7 +4,7 @@ import { Tokenizer } from "htmlparser2";
 const skippedTags: ReadonlySet<string> = new Set(
   "script style noscript template svg math iframe object canvas select title".split(" "),
 );
-/** Only these can be closed by a slash at their end. */
+/** Only these can be self-closing. */
 const foreignTags: ReadonlySet<string> = new Set(["svg", "math"]);
 const blockTags: ReadonlySet<string> = new Set(
   "p div section article header footer main aside nav ul ol dl dt dd table tr form fieldset figure figcaption blockquote pre hr address details summary".split(
@@ -16,8 +16,8 @@ const maxTitleLength = 1_000;
 const maxLinkLength = 500;
 
 /**
- * A page as plain text, with headings, lists and links in Markdown notation. One pass over tokens, without a tree: deep
- * nesting costs nothing. Nothing in it is ever run or fetched.
+ * A page as plain text, with headings, lists and links in Markdown notation. One pass over tokens, without a tree, so
+ * deep nesting costs nothing. Nothing in the page is run or fetched.
  */
 export function readableHtml(html: string, base: string, maxLength: number): string {
   const text = new PageText(base, maxLength);
@@ -58,7 +58,7 @@ export function readableHtml(html: string, base: string, maxLength: number): str
       },
       onattribname: (start, end) => {
         const name = nameAt(start, end);
-        // Of an attribute that is there twice the first counts.
+        // The first of a repeated attribute counts.
         attribute = attributes.has(name) ? "" : name;
       },
       onattribdata: (start, end) => addToAttribute(html.slice(start, end)),

@@ -26,7 +26,7 @@ describe("unifiedDiff", () => {
     fc.assert(fc.property(texts, texts, turnsInto), { numRuns: 300 });
   });
 
-  test("turns a long text into any other with different lines at some place", () => {
+  test("turns a long text into another with different lines in one place", () => {
     const long = (count: number) => Array.from({ length: count }, (_, n) => `${n}\n`).join("");
     fc.assert(
       fc.property(texts, texts, fc.nat(12), fc.nat(12), (before, after, head, tail) =>
@@ -36,7 +36,7 @@ describe("unifiedDiff", () => {
     );
   });
 
-  test("shows too many changes as one block that is a patch, too", () => {
+  test("shows too many changes as one block, which is still a patch", () => {
     const numbered = (word: string, ended: string) =>
       `a\nb\nc\nd\n${Array.from({ length: 900 }, (_, n) => `${word}${n}`).join("\n")}${ended}`;
     expect(turnsInto(numbered("x", "\nz\n"), numbered("y", "\nz\n"))).toBe(true);
@@ -176,7 +176,7 @@ describe("compileGlob", () => {
     );
   });
 
-  /** For a path with a slash before each name. */
+  /** Matches a path with a slash before each name. */
   function expressionFor(pattern: string): RegExp {
     const names = pattern.split("/").map((name) => {
       if (name === "**") return "(?:/[^/]*)*";
