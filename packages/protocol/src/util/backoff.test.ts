@@ -19,7 +19,7 @@ test("a wait is never below the first one or above the longest one", () => {
   );
 });
 
-test("jitter takes away at most half of a wait and adds nothing", () => {
+test("jitter shortens a wait by at most half and never lengthens it", () => {
   fc.assert(
     fc.property(backoffs, retries, random, (backoff, count, drawn) => {
       const full = backoffMs(backoff, count);

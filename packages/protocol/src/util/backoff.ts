@@ -3,12 +3,12 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** 2^30 times the first wait is beyond any `longestMs`, and stays finite. */
+/** 2^30 times the first wait exceeds any `longestMs` but is still finite. */
 const maxDoublings = 30;
 
 /**
  * How long to wait before the next try: the first wait, doubled `retries` times. With `random` (from 0 to 1, exclusive)
- * there is jitter over its second half, so that waiters do not run in lockstep.
+ * the second half of the wait is jittered, so that waiters do not run in lockstep.
  */
 export function backoffMs(
   { firstMs, longestMs }: Backoff,

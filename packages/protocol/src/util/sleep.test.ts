@@ -8,13 +8,13 @@ import { sleep } from "./sleep.ts";
 const timers = (): number =>
   process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 
-test("sleeps end in the order of their times", async () => {
+test("shorter sleeps end first", async () => {
   const ended: number[] = [];
   await Promise.all([30, 10, 20].map((ms) => sleep(ms).then(() => ended.push(ms))));
   expect(ended).toEqual([10, 20, 30]);
 });
 
-test("a sleep whose signal is aborted before it begins ends at once, without a timer", async () => {
+test("a sleep with an aborted signal ends at once, without a timer", async () => {
   const before = timers();
   const slept = sleep(60_000, AbortSignal.abort());
   expect(timers()).toBe(before);
@@ -31,7 +31,7 @@ test("a sleep ends when its signal is aborted, and clears its timer", async () =
   expect(timers()).toBe(before);
 });
 
-test("a sleep that is over no longer listens to its signal", async () => {
+test("a finished sleep no longer listens to its signal", async () => {
   const { signal } = new AbortController();
   await sleep(0, signal);
   expect(getEventListeners(signal, "abort")).toEqual([]);

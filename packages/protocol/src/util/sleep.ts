@@ -1,7 +1,7 @@
 /** setTimeout overflows above 2^31 - 1 ms. A longer sleep ends early, and its caller checks the time again. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Resolves after that time, or as soon as the signal is aborted; it never rejects. */
+/** Resolves after the given time or when the signal is aborted. Never rejects. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

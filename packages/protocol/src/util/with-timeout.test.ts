@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { sleep } from "./sleep.ts";
 import { withTimeout } from "./with-timeout.ts";
 
-/** A clock whose one sleep ends when the test says so. It shows whether the sleep was called off. */
+/** A clock whose one sleep ends when the test says so. It shows whether the sleep was aborted. */
 function gatedClock() {
   const gate = Promise.withResolvers<void>();
   let signal: AbortSignal | undefined;
@@ -34,7 +34,7 @@ function unhandledRejections(): readonly unknown[] {
 
 const never = (): Promise<never> => new Promise(() => {});
 
-test("work that ends in time gives its value, and the timer is cleared", async () => {
+test("work that ends in time returns its value, and the timer is cleared", async () => {
   const { clock, isCalledOff } = gatedClock();
   const result = await withTimeout({ clock, ms: 10 }, async () => "value");
   expect(result).toEqual({ status: "done", value: "value" });
@@ -99,7 +99,7 @@ test("a rejection after the wait is dropped", async () => {
   expect(unhandled).toEqual([]);
 });
 
-test("whatever happens first, in any order, there is one result and nothing is left behind", async () => {
+test("in any order of events there is one result and nothing is left behind", async () => {
   const unhandled = unhandledRejections();
   const happenings = fc.shuffledSubarray(["resolve", "reject", "ring", "abort"] as const, {
     minLength: 1,

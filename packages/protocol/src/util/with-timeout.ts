@@ -7,14 +7,14 @@ export interface TimeLimit {
 
 export type TimedResult<T> =
   | { readonly status: "done"; readonly value: T }
-  /** The time was over first. */
+  /** The time limit came first. */
   | { readonly status: "late" }
-  /** The signal was aborted first. */
+  /** The abort came first. */
   | { readonly status: "aborted" };
 
 /**
- * Starts work and waits for it, but not longer than the limit. The signal that the work gets is aborted when the wait is
- * over. A rejection in time reaches the caller; a later one is dropped.
+ * Starts work and waits for it up to the limit. The work's signal is aborted when the wait is over. A rejection in time
+ * reaches the caller; a later one is dropped.
  */
 export async function withTimeout<T>(
   { clock, ms, signal }: TimeLimit,
