@@ -140,5 +140,5 @@ export function createLiveness(system: SystemFacts = thisSystem): Liveness {
   };
 }
 
-/** This process, as a store hands it to the engine. */
+/** The identity of this process that a store passes to the engine. */
 export const processIdentity: ProcessIdentity = { holder: currentHolder, ...createLiveness() };

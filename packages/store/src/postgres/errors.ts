@@ -64,7 +64,7 @@ export function storeFailureOf(error: unknown): StoreFailure {
 
 const retryBackoff = { firstMs: 20, longestMs: 500 };
 
-/** Anywhere below the backoff, so that transactions in conflict do not meet again. */
+/** A random wait below the backoff, so that conflicting transactions do not collide again. */
 export function retryDelayMs(tries: number): number {
   return Math.random() * backoffMs(retryBackoff, tries);
 }

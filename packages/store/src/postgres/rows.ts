@@ -26,12 +26,12 @@ function cellReader({ kind, decode }: FieldColumn): (cell: unknown) => unknown {
   return (cell) => cell;
 }
 
-/** What a row of the table must look like. Other columns are ignored. */
+/** The shape of a row of the table. Other columns are ignored. */
 export function shapeOf({ columns }: Pick<Table<unknown>, "columns">): z.ZodType<Row> {
   return z.object(Object.fromEntries(columns.map(({ name, schema }) => [name, schema])));
 }
 
-/** Takes a row that has the table's shape. */
+/** Decodes a row that has the table's shape. */
 export function checkedDecoder<Item>({ columns }: Table<Item>): (row: Row) => Item {
   return createDecoder(columns, ({ name }) => name, cellReader);
 }
@@ -118,7 +118,7 @@ export function decodeSession(row: Row): StoredSession {
   return { row: decodeRow(row), settledUpto: z.int().parse(row["settled_upto"]) };
 }
 
-/** Head, activity and open deltas go to `heads`. */
+/** Head, activity and open deltas are stored in `heads`. */
 export const sessionTable = postgresTable<SessionRow>({
   ...tables.sessions,
   columns: tables.sessions.columns.filter(({ field }) => !tables.headFields.has(field)),

@@ -22,7 +22,7 @@ export interface PostgresOptions {
   readonly livePollMs?: number;
   /** How long search waits before it reads new messages, so that a burst is indexed together. */
   readonly indexAfterMs?: number;
-  /** Called with every write that fails, though not with data that the database rejects. */
+  /** Called with every failed write, except data that the database rejects. */
   readonly onWriteFailed?: (failure: Failed) => void;
 }
 

@@ -37,7 +37,7 @@ test("the compiler rejects a description that does not fit the engine's row", ()
     describeTable<Sample>("samples", ["id"], { id, state, hidden, labels }),
     // @ts-expect-error -- the row has no such field
     describeTable<Sample>("samples", ["id"], { id, state, hidden, labels, size, other: hidden }),
-    // @ts-expect-error -- the key is no field
+    // @ts-expect-error -- the key is not a field
     describeTable<Sample>("samples", ["run_id"], { id, state, hidden, labels, size }),
     // @ts-expect-error -- any text for a run's id
     describeTable<Sample>("samples", ["id"], { id: text("id"), state, hidden, labels, size }),

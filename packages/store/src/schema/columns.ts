@@ -19,18 +19,18 @@ export type ColumnKind = "text" | "option" | "int" | "bool" | "json" | "opaque" 
 /** A value as it is stored, except that SQLite has no booleans. */
 export type StoredValue = string | number | boolean | null;
 
-/** The compiler compares `Value` in both directions, because both functions are properties. */
+/** `encode` and `decode` are properties, not methods, so the compiler checks `Value` in both directions. */
 export interface Column<Value> {
   readonly name: string;
   readonly kind: ColumnKind;
-  /** Of the stored value. */
+  /** Describes the stored value. */
   readonly schema: z.ZodType;
   readonly options?: ReadonlySet<unknown>;
   readonly isNullable: boolean;
   /** An update to null leaves the value as it is. */
   readonly isSticky: boolean;
   readonly encode: (value: Value) => StoredValue;
-  /** The stored value has the column's type. */
+  /** Expects a stored value of the column's type. */
   readonly decode: (stored: StoredValue) => Value;
 }
 
@@ -56,7 +56,7 @@ export function text(name: string, schema: z.ZodType = z.string()): Column<strin
   return plainColumn(name, "text", schema);
 }
 
-/** One of a few texts. */
+/** One of a fixed set of strings. */
 export function option<Value extends string>(
   name: string,
   schema: z.ZodType<Value> & { readonly options: readonly Value[] },
@@ -74,7 +74,7 @@ export function bool(name: string): Column<boolean> {
   return plainColumn(name, "bool", z.boolean());
 }
 
-/** Somebody else's text, which must compare equal later whatever it contains. */
+/** Text from elsewhere, which must round-trip whatever it contains. */
 export function opaqueText(name: string): Column<string> {
   return plainColumn(name, "opaque", z.string());
 }
@@ -94,7 +94,7 @@ export function json<Value>(name: string, schema: z.ZodType<Value>): Column<Valu
 
 const maxMemoizedTexts = 1_000;
 
-/** JSON of which most rows have the same few values, so that each is parsed once. */
+/** JSON with few distinct values, each of which is parsed once. */
 export function repeatedJson<Value>(name: string, schema: z.ZodType<Value>): Column<Value> {
   const column = json(name, schema);
   const cache = new Map<StoredValue, Value>();
@@ -125,7 +125,7 @@ export function sticky<Value>(column: Column<Value | null>): Column<Value | null
   return { ...column, isSticky: true };
 }
 
-/** The columns of an object. All are null when there is none. */
+/** The columns of an object. All are null if the object is. */
 export interface ColumnGroup<Value> {
   readonly kind: "group";
   readonly parts: { readonly [Part in keyof Value]-?: Column<Value[Part]> };
@@ -141,24 +141,24 @@ type FieldColumns<Value> =
   | Column<Value>
   | (null extends Value ? ColumnGroup<NonNullable<Value>> : never);
 
-/** A column, and which field of a row it stores. */
+/** A column and the field of a row that it stores. */
 export interface FieldColumn extends Column<unknown> {
   readonly field: string;
   /** For a column of a group: the property of the field's object. */
   readonly part?: string;
 }
 
-/** A table of both databases: for each field of a row of the engine, the column that stores it. */
+/** A table of both databases: a column for each field of the engine's row. */
 export interface Table<Row> {
   readonly name: string;
   /** The names of its key's columns. */
   readonly key: readonly string[];
   readonly columns: readonly FieldColumn[];
-  /** Only in types. */
+  /** Exists only in the type. */
   readonly row?: Row;
 }
 
-/** The compiler names a field that has no column, and a column of another type than its field. */
+/** The compiler reports a field without a column, and a column whose type differs from its field. */
 export function describeTable<Row extends object>(
   name: string,
   key: readonly (keyof Row)[],
@@ -177,7 +177,7 @@ function groupColumns(field: string, { parts }: ColumnGroup<object>): FieldColum
   return entries.map(([part, column]) => ({ ...nullable(column), field, part }));
 }
 
-/** The values of a row's columns, in their order. `cellWriter` returns nothing for a value that is stored as it is. */
+/** Encodes a row as the values of its columns, in order. `cellWriter` returns nothing for a value stored unchanged. */
 export function createEncoder<Row, Cell>(
   columns: readonly FieldColumn[],
   cellWriter: (column: FieldColumn) => ((value: unknown) => Cell) | undefined,
@@ -191,7 +191,7 @@ export function createEncoder<Row, Cell>(
   return compile(`(row) => [${cells.join(", ")}]`, writers);
 }
 
-/** A row from its cells, which are found by `keyOf`. `cellReader` checks a cell's type. */
+/** Decodes a row from its cells, which `keyOf` locates. `cellReader` checks a cell's type. */
 export function createDecoder<Row, Cells>(
   columns: readonly FieldColumn[],
   keyOf: (column: FieldColumn, index: number) => string | number,
@@ -216,9 +216,8 @@ export function createDecoder<Row, Cells>(
 const callee = (index: number) => `call${index}`;
 
 /**
- * Compiles a function that calls others by `callee(index)`. A literal with every field is made ten times as fast as an
- * object whose fields are set in a loop, which shows in a list of sessions. The source contains only names from
- * descriptions.
+ * Compiles a function that calls others by `callee(index)`. An object literal with every field is ten times as fast as
+ * setting fields in a loop, which matters in a list of sessions. The source contains only names from descriptions.
  */
 function compile<Compiled>(source: string, callees: readonly unknown[]): Compiled {
   const names = callees.map((_, index) => callee(index));

@@ -94,7 +94,7 @@ export const sessions = describeTable<SessionRow>("sessions", ["id"], {
   openDeltas: int("open_deltas"),
 });
 
-/** Every commit changes these, so that both databases keep them in a small table of their own. */
+/** Every commit changes these, so both databases keep them in a small separate table. */
 export const headFields: ReadonlySet<string> = new Set<keyof SessionRow>([
   "head",
   "activityAt",
@@ -220,7 +220,7 @@ export const outbox = describeTable<OutboxRow>("outbox", ["session", "delivery",
   lane: text("lane", laneKey),
   runId: nullable(text("run_id", runId)),
   approvalId: nullable(text("approval_id", approvalId)),
-  // Only the start of a delivery names what it answers; later changes must not reset that.
+  // Only the first change of a delivery names what it answers; later changes must not reset that.
   inbound: sticky(nullable(text("inbound"))),
   replyTo: nullable(text("reply_to")),
   text: nullable(text("text")),

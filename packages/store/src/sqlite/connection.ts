@@ -135,7 +135,7 @@ function createProbedConnection(database: DatabaseSync, probe: Probe): Connectio
   };
 }
 
-/** Another file under the same name has another one. */
+/** Differs for another file with the same name. */
 export function fileIdentityOf(file: string): string | undefined {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;

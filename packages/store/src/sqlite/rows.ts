@@ -87,12 +87,12 @@ function cellWriter({
   return undefined;
 }
 
-/** Decodes rows whose cells have their columns' names. A row's session is read as `session_id`. */
+/** Decodes rows whose cells are named after their columns. A row's session is read as `session_id`. */
 export function decoderByName<Item>({ columns }: Table<Item>): (row: Row) => Item {
   return createDecoder(columns, ({ name }) => name, cellReader);
 }
 
-/** Decodes arrays with the cells of all columns, from the cell `first` on. */
+/** Decodes arrays with the cells of all columns, starting at `first`. */
 export function decoderByPosition<Item>({ columns }: Table<Item>, first = 0): (row: Row) => Item {
   return createDecoder(columns, (_, index) => first + index, cellReader);
 }
@@ -208,7 +208,7 @@ const decodeRow = decoderByPosition(tables.sessions, stateColumns.length);
 /** Decodes the text of `sessionJson`. */
 export function decodeSession(json: string): Omit<StoredSession, "lastDeltaId"> {
   const cells: unknown = JSON.parse(json);
-  if (!isSessionRow(cells)) throw new Error("A session's row has other columns.");
+  if (!isSessionRow(cells)) throw new Error("A session's row has unexpected columns.");
   return {
     key: int(cells, 0),
     live: int(cells, 1) === 1,
@@ -224,7 +224,7 @@ function isSessionRow(value: unknown): value is readonly SQLOutputValue[] {
   );
 }
 
-/** What only the engine uses. */
+/** Fields that only the engine uses. */
 const hiddenFields: ReadonlySet<string> = new Set<keyof SessionRow>(["ranges", "openDeltas"]);
 
 /** A column as JSON. */

@@ -49,7 +49,7 @@ export interface SqliteOptions {
   readonly clockOffset?: () => number;
   /** A module that calls `installProbe`; tests use it to fail or crash at a chosen statement. */
   readonly probeModule?: string;
-  /** Called with every write that fails. */
+  /** Called with every failed write. */
   readonly onWriteFailed?: (failure: Failed) => void;
   /** Called with rows that can't be decoded and are left out of a read. */
   readonly onDamage?: (damage: {

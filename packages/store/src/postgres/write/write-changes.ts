@@ -52,7 +52,7 @@ export const putTags = statement(
   insertRows("session_tags", "owner_id, tag, shelf, sort_at, session_id"),
 );
 
-// These leave an id of another session alone; the row count then shows it.
+// These skip another session's id, and the row count shows that.
 export const putRuns = statement(
   "put_runs",
   `${runTable.upsert} WHERE runs.session_id = excluded.session_id`,

@@ -243,7 +243,7 @@ interface ReaderHandle {
   readonly watcher: HeadWatcher;
 }
 
-/** Answers queries in the reader thread, and notices commits of other processes. */
+/** Runs queries in the reader thread, and detects commits of other processes. */
 export class QueryServer implements ThreadServer<ReaderRequest> {
   readonly #open: () => ReaderHandle;
   #handle: ReaderHandle | undefined;

@@ -91,8 +91,9 @@ export class GroupWriter implements ThreadServer<WriterRequest> {
   }
 
   /**
-   * Checkpoints: passive, and by the writer itself, so that the log can't outgrow it unnoticed. A full checkpoint takes longer
-   * than a hundred commits, and the next write waits for it, so a log that is a fifth full is checkpointed when idle.
+   * Checkpoints are passive, and the writer itself runs them, so that the log can't grow unnoticed. A full checkpoint
+   * takes longer than a hundred commits, and the next write waits for it, so a log that is a fifth full is checkpointed
+   * when idle.
    */
   afterReply(): "done" | "when idle" {
     const { checkpointPages } = this.#options;
