@@ -10,7 +10,7 @@ import { ids, newEvent } from "@holdfast/protocol";
 import { aHolder } from "../fixtures/factories.ts";
 import { openTestSession, type TestSession } from "../fixtures/open-session.ts";
 
-/** So small that the session of `openLongSession` is worth a compaction. */
+/** Small enough that the session of `openLongSession` needs compaction. */
 export const compactionSizes = { tailTokens: 150, summaryTokens: 50 };
 
 /** A long question and a long answer to it. */

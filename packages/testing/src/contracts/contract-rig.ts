@@ -34,7 +34,7 @@ export interface SentMessage {
   terminalStates(): Promise<readonly unknown[]>;
 }
 
-/** A database, this process's store on it, and a folder for what outlives processes. */
+/** A database, this process's store on it, and a folder for files that outlive processes. */
 export interface ContractRig<Database extends TestDatabase = TestDatabase> extends AsyncDisposable {
   readonly database: Database;
   readonly store: Store;
@@ -44,7 +44,7 @@ export interface ContractRig<Database extends TestDatabase = TestDatabase> exten
   send(text: string, rest?: { chat?: TestSession } & Pick<NewInput, "mode">): Promise<SentMessage>;
   /** Moves the clock of this process's store. */
   advanceClock(ms: number): void;
-  /** The leases that are stored for a session, expired ones too. */
+  /** The stored leases of a session, including expired ones. */
   leasesOf(chat: Pick<TestSession, "session">): Promise<readonly LeaseRow[]>;
 }
 

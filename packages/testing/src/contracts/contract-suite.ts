@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 
 import type { TestDatabase, TestDatabaseFactory } from "./test-database.ts";
 
-/** A function that declares the tests of a suite for the store it is given. */
+/** Declares the tests of a suite for the given store. */
 export function contractSuite<Database extends TestDatabase>(
   subject: string,
   declare: (factory: TestDatabaseFactory<Database>) => void,

@@ -30,7 +30,7 @@ export interface SpillHome {
   /** How often a journal was looked up in it. */
   readonly readCount: () => number;
   readonly files: () => readonly string[];
-  /** What its files begin with. Reads the folder anew, because the writer's own instance hides what it is writing. */
+  /** The headers of its files. Rereads the folder, because the writer's own instance hides the files it writes. */
   readonly headers: () => Promise<readonly SpillHeader[]>;
   /** Damages the records of its one file. */
   readonly damage: () => void;

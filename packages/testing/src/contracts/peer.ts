@@ -39,7 +39,7 @@ export interface Peer {
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** `kill -9` for a process; resolves when it is gone. */
   kill(): Promise<void>;
-  /** Closes its store and ends it. */
+  /** Closes the peer's store and ends the peer. */
   end(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ function startWorker(script: URL): PeerLink {
   };
 }
 
-/** Starts this script, which calls `servePeer`, and lets it open the store at this address: any value that can be sent. */
+/** Starts a script that calls `servePeer`, and sends it the store's address, which may be any cloneable value. */
 export async function startPeer(script: URL, kind: PeerKind, address: unknown): Promise<Peer> {
   const link = kind === "process" ? forkProcess(script) : startWorker(script);
   const pending = new Map<number, PromiseWithResolvers<unknown>>();

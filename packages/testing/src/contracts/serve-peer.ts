@@ -47,7 +47,7 @@ export function servePeer<Address>({ openStore, identity }: PeerParts<Address>):
   async function handleRequest(request: PeerRequest): Promise<unknown> {
     switch (request.op) {
       case "open":
-        // The test and its peers are code of one version, so the address needs no parsing.
+        // The test and its peers are the same version, so the address needs no parsing.
         store = await openStore(request.address as Address);
         return undefined;
       case "call":

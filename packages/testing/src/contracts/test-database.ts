@@ -4,8 +4,8 @@ import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 import type { Peer, PeerKind } from "./peer.ts";
 
 /**
- * A kind of store, as a contract suite is given it. What a suite needs beyond `TestDatabase` is in its parameter's
- * type, so a store that allows less runs fewer suites.
+ * A kind of store, passed to a contract suite. The type of its parameter says what a suite needs beyond `TestDatabase`,
+ * so a store that supports less runs fewer suites.
  */
 export interface TestDatabaseFactory<Database extends TestDatabase = TestDatabase> {
   /** Shown in the titles. */
@@ -44,9 +44,9 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>;
 }
 
-/** Data that can be looked at without the store, if there is a way around it. */
+/** Data that can be inspected without the store. */
 export interface InspectableDatabase extends TestDatabase {
-  /** The ids in all logs, without those of deltas. */
+  /** The event ids in all logs, except those of deltas. */
   readonly storedEventIds: () => Promise<ReadonlySet<string>>;
 }
 
@@ -56,7 +56,7 @@ export interface SharedDatabase extends TestDatabase {
   readonly startPeer: (kind: PeerKind) => Promise<Peer>;
 }
 
-/** A write of another process that is blocked, with nothing of it durable. */
+/** A blocked write of another process, none of which is durable yet. */
 export interface HeldWrite {
   /** Resolves when a write has got there. */
   reached(): Promise<void>;
@@ -75,23 +75,23 @@ export interface HoldableDatabase extends SharedDatabase {
   ) => Promise<{ readonly written: Promise<Written>; readonly taken: Promise<Taken> }>;
 }
 
-/** Data whose writes can be told apart by table. */
+/** Data whose writes can be observed by table. */
 export interface ObservableDatabase extends SharedDatabase {
   readonly openObserved: (options?: OpenOptions) => Promise<ObservedStore>;
   /** The tables that text, a tool and usage of a run are written to, sorted. */
   readonly checkpointTables: readonly string[];
-  /** The stored rows that the list of sessions is read from. A row that was written again differs. */
+  /** The stored rows behind the list of sessions. A rewritten row differs. */
   readonly listRows: () => Promise<unknown>;
 }
 
 export interface ObservedStore {
   readonly store: Store;
-  /** Begins to observe; the function returns the tables written since, sorted. */
+  /** Starts observing; the returned function gives the tables written since, sorted. */
   readonly observe: () => Promise<() => Promise<readonly string[]>>;
 }
 
 export interface FailingDatabase extends SharedDatabase {
-  /** From now on the database itself fails a write with this text, as on a full disk or a broken page. */
+  /** From now on the database itself fails writes with this text, as with a full disk or a broken page. */
   readonly failWritesWith: (text: string) => Promise<void>;
 }
 
@@ -124,7 +124,7 @@ export type Damage =
 /** Data that can be damaged without the store. */
 export interface DamageableDatabase extends TestDatabase {
   readonly damage: (what: Damage, at: DamagedSession) => Promise<void>;
-  /** Counted without the store; events include deltas. */
+  /** Row counts, taken without the store; events include deltas. */
   readonly count: (rows: "sessions" | "events") => Promise<number>;
 }
 
@@ -148,13 +148,13 @@ export interface WorkCounter {
   close(): Promise<void>;
 }
 
-/** What to add without the store: its rules aren't under test then. */
+/** Rows to add without the store, whose rules aren't under test then. */
 export interface Growth {
   /** Copies of this session. */
   readonly sessions: { readonly like: SessionId; readonly count: number };
   /** Copies of the last message of this session, which has a run. */
   readonly messages: { readonly in: SessionId; readonly count: number };
-  /** Copies of what this session's run has besides its log, if a plan depends on how many there are. */
+  /** Copies of the rows that this session's run has besides its log, if a query plan depends on their number. */
   readonly runs: { readonly like: SessionId; readonly count: number };
 }
 

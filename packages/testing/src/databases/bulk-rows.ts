@@ -47,7 +47,7 @@ async function copySession(database: SqlAccess, session: string, count: number):
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
 }
 
-/** Gives many of the added sessions what a running session has besides its log. */
+/** Gives many of the added sessions the rows that a running session has besides its log. */
 async function copyRuns(database: SqlAccess, session: string, count: number): Promise<void> {
   const session_id = numberedId(database, "ses");
   const ids: Readonly<Record<string, string>> = {

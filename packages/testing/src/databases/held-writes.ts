@@ -6,7 +6,7 @@ import { Client } from "pg";
 
 import type { HeldWrite, HoldableDatabase } from "../contracts/test-database.ts";
 
-/** The option of a SQLite store whose writes are to be held. */
+/** The option that makes the writes of a SQLite store holdable. */
 export function holdOptions(file: string): { readonly probeModule: string } {
   const probe = new URL("./held-writes-probe.ts", import.meta.url);
   probe.searchParams.set("gate", gateOf(file));

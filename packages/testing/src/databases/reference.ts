@@ -2,13 +2,13 @@ import type { InspectableDatabase, TestDatabaseFactory } from "../contracts/test
 import { createReferenceStore } from "../reference-store/store.ts";
 import { identity, spills } from "./host-parts.ts";
 
-/** The store in memory. It has no processes to share it with, and nothing but its own audit to look at it. */
+/** The store in memory. Other processes cannot share it, and only its own audit can inspect it. */
 export const referenceDatabase: TestDatabaseFactory<InspectableDatabase> = {
   name: "memory",
   identity,
   spills,
   async create() {
-    // All its handles have one clock.
+    // All its handles share a clock.
     let clockOffset = () => 0;
     const store = createReferenceStore({ clock: () => Date.now() + clockOffset() });
     return {

@@ -17,7 +17,7 @@ import {
   type StoreAddress,
 } from "./store-address.ts";
 
-/** A database that allows everything a contract suite can ask for. */
+/** A database that supports everything a contract suite may need. */
 export interface SqlDatabase
   extends
     SqlAccess,
@@ -32,7 +32,7 @@ export interface SqlDatabaseFactory extends TestDatabaseFactory<SqlDatabase> {
   readonly name: StoreAddress["kind"];
 }
 
-/** What both databases do in the same way. */
+/** What both databases have in common. */
 export function createCommonParts(access: SqlAccess) {
   const { address, query } = access;
   return {

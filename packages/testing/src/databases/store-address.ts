@@ -27,7 +27,7 @@ export interface StoreOptions extends OpenOptions {
   readonly checkpointPages?: number;
 }
 
-/** What a peer is sent. */
+/** The message to a peer that names its store. */
 export interface PeerAddress {
   readonly address: StoreAddress;
   readonly probeModule?: string;
@@ -44,7 +44,7 @@ export function openStoreAt(address: StoreAddress, options: StoreOptions = {}): 
   });
 }
 
-/** A condition for a session's rows in every table but its own. */
+/** A SQL condition for a session's rows in every table except `sessions`. */
 export function rowsOfSession(kind: StoreAddress["kind"], session: string): string {
   return kind === "sqlite"
     ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`

@@ -3,7 +3,7 @@ import { type NamedModel, type RunnerDeps, shortHash, type Tool } from "@holdfas
 export interface AgentSource {
   readonly modelFor: () => Promise<NamedModel & { readonly fallbacks?: readonly NamedModel[] }>;
   readonly system: () => Promise<string>;
-  /** By default that of the system prompt. */
+  /** By default the signature of the system prompt. */
   readonly signature?: () => Promise<string>;
   readonly tools: ReadonlyMap<string, Tool>;
 }

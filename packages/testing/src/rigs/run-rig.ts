@@ -27,7 +27,7 @@ import { aHolder } from "../fixtures/factories.ts";
 import { manualClock, nextTurn } from "../fakes/manual-clock.ts";
 import { type TestSession, openTestSession, assertPresent } from "../fixtures/open-session.ts";
 
-/** What a test sets of a runner: its dependencies, or what its agents are made of. */
+/** What a test overrides: dependencies of the runner, or parts of its agents. */
 export type RigDeps = Partial<RunnerDeps & AgentSource>;
 
 export interface RunRigOptions {

@@ -20,8 +20,8 @@ import {
   textsOf,
 } from "../../fixtures/open-session.ts";
 
-// Readers below wait a turn between two reads: a store that reads from memory and writes to a disk never gets to write
-// while its reader keeps the event loop busy.
+// The readers below yield to the event loop between reads. Otherwise a store that reads from memory and writes to disk
+// could never write.
 
 export const readCases: readonly StoreCase[] = [
   {
