@@ -39,7 +39,7 @@ export default defineConfig({
     // The host's content security policy allows no inlined files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The built page contains other people's code, and their licences ask to be passed on with it.
+    // The built page contains third-party code, whose licences must be distributed with it.
     license: { fileName: "licenses.md" },
     reportCompressedSize: true,
     // The frame for formulas and diagrams is a separate document with its own policy.

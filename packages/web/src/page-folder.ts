@@ -1,2 +1,2 @@
-/** Where the built page is. Whoever serves it needs nothing else of this package. */
+/** The folder of the built page: all that a server needs from this package. */
 export const pageFolder: URL = new URL("../dist", import.meta.url);

@@ -9,11 +9,11 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-// The messages below are a wire format: tabs of an older page may still be open. A change that they could not follow
-// needs another number here, and then the tabs of each version have a leader of their own.
+// The messages below are a wire format: tabs of an older page may still be open. An incompatible change needs a new
+// number here, which gives the tabs of each version their own leader.
 const version = 2;
 
-/** What the tabs of one version have in common. `baseUrl` ends with a slash. */
+/** Names that the tabs of one version share. `baseUrl` ends with a slash. */
 export function sharedNames(baseUrl: string) {
   return {
     channel: `holdfast:line:${version}:${baseUrl}`,
@@ -43,8 +43,8 @@ const tabMessage = z.discriminatedUnion("kind", [
 export type TabMessage = Readonly<z.infer<typeof tabMessage>>;
 
 /**
- * A tab checks what it routes an event by and leaves the data to the reducer, which decodes it anyway: the leader has
- * decoded it, and whoever else may post here is a page of this origin, which could as well call the host.
+ * A tab checks only the fields that route an event; the reducer decodes the data anyway. The leader has decoded the
+ * event, and only pages of this origin can post here, which could call the host just as well.
  */
 const decodedEvent = z.custom<StoredEvent>(
   (value) =>
@@ -66,7 +66,7 @@ const streamItem = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("heartbeat") }),
 ]);
 
-/** An item that this version does not know is skipped, as a frame would be. */
+/** Skips an item that this version does not know, as it would skip a frame. */
 const streamBatch: z.ZodType<StreamBatch> = z.array(streamItem.catch({ kind: "heartbeat" }));
 
 /** From the leader to all tabs. `by` names the leader: messages of an earlier one are ignored. */

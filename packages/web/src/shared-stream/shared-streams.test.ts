@@ -204,7 +204,7 @@ test("each event is decoded once, however many tabs show it", async () => {
   expect(parsed.length).toBe(5);
 });
 
-test("a tab passes over what is no message of this version, and keeps its stream", async () => {
+test("a tab ignores messages that this version does not know, and keeps its stream", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
   const id = createSession(host, 1);
@@ -227,7 +227,7 @@ test("a tab passes over what is no message of this version, and keeps its stream
   await expect.poll(() => [leading.seen, other.seen]).toEqual([seqs(0, 2), seqs(0, 2)]);
 });
 
-test("an item of the leader that this version does not know costs no event beside it", () => {
+test("an unknown item from the leader does not cost the events beside it", () => {
   const id = ids.make("session");
   const known = { kind: "status", status: { code: "store_unavailable", sessionId: id } };
   const items = [{ kind: "later" }, known, { kind: "event", sessionId: id, event: { seq: 0.5 } }];

@@ -17,7 +17,7 @@ import {
 } from "./messages.ts";
 
 export interface SharedStreamsDeps {
-  /** Opens a stream on a connection of its own. */
+  /** Opens a stream on its own connection. */
   readonly openDirectly: OpenStream;
   /** With a trailing slash. */
   readonly baseUrl: string;
@@ -35,7 +35,7 @@ export interface SharedStreams {
   readonly close: () => void;
 }
 
-/** Where the page's event streams come from: one connection for all tabs where the browser has locks, else one each. */
+/** Opens the page's event streams: on one connection for all tabs if the browser has locks, else on one each. */
 export function openSharedStreams(baseUrl: string): OpenStream {
   const openDirectly = createStreamOpener(createTransport({ baseUrl }));
   // Over plain HTTP from another machine there are no locks.
@@ -55,7 +55,7 @@ export function openSharedStreams(baseUrl: string): OpenStream {
 
 /**
  * Carries the event streams of all tabs over one connection. Over HTTP/1.1 a browser opens six connections to a host, and
- * every stream holds one for good. One tab is the leader: it owns the connection, decodes each frame and hands the decoded
+ * every stream occupies one. One tab is the leader: it owns the connection, decodes each frame and passes the decoded
  * items to the others; when it closes, another takes over. P5: a shared stream delivers what the host would have sent,
  * every event after its cursor, once and in order.
  */

@@ -13,7 +13,7 @@ export interface TabStream extends WantedStream {
   readonly cursors: Map<SessionId, Seq>;
   readonly opened: Promise<Result<EventStream>>;
   readonly isOpen: () => boolean;
-  /** From now on this leader's items complete the stream. */
+  /** From now on the stream is complete with this leader's items. */
   readonly open: (leader: string) => void;
   /** Ignores items until a leader opens the stream again. */
   readonly detachLeader: () => void;
@@ -92,7 +92,7 @@ export function createTabStream({ wanted, openDirectly, onLeave }: TabStreamDeps
     detachLeader: () => void (currentLeader = null),
     receive(leader, items) {
       if (leader !== currentLeader) return;
-      // Empty if all are for other tabs: the connection is alive nevertheless.
+      // Empty if all are for other tabs, but it still shows that the connection is alive.
       controller?.enqueue(items.filter(accepts));
     },
     fail,

@@ -25,7 +25,7 @@ function message(seq: number): EntryView {
   return { type: "message", role: "user", seq: seq as Seq, at: seq, messageId, parts: [] };
 }
 
-/** Counts how often somebody looks at its data, which each reduction has to do. */
+/** Counts the reads of its data, which each reduction makes. */
 function createCountedEvent(seq: number, type: string, data: StoredEvent["data"]) {
   let reads = 0;
   const event: StoredEvent = {
@@ -89,7 +89,7 @@ function createHost(entryCount = 20) {
 }
 
 function openStore(client: Client) {
-  // The store asks whether its tab is hidden, to know how often to draw.
+  // The store reads this to decide how often to draw.
   vi.stubGlobal("document", { visibilityState: "hidden" });
   onTestFinished(() => void vi.unstubAllGlobals());
   const store = createConversationStore(client, id);
@@ -124,7 +124,7 @@ test("an event is reduced once, into the state that also holds the earlier entri
   expect(store.read().state).toBe(host.lastState());
 });
 
-test("entries that the tab has dropped do not return with the next event", async () => {
+test("entries that the tab dropped do not return with the next event", async () => {
   const host = createHost(1400);
   const store = openStore(host.client);
   await expect.poll(host.isFollowed).toBe(true);

@@ -175,7 +175,7 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
   };
 }
 
-/** A read, `null`, does too. */
+/** A full read (`null`) counts too. */
 function reshapesHistory(event: StoredEvent | null): boolean {
   return event === null || event.type === "history.cut" || event.type === "history.restored";
 }
