@@ -6,13 +6,13 @@ import { stagePackage } from "./packages/stage.ts";
 
 /**
  * Builds every package as it is published: JavaScript and types in `dist/packages/<name>`, and a tarball of each in
- * `dist/tarballs`. The page has to be built before.
+ * `dist/tarballs`. Build the page first.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const output = join(root, "dist");
 rmSync(output, { recursive: true, force: true });
 
-// The types are checked by `npm run check`; here they are only written.
+// `npm run check` checks the types; this only writes them.
 execFileSync("node_modules/.bin/tsc", ["--project", "tsconfig.build.json", "--noCheck"], {
   cwd: root,
   stdio: "inherit",
@@ -32,5 +32,5 @@ const packed = execFileSync("npm", [...packArgs, ...folders], {
   cwd: root,
   stdio: ["ignore", "pipe", "inherit"],
 });
-// Written last: whoever finds this list finds all of them.
+// Written last: if the list exists, all tarballs do.
 writeFileSync(join(output, "tarballs.json"), packed);

@@ -178,7 +178,7 @@ test.each([
   expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 example`]);
 });
 
-test("refused: an example that imports what a package does not export", () => {
+test("refused: an example that imports a file that its package does not export", () => {
   const file = "examples/embed/main.ts";
   const content = `import "@holdfast/engine/src/index.ts";`;
   expect(complaints({ ...allowed, [file]: content })).toEqual([`${file}:1 package-entry`]);

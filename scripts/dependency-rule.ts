@@ -8,10 +8,10 @@ import { readReferences, type Reference } from "./read-references.ts";
  * protocol  <-  engine  <-  store  <-  host
  * protocol  <-  client  <-  web  <-  host
  *
- * The host takes from `web` only where the built page is.
+ * From `web` the host imports only the path of the built page.
  * `testing` may use everything below the host, and only tests and examples may use it.
  *
- * An example uses what somebody outside of this repository could: the packages' entries, Node, and its own folder.
+ * An example imports only what code outside this repository could: the packages' entries, Node, and its own folder.
  *
  * `outside` is all that a package may take from npm and from Node; "its dependencies" is what its
  * own package.json lists.
@@ -73,16 +73,16 @@ export function checkDependencies(root: string): DependencyReport {
   return { files: seen.length, references, violations };
 }
 
-/** These are given real stores, and pass them to the contract suites. */
+/** Runners pass real stores to the contract suites. */
 const isRunner = (file: string): boolean =>
   /^packages\/engine\/contracts\/.*\.test\.ts$/.test(file);
 
-/** What the engine's tests and contract suites import must not import the store for them. */
+/** The engine's tests and contract suites must not import the store indirectly. */
 function findStoreReach(referencesOf: ReadonlyMap<string, readonly Reference[]>): Violation[] {
   const usesStore = (file: string) =>
     referencesOf.get(file)?.some(({ specifier }) => specifier?.startsWith("@holdfast/store"));
   const throughs = new Map<string, string | undefined>();
-  /** The file in which what this one imports, directly or not, names the store. */
+  /** The file among this one and its direct and indirect imports that imports the store. */
   function throughOf(start: string): string | undefined {
     if (throughs.has(start)) return throughs.get(start);
     const reached = new Set([start]);
@@ -129,7 +129,7 @@ function findUnseen(root: string, seen: ReadonlySet<string>): Violation[] {
 
 interface SourceFile {
   readonly file: string;
-  /** Undefined for examples/, test/, bench/ and scripts/, which are outside of the packages. */
+  /** Undefined for examples/, test/, bench/ and scripts/, which belong to no package. */
   readonly package: string | undefined;
   readonly kind: "product" | "test" | "config" | "example";
   readonly manifest: Manifest;

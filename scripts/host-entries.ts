@@ -1,6 +1,6 @@
 /**
- * Everything that runs by itself: the command line, the supervisor of background processes, the thread that searches
- * files, the store's threads, and the process that probes the file system.
+ * The entry points of processes and threads: the command line, the supervisor of background processes, the search
+ * thread, the store's threads, and the process that probes the file system.
  */
 export const hostEntries = {
   main: "packages/host/src/main.ts",

@@ -137,7 +137,7 @@ const products = [
   },
 ];
 
-/** Every package as it is published: for `npm run pack`, `npm run check` and a test. */
+/** Builds every package as published, for `npm run pack`, `npm run check` and a test. */
 const packages = {
   name: "packages",
   doing: "Packing the packages",

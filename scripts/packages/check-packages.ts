@@ -5,11 +5,11 @@ import type { CheckResult } from "../check.ts";
 
 type RunCommand = (command: string, ...args: string[]) => Promise<CheckResult>;
 
-/** Packs every package and lets publint and attw judge the tarballs: they are what is published. */
+/** Packs every package and checks the tarballs, which are what is published, with publint and attw. */
 export async function checkPackages(root: string, run: RunCommand): Promise<CheckResult> {
   const packed = await run(process.execPath, "scripts/setup.mjs", "packages");
   if (!packed.ok) return packed;
-  // Whatever builds new tarballs removes this first.
+  // Every build of new tarballs removes this file first.
   const passed = join(root, "dist", "passed");
   const tarballs = readdirSync(join(root, "dist", "tarballs")).map(
     (file) => `dist/tarballs/${file}`,

@@ -29,7 +29,7 @@ const options = {
   used: new Set(["@holdfast/protocol", "pg", "fast-check"]),
 };
 
-test("what is published names built files, its dependencies and the test tools it needs", () => {
+test("a published manifest names built files, dependencies and the test tools it needs", () => {
   const published = publishedManifest(options);
   expect(published).toMatchObject({
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },

@@ -20,14 +20,15 @@ interface Published {
   readonly manifest: SourceManifest;
   readonly workspace: SourceManifest;
   readonly codeFolder: string;
-  /** The built files, from the package's folder on. */
+  /** The built files, relative to the package's folder. */
   readonly modules: readonly string[];
   /** The packages that they import. */
   readonly used: ReadonlySet<string>;
 }
 
 /**
- * The package.json that is published: it names what was built instead of the sources. Those in this repository stay private, so that nobody publishes sources by accident.
+ * The package.json that is published. It names the built files; the ones in this repository name the sources, and stay
+ * private so that nobody publishes them by accident.
  */
 export function publishedManifest(published: Published): PublishedManifest {
   const { manifest, workspace } = published;
@@ -62,7 +63,7 @@ function publishedExports(
   );
 }
 
-/** A page brings everything that it was built from. Types of packages that carry none are needed by ours. */
+/** The page bundles its dependencies. Our types need the `@types` of packages that come without types. */
 function publishedDependencies({ manifest, workspace, used }: Published): Record<string, unknown> {
   if (used.size === 0) return {};
   const types = Object.entries(workspace.devDependencies ?? {}).filter(
@@ -71,7 +72,7 @@ function publishedDependencies({ manifest, workspace, used }: Published): Record
   return { dependencies: { ...manifest.dependencies, ...Object.fromEntries(types) } };
 }
 
-/** Test tools come from whoever writes tests, in one version for everything; not every module needs them. */
+/** The user's project provides the test tools, in a single version. They are optional: not every module needs them. */
 function testToolPeers({ manifest, workspace, used }: Published): Record<string, unknown> {
   const tools = Object.entries(workspace.devDependencies ?? {}).filter(
     ([name]) => used.has(name) && manifest.dependencies?.[name] === undefined,
@@ -83,7 +84,7 @@ function testToolPeers({ manifest, workspace, used }: Published): Record<string,
   };
 }
 
-/** One version, licence, repository and Node for all packages. */
+/** All packages have the same version, licence, repository and required Node. */
 function requireConsistent(manifest: SourceManifest, workspace: SourceManifest): void {
   const facts = ({ version, license, repository, engines }: SourceManifest): string =>
     JSON.stringify([version, license, repository.type, repository.url, engines.node]);

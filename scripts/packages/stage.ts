@@ -3,13 +3,13 @@ import { basename, dirname, join } from "node:path";
 import { publishedManifest, type SourceManifest } from "./published-manifest.ts";
 import { findMissing, readFileReferences, usedPackages } from "./staged-files.ts";
 
-/** Puts together what is published of a package, in a folder of its own, and returns that folder. */
+/** Assembles the published files of a package in a folder, and returns that folder. */
 export function stagePackage(root: string, source: string, output: string): string {
   const name = basename(source);
   const folder = join(output, "packages", name);
   const manifest = readJson(join(root, source, "package.json")) as SourceManifest;
   const workspace = readJson(join(root, "package.json")) as SourceManifest;
-  // The page has `dist` for itself: every file in it is served.
+  // In `web`, `dist` is only for the page: every file in it is served.
   const codeFolder = name === "web" ? "lib" : "dist";
   const isPublished = (path: string): boolean =>
     manifest.files.some((entry) => path === entry || path.startsWith(`${entry}/`));
@@ -39,11 +39,11 @@ export function stagePackage(root: string, source: string, output: string): stri
   return folder;
 }
 
-/** tsc leaves the files that threads are started from as they are written. */
+/** tsc does not rewrite the names of thread entry files. */
 const nameThreads = (code: string): string =>
   code.replaceAll(/(new URL\(\s*"[^"]+)\.tsx?("\s*,\s*import\.meta\.url)/g, "$1.js$2");
 
-/** tsc leaves the specifiers in declarations as they are written. */
+/** tsc does not rewrite the specifiers in declarations. */
 const nameModules = (types: string): string =>
   types.replaceAll(/(\b(?:from|import)\s*\(?\s*"\.{1,2}\/[^"]+)\.tsx?"/g, '$1.js"');
 

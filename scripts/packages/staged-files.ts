@@ -7,7 +7,7 @@ interface FileReference extends Reference {
   readonly specifier: string;
 }
 
-/** What the built files refer to, in code and in types. */
+/** The references of the built files, in code and in types. */
 export function readFileReferences(folder: string, files: readonly string[]): FileReference[] {
   const modules = files.filter((file) => /\.(?:js|d\.ts)$/.test(file));
   return modules.flatMap((file) => {
@@ -33,7 +33,7 @@ export function usedPackages(references: readonly FileReference[]): ReadonlySet<
   );
 }
 
-/** What the built files need and would not find where they are installed. */
+/** What the built files need but would not find once installed. */
 export function findMissing(
   folder: string,
   references: readonly FileReference[],
