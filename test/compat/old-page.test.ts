@@ -38,7 +38,7 @@ function openNewTab(browser: ReturnType<typeof rig.createTestBrowser>, id: Sessi
   return { ...tab, seen: rig.follow(tab.shared, id, 0, onTestFinished).seen };
 }
 
-test("[P5] tabs of the old page and of today's share a browser, and each version has a leader of its own", async () => {
+test("[P5] tabs of the old and the new page share a browser, and each version has its own leader", async () => {
   const host = createEventHost();
   const browser = rig.createTestBrowser(host, onTestFinished);
   const id = ids.make("session");
@@ -55,7 +55,7 @@ test("[P5] tabs of the old page and of today's share a browser, and each version
   await expect.poll(seen).toEqual([1, 2, 3, 4].map(() => [1, 2]));
   expect(host.openStreams()).toBe(2);
 
-  // The leaders close, and of each version another tab takes over.
+  // The leaders close, and another tab of each version takes over.
   tabs[0].close();
   tabs[1].close();
   host.append(id);

@@ -7,7 +7,7 @@ import type { Client, ClientOptions, Fetch } from "@holdfast/client";
 /** What the page of 0.1.0 used for its event streams. */
 export interface OldPage {
   readonly createClient: (options: ClientOptions) => Client;
-  /** Shares streams with other tabs, as its page does. */
+  /** Shares streams with other tabs, as the old page did. */
   readonly openSharedFetch: (baseUrl: string) => Fetch;
   readonly createSharedFetch: (deps: OldSharedFetchDeps) => OldSharedFetch;
 }

@@ -13,7 +13,7 @@ import { expectSurface } from "./surface.ts";
 const rig = createPageRig();
 
 interface SeenPage {
-  /** Names in storage, channels and locks, also of an old tab that is still open. */
+  /** Names in storage, channels and locks, including those of an old tab that is still open. */
   readonly names: readonly NotedName[];
   /** Visited addresses and link targets. */
   readonly addresses: ReadonlySet<string>;
@@ -65,11 +65,11 @@ async function usePage(): Promise<SeenPage> {
   return { names, addresses, files };
 }
 
-/** Follows a session as a tab does that was loaded from a host of 0.1.0 and has been open since. */
+/** Follows a session like a tab that was loaded from a 0.1.0 host and is still open. */
 async function followInOldTab(context: BrowserContext, id: SessionId): Promise<void> {
   const oldTab = await context.newPage();
   await oldTab.addInitScript({ content: `${oldPageScript()}; self.holdfastPage = holdfastPage;` });
-  // It loads nothing of today's page.
+  // This address loads nothing of the current page.
   await oldTab.goto(new URL("health", rig.address()).href);
   const { seq: last } = valueOf(await rig.client().readSession({ params: { id } }));
   const followed = await oldTab.evaluate(followAsOldPage, { baseUrl: rig.address(), id, last });

@@ -58,7 +58,7 @@ test("the built host serves its page, answers, searches, and backs up its store"
   expect({ ...(await host.exited), stderr: host.stderr() }).toMatchObject({ code: 0, stderr: "" });
 });
 
-/** Preloaded into a host: writes down which modules its main thread loads. */
+/** Preloaded into a host: records which modules its main thread loads. */
 const noteModules = `
   import { appendFileSync } from "node:fs";
   import { registerHooks } from "node:module";
@@ -71,7 +71,7 @@ const noteModules = `
   });
 `;
 
-test("a host that starts loads no package, and a tool loads what it needs", async () => {
+test("a host loads no package when it starts, and a tool loads what it needs", async () => {
   const modules = join(makeFolder(), "modules");
   const { client } = await serveWithClient({
     HOLDFAST_MODEL: "rehearsal",
@@ -96,6 +96,6 @@ test("a host that starts loads no package, and a tool loads what it needs", asyn
   expect(await ask("1", "write_file", { path: "a.md", content: "x" })).toContain("Made a.md");
   expect(packages()).toContain("diff");
   expect(await ask("2", "grep", { pattern: "x" })).toContain("a.md:1: x");
-  // The thread that searches has loaded it, not the one that serves people.
+  // The search thread loaded it, not the main thread.
   expect(packages()).not.toContain("ignore");
 });

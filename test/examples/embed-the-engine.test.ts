@@ -10,7 +10,7 @@ const start = (folder: string, args: readonly string[], msPerWord: number) =>
     env: { MS_PER_WORD: String(msPerWord) },
   });
 
-test("[P5] an answer that kill -9 cut off is finished by the next start, and the conversation continues", async () => {
+test("[P5] the next start finishes an answer that kill -9 interrupted, and the conversation continues", async () => {
   const folder = createFolder();
   const first = start(folder, [], 300);
   await first.saying(/This is answer 1\. A lighthouse/);
@@ -36,7 +36,7 @@ test("[P5] an answer that kill -9 cut off is finished by the next start, and the
   ]);
 });
 
-test("an answer that is finished is shown again, not asked for again", async () => {
+test("a finished answer is shown again without asking the model again", async () => {
   const folder = createFolder();
   const first = start(folder, [], 1);
   await first.exited;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const examples = new URL("../../examples/", import.meta.url);
 
-/** Starts a file of the examples as a person would, in a folder of the test. */
+/** Starts a file of the examples in a folder of the test, as a person would. */
 export function startExample(
   file: string,
   args: readonly string[],
@@ -18,7 +18,7 @@ export function startExample(
   return startProcess([fileURLToPath(new URL(file, examples)), ...args], options);
 }
 
-/** What a conversation looks like to whoever reads it: each message, and the text of all that answers it. */
+/** A conversation as its reader sees it: each message with the text of its answers. */
 export interface Exchange {
   readonly user: string;
   readonly assistant: string;

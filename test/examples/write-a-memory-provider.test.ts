@@ -28,7 +28,7 @@ async function answerTo(client: Client, text: string): Promise<string> {
     .join("");
 }
 
-test("[P10] a host with the same file recalls after a restart what was said before it", async () => {
+test("[P10] after a restart, a host with the same module recalls what was said before", async () => {
   const first = await serveWithClient({ HOLDFAST_MEMORY: provider });
   await answerTo(first.client, "I like black coffee. {words:3}");
   first.host.signal("SIGTERM");

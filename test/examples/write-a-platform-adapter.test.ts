@@ -34,7 +34,7 @@ function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[],
 const answerTo = (text: string): string =>
   `You said "${text}", and I have thought about it for quite a while before I answered.`;
 
-test("[P11] a message that came in before kill -9 is answered after it, once and completely", async () => {
+test("[P11] a message received before kill -9 is answered after it, once and completely", async () => {
   const folder = createFolder();
   const first = start(folder, 300);
   await first.saying(/Write to chat/);
@@ -52,7 +52,7 @@ test("[P11] a message that came in before kill -9 is answered after it, once and
   expect(notices).toEqual([expect.stringContaining("stopped in the middle of this answer")]);
 });
 
-test("[P11] an answer that was sent just before kill -9 is not sent again", async () => {
+test("[P11] an answer sent just before kill -9 is not sent again", async () => {
   const folder = createFolder();
   say(folder, "1", "Hello");
   const first = start(folder, 1);
@@ -79,7 +79,7 @@ const kitchen = { chat: "kitchen", thread: null, kind: "private" } as const;
 const sendOnce = (adapter: PlatformAdapter, text: string) =>
   adapter.send(kitchen, { text }, { id: "one", replyTo: null }, soon());
 
-test("a message that is sent twice under one id is shown once", async () => {
+test("a message sent twice with one id is shown once", async () => {
   const folder = createFolder({ "chat/inbox.jsonl": "" });
   const adapter = createFolderAdapter(join(folder, "chat"));
   for (const _ of ["first", "again"])
@@ -87,7 +87,7 @@ test("a message that is sent twice under one id is shown once", async () => {
   expect(shownIn(folder)).toEqual(["Hi"]);
 });
 
-test("a page comes again until the next one is asked for, and a line that is being written waits", async () => {
+test("receive repeats a page until the next one is requested, and leaves out a line still being written", async () => {
   const folder = createFolder();
   say(folder, "1", "Hello");
   appendFileSync(join(folder, "chat", "inbox.jsonl"), '{"id":"2","chat":"kit');
@@ -98,7 +98,7 @@ test("a page comes again until the next one is asked for, and a line that is bei
   expect(await adapter.receive(1, "look", soon())).toMatchObject({ incoming: [], next: 1 });
 });
 
-test("a folder that is away is a failure that certainly had no effect", async () => {
+test("an unreachable folder is a failure that certainly had no effect", async () => {
   const folder = createFolder();
   const file = join(folder, "chat");
   writeFileSync(file, "not a folder");

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { openFileStore } from "../../examples/write-a-store/file-store.ts";
 import { readConversation, startExample } from "./example.ts";
 
-/** Every row there is. */
+/** Every row of the store. */
 async function dump({ audit }: Store) {
   const sessions = await Array.fromAsync(audit.sessions());
   return {
@@ -69,7 +69,7 @@ describe("the file store", () => {
     await expect(checked).resolves.toBeUndefined();
   });
 
-  test("is sound after all of it, and is the same when it is read from its file", async () => {
+  test("is sound after these tests, and the same when it is reopened", async () => {
     expect(await harness.fsck?.()).toEqual([]);
     const again = await openFileStore({ file: join(folder, "store.log") });
     expect(await dump(again)).toEqual(await dump(harness.store));
@@ -77,7 +77,7 @@ describe("the file store", () => {
   });
 });
 
-describe("a file that a crash has left behind", () => {
+describe("a file left by a crash", () => {
   async function writeMessages(file: string): Promise<void> {
     const store = await openFileStore({ file });
     const chat = await openTestSession(store);
@@ -93,7 +93,7 @@ describe("a file that a crash has left behind", () => {
   test.each([
     ["half a line", '0123abcd {"at":1'],
     ["a line with a wrong checksum", "00000000 {}\n"],
-  ])("loses nothing that was confirmed: %s", async (_, torn) => {
+  ])("loses no confirmed write when it ends with %s", async (_, torn) => {
     const file = join(createFolder(), "store.log");
     await writeMessages(file);
     const whole = readFileSync(file);
@@ -102,7 +102,7 @@ describe("a file that a crash has left behind", () => {
     expect(readFileSync(file)).toEqual(whole);
   });
 
-  test("loses the last write if that one is torn, and takes new ones after it", async () => {
+  test("loses a last write that was cut short, and accepts new ones after it", async () => {
     const file = join(createFolder(), "store.log");
     await writeMessages(file);
     truncateSync(file, statSync(file).size - 1);
@@ -120,7 +120,7 @@ describe("a file that a crash has left behind", () => {
   });
 });
 
-test("[P1] what was answered before kill -9 is there after it, and the rest follows", async () => {
+test("[P1] answers given before kill -9 are still there after it, and the rest follow", async () => {
   const folder = createFolder();
   const first = startExample("write-a-store/main.ts", [], { cwd: folder });
   await first.line((line) => line.startsWith("20 squared"));

@@ -18,7 +18,7 @@ function labelsIn(folder: string): number {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
 }
 
-test("a call that needs approval runs when it is allowed, and not when it is denied", async () => {
+test("a call that needs approval runs if allowed and not if denied", async () => {
   const folder = createFolder();
   const denied = start(folder, ["Print 5 labels.", "denied"]);
   await denied.saying(/allow it\?/);
@@ -35,7 +35,7 @@ test("a call that needs approval runs when it is allowed, and not when it is den
   expect(labelsIn(folder)).toBe(5);
 });
 
-test("a call that needs none runs at once, and a request that is repeated prints nothing more", async () => {
+test("a call that needs no approval runs at once, and a repeated request prints nothing more", async () => {
   const folder = createFolder();
   for (const _ of ["first", "again"]) {
     const asked = start(folder, ["Print 2 labels."]);
@@ -46,7 +46,7 @@ test("a call that needs none runs at once, and a request that is repeated prints
   expect(labelsIn(folder)).toBe(2);
 });
 
-test("[P7] a tool that may not be repeated is not run again after kill -9, and its outcome is unknown", async () => {
+test("[P7] a tool that must not be repeated is not run again after kill -9, and its outcome is unknown", async () => {
   const folder = createFolder();
   const first = start(folder, [], 1_000);
   await first.saying(/allow it\?/);
@@ -62,7 +62,7 @@ test("[P7] a tool that may not be repeated is not run again after kill -9, and i
   expect(labelsIn(folder)).toBe(printed);
 });
 
-test("an approval waits through kill -9, and is answered after it", async () => {
+test("an approval survives kill -9 and can be answered after it", async () => {
   const folder = createFolder();
   const first = start(folder, []);
   await first.saying(/allow it\?/);
@@ -82,7 +82,7 @@ const callWith = (input: { readonly text: string; readonly copies: number }) => 
   input,
 });
 
-test("an aborted tool prints nothing more and says how far it came", async () => {
+test("an aborted tool prints nothing more and says how far it got", async () => {
   const folder = createFolder();
   const tool = createPrintLabels(join(folder, "printer.txt"), 1);
   const cancel = new AbortController();
@@ -94,7 +94,7 @@ test("an aborted tool prints nothing more and says how far it came", async () =>
   expect(labelsIn(folder)).toBe(2);
 });
 
-test("arguments that do not fit the schema are a failure that the model can read", async () => {
+test("arguments that do not match the schema fail with a message for the model", async () => {
   const folder = createFolder();
   const tool = createPrintLabels(join(folder, "printer.txt"), 1);
   const context = { signal: new AbortController().signal, write: () => {} };

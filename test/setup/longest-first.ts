@@ -33,7 +33,7 @@ async function weightOf(moduleId: string): Promise<number> {
   return (await stat(moduleId)).size;
 }
 
-/** A runner of contract suites is a few lines. It takes as long as the suites that it imports. */
+/** A runner of contract suites has few lines, but takes as long as the suites that it imports. */
 async function weightOfSuites(runner: string): Promise<number> {
   const imports = (await readFile(runner, "utf8")).matchAll(/ from "(\.\/[^"]+)"/g);
   const suites = [...imports].map(([, path = ""]) => join(dirname(runner), path));

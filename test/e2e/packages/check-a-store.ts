@@ -1,4 +1,4 @@
-// Runs where the packages are installed: what the author of a store does, without a test runner.
+// Runs where the packages are installed. Checks a store as its author would, without a test runner.
 import { commitCases } from "@holdfast/testing/conformance/store/commits";
 import { fenceCases } from "@holdfast/testing/conformance/store/fences";
 import { sqliteHarness } from "@holdfast/testing/stores/database-harnesses";

@@ -1,4 +1,4 @@
-// Runs where the packages are installed: the host works without this thread, so nothing else would notice its absence.
+// Runs where the packages are installed. The host works without this thread, so no other test would miss it.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 

@@ -10,11 +10,11 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface InstalledPackages {
   readonly folder: string;
-  /** Somebody else's environment: no clone, no settings and no caches of this one. */
+  /** A clean environment, without this clone's settings and caches. */
   readonly environment: (settings?: Record<string, string>) => Record<string, string | undefined>;
 }
 
-/** Packs what is published and has npm install it into an empty folder, as a person would. */
+/** Packs the published packages and has npm install them into an empty folder, as a user would. */
 export async function installPackages(onCleanup: OnCleanup): Promise<InstalledPackages> {
   await runToEnd([join(root, "scripts/setup.mjs"), "packages"], { onCleanup });
   const folder = mkdtempSync(join(tmpdir(), "holdfast-installed-"));
@@ -36,7 +36,7 @@ export async function installPackages(onCleanup: OnCleanup): Promise<InstalledPa
   return { folder, environment };
 }
 
-/** npm and vitest pass on what they were told; a proxy does not lead to this machine. */
+/** npm and vitest pass their settings on in variables, and a proxy cannot reach the registry on loopback. */
 function withoutOurs(): Record<string, undefined> {
   const isOurs = (name: string): boolean => /^(?:npm_|node_|vitest|xdg_)|_proxy$/i.test(name);
   const names = Object.keys(process.env).filter(isOurs);

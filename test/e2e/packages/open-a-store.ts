@@ -1,4 +1,4 @@
-// Runs where the packages are installed: a store in a file, and the proof that it is sound.
+// Runs where the packages are installed. Opens a store in a file and runs fsck on it.
 import { runFsck } from "@holdfast/engine";
 import { openSqliteStore } from "@holdfast/store";
 

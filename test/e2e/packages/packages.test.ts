@@ -80,7 +80,7 @@ test("npx holdfast serves the page, signs in, answers and uses its threads", asy
     valueOf(await client.readSession({ params })).entries.flatMap((entry) =>
       entry.type === "message" ? entry.parts.map((part) => ({ role: entry.role, ...part })) : [],
     );
-  // The tool searches in a thread of its own.
+  // The tool searches in a thread.
   await expect
     .poll(read)
     .toContainEqual(expect.objectContaining({ type: "tool_result", output: "No line matches." }));
@@ -101,17 +101,17 @@ test("npx holdfast serves the page, signs in, answers and uses its threads", asy
   await host.exited;
   expect(host.stderr()).toBe("");
   expect(listFiles(join(folder, "node_modules"))).toEqual(before);
-  // The cache of compiled code is the person's, not the package's.
+  // Compiled code is cached in the user's folder, not in the package.
   const ofPerson = listFiles(join(folder, "person"));
   expect(ofPerson).toContainEqual(expect.stringMatching(/caches?\/holdfast\/compiled$/i));
 });
 
-/** Those that this machine has, and one that only says it is old. */
+/** The old Nodes on this machine, and a current one that claims to be old. */
 function oldNodes() {
   const older = `Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })`;
   const bin = "node_modules/@holdfast/host/bin/holdfast.mjs";
   const pretended = {
-    name: "one that says it is 20.1",
+    name: "one that claims to be 20.1",
     command: process.execPath,
     args: ["--import", `data:text/javascript,${encodeURIComponent(older)}`, bin],
     path: process.env["PATH"],
@@ -129,7 +129,7 @@ function oldNodes() {
 }
 
 test.each(oldNodes())(
-  "on a Node that is too old, $name, npx holdfast is one sentence and writes nothing",
+  "on a Node that is too old ($name), npx holdfast prints one sentence and writes no file",
   async ({ command, args, path }) => {
     const { folder, environment } = installed;
     const person = makeFolder();
@@ -145,7 +145,7 @@ test.each(oldNodes())(
   },
 );
 
-/** Each is copied to where the packages are installed, run there, and prints its last line. */
+/** Programs that are copied to the installation and run there, and the last line that each prints. */
 const examples = [
   [
     "../../../examples/embed-the-engine",
@@ -166,7 +166,7 @@ const copyExample = (example: string): string => {
   return name.endsWith(".ts") ? name : join(name, "main.ts");
 };
 
-test.each(examples)("%s runs outside of a clone", async (example, last) => {
+test.each(examples)("%s runs outside a clone", async (example, last) => {
   const { folder, environment } = installed;
   const env = environment({ MS_PER_WORD: "1" });
   const run = startProcess([copyExample(example)], { cwd: folder, env });
@@ -174,7 +174,7 @@ test.each(examples)("%s runs outside of a clone", async (example, last) => {
   expect(run.lines.at(-1)).toEqual(last);
 });
 
-test("the examples have types outside of a clone, and so has everything these come from", async () => {
+test("the programs and all types they use compile outside a clone", async () => {
   const { folder, environment } = installed;
   const tsc = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
   const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "esnext"];

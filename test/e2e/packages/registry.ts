@@ -15,8 +15,8 @@ interface Available {
 }
 
 /**
- * A package registry on loopback, so that npm installs as it does elsewhere and no network is needed. It has the
- * tarballs that were packed, and whatever is installed in this repository; everything else is unknown to it.
+ * A package registry on loopback, so that npm installs as it does elsewhere and no network is needed. It serves
+ * the packed tarballs and the packages installed in this repository, and nothing else.
  */
 export async function startRegistry(root: string) {
   const available = [...packedPackages(root), ...installedPackages(root)];
@@ -69,7 +69,7 @@ function installedPackages(root: string): Available[] {
 /** npm unpacks any archive with one folder around the files. */
 function archive(folder: string): NodeJS.ReadableStream {
   const args = ["-C", folder, "--exclude", "./node_modules", "-cf", "-", "."];
-  // Without this, macOS adds files of its own.
+  // Otherwise macOS adds its own files.
   const env = { ...process.env, COPYFILE_DISABLE: "1" };
   return spawn("tar", args, { env, stdio: ["ignore", "pipe", "inherit"] }).stdout;
 }
