@@ -50,7 +50,7 @@ export interface App extends Lifecycle {
   readonly gateways: Pick<Gateways, "start" | "stop">;
 }
 
-/** The composition root: makes every piece and hands it to those that need it. */
+/** The composition root: creates every component and passes it to the others. */
 export async function openApp(
   config: Config,
   logger: Logger,

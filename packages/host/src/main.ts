@@ -6,7 +6,7 @@ import { limitYoungGeneration } from "./ops/health/process-limits.ts";
 const args = process.argv.slice(2);
 if (args[0] === "serve") limitYoungGeneration();
 
-// A host has said its line long before, and serves whether or not somebody still reads it.
+// A host printed its line long before, and serves even if nobody reads its output any more.
 exitOnBrokenPipe(process, args[0] === "serve" ? () => undefined : (code) => process.exit(code));
 
 process.exitCode = await runCommandLine(args, {

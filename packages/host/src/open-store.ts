@@ -19,23 +19,26 @@ export type OpeningStore = Promise<Outcome<OpenedStore>>;
 export async function startOpeningStore(
   config: Config,
   report: (bug: Error) => void,
-): Promise<{ readonly begun?: OpeningStore }> {
+): Promise<{ readonly opening?: OpeningStore }> {
   const checks = [() => prepareHome(config.home.value), () => chooseToken(config)];
   if (!checks.every((check) => check().ok)) return {};
   const { promise: isUnderWay, resolve } = Promise.withResolvers<void>();
-  const begun = openStore(config, report, resolve);
-  await Promise.race([isUnderWay, begun]);
-  return { begun };
+  const opening = openStore(config, report, resolve);
+  await Promise.race([isUnderWay, opening]);
+  return { opening };
 }
 
 /** For a host that fails to start. */
-export async function closeStoreAndReturn<T>(why: T, begun: OpeningStore | undefined): Promise<T> {
-  const opened = await begun;
+export async function closeStoreAndReturn<T>(
+  result: T,
+  opening: OpeningStore | undefined,
+): Promise<T> {
+  const opened = await opening;
   if (opened?.ok === true) await opened.value.store.close();
-  return why;
+  return result;
 }
 
-/** Opens the store that the settings name. What is not used is not loaded: a SQLite host never sees a PostgreSQL driver. */
+/** Opens the store that the settings name. A SQLite host never loads the PostgreSQL driver. */
 export async function openStore(
   config: Config,
   report: (bug: Error) => void,
@@ -52,7 +55,7 @@ export async function openStore(
       : await openSqlite(place, { report, onUnderWay, onWriteFailed });
     return done({ store, onWriteFailed: (listener) => void listeners.add(listener) });
   } catch (error) {
-    // The store says in a sentence of its own why it cannot be opened; anything else is a bug.
+    // A store explains in its own message why it cannot be opened; any other error is a bug.
     if (!(error instanceof Error) || error.name !== "OpenFailure") throw error;
     return failed("store.unusable", error.message);
   }
@@ -76,7 +79,7 @@ async function openSqlite(
   const { openSqliteStore } = await import("@holdfast/store/sqlite");
   return openSqliteStore({
     file,
-    // At rest nobody asks for anything large: a thread that waits for it would take up a third of the memory.
+    // An idle host has no large reads, and an idle reader thread would take a third of its memory.
     reader: "when asked",
     onThreads: onUnderWay,
     onWriteFailed,

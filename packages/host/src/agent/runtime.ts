@@ -104,7 +104,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   const storageStatus = createStorageStatus();
   const journals = await openSpillJournals(home.value, report);
   function onError(error: unknown): void {
-    // A look through the store that was under way when the host stopped: that is no bug.
+    // Not a bug: a scan of the store was under way when the host stopped.
     if (error instanceof StoreFailure && error.code === "store_closed") return;
     report(error instanceof Error ? error : new Error(String(error)));
   }
@@ -129,7 +129,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     depth: config.delegateDepth.value,
     children: config.delegateChildren.value,
   });
-  // The last one: what stands before it is the same for whoever does without.
+  // Last, so that the tools before it are the same for agents without it.
   const delegation = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
   const ownTools = new Map([...toolset.tools, ...delegation]);
   const tools =
@@ -142,7 +142,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     memoryPressure,
     leaseMs: leaseMs.value,
     resume: resume.value,
-    // Where the messages come in elsewhere nobody tells this process, and people wait for what it finds.
+    // Without the web role nothing notifies this process of new messages, so it scans often: people are waiting.
     ...(!roles.value.includes("web") && { sweepMs: remoteInputSweepMs }),
     limits: runLimits(config),
     runsSharingBudget: (run) => delegationTree(store.reads, run),
@@ -168,7 +168,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
 
 type SessionRef = { readonly owner: OwnerId; readonly session: SessionId };
 
-/** Who does the small things for a session. */
+/** The model for small tasks of a session, such as titles. */
 function createSmallModelLookup(store: Store, models: ModelRegistry) {
   return async ({ owner, session }: SessionRef): Promise<{ name: string; model: Model }> => {
     const row = await store.reads.session(owner, session);
@@ -177,7 +177,7 @@ function createSmallModelLookup(store: Store, models: ModelRegistry) {
   };
 }
 
-/** What was spent beside the runs. A ledger that cannot be written now is not worth a summary. */
+/** Records costs outside of runs. A failed record does not discard the summary. */
 function createUsageRecorder(log: Log) {
   return async (
     { owner, session }: SessionRef,
@@ -189,9 +189,9 @@ function createUsageRecorder(log: Log) {
   };
 }
 
-/** A compaction does not wait longer for the exact numbers. */
+/** How long a compaction waits for exact token counts. */
 const tokenizerTimeoutMs = 3_000;
-/** Room for the first spill is taken now. A host without such a place works, and waits where others would spill. */
+/** Reserves room for the first spill. Without a place for spills a host works, but waits where it would spill. */
 async function openSpillJournals(
   home: string,
   report: (bug: Error) => void,

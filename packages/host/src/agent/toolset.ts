@@ -72,7 +72,7 @@ export interface Toolset {
   readonly policy: HostPolicy;
   /** What people have allowed for good. */
   readonly rules: StoredRules;
-  /** What goes on when its turn is over. */
+  /** Work that continues after its turn has ended. */
   readonly processes: ProcessManager;
 }
 

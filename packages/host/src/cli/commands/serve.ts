@@ -31,9 +31,9 @@ export const serve: Command = {
     }
     const log = createHostLogger(config.value, (line) => terminal.printError(line));
     // Another thread opens the store while this one loads the rest.
-    const { begun } = await startOpeningStore(config.value, log.report);
+    const { opening } = await startOpeningStore(config.value, log.report);
     const { startHost } = await import("../../app.ts");
-    const host = await startHost(config.value, log, begun);
+    const host = await startHost(config.value, log, opening);
     if (!host.ok) {
       terminal.printError(
         (await describePortOwner(config.value, host.failure)) ?? host.failure.message,

@@ -64,7 +64,7 @@ export interface StallWatch {
 
 export interface StallWatchDeps {
   readonly client: Pick<Client, "health">;
-  /** Called with why nothing arrives; empty when that is over. */
+  /** Called with the reason why nothing arrives, and with an empty string once something does. */
   readonly onReasons: (reasons: string) => void;
   /** Whether anything is expected at the moment. */
   readonly isWaiting: () => boolean;

@@ -12,10 +12,10 @@ import type { OpenedStore } from "../../open-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { createHealthCheck } from "./health.ts";
 
-/** Where the output of the runs of this process goes, for those who watch. Nothing of it is durable. */
+/** Where the output of this process's runs goes, for live viewers. Nothing of this status is durable. */
 export interface StorageStatus {
   readonly publish: (session: SessionId, storing: SpillState) => void;
-  /** How it is now, if that is worth a word, and every change from here on. */
+  /** Passes on the current status, if it is not the normal one, and every later change. */
   readonly subscribe: (session: SessionId, listener: (status: StreamStatus) => void) => () => void;
 }
 
@@ -75,15 +75,15 @@ export interface WriteHealth {
 
 export interface WriteHealthDeps {
   readonly clock: Clock;
-  /** Told when writes begin to fail. */
+  /** Called when writes begin to fail. */
   readonly onFailure: (failure: StoreFailure) => void;
 }
 
 const probeIntervalMs = 1_000;
 
 /**
- * Belongs to no person: a row that nobody reads, written over itself. As large as a row may be, since a disk that is nearly
- * full takes a lease or a title long after it has refused what people say.
+ * A row that belongs to no person; nobody reads it, and each probe overwrites it. It is as large as a row may be,
+ * because a nearly full disk still takes a lease or a title long after it refuses a message.
  */
 const probe = {
   owner: ownerId.parse("holdfast:host"),
@@ -93,17 +93,17 @@ const probe = {
 
 export function createWriteHealth(
   { register }: Pick<Store, "register">,
-  { clock, onFailure: onTrouble }: WriteHealthDeps,
+  { clock, onFailure }: WriteHealthDeps,
 ): WriteHealth {
-  let trouble: Failed | undefined;
+  let currentFailure: Failed | undefined;
   let tried: { readonly at: number; readonly end: Promise<void> } | undefined;
 
   function noteFailure(failure: Failed): void {
-    // A host that is stopping closes its store: nothing is wrong with that.
+    // A stopping host closes its store, which is not a failure.
     if (failure.code === "store_closed") return;
-    const isNews = trouble === undefined;
-    trouble = failure;
-    if (isNews) onTrouble(new StoreFailure(failure.code, failure.message));
+    const isNews = currentFailure === undefined;
+    currentFailure = failure;
+    if (isNews) onFailure(new StoreFailure(failure.code, failure.message));
   }
 
   async function tryOne(): Promise<void> {
@@ -111,26 +111,26 @@ export function createWriteHealth(
       const row = await register.read(probe.owner, probe.key);
       const end = await register.put({ ...probe, expect: row?.revision ?? 0 });
       if (end.status === "failed") noteFailure(end);
-      // `moved`: another host was faster, on a disk that may be another one. The next try tells.
-      else if (end.status === "put") trouble = undefined;
+      // `moved`: another host was faster, perhaps on another disk, so only the next try can tell.
+      else if (end.status === "put") currentFailure = undefined;
     } catch {
-      // What cannot be read is told by those who read.
+      // Readers report read failures themselves.
     }
   }
 
   return {
     noteFailure,
     async failure() {
-      if (trouble === undefined) return undefined;
+      if (currentFailure === undefined) return undefined;
       if (tried === undefined || clock.now() - tried.at >= probeIntervalMs)
         tried = { at: clock.now(), end: tryOne() };
       await tried.end;
-      return trouble;
+      return currentFailure;
     },
   };
 }
 
-/** What a store says while it is away. Whatever else goes wrong is told as it is. */
+/** The codes of an outage. Other failures are reported unchanged. */
 const outageCodes: ReadonlySet<FailureCode> = new Set([
   "store_unavailable",
   "store_busy",
@@ -139,13 +139,13 @@ const outageCodes: ReadonlySet<FailureCode> = new Set([
   "store_unwritable",
 ]);
 
-/** Of those, what still lets everything be read. */
+/** Outages during which reads still work. */
 const readOnlyCodes: ReadonlySet<FailureCode> = new Set(["store_full", "store_unwritable"]);
 
 const pollMs = 1_000;
 
 export interface OutageReporterDeps {
-  /** Whether it can be read, and written. */
+  /** Whether the store can be read and written. */
   readonly isHealthy: () => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -153,11 +153,11 @@ export interface OutageReporterDeps {
 }
 
 /**
- * Reports what goes wrong; of a store that has gone, one line when it goes and one when it is back, however many had asked it
- * meanwhile.
+ * Reports errors. For an outage of the store it logs one line at the start and one at the end, however many requests
+ * failed meanwhile.
  */
 export function createOutageReporter({
-  isHealthy: isWell,
+  isHealthy,
   clock,
   logger,
   stopping,
@@ -168,7 +168,7 @@ export function createOutageReporter({
     const since = clock.now();
     while (!stopping.aborted) {
       await clock.sleep(pollMs, stopping);
-      if (!(await isWell())) continue;
+      if (!(await isHealthy())) continue;
       isAway = false;
       logger.warn("The store answers again.", {
         seconds: Math.round((clock.now() - since) / 1000),
