@@ -181,7 +181,7 @@ export function createSearch(pool: ReaderPool, indexer: Indexer): Search {
         return { status: "ok", ...page, ...(indexer.isSweeping && { indexing: true }) };
       } catch (error) {
         if (!(error instanceof StoreFailure) || error.code === "store_closed") throw error;
-        // Rebuild an unreadable index while everything else goes on.
+        // Rebuild an unreadable index while everything else continues.
         if (error instanceof SchemaDamaged) rebuild().catch(() => undefined);
         return { status: "unavailable", message: error.message };
       }
