@@ -60,7 +60,7 @@ async function copyRuns(database: SqlAccess, session: string, count: number): Pr
     await copyRows(database, table, `session_id = '${session}'`, count, { session_id, id });
 }
 
-/** Like after some time: the planner knows the tables, and search has nothing to index but what comes next. */
+/** As in a database in use: the planner has statistics, and search has indexed everything so far. */
 async function analyzePostgres(database: SqlAccess): Promise<void> {
   await database.query(`
     INSERT INTO search_state (session_id, indexed_seq) SELECT session_id, head FROM heads
