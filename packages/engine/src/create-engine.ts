@@ -90,7 +90,7 @@ export interface EngineSettings extends PassedOn {
 
 export type EngineOptions = EngineStorage & EngineAgents & EngineSettings;
 
-export interface Message extends Omit<NewInput, "owner" | "clientId"> {
+export interface NewMessage extends Omit<NewInput, "owner" | "clientId"> {
   readonly owner?: OwnerId;
   /** The sender's id for the message: sending it again changes nothing. By default a new id. */
   readonly clientId?: string;
@@ -101,9 +101,9 @@ export interface Message extends Omit<NewInput, "owner" | "clientId"> {
 export type AcceptedMessage = Extract<Admission, { status: "accepted" }> & {
   readonly session: SessionId;
 };
-export type Sent = AcceptedMessage | Exclude<Admission, { status: "accepted" }>;
+export type SendResult = AcceptedMessage | Exclude<Admission, { status: "accepted" }>;
 
-export interface Following {
+export interface FollowOptions {
   readonly owner?: OwnerId;
   readonly session: SessionId;
   /** The last event that the reader has seen. */
@@ -123,9 +123,9 @@ export interface Engine {
   /** The session with that name, created on the first call. */
   open(name: string, owner?: OwnerId): Promise<SessionId>;
   /** P1: resolves once the message is durable. Its run starts by itself. */
-  send(message: Message): Promise<Sent>;
+  send(message: NewMessage): Promise<SendResult>;
   /** P5: every event after the cursor, once and in order, including future ones. */
-  follow(from: Following): AsyncIterable<TailItem>;
+  follow(from: FollowOptions): AsyncIterable<TailItem>;
   /**
    * The text of a run's answer as it streams; a late reader gets the beginning at once. It ends with the run, however
    * the run ended: `follow` shows that.

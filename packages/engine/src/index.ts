@@ -7,9 +7,9 @@ export {
   type EngineOptions,
   type EngineSettings,
   type EngineStorage,
-  type Following,
-  type Message,
-  type Sent,
+  type FollowOptions,
+  type NewMessage,
+  type SendResult,
 } from "./create-engine.ts";
 export * from "./ports/index.ts";
 export * from "./log/index.ts";

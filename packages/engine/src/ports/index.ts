@@ -8,7 +8,7 @@ export * from "./memory.ts";
 export * from "./background-models.ts";
 export * from "./model.ts";
 export * from "./reads.ts";
-export * from "./key-values.ts";
+export * from "./register.ts";
 export * from "./rows.ts";
 export * from "./search.ts";
 export * from "./store.ts";

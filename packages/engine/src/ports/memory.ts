@@ -17,7 +17,7 @@ export interface MemoryTurn {
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
 }
 
-export interface MemoryBatch {
+export interface MemorySegment {
   readonly owner: OwnerId;
   readonly session: SessionId;
   /** P10: a segment may arrive more than once, always under the same key: it counts once. */
@@ -58,7 +58,7 @@ export interface MemoryLesson {
 /** A way to reach one owner. Its answers may be slow: callers use a timeout. */
 export interface MemoryHandle {
   readonly owner: MemoryOwner;
-  commit(batch: MemoryBatch, signal: AbortSignal): Promise<MemoryAnswer>;
+  commit(batch: MemorySegment, signal: AbortSignal): Promise<MemoryAnswer>;
   /**
    * Stores what a review of a conversation found, in a model's words. Without it nothing is reviewed for this provider.
    * Here too a key counts once.

@@ -4,7 +4,7 @@ import type { Audit } from "./audit.ts";
 import type { Commit, CommitResult, Failed, FailureCode } from "./commit.ts";
 import type { Leases, ProcessIdentity } from "./lease.ts";
 import type { Reads } from "./reads.ts";
-import type { Register, Requests } from "./key-values.ts";
+import type { Register, Requests } from "./register.ts";
 import type { Search } from "./search.ts";
 import type { Work } from "./work.ts";
 

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import {
   type Log,
-  type MemoryBatch,
+  type MemorySegment,
   type MemoryHandle,
   MemoryCommitter,
   type RunnerDeps,
@@ -54,9 +54,9 @@ function unansweringMemory(file: string): MemoryHandle {
   };
 }
 
-export function batchesIn(file: string): readonly MemoryBatch[] {
+export function batchesIn(file: string): readonly MemorySegment[] {
   const lines = readFileSync(file, "utf8").split("\n");
-  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as MemoryBatch);
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as MemorySegment);
 }
 
 /** The deps that make a runner mark its turns and a keeper commit them as soon as they end. */

@@ -6,7 +6,7 @@ import {
   MemoryCommitter,
   type MemoryCommitterDeps,
   type MemoryAnswer,
-  type MemoryBatch,
+  type MemorySegment,
   type MemoryHandle,
   type MemoryOwner,
   type Recollection,
@@ -16,7 +16,7 @@ import { aHolder } from "../fixtures/factories.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
 import { createGate } from "./run-rig.ts";
 
-type CommitBehaviour = (batch: MemoryBatch, signal: AbortSignal) => Promise<MemoryAnswer>;
+type CommitBehaviour = (batch: MemorySegment, signal: AbortSignal) => Promise<MemoryAnswer>;
 
 const committed: MemoryAnswer = { status: "committed" };
 
@@ -24,7 +24,7 @@ const committed: MemoryAnswer = { status: "committed" };
 export class RecordingMemory implements MemoryHandle {
   readonly owner: MemoryOwner;
   /** One per call. */
-  readonly batches: MemoryBatch[] = [];
+  readonly batches: MemorySegment[] = [];
   recollections: readonly Recollection[] = [];
   closed = 0;
   #next: CommitBehaviour[] = [];
@@ -61,7 +61,7 @@ export class RecordingMemory implements MemoryHandle {
     return { asked: asked.promise, open: answered.open };
   }
 
-  async commit(batch: MemoryBatch, signal: AbortSignal): Promise<MemoryAnswer> {
+  async commit(batch: MemorySegment, signal: AbortSignal): Promise<MemoryAnswer> {
     this.batches.push(batch);
     return (await this.#next.shift()?.(batch, signal)) ?? committed;
   }

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { MemoryAnswer, MemoryBatch, MemoryHandle, MemoryTurn } from "@holdfast/engine";
+import type { MemoryAnswer, MemorySegment, MemoryHandle, MemoryTurn } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
@@ -66,7 +66,7 @@ async function readFactFile(file: string): Promise<FactFile> {
 
 async function commitFacts(
   file: string,
-  { key, turns }: MemoryBatch,
+  { key, turns }: MemorySegment,
   signal: AbortSignal,
 ): Promise<MemoryAnswer> {
   const found = turns.flatMap((turn) => extractFacts(turn).map((text) => ({ text, at: turn.at })));

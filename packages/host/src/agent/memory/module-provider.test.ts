@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import type { MemoryBatch, MemoryHandle } from "@holdfast/engine";
+import type { MemorySegment, MemoryHandle } from "@holdfast/engine";
 import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
@@ -55,7 +55,7 @@ function memoryProviderCases(open: () => Promise<MemoryHandle>): void {
   });
 }
 
-function aBatch(owner: OwnerId, text: string): MemoryBatch {
+function aBatch(owner: OwnerId, text: string): MemorySegment {
   const messages = [{ role: "user" as const, text }];
   const turn = { generation: toSeq(3), runId: ids.make("run"), at: 1, messages };
   return { owner, session: ids.make("session"), key: "one", turns: [turn] };

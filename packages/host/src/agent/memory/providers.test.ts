@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { MemoryBatch, MemoryHandle } from "@holdfast/engine";
+import type { MemorySegment, MemoryHandle } from "@holdfast/engine";
 import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
@@ -19,7 +19,7 @@ afterEach(() => rmSync(home, { recursive: true }));
 const never = new AbortController().signal;
 const userTurn = (text: string) => ({ messages: [{ role: "user" as const, text }] });
 
-function aBatch(owner: OwnerId, text: string, rest: Partial<MemoryBatch> = {}): MemoryBatch {
+function aBatch(owner: OwnerId, text: string, rest: Partial<MemorySegment> = {}): MemorySegment {
   const turn = { generation: toSeq(3), runId: ids.make("run"), at: 1, ...userTurn(text) };
   return { owner, session: ids.make("session"), key: "k", turns: [turn], ...rest };
 }

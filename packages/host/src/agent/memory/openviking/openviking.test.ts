@@ -1,4 +1,4 @@
-import type { MemoryAnswer, MemoryBatch } from "@holdfast/engine";
+import type { MemoryAnswer, MemorySegment } from "@holdfast/engine";
 import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { until } from "@holdfast/testing/rigs/run-rig";
@@ -24,7 +24,7 @@ afterEach(() => server.close());
 const clock = manualClock();
 const open = () => openOpenViking({ url: server.url, key }, clock);
 
-function aBatch(owner: OwnerId, texts: readonly string[], name = "one"): MemoryBatch {
+function aBatch(owner: OwnerId, texts: readonly string[], name = "one"): MemorySegment {
   const turns = texts.map((text, index) => ({
     generation: toSeq(index + 1),
     runId: ids.make("run"),
