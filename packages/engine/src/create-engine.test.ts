@@ -1,4 +1,4 @@
-import { approvalId, ownerId } from "@holdfast/protocol";
+import { approvalId, ownerId, type SessionId, type StoredEvent } from "@holdfast/protocol";
 import {
   calls,
   gate,
@@ -18,6 +18,7 @@ import {
   type Engine,
   type EngineSettings,
 } from "./create-engine.ts";
+import { createLog, type LogOptions } from "./log/log.ts";
 import type { ProcessIdentity } from "./ports/lease.ts";
 import type { Store } from "./ports/store.ts";
 import type { Tool } from "./ports/tool.ts";
@@ -114,6 +115,75 @@ test("following an ended run ends, wherever the reader starts", async () => {
     await engine.log.store.reads.session(ownerId.parse("owner"), sent.session),
   );
   expect(await answerTo(engine, { ...sent, seq: head })).toBe("");
+});
+
+/** Readers of this engine's log fall behind after a few events. */
+function startWithShortFeeds(script: Script, feeds: LogOptions) {
+  const log = createLog(createReferenceStore(), feeds);
+  const engine = createEngine({ log, model: scriptedModel(script) });
+  onTestFinished(() => engine.stop());
+  return engine;
+}
+
+async function rename({ log }: Engine, session: SessionId, times: number): Promise<void> {
+  for (let n = 0; n < times; n += 1)
+    await log.changeSession(ownerId.parse("owner"), session, { title: `Title ${n}` }, null);
+}
+
+test("a run that has ended is followed to its end, however many pages it takes", async () => {
+  const engine = startWithShortFeeds([says("Yes.")], { pageSize: 3 });
+  const session = await engine.open("a conversation");
+  await rename(engine, session, 5);
+  const sent = await ask(engine, "Hello");
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+  const seen: StoredEvent[] = [];
+  for await (const item of engine.follow({ session, until: sent.runId }))
+    if (item.kind === "events") seen.push(...item.events);
+  expect(seen.at(-1)).toMatchObject({ type: "run.state", data: { state: "completed" } });
+});
+
+test("following a run that has ended ends although the session moves on meanwhile", async () => {
+  const store = createReferenceStore();
+  const { engine } = start(store, [says("Yes.")]);
+  const sent = await ask(engine, "Hello");
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+  const owner = ownerId.parse("owner");
+  const { head } = assertPresent(await store.reads.session(owner, sent.session));
+  await rename(engine, sent.session, 1);
+  const reads: Store["reads"] = {
+    ...store.reads,
+    async session(...query) {
+      const row = await store.reads.session(...query);
+      await rename(engine, sent.session, 1);
+      return row;
+    },
+  };
+  const late = start({ ...store, reads }, [], { runs: "elsewhere" }).engine;
+  expect(await answerTo(late, { ...sent, seq: head })).toBe("");
+});
+
+test("an answer is whole although its session has moved far on", async () => {
+  const engine = startWithShortFeeds([says("Yes.")], { maxBehind: 10 });
+  const sent = await ask(engine, "Hello");
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+  await rename(engine, sent.session, 20);
+  expect(await answerTo(engine, sent)).toBe("Yes.");
+});
+
+test("an answer is whole for a reader that is overtaken", async () => {
+  const paused = createGate();
+  const script = [[says("One. "), gate(paused.promise), says("Two.")]];
+  const engine = startWithShortFeeds(script, { ring: { events: 2, bytes: 1e6 } });
+  const sent = await ask(engine, "Hello");
+  const pieces = engine.answer(sent)[Symbol.asyncIterator]();
+  expect(await pieces.next()).toEqual({ done: false, value: "One. " });
+  await rename(engine, sent.session, 5);
+  paused.open();
+  expect(await answerTo(engine, sent)).toBe("One. Two.");
+  let rest = "";
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next())
+    rest += next.value;
+  expect(rest).toBe("Two.");
 });
 
 test("[P4] the next engine on the store continues the run of a dead process", async () => {

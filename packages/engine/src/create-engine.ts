@@ -267,7 +267,9 @@ export function createEngine(options: EngineOptions): Engine {
       return followRun(store.reads, { owner, session, runId: until, after }, items);
     },
     answer({ session, runId, seq: after }, owner = defaults.owner) {
-      return answerText(runId, engine.follow({ owner, session, after, until: runId }));
+      return answerText(store.reads, { owner, session, runId, after }, (cursor) =>
+        engine.follow({ owner, session, after: cursor, until: runId }),
+      );
     },
     async answerApproval(approval, decision, { owner = defaults.owner, ...details } = {}) {
       const result = await answerApproval(log, ids, owner, approval, decision, details);

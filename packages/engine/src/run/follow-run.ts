@@ -11,29 +11,37 @@ import {
 import type { TailItem } from "../log/tail.ts";
 import type { Reads } from "../ports/reads.ts";
 
-/** Ends once the reader has all events of the run, even if the run ended before. */
+const pageSize = 500;
+
+export interface FollowedRun {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly runId: RunId;
+  readonly after: Seq;
+}
+
+/** Ends once the reader has everything of the run, also if it ended before. */
 export async function* followRun(
   reads: Pick<Reads, "run" | "session">,
-  run: {
-    readonly owner: OwnerId;
-    readonly session: SessionId;
-    readonly runId: RunId;
-    readonly after: Seq;
-  },
+  { owner, session, runId, after }: FollowedRun,
   items: AsyncIterable<TailItem>,
 ): AsyncGenerator<TailItem, undefined> {
-  const { owner, session, runId, after } = run;
   const hasEnded = async (): Promise<boolean> => {
     const row = await reads.run(owner, runId);
     return row === null || terminalStates.has(row.state);
   };
-  const endedAt = (await hasEnded()) ? (await reads.session(owner, session))?.head : undefined;
-  if (endedAt !== undefined && endedAt <= after) return;
+  const endedBy = (await hasEnded()) ? (await reads.session(owner, session))?.head : undefined;
+  if (endedBy !== undefined && endedBy <= after) return;
   for await (const item of items) {
+    // Asked before the reader reads the session anew: what it finds then includes the end.
+    const isOver = item.kind === "resync" && (await hasEnded());
     yield item;
-    if (item.kind === "resync" && (await hasEnded())) return;
+    if (isOver) return;
     if (item.kind !== "events") continue;
-    if (item.head === endedAt || item.events.some((event) => endsRun(event, runId))) return;
+    // An item's head may be far beyond its events.
+    const last = item.events.at(-1)?.seq ?? after;
+    if (endedBy !== undefined && last >= endedBy) return;
+    if (item.events.some((event) => endsRun(event, runId))) return;
   }
 }
 
@@ -46,24 +54,51 @@ function endsRun(event: StoredEvent, runId: RunId): boolean {
 
 /** The text of a run's messages, each piece once: from their deltas, or from the entry that settles them. */
 export async function* answerText(
-  runId: RunId,
-  items: AsyncIterable<TailItem>,
+  reads: Pick<Reads, "events">,
+  run: FollowedRun,
+  follow: (after: Seq) => AsyncIterable<TailItem>,
 ): AsyncGenerator<string, undefined> {
   const given = new Map<MessageId, number>();
-  for await (const item of items) {
-    for (const event of item.kind === "events" ? item.events : []) {
-      if (event.runId !== runId) continue;
-      const decoded = decodeEvent(event);
-      if (decoded.kind !== "known") continue;
-      const { type, data } = decoded.event;
-      if (type === "message.delta" && data.kind !== "reasoning") {
-        given.set(data.messageId, (given.get(data.messageId) ?? 0) + data.text.length);
-        yield data.text;
+  for await (const event of eventsOfRun(reads, run, follow)) {
+    const decoded = decodeEvent(event);
+    if (decoded.kind !== "known") continue;
+    const { type, data } = decoded.event;
+    if (type === "message.delta" && data.kind !== "reasoning") {
+      given.set(data.messageId, (given.get(data.messageId) ?? 0) + data.text.length);
+      yield data.text;
+    }
+    if (type !== "message.assistant") continue;
+    const text = data.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    const rest = text.slice(given.get(data.messageId) ?? 0);
+    if (rest !== "") yield rest;
+  }
+}
+
+/** All of them, also for a reader that is slow or far behind. */
+async function* eventsOfRun(
+  reads: Pick<Reads, "events">,
+  { owner, session, runId, after }: FollowedRun,
+  follow: (after: Seq) => AsyncIterable<TailItem>,
+): AsyncGenerator<StoredEvent, undefined> {
+  let cursor = after;
+  function* take(events: readonly StoredEvent[]): Generator<StoredEvent, undefined> {
+    for (const event of events) {
+      if (event.seq <= cursor) continue;
+      cursor = event.seq;
+      if (event.runId === runId) yield event;
+    }
+  }
+  for (let isCut = true; isCut;) {
+    isCut = false;
+    for await (const item of follow(cursor)) {
+      if (item.kind === "cut") isCut = true;
+      if (item.kind === "events") yield* take(item.events);
+      if (item.kind !== "resync") continue;
+      for (let more = true; more;) {
+        const page = await reads.events(owner, session, { after: cursor, limit: pageSize });
+        yield* take(page?.events ?? []);
+        more = page?.more ?? false;
       }
-      if (type !== "message.assistant") continue;
-      const text = data.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-      const rest = text.slice(given.get(data.messageId) ?? 0);
-      if (rest !== "") yield rest;
     }
   }
 }
