@@ -52,6 +52,7 @@ export function createFileSearch({ limitMs = defaultLimitMs }: FileSearchOptions
     idle = undefined;
     clearTimeout(timer);
     worker.removeAllListeners("error");
+    worker.removeAllListeners("exit");
     worker.ref();
     return worker;
   }

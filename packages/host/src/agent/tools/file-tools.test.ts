@@ -15,7 +15,7 @@ import type { Tool, ToolResult } from "@holdfast/engine";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids, type Json } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { createFileSearch } from "./file-search.ts";
 import { createGlob } from "./find-files.ts";
@@ -248,6 +248,17 @@ describe("searching files", () => {
       "No file matches.",
       "keep.log",
     ]);
+  });
+
+  test("many searches one after the other cause no warning", async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on("warning", onWarning);
+    onTestFinished(() => void process.off("warning", onWarning));
+    put("a.txt", "here\n");
+    for (let n = 0; n < 12; n += 1)
+      expect((await run("grep", { pattern: "here" })).output).toBe("a.txt:1: here");
+    expect(warnings).toEqual([]);
   });
 
   test("lists at most 1000 names and says that there are more", async () => {
