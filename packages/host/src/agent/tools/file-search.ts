@@ -10,6 +10,8 @@ export type SearchJob = { readonly root: string; readonly path: string } & (
       readonly files: string | undefined;
       readonly pattern: string;
       readonly flags: string;
+      /** Of one file. */
+      readonly maxLines: number;
     }
 );
 

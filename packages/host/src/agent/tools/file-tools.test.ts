@@ -250,6 +250,13 @@ describe("searching files", () => {
     ]);
   });
 
+  test("shows the first matches of a file with millions", async () => {
+    put("a.txt", "\n".repeat(8_000_000));
+    const { outcome, output } = await run("grep", { pattern: "^", files: "a.txt" });
+    expect(outcome).toBe("ok");
+    expect(output.split("\n").slice(-2)).toEqual(["a.txt:300: ", "[There are more matches.]"]);
+  });
+
   test("many searches one after the other cause no warning", async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);

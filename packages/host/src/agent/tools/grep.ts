@@ -36,7 +36,9 @@ export function createGrep(deps: FileSearchDeps): Tool {
       if (files !== undefined && compileGlob(files) === null)
         return failed("`files` is no pattern like **/*.ts.");
       const { root } = await openWorkspace(deps, call);
-      return deps.search({ kind: "grep", root, path, files, ...expression }, output, context);
+      const { maxLines } = output;
+      const job = { kind: "grep", root, path, files, maxLines, ...expression } as const;
+      return deps.search(job, output, context);
     },
   });
 }

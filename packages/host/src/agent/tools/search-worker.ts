@@ -37,7 +37,9 @@ function lineFinder(jail: Jail, job: SearchJob): (entry: WalkedEntry) => LinesFo
       const isWanted = job.files === undefined ? null : compileGlob(job.files);
       const expression = new RegExp(job.pattern, job.flags);
       return ({ path, kind }) =>
-        kind === "file" && isWanted?.(path) !== false ? matchingLines(jail, path, expression) : [];
+        kind === "file" && isWanted?.(path) !== false
+          ? matchingLines(jail, path, expression, job.maxLines)
+          : [];
     }
   }
 }
@@ -52,15 +54,19 @@ async function matchingLines(
   jail: Jail,
   path: string,
   expression: RegExp,
+  maxLines: number,
 ): Promise<readonly string[]> {
   const read = await jail.read(path, async ({ handle, size }) =>
     size > maxFileBytes ? null : handle.readFile(),
   );
   if (!read.ok || read.value === null || read.value.subarray(0, 8_192).includes(0)) return [];
   const lines: string[] = [];
-  for (const [index, line] of read.value.toString("utf8").split("\n").entries())
-    if (expression.test(line.slice(0, maxLineLength)))
-      lines.push(`${path}:${index + 1}: ${line.trimEnd().slice(0, shownLength).toWellFormed()}`);
+  for (const [index, line] of read.value.toString("utf8").split("\n").entries()) {
+    if (!expression.test(line.slice(0, maxLineLength))) continue;
+    lines.push(`${path}:${index + 1}: ${line.trimEnd().slice(0, shownLength).toWellFormed()}`);
+    // One more tells that there are more.
+    if (lines.length > maxLines) break;
+  }
   return lines;
 }
 
