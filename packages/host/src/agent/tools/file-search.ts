@@ -40,10 +40,13 @@ export interface FileSearchOptions {
 
 const defaultLimitMs = 15_000;
 const idleMs = 10_000;
+/** More would only take memory and processors from each other. */
+const maxThreads = 4;
 
 /**
  * Searches in a thread: a model's regular expression or a pattern in a `.gitignore` may run forever, and only
- * terminating the thread stops it. A finished thread is kept for a while for the next search.
+ * terminating the thread stops it. A finished thread is kept for a while for the next search. When all threads are
+ * busy a search waits, and its time starts when it gets one.
  */
 export function createFileSearch({ limitMs = defaultLimitMs }: FileSearchOptions = {}): FileSearch {
   let idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout } | undefined;
@@ -73,8 +76,11 @@ export function createFileSearch({ limitMs = defaultLimitMs }: FileSearchOptions
     idle = { worker, timer };
   }
 
-  return async (job, { maxLines, maxLength, whenNone, whenMore }, { signal, write }) => {
-    if (signal.aborted) return { outcome: "cancelled", output: "" };
+  const search: FileSearch = async (
+    job,
+    { maxLines, maxLength, whenNone, whenMore },
+    { signal, write },
+  ) => {
     const lines: string[] = [];
     let remaining = maxLength;
     const { promise, resolve } = Promise.withResolvers<ToolResult>();
@@ -110,6 +116,45 @@ export function createFileSearch({ limitMs = defaultLimitMs }: FileSearchOptions
     worker.on("error", (error) => end("failed", error.message));
     worker.postMessage(job, []);
     return promise;
+  };
+
+  let searching = 0;
+  const areAllBusy = (): boolean => searching >= maxThreads;
+  const waiting = new Set<() => void>();
+
+  function wakeNext(): void {
+    const [next] = waiting;
+    next?.();
+  }
+
+  /** Resolves when another search has ended, or at the signal. */
+  function untilNextEnds(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        waiting.delete(go);
+        signal.removeEventListener("abort", go);
+        resolve();
+      };
+      waiting.add(go);
+      signal.addEventListener("abort", go, { once: true });
+    });
+  }
+
+  return async (job, output, context) => {
+    const { signal } = context;
+    while (areAllBusy() && !signal.aborted) await untilNextEnds(signal);
+    if (signal.aborted) {
+      // It may have been woken just before: its turn is another's then.
+      if (!areAllBusy()) wakeNext();
+      return { outcome: "cancelled", output: "" };
+    }
+    searching += 1;
+    try {
+      return await search(job, output, context);
+    } finally {
+      searching -= 1;
+      wakeNext();
+    }
   };
 }
 

@@ -250,6 +250,32 @@ describe("searching files", () => {
     ]);
   });
 
+  test("a fifth search waits for a thread, and can be cancelled meanwhile", async () => {
+    put("evil", `${"a".repeat(60)}!\n`);
+    const runaway = { pattern: "^(a+)+$", files: "evil" };
+    const cancelling = Array.from({ length: 4 }, () => new AbortController());
+    let threads = 0;
+    const onThread = () => void (threads += 1);
+    process.on("worker", onThread);
+    onTestFinished(() => void process.off("worker", onThread));
+    const busy = cancelling.map(({ signal }) => run("grep", runaway, signal));
+    await expect.poll(() => threads).toBe(4);
+    const hurried = new AbortController();
+    const answered: string[] = [];
+    const fifth = run("glob", { pattern: "src/*.ts" });
+    const sixth = run("glob", { pattern: "src/*.ts" }, hurried.signal);
+    void fifth.then(({ output }) => answered.push(output));
+    // On other threads, and longer than the fifth takes.
+    for (let n = 0; n < 5; n += 1) await run("quick_grep", runaway);
+    hurried.abort();
+    expect(await sixth).toEqual({ outcome: "cancelled", output: "" });
+    expect(answered).toEqual([]);
+    cancelling[0]?.abort();
+    expect((await fifth).output).toBe("src/a.ts");
+    for (const controller of cancelling) controller.abort();
+    for (const { outcome } of await Promise.all(busy)) expect(outcome).toBe("cancelled");
+  });
+
   test("shows the first matches of a file with millions", async () => {
     put("a.txt", "\n".repeat(8_000_000));
     const { outcome, output } = await run("grep", { pattern: "^", files: "a.txt" });
