@@ -268,3 +268,14 @@ test("a message to a session in the trash is refused", async () => {
   const sent = await engine.send({ session, text: "Hello" });
   expect(sent).toMatchObject({ status: "refused", code: "session_trashed" });
 });
+
+test("an engine that is closed can be stopped and closed again", async () => {
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const { engine } = start(createReferenceStore(), [says("Yes.")], { onError });
+  await answerTo(engine, await ask(engine, "Hello"));
+  await Promise.all([engine.close(), engine.close()]);
+  await engine.stop();
+  await engine.close();
+  expect(errors).toEqual([]);
+});

@@ -238,6 +238,15 @@ export function createEngine(options: EngineOptions): Engine {
   });
 
   let hasStarted = false;
+  let stopped: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
+
+  async function stopOnce(): Promise<void> {
+    const tasks = afterRun.map((task) => task.stop());
+    await withTimeout({ clock, ms: stopTimeoutMs }, () => Promise.all([runner.stop(), ...tasks]));
+    await memory.drain(memoryDrainMs);
+    await withTimeout({ clock, ms: stopTimeoutMs }, () => memory.stop());
+  }
 
   const engine: Engine = {
     log,
@@ -287,16 +296,8 @@ export function createEngine(options: EngineOptions): Engine {
       memory.start();
       for (const task of afterRun) task.start?.();
     },
-    async stop() {
-      const tasks = afterRun.map((task) => task.stop());
-      await withTimeout({ clock, ms: stopTimeoutMs }, () => Promise.all([runner.stop(), ...tasks]));
-      await memory.drain(memoryDrainMs);
-      await withTimeout({ clock, ms: stopTimeoutMs }, () => memory.stop());
-    },
-    async close() {
-      await engine.stop();
-      await store.close();
-    },
+    stop: () => (stopped ??= stopOnce()),
+    close: () => (closed ??= engine.stop().then(() => store.close())),
   };
   if (options.starts !== "when asked") engine.start();
   return engine;
