@@ -84,7 +84,8 @@ export class ScreenView implements ChatView {
   }
 
   print(rows: readonly string[]): void {
-    this.#finished.push(...rows);
+    // One at a time: an answer may have more rows than a call may have arguments.
+    for (const row of rows) this.#finished.push(row);
     this.update();
   }
 
