@@ -97,6 +97,51 @@ test("a connection whose streams have all left by the time it opens is closed", 
   await expect.poll(() => host.openStreams()).toBe(0);
 });
 
+test("a connection that was replaced is closed before anything more arrives on it", async () => {
+  const host = createEventHost();
+  const browser = createBrowser(host);
+  const first = follow(browser.open().shared, createSession(host, 1));
+  await expect.poll(() => first.seen).toEqual([1]);
+  const second = follow(browser.open().shared, createSession(host, 1));
+  await expect.poll(() => second.seen).toEqual([1]);
+  expect(host.responseCount()).toBe(2);
+  await expect.poll(() => host.openStreams()).toBe(1);
+});
+
+test("what a closed tab showed is not requested again", async () => {
+  const host = createEventHost();
+  const browser = createBrowser(host);
+  const [kept, closed, added] = [1, 1, 1].map((count) => createSession(host, count));
+  if (!kept || !closed || !added) throw new Error("There are three sessions.");
+  follow(browser.open().shared, kept);
+  const tab = browser.open();
+  const before = follow(tab.shared, closed);
+  await expect.poll(() => before.seen).toEqual([1]);
+  tab.close();
+  const after = follow(browser.open().shared, added);
+  await expect.poll(() => after.seen).toEqual([1]);
+  expect(host.requests.at(-1)).toContain(kept);
+  expect(host.requests.at(-1)).not.toContain(closed);
+});
+
+test("a session's status reaches only the tabs that show it, and the host's reaches all", async () => {
+  const host = createEventHost();
+  const browser = createBrowser(host);
+  const [id, other] = [createSession(host, 1), createSession(host, 1)];
+  const tabs = [follow(browser.open().shared, id), follow(browser.open().shared, other)];
+  await expect.poll(() => tabs.map(({ seen }) => seen)).toEqual([[1], [1]]);
+  await expect.poll(() => host.openStreams()).toBe(1);
+  host.sendHint(encodeStatusSseFrame({ code: "store_full", sessionId: id }));
+  host.sendHint(encodeStatusSseFrame({ code: "host_stopping" }));
+  for (const session of [id, other]) host.append(session);
+  await expect
+    .poll(() => tabs.map(({ kinds }) => kinds))
+    .toEqual([
+      ["event", "status", "status", "event"],
+      ["event", "status", "event"],
+    ]);
+});
+
 test("another tab takes over when the leader closes, and every stream continues from its position", async () => {
   const host = createEventHost();
   const browser = createBrowser(host);
