@@ -41,6 +41,13 @@ test("a published manifest names built files, dependencies and the test tools it
     expect(published).not.toHaveProperty(name);
 });
 
+test("a test tool that a package depends on is not also left to whoever installs it", () => {
+  const dependencies = { ...manifest.dependencies, "fast-check": "4.0.0" };
+  const published = publishedManifest({ ...options, manifest: { ...manifest, dependencies } });
+  expect(published).toMatchObject({ dependencies: { "fast-check": "4.0.0" } });
+  expect(published).not.toHaveProperty("peerDependencies");
+});
+
 test("a package whose version, licence or dependency differs from the others is refused", () => {
   const refusal = (changed: Partial<SourceManifest>) => () =>
     publishedManifest({ ...options, manifest: { ...manifest, ...changed } });
