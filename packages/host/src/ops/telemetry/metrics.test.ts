@@ -56,6 +56,20 @@ function open() {
   return store;
 }
 
+test("a commit that is repeated counts its events once", async () => {
+  const store = open();
+  const metrics = createMetrics();
+  const log = createLog(store, { observe: metrics.observe });
+  const { session } = await log.createSession({ owner });
+  const usage = { model: "m", input: 100, output: 7 };
+  const events = [newEvent(ids.make("event"), "usage.recorded", usage)];
+  await log.commit({ owner, session, events });
+  expect(await log.commit({ owner, session, events })).toMatchObject({ repeated: true });
+  expect(await metrics.render(store)).toContain(
+    'gen_ai_client_token_usage_total{model="m",type="input"} 100\n',
+  );
+});
+
 test("a turn is counted: runs, steps, tokens, cost, prefix, tools and commits", async () => {
   const store = open();
   const metrics = createMetrics();
