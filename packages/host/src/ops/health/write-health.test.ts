@@ -106,3 +106,20 @@ test("a store closed during shutdown is not reported", async () => {
   await session.send([aNotice()]);
   expect(failures).toEqual([]);
 });
+
+test("a try that another host was faster at does not count as a write that worked", async () => {
+  const store = createReferenceStore();
+  onTestFinished(() => store.close());
+  const register: Store["register"] = {
+    ...store.register,
+    async read(owner, key) {
+      const row = await store.register.read(owner, key);
+      await store.register.put({ owner, key, value: '"theirs"', expect: row?.revision ?? 0 });
+      return row;
+    },
+  };
+  const writes = createWriteHealth({ register }, { clock: manualClock(), onFailure: () => {} });
+  const failure = { status: "failed", code: "store_full", message: "/srv/x" } as const;
+  writes.noteFailure(failure);
+  expect(await writes.failure()).toEqual(failure);
+});
