@@ -238,6 +238,17 @@ describe("searching files", () => {
     expect((await run("list_files", { path: "src" })).output).toBe("src/a.ts\nsrc/deep/");
   });
 
+  test("cancelling a search that is over leaves the next one alone", async () => {
+    const search = createFileSearch();
+    const over = new AbortController();
+    const job = { kind: "glob", root: folder, path: ".", pattern: "src/*.ts" } as const;
+    const output = { maxLines: 10, maxLength: 1_000, whenNone: "None.", whenMore: "More." };
+    await search(job, output, over);
+    const next = search(job, output, new AbortController());
+    over.abort();
+    expect(await next).toEqual({ outcome: "ok", output: "src/a.ts" });
+  });
+
   test("concurrent searches each return their own result", async () => {
     const answers = await Promise.all(
       ["src/*.ts", "src/**/b.ts", "nothing", "keep.*"].map((pattern) => run("glob", { pattern })),
