@@ -284,3 +284,23 @@ test("an oversized body is refused unread", async () => {
   const answer = await makeApp().app.request("/api/login", login({ token: "x".repeat(1_100_000) }));
   expect([answer.status, await codeOf(answer)]).toEqual([413, "payload_too_large"]);
 });
+
+test.each([
+  [10, 200],
+  [11, 413],
+])(
+  "of a body of unknown length and %s bytes, a route takes no more than its limit",
+  async (size, status) => {
+    const measure: Route = {
+      method: "POST",
+      path: "/api/measure",
+      policy: "principal",
+      largestBody: 10,
+      handle: async (c) => c.json({ size: (await c.req.arrayBuffer()).byteLength }),
+    };
+    const body = new Blob(["x".repeat(size)]).stream();
+    const request = { method: "POST", body, headers: bearer, duplex: "half" } as RequestInit;
+    const answer = await makeApp({ api: [measure] }).app.request("/api/measure", request);
+    expect(answer.status).toBe(status);
+  },
+);
