@@ -100,6 +100,16 @@ describe("reuse", () => {
     factory.build = build;
     expect((await takeTurn(cache, a)).status).toBe("new");
   });
+
+  test("an agent forgets the session that it has not served for longest", async () => {
+    const { cache } = openCache({
+      limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 2 },
+    });
+    const c = await openTestSession(harness.store, {}, a.owner);
+    for (const chat of [a, b, a, c]) await takeTurn(cache, chat);
+    expect((await takeTurn(cache, a)).status).toBe("current");
+    expect((await takeTurn(cache, b)).status).toBe("new");
+  });
 });
 
 describe("re-baselining", () => {
