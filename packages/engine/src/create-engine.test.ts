@@ -5,8 +5,9 @@ import {
   says,
   scriptedModel,
   type Script,
+  thinks,
 } from "@holdfast/testing/fakes/scripted-model";
-import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { aHolder, aNotice } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
@@ -19,9 +20,14 @@ import {
   type EngineSettings,
 } from "./create-engine.ts";
 import { createLog, type LogOptions } from "./log/log.ts";
+import type { TailItem } from "./log/tail.ts";
 import type { ProcessIdentity } from "./ports/lease.ts";
 import type { Store } from "./ports/store.ts";
 import type { Tool } from "./ports/tool.ts";
+import { followRun } from "./run/follow-run.ts";
+
+/** So rarely that a test does not see it: whatever happens was announced. */
+const unswept = { sweepMs: 60 * 60_000 };
 
 function start(
   store: Store,
@@ -34,8 +40,13 @@ function start(
   return { engine, model };
 }
 
-async function ask(engine: Engine, text: string, clientId?: string): Promise<AcceptedMessage> {
-  const session = await engine.open("a conversation");
+async function ask(
+  engine: Engine,
+  text: string,
+  clientId?: string,
+  name = "a conversation",
+): Promise<AcceptedMessage> {
+  const session = await engine.open(name);
   const sent = await engine.send({ session, text, ...(clientId !== undefined && { clientId }) });
   if (sent.status !== "accepted") throw new Error(sent.message);
   return sent;
@@ -50,7 +61,7 @@ async function answerTo(engine: Engine, sent: AcceptedMessage): Promise<string> 
 test("a run uses the tools of its engine, and following ends with the run", async () => {
   const dice = createTool("roll", async () => okResult("a four"));
   const script = [[calls("roll")], [says("It is a four.")]];
-  const { engine, model } = start(createReferenceStore(), script, { tools: [dice] });
+  const { engine, model } = start(createReferenceStore(), script, { tools: [dice], ...unswept });
   const sent = await ask(engine, "Roll a die.");
   expect(await answerTo(engine, sent)).toBe("It is a four.");
   expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
@@ -58,6 +69,11 @@ test("a run uses the tools of its engine, and following ends with the run", asyn
     ["roll"],
   ]);
   expect(JSON.stringify(model.requests[1]?.messages)).toContain("a four");
+});
+
+test("the text of an answer leaves out what the model thought", async () => {
+  const { engine } = start(createReferenceStore(), [[thinks("Hm."), says("Yes.")]]);
+  expect(await answerTo(engine, await ask(engine, "Hello"))).toBe("Yes.");
 });
 
 test.each([
@@ -72,7 +88,7 @@ test.each([
       approval: () => "ask",
     };
     const script = [[calls("roll")], [says(answer)]];
-    const { engine } = start(createReferenceStore(), script, { tools: [dice] });
+    const { engine } = start(createReferenceStore(), script, { tools: [dice], ...unswept });
     const sent = await ask(engine, "Roll a die.");
     const approval = assertPresent(await approvalAsked(engine, sent));
     expect(await engine.answerApproval(approval, decision)).toMatchObject({ status: "answered" });
@@ -107,7 +123,7 @@ test("a message that is sent twice is answered once", async () => {
 });
 
 test("following an ended run ends, wherever the reader starts", async () => {
-  const { engine } = start(createReferenceStore(), [says("Yes.")]);
+  const { engine } = start(createReferenceStore(), [says("Yes."), says("Still.")]);
   const sent = await ask(engine, "Hello");
   expect(await answerTo(engine, sent)).toBe("Yes.");
   expect(await answerTo(engine, sent)).toBe("Yes.");
@@ -115,6 +131,25 @@ test("following an ended run ends, wherever the reader starts", async () => {
     await engine.log.store.reads.session(ownerId.parse("owner"), sent.session),
   );
   expect(await answerTo(engine, { ...sent, seq: head })).toBe("");
+  await answerTo(engine, await ask(engine, "And now?"));
+  expect(await answerTo(engine, { ...sent, seq: head })).toBe("");
+});
+
+test("following a run ends if it ended before its reader was sent back to read again", async () => {
+  const store = createReferenceStore();
+  const held = createGate();
+  const { engine } = start(store, [[says("Yes."), gate(held.promise)]]);
+  const { session, runId, seq } = await ask(engine, "Hello");
+  const run = { owner: ownerId.parse("owner"), session, runId, after: seq };
+  async function* sentBack(): AsyncGenerator<TailItem> {
+    held.open();
+    for await (const _ of engine.follow({ session, until: runId }));
+    yield { kind: "resync", head: seq };
+    await new Promise(() => {});
+  }
+  const kinds: string[] = [];
+  for await (const { kind } of followRun(store.reads, run, sentBack())) kinds.push(kind);
+  expect(kinds).toEqual(["resync"]);
 });
 
 /** Readers of this engine's log fall behind after a few events. */
@@ -224,6 +259,23 @@ test("a memory whose owner could not be stored with a turn is refused at once", 
   ).toThrow("memory.owner.configuration: expected a hash.");
 });
 
+test("what another memory is owed does not reach the one that the engine was given", async () => {
+  const store = createReferenceStore();
+  const former = new RecordingMemory("one");
+  const away = { current: () => former.owner, open: async () => null };
+  const { engine: first } = start(store, [says("Noted.")], { memory: away });
+  await answerTo(first, await ask(first, "I like trains."));
+  const memory = new RecordingMemory("two");
+  const { engine } = start(store, [says("Noted."), says("Noted too.")], { memory });
+  const later = await ask(engine, "And planes.");
+  await answerTo(engine, later);
+  await engine.memory.boundary(ownerId.parse("owner"), later.session, "new_session");
+  await answerTo(engine, await ask(engine, "I like ships.", "ships", "another"));
+  await engine.stop();
+  // The session's later turns wait for the earlier ones.
+  expect(memory.spokenTexts.flat()).toEqual(["I like ships."]);
+});
+
 test("an engine whose runs happen elsewhere accepts messages and leaves them to another engine", async () => {
   const store = createReferenceStore();
   const { engine, model } = start(store, [says("Never.")], { runs: "elsewhere" });
@@ -258,6 +310,61 @@ test("the engine starts, notifies and stops the work that follows a run", async 
   await answerTo(engine, sent);
   await engine.stop();
   expect(invocations).toEqual(["start", sent.session, "stop"]);
+});
+
+test("a message that arrives while a run's lease is being released starts its run at once", async () => {
+  const store = createReferenceStore();
+  const arrive: (() => Promise<AcceptedMessage>)[] = [];
+  const second = Promise.withResolvers<AcceptedMessage>();
+  const leases: Store["leases"] = {
+    ...store.leases,
+    async release(lease) {
+      const sent = await arrive.shift()?.();
+      if (sent !== undefined) second.resolve(sent);
+      return store.leases.release(lease);
+    },
+  };
+  const script = [says("Yes."), says("Again.")];
+  const { engine } = start({ ...store, leases }, script, unswept);
+  arrive.push(() => ask(engine, "Hello again", "second"));
+  expect(await answerTo(engine, await ask(engine, "Hello", "first"))).toBe("Yes.");
+  expect(await answerTo(engine, await second.promise)).toBe("Again.");
+});
+
+test("a message is answered at once although its session changed while it was claimed", async () => {
+  const store = createReferenceStore();
+  const changes: (() => Promise<unknown>)[] = [];
+  const reads: Store["reads"] = {
+    ...store.reads,
+    async snapshot(...read) {
+      const snapshot = await store.reads.snapshot(...read);
+      await changes.shift()?.();
+      return snapshot;
+    },
+  };
+  const { engine } = start({ ...store, reads }, [says("Yes.")], unswept);
+  const session = await engine.open("a conversation");
+  const owner = ownerId.parse("owner");
+  // The first read is before the recall, the second is what the claim is made from.
+  for (const _ of [1, 2])
+    changes.push(() => engine.log.commit({ owner, session, events: [aNotice()] }));
+  expect(await answerTo(engine, await ask(engine, "Hello"))).toBe("Yes.");
+  expect(changes).toEqual([]);
+});
+
+test("an engine closes its store after everything has stopped", async () => {
+  const heard: string[] = [];
+  const store = { ...createReferenceStore(), close: async () => void heard.push("closed") };
+  const task = {
+    notify: () => {},
+    stop: async () => {
+      await Promise.resolve();
+      heard.push("stopped");
+    },
+  };
+  const engine = createEngine({ store, model: scriptedModel([]), afterRun: [task] });
+  await engine.close();
+  expect(heard).toEqual(["stopped", "closed"]);
 });
 
 test("a message to a session in the trash is refused", async () => {
