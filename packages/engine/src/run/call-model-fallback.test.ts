@@ -1,8 +1,16 @@
-import type { StoredEvent } from "@holdfast/protocol";
+import { ids, type StoredEvent } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { aHolder } from "@holdfast/testing/fixtures/factories";
+import {
+  aHolder,
+  anEvent,
+  aNotice,
+  aRunId,
+  aRunState,
+  aStep,
+} from "@holdfast/testing/fixtures/factories";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import {
   createTool,
   untilStreamed,
@@ -23,6 +31,8 @@ import {
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+
+import { awaitsFallback } from "./call-model.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
@@ -236,5 +246,19 @@ describe("when a model cannot answer", () => {
     await last.idle();
     expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 1 });
     expect(models.map(({ requests }) => requests.length)).toEqual([0, 3]);
+  });
+
+  test("a fallback counts as called however much its run wrote before", async () => {
+    const chat = await openTestSession(harness.store);
+    const runId = aRunId();
+    const details = { from: "own", to: "other-1", code: "busy" };
+    const notice = { noticeId: ids.make("notice"), kind: "model_fallback", text: "", details };
+    await chat.commit([aRunState(runId, "claimed"), anEvent("notice.added", notice, runId)]);
+    const run = { owner: chat.owner, session: chat.session, runId };
+    const awaits = async () => awaitsFallback(harness.store.reads, run, await chat.entries());
+    for (const _ of [1, 2, 3]) await chat.commit(Array.from({ length: 100 }, () => aNotice()));
+    expect(await awaits()).toBe(true);
+    await chat.commit([aStep(runId)]);
+    expect(await awaits()).toBe(false);
   });
 });
