@@ -15,7 +15,7 @@ import {
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import type { ContextFit } from "./compactor.ts";
+import { type ContextFit, createCompactor } from "./compactor.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
@@ -141,3 +141,17 @@ test.each([
     expect(await lock.holder(rig.chat.session)).toEqual(other);
   },
 );
+
+test("a compaction that a person asks for keeps less than one that makes room", async () => {
+  const covered = async (reason: "asked" | "idle") => {
+    const { rig } = await openTight((_request, before) => says(long(`Answer ${before}`)), null);
+    for (const text of ["one", "two", "three", "four", "five"]) {
+      await rig.say(long(text));
+      await rig.work();
+    }
+    const result = await createCompactor(rig.log, ids, {}).compactNow(rig.chat, reason, 1_500);
+    if (result.status !== "compacted") throw new Error(JSON.stringify(result));
+    return result.covers.to;
+  };
+  expect(await covered("asked")).toBeGreaterThan(await covered("idle"));
+});
