@@ -271,6 +271,21 @@ describe("watching several sessions", () => {
   const [a, b] = [testId("session", 1), testId("session", 2)];
   const events = fc.sample(sessionLog, { seed: 8, numRuns: 1 })[0] ?? [];
 
+  test("releases the connection when its reader leaves, even if fetch ignores the signal", async () => {
+    const released = Promise.withResolvers<string>();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) =>
+        controller.enqueue(bytesOf(encodeWatchedSseFrame(a, events[0]!, new Map()))),
+      cancel: () => released.resolve("released"),
+    });
+    const client = createClient({ baseUrl: "http://host", fetch: () => new Response(body) });
+    for await (const item of client.watch(new Map([[a, 0 as Seq]]))) {
+      expect(item.kind).toBe("event");
+      break;
+    }
+    expect(await released.promise).toBe("released");
+  });
+
   test("keeps each session's cursor across reconnects, and continues after a resync", async () => {
     const requestedCursors: (string | null)[] = [];
     const frame = (session: SessionId, n: number) =>

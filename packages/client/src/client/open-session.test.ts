@@ -10,6 +10,7 @@ import {
   type Seq,
 } from "@holdfast/protocol";
 import { type SessionState, startState } from "../reducer/state.ts";
+import { aNotice } from "@holdfast/testing/fixtures/factories";
 import { hostReadOf, sessionLog } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
 import { createClient } from "./create-client.ts";
@@ -105,6 +106,21 @@ describe("an open session", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  test("that is followed for long drops its oldest entries", async () => {
+    const [created] = fc.sample(sessionLog, { seed: 3, numRuns: 1 })[0] ?? [];
+    if (created === undefined) throw new Error("A log begins with its session.");
+    const notices = Array.from({ length: 700 }, (_, index) => ({
+      ...aNotice(`notice ${index}`),
+      seq: (index + 2) as Seq,
+      at: index,
+    }));
+    const log: StoredEvent[] = [created, ...notices];
+    const state = await lastState(hostOf(log, 1, []), log.length);
+    expect(state?.entries.at(-1)?.seq).toBe(log.length);
+    expect(state?.entries.length).toBeLessThanOrEqual(600);
+    expect(state?.earlier).toBe(state?.entries[0]?.seq);
   });
 
   test("ends with the host's problem if it may not be read", async () => {
