@@ -143,6 +143,9 @@ export const listCases: readonly StoreCase[] = [
       assertSameJson(await listed(store, owner, { project: "p" }), idsOf([b!]));
       assertSameJson(await listed(store, owner, { tag: "z" }), []);
       assertSameJson(await listed(store, owner, { tag: "z", shelf: "archived" }), idsOf([a!]));
+      await a!.commit([anEvent("session.trashed", {})]);
+      assertSameJson(await listed(store, owner, { tag: "z", shelf: "archived" }), []);
+      assertSameJson(await listed(store, owner, { tag: "z", shelf: "trash" }), idsOf([a!]));
     },
   },
   {
