@@ -1,0 +1,57 @@
+import { type Model, type Store } from "@holdfast/engine";
+import { laneKey, ownerId } from "@holdfast/protocol";
+import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { createAgentFactory } from "./agent-factory.ts";
+import type { ImageReader } from "./models/registry.ts";
+
+function open() {
+  const store: Store = createReferenceStore();
+  onTestFinished(() => store.close());
+  const readers: ImageReader[] = [];
+  const models = {
+    defaultModel: () => "own",
+    fallbacks: () => [],
+    open(_name: string, readImage?: ImageReader): Model {
+      if (readImage !== undefined) readers.push(readImage);
+      return scriptedModel([]);
+    },
+  };
+  const factory = createAgentFactory({
+    store,
+    models,
+    tools: async () => ({ tools: new Map(), signature: "" }),
+    prompt: { signature: async () => "", text: async () => "" },
+  });
+  return { store, factory, readers };
+}
+
+const lane = laneKey.parse("telegram:bot:p7:0");
+
+test("an agent is not shared between owners, whose images it would read", async () => {
+  const { store, factory } = open();
+  const { owner, session } = await openTestSession(store);
+  const own = await factory.signature({ owner, session, lane });
+  expect(await factory.signature({ owner, session, lane })).toBe(own);
+  const another = ownerId.parse("another");
+  expect(await factory.signature({ owner: another, session, lane })).not.toBe(own);
+});
+
+test("a model gets its owner's images up to the size that providers accept", async () => {
+  const { store, factory, readers } = open();
+  const { owner, session } = await openTestSession(store);
+  const request = { owner, session, lane };
+  await factory.build(request, await factory.signature(request));
+  const largest = 4 * 1024 * 1024;
+  const sizes = await Promise.all(
+    [largest, largest + 1].map(async (size) => {
+      const put = await store.putBlob(owner, new Uint8Array(size), "image/png");
+      if (put.status !== "stored") throw new Error(JSON.stringify(put));
+      return (await readers[0]?.(put.id))?.byteLength ?? null;
+    }),
+  );
+  expect(sizes).toEqual([largest, null]);
+});
