@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { openWebhookReceiver } from "@holdfast/testing/host/webhook-receiver";
 import type { Client, SessionState } from "@holdfast/client";
 import type { EntryView, RunId, SessionId, SessionRead, StoredEvent } from "@holdfast/protocol";
@@ -14,6 +16,8 @@ import {
   countWords,
 } from "../e2e/served-host.ts";
 import { settingsFor } from "../e2e/served-host.ts";
+import { Client as DatabaseClient } from "pg";
+import { expect } from "vitest";
 import { postSigned } from "./post-signed.ts";
 import { type RestoredHome, restoreHome, type RestoreOptions } from "./restore.ts";
 import type { HomeSnapshot, SessionName } from "./snapshot.ts";
@@ -30,6 +34,8 @@ export interface OpenedHome extends RestoredHome<HomeSnapshot> {
   /** The session once its run has ended and its inbox is empty. */
   readonly ended: (name: SessionName) => Promise<SessionState>;
   readonly log: (name: SessionName) => Promise<readonly StoredEvent[]>;
+  /** Deletes the stored answers, as if the old host had died before it could store them. */
+  readonly forgetAnswers: () => Promise<void>;
   /** Posts to the webhook `home`. */
   readonly post: (id: string, text: string, secret?: string) => Promise<Response>;
   /** Runs a command of the command line on this home. */
@@ -71,6 +77,7 @@ export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<O
     read,
     ended: (name) => followUntil(client, idOf(name), hasEnded),
     log: async (name) => readLog(client, idOf(name), (await read(name)).seq),
+    forgetAnswers: () => deleteAnswers(restored),
     post: (id, text, secret = snapshot.webhooks.homeSecret) => {
       const message = { conversation: "deploys", text };
       return postSigned({ address, name: "home", secret, id, message, at: restored.now() });
@@ -81,6 +88,21 @@ export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<O
       return { code, output: process.stdout() + process.stderr() };
     },
   };
+}
+
+async function deleteAnswers({ home, settings }: RestoredHome<HomeSnapshot>): Promise<void> {
+  const statement = "DELETE FROM requests";
+  const url = settings["HOLDFAST_STORE"];
+  if (url === undefined) {
+    const database = new DatabaseSync(join(home, "holdfast.db"), { timeout: 10_000 });
+    expect(database.prepare(statement).run().changes).toBeGreaterThan(0);
+    return database.close();
+  }
+  const database = new DatabaseClient({ connectionString: url });
+  await database.connect();
+  const { rowCount } = await database.query(statement);
+  await database.end();
+  expect(rowCount).toBeGreaterThan(0);
 }
 
 const endStates = new Set<unknown>(["completed", "cancelled", "failed", "interrupted", "limit"]);

@@ -277,7 +277,7 @@ function mount<N extends RouteName>(
     const principal = c.get("principal");
     const { ownerId: owner } = principal;
     const request = keyedRequest(owner, decoded.value);
-    const callIds = request === undefined ? ids : deterministicIds(JSON.stringify(request));
+    const callIds = request === undefined ? ids : idsOfKeyedRequest(request);
     const call = { owner, principal, ids: callIds, ...decoded.value } as Call<N>;
     return handle(call, c, request).catch(storeFailureReply);
   }
@@ -294,6 +294,11 @@ function mount<N extends RouteName>(
       return sendProblem(c, result.code, result.details);
     },
   };
+}
+
+/** Ids are stored, so this text never changes: a request repeated after an upgrade has to give the same ones. */
+function idsOfKeyedRequest({ owner, key, requestText }: KeyedRequest): IdSource {
+  return deterministicIds(JSON.stringify({ owner, key, asked: requestText }));
 }
 
 const withKey = z.object({ "idempotency-key": z.string().optional() }).optional();
