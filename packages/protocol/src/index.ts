@@ -1,7 +1,7 @@
 export * from "./ids.ts";
 export * from "./parts.ts";
 export * from "./events/registry.ts";
-export * from "./folds/plain-text.ts";
+export * from "./folds/session.ts";
 export * from "./problems.ts";
 export * from "./http/routes.ts";
 export * from "./sse/frames.ts";
@@ -10,6 +10,4 @@ export * from "./folds/transcript.ts";
 export * from "./commands.ts";
 export { memoryOwner } from "./events/memory.ts";
 export * from "./util/backoff.ts";
-export * from "./util/sleep.ts";
-export * from "./util/with-timeout.ts";
-export { foldSessionFacts, type SessionFacts } from "./folds/session.ts";
+export * from "./util/timing.ts";

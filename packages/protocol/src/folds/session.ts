@@ -9,7 +9,6 @@ import { type RunState, terminalStates } from "../events/run.ts";
 import { type SessionSettings, type TitleSource } from "../events/session.ts";
 import type { RunId, Seq, SessionId } from "../ids.ts";
 import { textOf } from "../parts.ts";
-import { columnText, previewOf, titleFrom } from "./plain-text.ts";
 
 /** What a session's own events say about it. A store's row and a page's view may both hold more. */
 export interface SessionFacts {
@@ -154,4 +153,37 @@ function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
     ...(project !== undefined && { project: project && columnText(project) }),
     ...(tags !== undefined && { tags: [...new Set(tags.map(columnText))].toSorted() }),
   };
+}
+
+const maxPreviewLength = 200;
+const maxTitleLength = 120;
+
+/** Everything but a single plain space between words, which is the common case and stays unchanged. */
+const controlCharacters = /(?! [^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
+
+/** Text for a row: well formed, on one line, without characters that break a database or a terminal. */
+export function plainText(text: string): string {
+  return text.toWellFormed().replaceAll(controlCharacters, " ").trim();
+}
+
+/** A name for a column, preserved as far as every database can store it. */
+export function columnText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
+}
+
+export function previewOf(text: string): string {
+  // Cut before cleaning: a message may have megabytes.
+  return truncate(plainText(text.slice(0, maxPreviewLength * 8)), maxPreviewLength);
+}
+
+export function titleFrom(text: string): string {
+  const start = text.slice(0, maxTitleLength * 8).trimStart();
+  return truncate(plainText(start.split("\n", 1)[0] ?? ""), maxTitleLength);
+}
+
+/** Cuts between characters, never inside a surrogate pair. */
+function truncate(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const end = /[\uD800-\uDBFF]/.test(text[length - 2] ?? "") ? length - 2 : length - 1;
+  return `${text.slice(0, end).trimEnd()}…`;
 }

@@ -3,7 +3,7 @@ import process from "node:process";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { sleep } from "./sleep.ts";
+import { sleep } from "./timing.ts";
 
 const timers = (): number =>
   process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;

@@ -3,8 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 
-import { sleep } from "./sleep.ts";
-import { withTimeout } from "./with-timeout.ts";
+import { sleep, withTimeout } from "./timing.ts";
 
 /** A clock whose one sleep ends when the test says so. It shows whether the sleep was aborted. */
 function gatedClock() {

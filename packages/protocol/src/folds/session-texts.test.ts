@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { plainText, previewOf, titleFrom } from "./plain-text.ts";
+import { plainText, previewOf, titleFrom } from "./session.ts";
 
 const anyText = fc.string({
   unit: fc.oneof(fc.constantFrom("\n", "\r", "\0", "\u2028", "\uD800", " ", "🙂"), fc.string()),
