@@ -113,6 +113,7 @@ export const lateJournalPositionContract = contractSuite(
         const { said: sent, outage } = await rig.abandonRun([reply], there);
         const { chat } = sent;
         await until(async () => JSON.stringify(await chat.events()).includes("It was "));
+        await until(() => outage.unanswered === 0);
         outage.dropsAnswers = true;
         lost.open();
         await untilSpilled(there, chat.session, "a dark ");

@@ -122,6 +122,7 @@ export const spillContract = contractSuite("a run that loses its store", (factor
     const reply = [says("It was "), gate(more.promise), says("a dark night.")];
     const run = await start([reply]);
     await run.stored("It was ");
+    await run.until(() => run.outage.unanswered === 0);
     run.outage.dropsAnswers = true;
     more.open();
     await run.stored("dark night");

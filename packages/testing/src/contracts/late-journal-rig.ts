@@ -42,6 +42,8 @@ export interface StoreOutage {
   isDown: boolean;
   /** Commits arrive, but their answers are lost. */
   dropsAnswers: boolean;
+  /** Commits under way. What others can read may not have been answered yet. */
+  unanswered: number;
 }
 
 export interface LateJournalRig extends ContractRig {
@@ -69,10 +71,13 @@ export function createOutage(store: Store): StoreOutage {
   const outage: StoreOutage = {
     isDown: false,
     dropsAnswers: false,
+    unanswered: 0,
     store: withMembers(store, {
       async commit(commit) {
         if (outage.isDown) return failed("store_unavailable");
+        outage.unanswered += 1;
         const result = await store.commit(commit);
+        outage.unanswered -= 1;
         return outage.dropsAnswers ? failed("store_unknown") : result;
       },
       leases: {
