@@ -11,7 +11,7 @@ export interface InterruptSource {
  * npm forwards the Ctrl-C that the terminal already sent to the whole group, so one press may arrive twice. Only a
  * signal after this time is a second press.
  */
-const duplicateInterruptMs = 250;
+export const duplicateInterruptMs = 250;
 
 /** Calls `first` on the first Ctrl-C and `second` on later ones. */
 export function onInterrupts(

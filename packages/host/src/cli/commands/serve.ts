@@ -1,3 +1,4 @@
+import { sleep } from "@holdfast/protocol";
 import { type Config } from "../../ops/config/settings.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import type { Failure } from "../../util/outcome.ts";
@@ -6,7 +7,7 @@ import { startOpeningStore } from "../../open-store.ts";
 import { allowYoungGenerationGrowth } from "../../ops/health/process-limits.ts";
 import { type Command, exit } from "../command.ts";
 import { announceHost, findRunningHost, isHoldfastHost } from "../connection/running-hosts.ts";
-import { waitForStopSignal } from "../process-signals.ts";
+import { duplicateInterruptMs, waitForStopSignal } from "../process-signals.ts";
 
 export const serve: Command = {
   usage: ["serve"],
@@ -52,8 +53,11 @@ export const serve: Command = {
     );
     allowYoungGenerationGrowth();
     await stopRequested;
+    // A duplicate that comes while Node takes down its listeners would end the process by its signal.
+    const duplicatesOver = sleep(duplicateInterruptMs);
     withdraw();
     await host.value.stop();
+    await duplicatesOver;
     return exit.done;
   },
 };
