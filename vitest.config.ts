@@ -16,6 +16,8 @@ if (!process.argv.includes("--coverage")) {
 }
 
 const sources = "{packages/*/{src,test,contracts},scripts}";
+/** Contract suites take a store: their runners, `*.pg.test.ts` and `reference-store.test.ts`, import them. */
+const suites = "**/*.suite.test.ts";
 const needsPostgres = "{packages/*/{src,test,contracts},test}/**/*.pg.test.ts";
 
 const plugins = [useBuiltThreads()];
@@ -35,7 +37,7 @@ export default defineConfig({
           name: "unit",
           setupFiles: "test/setup/fixed-seed.ts",
           include: [`${sources}/**/*.test.{ts,tsx}`],
-          exclude: [needsPostgres],
+          exclude: [needsPostgres, suites],
           pool: "threads",
           isolate: false,
           hookTimeout: 60_000,

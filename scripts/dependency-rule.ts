@@ -75,7 +75,7 @@ export function checkDependencies(root: string): DependencyReport {
 
 /** Runners pass real stores to the contract suites. */
 const isRunner = (file: string): boolean =>
-  /^packages\/engine\/contracts\/.*\.test\.ts$/.test(file);
+  /^packages\/engine\/contracts\/.*(?<!\.suite)\.test\.ts$/.test(file);
 
 /** The engine's tests and contract suites must not import the store indirectly. */
 function findStoreReach(referencesOf: ReadonlyMap<string, readonly Reference[]>): Violation[] {

@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { approvalsContract } from "./approvals.ts";
+import { approvalsContract } from "./approvals.suite.test.ts";
 
 for (const database of databases) approvalsContract(database);

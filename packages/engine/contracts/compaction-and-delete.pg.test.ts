@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { compactionAndDeleteContract } from "./compaction-and-delete.ts";
+import { compactionAndDeleteContract } from "./compaction-and-delete.suite.test.ts";
 
 for (const database of databases) compactionAndDeleteContract(database);

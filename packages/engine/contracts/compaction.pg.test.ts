@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { compactionContract } from "./compaction.ts";
+import { compactionContract } from "./compaction.suite.test.ts";
 
 for (const database of databases) compactionContract(database);

@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { deletionContract } from "./deletion.ts";
+import { deletionContract } from "./deletion.suite.test.ts";
 
 for (const database of databases) deletionContract(database);

@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { eventOrderContract } from "./event-order.ts";
+import { eventOrderContract } from "./event-order.suite.test.ts";
 
 for (const database of databases) eventOrderContract(database);

@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { fencingContract } from "./fencing.ts";
+import { fencingContract } from "./fencing.suite.test.ts";
 
 for (const database of databases) fencingContract(database);

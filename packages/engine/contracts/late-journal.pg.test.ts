@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { lateJournalContract } from "./late-journal.ts";
+import { lateJournalContract } from "./late-journal.suite.test.ts";
 
 for (const database of databases) lateJournalContract(database);

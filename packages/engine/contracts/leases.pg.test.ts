@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { leasesContract } from "./leases.ts";
+import { leasesContract } from "./leases.suite.test.ts";
 
 for (const database of databases) leasesContract(database);

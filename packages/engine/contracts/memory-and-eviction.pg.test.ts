@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { memoryAndEvictionContract } from "./memory-and-eviction.ts";
+import { memoryAndEvictionContract } from "./memory-and-eviction.suite.test.ts";
 
 for (const database of databases) memoryAndEvictionContract(database);

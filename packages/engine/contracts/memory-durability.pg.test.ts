@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { memoryDurabilityContract } from "./memory-durability.ts";
+import { memoryDurabilityContract } from "./memory-durability.suite.test.ts";
 
 for (const database of databases) memoryDurabilityContract(database);

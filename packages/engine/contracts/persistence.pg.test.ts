@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { persistenceContract } from "./persistence.ts";
+import { persistenceContract } from "./persistence.suite.test.ts";
 
 for (const database of databases) persistenceContract(database);

@@ -1,19 +1,19 @@
 // Runs the suites that need no second process on the store in memory.
 import { referenceDatabase } from "@holdfast/testing/databases/reference";
 
-import { approvalsContract } from "./approvals.ts";
-import { compactionLockContract } from "./compaction-lock.ts";
-import { compactionContract } from "./compaction.ts";
-import { deletionContract } from "./deletion.ts";
-import { historyContract } from "./history.ts";
-import { lateJournalPositionContract } from "./late-journal-position.ts";
-import { lateJournalContract } from "./late-journal.ts";
-import { memoryAndEvictionContract } from "./memory-and-eviction.ts";
-import { memoryContract } from "./memory.ts";
-import { questionsAndRulesContract } from "./questions-and-rules.ts";
-import { runInboxContract } from "./run-inbox.ts";
-import { spillContract } from "./spill.ts";
-import { titlesContract } from "./titles.ts";
+import { approvalsContract } from "./approvals.suite.test.ts";
+import { compactionLockContract } from "./compaction-lock.suite.test.ts";
+import { compactionContract } from "./compaction.suite.test.ts";
+import { deletionContract } from "./deletion.suite.test.ts";
+import { historyContract } from "./history.suite.test.ts";
+import { lateJournalPositionContract } from "./late-journal-position.suite.test.ts";
+import { lateJournalContract } from "./late-journal.suite.test.ts";
+import { memoryAndEvictionContract } from "./memory-and-eviction.suite.test.ts";
+import { memoryContract } from "./memory.suite.test.ts";
+import { questionsAndRulesContract } from "./questions-and-rules.suite.test.ts";
+import { runInboxContract } from "./run-inbox.suite.test.ts";
+import { spillContract } from "./spill.suite.test.ts";
+import { titlesContract } from "./titles.suite.test.ts";
 
 approvalsContract(referenceDatabase);
 compactionContract(referenceDatabase);

@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { runTerminalStateContract } from "./run-terminal-state.ts";
+import { runTerminalStateContract } from "./run-terminal-state.suite.test.ts";
 
 for (const database of databases) runTerminalStateContract(database);

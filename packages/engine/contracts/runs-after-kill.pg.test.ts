@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { runsAfterKillContract } from "./runs-after-kill.ts";
+import { runsAfterKillContract } from "./runs-after-kill.suite.test.ts";
 
 for (const database of databases) runsAfterKillContract(database);

@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { spillContract } from "./spill.ts";
+import { spillContract } from "./spill.suite.test.ts";
 
 for (const database of databases) spillContract(database);

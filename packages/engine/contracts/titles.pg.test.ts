@@ -1,5 +1,5 @@
 import { databases } from "@holdfast/testing/databases/databases";
 
-import { titlesContract } from "./titles.ts";
+import { titlesContract } from "./titles.suite.test.ts";
 
 for (const database of databases) titlesContract(database);
