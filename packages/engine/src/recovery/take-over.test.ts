@@ -1,6 +1,6 @@
 import { ids } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { Tool } from "../ports/tool.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
@@ -56,6 +56,23 @@ describe("take-over", () => {
       ({ type, data }) => type === "run.state" && data["state"] === "completed",
     );
     expect(ends).toHaveLength(1);
+  });
+
+  test("the sweep reads the journal of an abandoned run once, however long it is", async () => {
+    const { rig, dead } = await abandonRun([[says("It was a dark"), hang]]);
+    await untilStreamed(rig, "dark");
+    const reads = vi.spyOn(rig.log.store.reads, "snapshot");
+    const second = createRunner(harness.store, rig.log, {
+      model: scriptedModel([says("and stormy night.")]),
+      dead,
+    });
+    await second.sweep();
+    await second.idle();
+    const withItsOutput = reads.mock.settledResults.filter(
+      (read) =>
+        read.type === "fulfilled" && JSON.stringify(read.value?.journal).includes("It was a dark"),
+    );
+    expect(withItsOutput).toHaveLength(1);
   });
 
   test("[P7] a tool that was running is unknown, to the person and to the model, and does not run again", async () => {

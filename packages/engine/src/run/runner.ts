@@ -34,6 +34,12 @@ export interface RunnerDeps
   readonly onError: (error: unknown) => void;
 }
 
+/** What is already known of a session that may have work. */
+interface FoundWork {
+  readonly deadLease?: LeaseRow | undefined;
+  readonly hasLiveRun?: boolean;
+}
+
 const pageSize = 1_000;
 /** A cancel is noticed within twice this time. */
 const cancelPollMs = 400;
@@ -80,7 +86,7 @@ export class Runner {
   notify(owner: OwnerId, session: SessionId): void {
     for (const { lease, run } of this.#leaseRenewer.held)
       if (lease.session === session) void run?.checkCancelled();
-    void this.#runExclusive(owner, session, () => this.#workOn(owner, session, undefined));
+    void this.#runExclusive(owner, session, () => this.#workOn(owner, session, {}));
   }
 
   /**
@@ -154,16 +160,14 @@ export class Runner {
     for (const item of live) {
       const { owner, session, lease } = item;
       if (!this.#isAbandoned(item)) continue;
-      void this.#runExclusive(owner, session, () =>
-        this.#workOn(owner, session, this.#ifHolderDead(lease)),
-      );
+      const found = { deadLease: this.#ifHolderDead(lease), hasLiveRun: true };
+      void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
     }
     for (const { owner, session } of await work.queued(pageSize)) {
       if (this.#working.has(session)) continue;
       const lease = await this.#deps.log.store.leases.read("run", session);
-      void this.#runExclusive(owner, session, () =>
-        this.#workOn(owner, session, this.#ifHolderDead(lease)),
-      );
+      const found = { deadLease: this.#ifHolderDead(lease) };
+      void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
     }
     await this.#ingestLeftSpills();
     await this.#expireApprovals();
@@ -220,7 +224,7 @@ export class Runner {
   async #workOn(
     owner: OwnerId,
     session: SessionId,
-    deadLease: LeaseRow | undefined,
+    { deadLease, hasLiveRun = false }: FoundWork,
   ): Promise<void> {
     const askedAt = this.#deps.clock.now();
     const lease = await acquireRunLease(this.#deps, session, deadLease);
@@ -228,17 +232,22 @@ export class Runner {
     this.#expired.delete(session);
     const held = this.#leaseRenewer.hold(lease, askedAt);
     try {
-      await this.#recoverAndClaim(owner, held);
+      await this.#recoverAndClaim(owner, held, hasLiveRun);
     } finally {
       await this.#leaseRenewer.release(held);
     }
   }
 
-  /** Claims message after message. A run that was left live is recovered first. */
-  async #recoverAndClaim(owner: OwnerId, held: HeldLease): Promise<void> {
+  /**
+   * Claims message after message. A run that was left live is recovered first; if it is known to be live, its journal,
+   * which may be long, is read only for that.
+   */
+  async #recoverAndClaim(owner: OwnerId, held: HeldLease, hasLiveRun: boolean): Promise<void> {
+    let isKnownLive = hasLiveRun;
     let hasTakenOver = false;
     while (!this.#stop.signal.aborted && !held.lost) {
-      const claimed = await claimNext(this.#deps, owner, held.lease);
+      const claimed = isKnownLive ? "run_live" : await claimNext(this.#deps, owner, held.lease);
+      isKnownLive = false;
       if (claimed === "nothing" || (claimed === "run_live" && hasTakenOver)) return;
       if (claimed !== "run_live") {
         await this.#drive(held, claimed, initialPosition);
