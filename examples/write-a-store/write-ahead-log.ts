@@ -18,23 +18,16 @@ export class WriteAheadLog {
   /** Passes every value to `replay`, oldest first, and drops a last line that a crash cut short. */
   static async open(path: string, replay: (value: unknown) => Promise<void>) {
     const file = await open(path, "a+");
-    let size = 0;
-    const bytes = await file.readFile();
-    while (size < bytes.length) {
-      const end = bytes.indexOf("\n", size);
-      const value = end < 0 ? undefined : decodeLine(bytes.subarray(size, end).toString("utf8"));
-      if (value === undefined) {
-        const isLast = end < 0 || end === bytes.length - 1;
-        if (isLast) break;
-        throw new Error(`${path} is damaged at byte ${size}.`);
-      }
-      await replay(value);
-      size = end + 1;
+    try {
+      const size = await replayLines(path, await file.readFile(), replay);
+      await file.truncate(size);
+      await file.sync();
+      await syncFolder(dirname(path));
+      return new WriteAheadLog(file, size);
+    } catch (error) {
+      await file.close();
+      throw error;
     }
-    await file.truncate(size);
-    await file.sync();
-    await syncFolder(dirname(path));
-    return new WriteAheadLog(file, size);
   }
 
   /** Appends all values with one sync. If it rejects, they do not count now, but may be replayed after a crash. */
@@ -51,6 +44,27 @@ export class WriteAheadLog {
   close(): Promise<void> {
     return this.#file.close();
   }
+}
+
+/** Returns where the last whole line ends. */
+async function replayLines(
+  path: string,
+  bytes: Buffer,
+  replay: (value: unknown) => Promise<void>,
+): Promise<number> {
+  let size = 0;
+  while (size < bytes.length) {
+    const end = bytes.indexOf("\n", size);
+    const value = end < 0 ? undefined : decodeLine(bytes.subarray(size, end).toString("utf8"));
+    if (value === undefined) {
+      const isLast = end < 0 || end === bytes.length - 1;
+      if (isLast) break;
+      throw new Error(`${path} is damaged at byte ${size}.`);
+    }
+    await replay(value);
+    size = end + 1;
+  }
+  return size;
 }
 
 function encodeLine(value: unknown): string {

@@ -38,6 +38,7 @@ async function openUntilTestEnds(file: string): Promise<Store> {
 describe("the file store", () => {
   let folder: string;
   let harness: StoreHarness;
+  const handles: Store[] = [];
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "holdfast-file-store-"));
     let offset = 0;
@@ -47,13 +48,18 @@ describe("the file store", () => {
     });
     harness = {
       store,
-      open: async () => store.open(),
+      open: async () => {
+        const handle = store.open();
+        handles.push(handle);
+        return handle;
+      },
       advanceClock: async (ms) => void (offset += ms),
       fsck: () => fsckFindings(store),
       close: () => store.close(),
     };
   });
   afterAll(async () => {
+    for (const handle of handles) await handle.close();
     await harness.close();
     rmSync(folder, { recursive: true });
   });
