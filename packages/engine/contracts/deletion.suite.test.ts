@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 
-import type { BlobId } from "@holdfast/protocol";
+import { type BlobId, ids } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import type { InspectableDatabase } from "@holdfast/testing/contracts/test-database";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { openFullSession } from "@holdfast/testing/fixtures/damaged-audit";
 import {
   aCommit,
@@ -25,8 +27,12 @@ import {
 import {
   assertPresent,
   openTestSession,
+  textsOf,
   type TestSession,
 } from "@holdfast/testing/fixtures/open-session";
+
+import { branch } from "../src/history/branch.ts";
+import { createLog } from "../src/log/log.ts";
 
 const trashed = () => anEvent("session.trashed", {});
 const restored = () => anEvent("session.restored", {});
@@ -137,6 +143,45 @@ export const deletionContract = contractSuite<InspectableDatabase>("deletion", (
     await rig.store.purge(origin.owner, origin.session);
     await pruneAll();
     expect(await branch.entries()).toEqual(before);
+  });
+
+  test("[P13] a branch whose origin is purged between its look and its commit is refused, not made empty", async () => {
+    const origin = await openTestSession(rig.store);
+    await origin.commit([aUserMessage("one"), aUserMessage("two")]);
+    const watched = watchStore(rig.store);
+    const held = watched.holdNext("session.created");
+    const session = ids.make("session");
+    const branching = branch({ log: createLog(watched.store), ids }, origin, { session });
+    await held.reached;
+    await origin.commit([trashed()]);
+    expect(await rig.store.purge(origin.owner, origin.session)).toMatchObject({ status: "purged" });
+    held.release();
+    expect(await branching).toMatchObject({ status: "refused", code: "session_not_found" });
+    expect(await rig.store.reads.session(origin.owner, session)).toBeNull();
+    expect(await fsckFindings(rig.store)).toEqual([]);
+  });
+
+  test("[P13] of a branch and a purge at the same time, either the branch keeps every word or it is refused", async () => {
+    const elsewhere = await rig.database.open();
+    const seen = new Set<string>();
+    for (let race = 0; race < 20; race += 1) {
+      const origin = await openTestSession(rig.store);
+      await origin.commit([aUserMessage("one"), aUserMessage("two"), trashed()]);
+      const session = ids.make("session");
+      const [branched, purged] = await Promise.all([
+        branch({ log: rig.log, ids }, origin, { session }),
+        race % 2 === 0
+          ? elsewhere.purge(origin.owner, origin.session)
+          : nextTurn().then(() => elsewhere.purge(origin.owner, origin.session)),
+      ]);
+      expect(purged.status).toBe("purged");
+      const page = await rig.store.reads.entries(origin.owner, session, { limit: 9 });
+      const read = page === null ? "no branch" : textsOf(page.entries).join(" ");
+      seen.add(`${branched.status}: ${read}`);
+    }
+    await elsewhere.close();
+    expect(["branched: one two", "refused: no branch"]).toEqual(expect.arrayContaining([...seen]));
+    expect(await fsckFindings(rig.store)).toEqual([]);
   });
 
   test("[P13] pruning removes nothing that can be read", async () => {

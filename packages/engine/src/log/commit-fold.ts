@@ -8,6 +8,7 @@ import {
   roleOf,
   type RunId,
   type Seq,
+  type SessionId,
   type StoredEvent,
   deltasSettledBy,
   type LaneKey,
@@ -54,6 +55,8 @@ export interface LoadedRows {
   readonly session: SessionRow | null;
   /** A session with this id existed and was purged. Its id and its seqs are never reused. */
   readonly purged?: boolean;
+  /** The session that this commit branches off, if that still exists. */
+  readonly origin: SessionRow | null;
   /** Every unreleased lease of the session, expired or not. */
   readonly leases: readonly LeaseRow[];
   readonly runs: ReadonlyMap<RunId, RunRow>;
@@ -70,6 +73,8 @@ export interface LoadedRows {
 
 /** Which rows to load. */
 export interface CommitNeeds {
+  /** Locked with the session itself, so that a purge of it comes either before or after the branch. */
+  readonly origin: SessionId | undefined;
   readonly runs: readonly RunId[];
   readonly messages: readonly MessageId[];
   readonly clientIds: readonly string[];
@@ -88,6 +93,7 @@ export function needsOf(commit: Commit): CommitNeeds {
   const blobs = new Set<BlobId>();
   const approvals = new Set<ApprovalId>();
   const inbound = new Set<string>();
+  let origin: SessionId | undefined;
   for (const event of commit.events) {
     if (roleOf(event) === "delta") continue;
     if (event.runId !== undefined) runs.add(event.runId);
@@ -98,6 +104,7 @@ export function needsOf(commit: Commit): CommitNeeds {
       clientIds.add(known.data.clientId);
       runs.add(known.data.runId);
     }
+    if (known.type === "session.created") origin = known.data.origin?.sessionId;
     const messageId = inputNamedBy(known);
     if (messageId !== undefined) messages.add(messageId);
     const approvalId = approvalNamedBy(known);
@@ -106,6 +113,7 @@ export function needsOf(commit: Commit): CommitNeeds {
     if (inboundKey !== undefined) inbound.add(inboundKey.key);
   }
   return {
+    origin,
     runs: [...runs],
     messages: [...messages],
     clientIds: [...clientIds],

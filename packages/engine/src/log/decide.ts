@@ -226,7 +226,7 @@ export interface StartingSession {
 
 /** The row a commit starts from: the stored one, or an empty one if the commit creates the session. */
 function startingSession(
-  { session: stored, purged = false }: Pick<LoadedRows, "session" | "purged">,
+  { session: stored, purged = false, origin }: Pick<LoadedRows, "session" | "purged" | "origin">,
   commit: Commit,
   now: number,
 ): StartingSession | Refused {
@@ -238,7 +238,9 @@ function startingSession(
   if (first.type === "session.created") {
     if (stored !== null) return refuse("session_exists", "There is a session with this id.");
     if (purged) return refuse("session_exists", "There was a session with this id.");
-    return { status: "begun", session: emptySession(commit, first, now), created: true };
+    const session = emptySession(commit, first, now);
+    const refused = checkOrigin(session, origin);
+    return refused ?? { status: "begun", session, created: true };
   }
   if (stored === null || stored.owner !== commit.owner) {
     return refuse("session_not_found", "There is no such session.");
@@ -249,6 +251,16 @@ function startingSession(
   if (stored.trashedAt === null && restores)
     return refuse("session_not_trashed", "The session is not in the trash.");
   return { status: "begun", session: stored, created: false };
+}
+
+/** P13: a branch reads its origin's rows. A purge that came first has deleted them. */
+function checkOrigin(branch: SessionRow, stored: SessionRow | null): Refused | undefined {
+  if (branch.origin === null) return undefined;
+  if (stored === null || stored.owner !== branch.owner)
+    return refuse("session_not_found", "The session to branch off does not exist any more.");
+  if (stored.head < branch.origin.seq)
+    return refuse("invalid_event", `The session to branch off ends at ${stored.head}.`);
+  return undefined;
 }
 
 /** A session before its first event. A branch continues the seqs of its origin from where it left. */

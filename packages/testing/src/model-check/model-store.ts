@@ -56,6 +56,9 @@ export class ModelStore {
     }
     if (actions[0]?.do === "create") {
       if (known !== undefined) return "session_exists";
+      const { origin } = actions[0];
+      const read = origin && this.sessions.get(origin.sessionId);
+      if (origin && (read?.owner !== owner || read.purged)) return "session_not_found";
       const made = new ModelSession(id, owner);
       this.sessions.set(id, made);
       return this.#write(made, attempt, at);

@@ -60,6 +60,7 @@ function load(data: ReferenceData, commit: Commit): LoadedRows {
   const inputs = session?.inputs ?? new Map<InputRow["messageId"], InputRow>();
   return {
     session: session?.row ?? null,
+    origin: (needs.origin && data.sessions.get(needs.origin)?.row) ?? null,
     purged: data.purges.has(commit.session),
     leases: [...(session?.leases.values() ?? [])],
     runs: session?.runs ?? new Map(),

@@ -17,7 +17,7 @@ import {
 import type { Connection } from "../connection.ts";
 import type { GroupNeeds } from "./load.ts";
 import type { WorkingCopy, NewBlob } from "./working-copy.ts";
-import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
+import type { Seq } from "@holdfast/protocol";
 
 /** One queued write: what it needs, how it is decided, and what its caller gets. */
 export interface Job {
@@ -112,17 +112,13 @@ export function commitJob(commit: Commit): PendingJob<CommitResult> {
   return createJob<CommitResult>({
     needs: {
       ...needs,
-      sessions: [commit.session, ...originOf(commit)],
+      sessions: [commit.session, ...(needs.origin === undefined ? [] : [needs.origin])],
       events: needs.firstEvent === undefined ? [] : [needs.firstEvent],
     },
     decide: (copy, doubtful) => {
       const earlier = findEarlierCommit(copy, commit, doubtful);
       if (earlier !== undefined) return earlier;
-      const decided = decideCommit(
-        copy.loaded(commit.owner, commit.session, needs.blobs),
-        commit,
-        copy.now,
-      );
+      const decided = decideCommit(copy.loaded(commit, needs), commit, copy.now);
       if (decided.status === "refused") return decided;
       if (decided.status === "repeated") {
         return repeatedInputResult(decided, copy.session(commit.session)!.row);
@@ -147,16 +143,6 @@ function findEarlierCommit(
   // Our own commit, whose reply the connection lost: for the caller this is the first result.
   if (doubtful?.status === "committed" && doubtful.first === position.seq) return doubtful;
   return repeatedCommitResult(commit, { seq: position.seq as Seq, at: position.at }, session);
-}
-
-/** Creating a branch locks its origin, so that a purge comes either before or after it. */
-function originOf(commit: Commit): readonly SessionId[] {
-  const [first] = commit.events;
-  if (first?.type !== "session.created") return [];
-  const origin = first.data["origin"];
-  if (typeof origin !== "object" || origin === null || Array.isArray(origin)) return [];
-  const parsed = sessionId.safeParse(origin["sessionId"]);
-  return parsed.success ? [parsed.data] : [];
 }
 
 export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult> {

@@ -1,5 +1,7 @@
 import {
   type ApprovalRow,
+  type Commit,
+  type CommitNeeds,
   type InputRow,
   type LaneRow,
   type LeaseKind,
@@ -217,10 +219,14 @@ export class WorkingCopy {
   }
 
   /** The input of `decideCommit`. */
-  loaded(owner: OwnerId, id: SessionId, blobs: readonly BlobId[]): LoadedRows {
-    const { stored, purged, leases, runs, inputs, inputsByClient } = this.#state(id);
+  loaded(
+    { owner, session }: Pick<Commit, "owner" | "session">,
+    { origin, blobs }: Pick<CommitNeeds, "origin" | "blobs">,
+  ): LoadedRows {
+    const { stored, purged, leases, runs, inputs, inputsByClient } = this.#state(session);
     return {
       session: stored?.row ?? null,
+      origin: (origin && this.session(origin)?.row) ?? null,
       purged,
       leases: [...leases.values()],
       runs,

@@ -57,7 +57,7 @@ export function writeCommit(
   const earlier = cached && findEarlierCommit(connection, cached, commit);
   if (earlier) return earlier;
 
-  const loaded = loadForCommit(connection, cached, commit);
+  const loaded = loadForCommit(connection, cache, cached, commit);
   const decision = decideCommit(loaded, commit, now);
   if (decision.status === "refused") return decision;
   if (decision.status === "repeated") return repeatedInputResult(decision, cached!.row);
@@ -104,6 +104,7 @@ function findOpenDelta(
 
 function loadForCommit(
   connection: Connection,
+  cache: SessionCache,
   cached: CachedSession | null,
   commit: Commit,
 ): LoadedRows {
@@ -130,6 +131,7 @@ function loadForCommit(
   }
   return {
     session: cached?.row ?? null,
+    origin: (needs.origin && cache.get(connection, needs.origin)?.row) ?? null,
     approvals: loadApprovals(connection, cached, needs),
     purged: cached === null && isPurged(connection, commit.session),
     leases: cached?.leases ?? [],

@@ -16,13 +16,31 @@ import {
   seqsOf,
   textsOf,
 } from "../../fixtures/open-session.ts";
-import type { SeqRange } from "@holdfast/protocol";
+import type { Commit } from "@holdfast/engine";
+import { ids, type SeqRange } from "@holdfast/protocol";
 
 /** A session that continues from `seq` of another, and reads these ranges from other logs. */
 function branchOf(origin: TestSession, seq: number, reads: SeqRange[]): Promise<TestSession> {
   const ranges = [...reads, aRange(seq + 1)];
   const settings = { origin: { sessionId: origin.session, seq: toSeq(seq) }, ranges };
   return openTestSession(origin.store, settings, origin.owner);
+}
+
+type Origin = Pick<TestSession, "store" | "owner" | "session">;
+
+function branchCommit({ owner, session }: Origin, seq: number): Commit {
+  const ranges = [aRange(1, seq, session), aRange(seq + 1)];
+  const origin = { sessionId: session, seq: toSeq(seq) };
+  const created = anEvent("session.created", { origin, ranges });
+  return { owner, session: ids.make("session"), events: [created] };
+}
+
+/** The code of the refusal. Nothing may be written. */
+async function refusedBranch(origin: Origin, seq: number): Promise<string> {
+  const commit = branchCommit(origin, seq);
+  const result = await origin.store.commit(commit);
+  assertSameJson(await origin.store.reads.session(commit.owner, commit.session), null);
+  return result.status === "refused" ? result.code : result.status;
 }
 
 async function say(chat: TestSession, ...texts: string[]): Promise<void> {
@@ -145,6 +163,35 @@ export const branchCases: readonly StoreCase[] = [
           await trashAndPurge(origin);
         assertSameJson(textsOf(await c.entries()), ["a", "b", "c"], order);
       }
+    },
+  },
+  {
+    title: "no branch begins off a session that is purged, unknown or somebody else's",
+    async run({ store }) {
+      const origin = await openTestSession(store);
+      await say(origin, "one");
+      const foreign = await openTestSession(store);
+      await say(foreign, "one");
+      const tooFar = await refusedBranch(origin, 99);
+      assertSameJson(tooFar, "invalid_event", "beyond its newest event");
+      await trashAndPurge(origin);
+      assertSameJson(await refusedBranch(origin, 2), "session_not_found", "purged");
+      const unknown = { ...origin, session: ids.make("session") };
+      assertSameJson(await refusedBranch(unknown, 2), "session_not_found", "unknown");
+      const stolen = { ...origin, session: foreign.session };
+      assertSameJson(await refusedBranch(stolen, 2), "session_not_found", "somebody else's");
+    },
+  },
+  {
+    title: "a branch that was made is found again after its origin was purged",
+    async run({ store }) {
+      const origin = await openTestSession(store);
+      await say(origin, "one");
+      const commit = branchCommit(origin, 2);
+      const first = await store.commit(commit);
+      assertSameJson(first.status, "committed");
+      await trashAndPurge(origin);
+      assertSameJson(await store.commit(commit), { ...first, repeated: true });
     },
   },
   {
