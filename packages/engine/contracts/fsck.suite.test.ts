@@ -100,6 +100,26 @@ export const fsckContract = contractSuite<DamageableDatabase>("fsck", (factory) 
     expect((await check()).found).toEqual([]);
   });
 
+  test("[P14] fsck finds a branch whose origin has lost its rows, and says what to do", async () => {
+    const chat = await openTestSession(rig.store);
+    await chat.commit([aUserMessage("one"), aUserMessage("two"), aUserMessage("three")]);
+    const { owner, session } = chat;
+    const origin = { sessionId: chat.session, seq: toSeq(3) };
+    const ranges = [aRange(1, 3, chat.session), aRange(4)];
+    const left = await openTestSession(rig.store, { origin, ranges }, chat.owner);
+    await chat.commit([anEvent("session.trashed", {})]);
+    expect(await rig.store.purge(chat.owner, chat.session)).toMatchObject({ status: "purged" });
+    expect((await check()).found).toEqual([]);
+    await rig.database.damage("a purged log without its rows", { owner, session, lane: aLane() });
+    const { found, exitCode } = await check("rebuild");
+    expect(exitCode).toBe(fsckExit.damaged);
+    expect(found).toMatchObject([{ code: "origin_missing", session: left.session }]);
+    expect(found[0]?.message).toMatch(/Restore a backup .* or delete the branch/);
+    await left.commit([anEvent("session.trashed", {})]);
+    await rig.store.purge(left.owner, left.session);
+    expect((await check()).found).toEqual([]);
+  });
+
   test.each(beyondRepair)(
     "[P14] fsck finds $what and leaves it for a person to decide",
     async ({ what, found }) => {

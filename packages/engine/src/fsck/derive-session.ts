@@ -59,8 +59,8 @@ export class SessionDerivation {
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
   readonly memory = new MemoryRows();
   readonly outbox = new Map<string, OutboxRow>();
-  /** The logs it reads. */
-  readonly origins = new Set<SessionId>();
+  /** The logs it reads besides its own, and up to which seq: also what it has cut since, and may restore. */
+  readonly origins = new Map<SessionId, number>();
   events = 0;
   session: SessionRow | null = null;
   /** If deleted output may have been the last activity before a quiet settlement: up to when. */
@@ -117,8 +117,9 @@ export class SessionDerivation {
     }
     const { id, owner } = this.#stored;
     const empty = emptySession({ owner, session: id }, event, event.at);
-    if (empty.origin !== null) this.origins.add(empty.origin.sessionId);
-    for (const { log } of empty.ranges) if (log !== undefined) this.origins.add(log);
+    if (empty.origin !== null) this.origins.set(empty.origin.sessionId, 0);
+    for (const { log, to } of empty.ranges)
+      if (log !== undefined) this.origins.set(log, Math.max(to ?? 0, this.origins.get(log) ?? 0));
     this.#fold(empty, event);
   }
 

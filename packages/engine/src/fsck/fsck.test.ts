@@ -87,9 +87,34 @@ describe("[P14] an undamaged store", () => {
     expect(await check()).toMatchObject({ found: [], unproven: [] });
     const hidden = auditWithEvents(audit(), chat.session, () => []);
     expect(await check(hidden, "rebuild")).toMatchObject({
-      found: [],
+      found: [{ code: "origin_missing", session: branch.session }],
+      exitCode: fsckExit.damaged,
       unproven: ["lanes", "blob references"],
     });
+  });
+
+  test("keeps of a purged origin what its branch reads, without output that was still open", async () => {
+    const { store } = harness;
+    const origin = await openTestSession(store, {}, chat.owner);
+    const { runId, under } = await origin.startRun();
+    const { first } = await origin.commit([aDelta(runId), aDelta(runId)], { under });
+    await origin.commit([aSettledMessage(runId, "two", [[first, first + 1]])], { under });
+    const { last } = await origin.commit([aDelta(runId), aNotice(), aDelta(runId)], { under });
+    const settings = {
+      origin: { sessionId: origin.session, seq: last },
+      ranges: [aRange(1, last, origin.session), aRange(last + 1)],
+    };
+    const branch = await openTestSession(store, settings, chat.owner);
+    await origin.commit([anEvent("session.trashed", {})]);
+    await store.purge(origin.owner, origin.session);
+    expect((await check()).found).toEqual([]);
+    const lost = { code: "origin_missing", session: branch.session, key: expect.any(String) };
+    for (const seq of [1, 2]) {
+      const gap = auditWithEvents(audit(), origin.session, (rows) =>
+        rows.filter((row) => row.seq !== seq),
+      );
+      expect((await check(gap)).found).toMatchObject([lost]);
+    }
   });
 
   test("stays so when the last activity was output that has since been deleted, and its settlement was quiet", async () => {

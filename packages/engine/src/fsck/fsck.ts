@@ -11,6 +11,7 @@ import {
   checkLeases,
   checkOrphans,
 } from "./check-across-sessions.ts";
+import { OriginReads } from "./check-origins.ts";
 import { checkSession, type FsckMode } from "./check-session.ts";
 import { type Finding, fsckExit, type FsckItem, type FsckSummary } from "./findings.ts";
 
@@ -69,7 +70,7 @@ class FsckRun {
   readonly #mode: FsckMode;
   readonly #lanes = new LaneAccounts();
   readonly #blobs = new BlobAccounts();
-  readonly #origins = new Set<SessionId>();
+  readonly #origins = new OriginReads();
   readonly #purged = new Map<SessionId, OwnerId>();
   readonly #unproven: string[] = [];
   #areWhole = true;
@@ -94,6 +95,7 @@ class FsckRun {
     for await (const { id } of this.#audit.sessions()) yield* this.#checkSession(id);
     yield* checkOrphans(this.#audit, (session) => this.#purged.has(session));
     yield* checkLeases(this.#audit, this.#options.now);
+    yield* this.#origins.check(this.#audit);
     yield* this.#checkAcrossSessions();
   }
 
@@ -129,14 +131,14 @@ class FsckRun {
     this.#heads += stored.session.head;
     this.#lanes.add(report);
     this.#blobs.add(stored.session.owner, id, derivation.blobs);
-    for (const origin of derivation.origins) this.#origins.add(origin);
+    this.#origins.add(id, derivation.origins);
     this.#options.onProgress?.({ sessions: this.#sessions, events: this.#events });
     yield* report.findings;
   }
 
   /** Totals across sessions prove something only if every log was readable and none was written meanwhile. */
   async *#checkAcrossSessions(): AsyncIterable<Finding> {
-    for (const origin of this.#origins) {
+    for (const origin of this.#origins.logs) {
       const owner = this.#purged.get(origin);
       if (owner === undefined) continue;
       const isWhole = await this.#blobs.addKeptRows(this.#audit, owner, origin);

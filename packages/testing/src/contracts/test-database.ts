@@ -119,7 +119,8 @@ export type Damage =
   | "a lease that never ends"
   | "a row of a missing session"
   | "missing runs"
-  | "another preview and message count";
+  | "another preview and message count"
+  | "a purged log without its rows";
 
 /** Data that can be damaged without the store. */
 export interface DamageableDatabase extends TestDatabase {

@@ -37,6 +37,11 @@ const statements: Readonly<Record<Damage, Statement>> = {
   "missing runs": (at) => `DELETE FROM runs WHERE ${rowsOf(at)}`,
   "another preview and message count": ({ session }) =>
     `UPDATE sessions SET preview = '', message_count = 99 WHERE id = '${session}'`,
+  "a purged log without its rows": ({ kind, session }) =>
+    kind === "sqlite"
+      ? `DELETE FROM events
+          WHERE session_key = (SELECT session_key FROM purges WHERE session_id = '${session}')`
+      : `DELETE FROM events WHERE session_id = '${session}'`,
 };
 
 export function damageStatement(
