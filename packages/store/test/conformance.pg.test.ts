@@ -1,5 +1,6 @@
 import { checkStorePrograms } from "@holdfast/testing/model-check/check-programs";
 import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { indexedSearchCases } from "@holdfast/testing/conformance/search/indexed-search";
 import { searchCases } from "@holdfast/testing/conformance/search/search";
 import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,9 +18,12 @@ describe("the postgres store", () => {
   test.each(storeCases)("obeys the port's rule: $title", async ({ run }) => {
     await expect(run(harness)).resolves.toBeUndefined();
   });
-  test.each(searchCases)("finds what was written: $title", async ({ run }) => {
-    await expect(run(harness)).resolves.toBeUndefined();
-  });
+  test.each([...searchCases, ...indexedSearchCases])(
+    "finds what was written: $title",
+    async ({ run }) => {
+      await expect(run(harness)).resolves.toBeUndefined();
+    },
+  );
   test("behaves like the model in random programs", { timeout: 240_000 }, async () => {
     const checked = checkStorePrograms(harness, { runs: 6, steps: 100 });
     await expect(checked).resolves.toBeUndefined();

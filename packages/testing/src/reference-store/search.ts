@@ -12,7 +12,7 @@ export function createSearch(data: ReferenceData): Search {
   return {
     async search(owner, query) {
       const terms = parseTerms(query.text);
-      const hits = documentsOf(data, owner)
+      const hits = documentsOf(data, owner, query.session)
         .filter((document) => matchesQuery(document, query))
         .toSorted(newestFirst)
         .map((document) => matchAll(document, terms))
@@ -30,13 +30,28 @@ export function createSearch(data: ReferenceData): Search {
   };
 }
 
-function documentsOf(data: ReferenceData, owner: OwnerId): Document[] {
-  return [...data.sessions.values()]
+/** Each entry once: in the session that wrote it if that shows it, or else in the newest branch that does. */
+function documentsOf(
+  data: ReferenceData,
+  owner: OwnerId,
+  only: SearchQuery["session"],
+): Document[] {
+  const shown = new Map<string, Document>();
+  const sessions = [...data.sessions.values()]
     .filter(({ row }) => row.owner === owner && row.trashedAt === null)
-    .flatMap((session) => [
-      ...titleOf(session),
-      ...readableRows(data, session.row.id).flatMap((event) => documentOf(session, event)),
-    ]);
+    .filter(({ row }) => only === undefined || row.id === only);
+  for (const session of sessions) {
+    const { id, ranges } = session.row;
+    for (const { log = id, from, to } of ranges) {
+      for (const event of readableRows(data, log)) {
+        if (event.seq < from || event.seq > (to ?? Infinity)) continue;
+        const key = `${log} ${event.seq}`;
+        if (shown.get(key)?.session === log) continue;
+        for (const document of documentOf(session, event)) shown.set(key, document);
+      }
+    }
+  }
+  return [...sessions.flatMap(titleOf), ...shown.values()];
 }
 
 function titleOf({ row }: SessionData): Document[] {
@@ -71,9 +86,8 @@ function searchableTextOf(
   }
 }
 
-function matchesQuery(document: Document, { session, role, since, until }: SearchQuery): boolean {
+function matchesQuery(document: Document, { role, since, until }: SearchQuery): boolean {
   return (
-    (session === undefined || document.session === session) &&
     (role === undefined || document.role === role) &&
     document.at >= (since ?? 0) &&
     document.at <= (until ?? Infinity)

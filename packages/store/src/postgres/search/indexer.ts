@@ -37,10 +37,18 @@ const maxSliceMs = 4;
 /** Text after this many characters isn't indexed. */
 const maxIndexedChars = 64 * 1024;
 
+/** The log of a purged session stays as far as a branch reads it. Its title is gone. */
+const logs = `
+  SELECT s.id, s.owner_id, s.title, s.sort_at, h.head
+    FROM sessions s JOIN heads h ON h.session_id = s.id
+  UNION ALL
+  SELECT p.session_id, p.owner_id, NULL, p.at, (SELECT max(upto) FROM branches WHERE log_id = p.session_id)
+    FROM purges p WHERE EXISTS (SELECT 1 FROM branches WHERE log_id = p.session_id)`;
+
 const createState = statement(
   "search_open_state",
   `INSERT INTO search_state (session_id, indexed_seq)
-   SELECT session_id, 0 FROM heads WHERE session_id = ANY($1) ORDER BY session_id ON CONFLICT DO NOTHING`,
+   SELECT id, 0 FROM (${logs}) l WHERE id = ANY($1) ORDER BY id ON CONFLICT DO NOTHING`,
 );
 // In id order, so that two processes that index the same sessions take turns.
 const lockState = statement(
@@ -49,16 +57,15 @@ const lockState = statement(
 );
 const readUnindexed = statement(
   "search_read_behind",
-  `SELECT s.id AS session_id, s.owner_id, s.title, s.sort_at, h.head, st.title AS indexed_title, e.*
+  `SELECT l.id AS session_id, l.owner_id, l.title, l.sort_at, l.head, st.title AS indexed_title, e.*
      FROM search_state st
-     JOIN sessions s ON s.id = st.session_id
-     JOIN heads h ON h.session_id = st.session_id
+     JOIN (${logs}) l ON l.id = st.session_id
      LEFT JOIN LATERAL (
        SELECT ${eventColumns} FROM events
-        WHERE session_id = st.session_id AND entry AND seq > st.indexed_seq AND seq <= h.head
+        WHERE session_id = st.session_id AND entry AND seq > st.indexed_seq AND seq <= l.head
         ORDER BY seq LIMIT ${entriesPerBatch}) e ON true
-    WHERE st.session_id = ANY($1)
-    ORDER BY s.id, e.seq`,
+    WHERE st.session_id = ANY($1) AND l.id = ANY($1)
+    ORDER BY l.id, e.seq`,
 );
 const putTexts = statement(
   "search_put_texts",
@@ -167,15 +174,23 @@ const sweepIntervalMs = 60_000;
 
 const unindexedSessions = statement(
   "search_behind",
-  `SELECT h.session_id FROM heads h LEFT JOIN search_state st ON st.session_id = h.session_id
-    WHERE st.session_id IS NULL OR st.indexed_seq < h.head`,
+  `SELECT l.id AS session_id FROM (${logs}) l LEFT JOIN search_state st ON st.session_id = l.id
+    WHERE st.session_id IS NULL OR st.indexed_seq < l.head`,
 );
+// What a branch still reads of a purged session stays, and is found in the branch.
 const deletePurged = statement(
   "search_forget_purged",
-  `WITH gone AS (
-     DELETE FROM search_state st WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.session_id = st.session_id)
-     RETURNING session_id)
-   DELETE FROM search_texts t USING gone WHERE t.session_id = gone.session_id`,
+  `WITH purged AS (
+     SELECT session_id FROM search_state st
+      WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.session_id = st.session_id)),
+   unread AS (
+     DELETE FROM search_state st USING purged p
+      WHERE st.session_id = p.session_id
+        AND NOT EXISTS (SELECT 1 FROM branches b WHERE b.log_id = p.session_id))
+   DELETE FROM search_texts t USING purged p
+    WHERE t.session_id = p.session_id
+      AND NOT EXISTS (
+        SELECT 1 FROM branches b WHERE b.log_id = t.session_id AND b.upto >= t.seq AND t.role <> 'title')`,
 );
 
 /** Keeps the index up to date with the log, outside of writes and one batch at a time. */

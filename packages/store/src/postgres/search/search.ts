@@ -7,7 +7,7 @@ import {
   type Search,
   StoreFailure,
 } from "@holdfast/engine";
-import { type OwnerId, seq, seqRange, sessionId } from "@holdfast/protocol";
+import { type OwnerId, seq, sessionId } from "@holdfast/protocol";
 import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/tokens.ts";
 import { type Row, statement, type SqlValue } from "../connection.ts";
@@ -20,12 +20,13 @@ import { SchemaDamaged } from "../errors.ts";
 const maxCandidates = 2_000;
 
 const candidateRow = z.object({
-  hit_session: sessionId,
+  hit_log: sessionId,
   hit_seq: seq,
   hit_at: z.int(),
   role: z.enum(["user", "assistant", "tool", "notice", "title"]),
+  /** The session that shows it; `null` if none does. */
+  hit_session: sessionId.nullable(),
   session_title: z.string().nullable(),
-  session_ranges: z.string(),
 });
 type Candidate = z.infer<typeof candidateRow>;
 
@@ -47,7 +48,7 @@ async function findHits(
       const hit = hitOf(candidate, row, terms);
       if (hit !== undefined && hits.length === query.limit)
         return { hits, next: cursorText(cursor) };
-      cursor = { at: candidate.hit_at, seq: candidate.hit_seq, session: candidate.hit_session };
+      cursor = { at: candidate.hit_at, seq: candidate.hit_seq, log: candidate.hit_log };
       if (hit !== undefined) hits.push(hit);
     }
     if (rows.length < limit) return { hits, next: null };
@@ -59,18 +60,18 @@ async function findHits(
 interface Cursor {
   readonly at: number;
   readonly seq: number;
-  readonly session: string;
+  readonly log: string;
 }
 
 function cursorText(cursor: Cursor | undefined): string | null {
-  return cursor === undefined ? null : `${cursor.at}.${cursor.seq}.${cursor.session}`;
+  return cursor === undefined ? null : `${cursor.at}.${cursor.seq}.${cursor.log}`;
 }
 
 /** A foreign cursor starts at the beginning. */
 function parseCursor(text: string): Cursor | undefined {
-  const [, at, seqText, session] = /^(\d{1,15})\.(\d{1,15})\.(\w+)$/.exec(text) ?? [];
-  if (at === undefined || seqText === undefined || session === undefined) return undefined;
-  return { at: Number(at), seq: Number(seqText), session };
+  const [, at, seqText, log] = /^(\d{1,15})\.(\d{1,15})\.(\w+)$/.exec(text) ?? [];
+  if (at === undefined || seqText === undefined || log === undefined) return undefined;
+  return { at: Number(at), seq: Number(seqText), log };
 }
 
 function readCandidates(
@@ -83,37 +84,57 @@ function readCandidates(
 ): Promise<Row[]> {
   const values: SqlValue[] = [owner, limit];
   const bind = (filter: SqlValue): string => `$${values.push(filter)}`;
+  const only = session === undefined ? undefined : bind(session);
   const conditions = [
-    "t.owner_id = $1",
-    `t.tokens @@ ${bind(tokenQuery(terms))}::tsquery`,
-    ...(session === undefined ? [] : [`t.session_id = ${bind(session)}`]),
-    ...(role === undefined ? [] : [`t.role = ${bind(role)}`]),
-    ...(since === undefined ? [] : [`t.at >= ${bind(since)}`]),
-    ...(until === undefined ? [] : [`t.at <= ${bind(until)}`]),
+    "owner_id = $1",
+    `tokens @@ ${bind(tokenQuery(terms))}::tsquery`,
+    ...(only === undefined ? [] : [`session_id = ANY(${logsOf(only)})`]),
+    ...(role === undefined ? [] : [`role = ${bind(role)}`]),
+    ...(since === undefined ? [] : [`at >= ${bind(since)}`]),
+    ...(until === undefined ? [] : [`at <= ${bind(until)}`]),
     ...(cursor === undefined
       ? []
-      : [
-          `(t.at, t.seq, t.session_id) < (${bind(cursor.at)}, ${bind(cursor.seq)}, ${bind(cursor.session)})`,
-        ]),
+      : [`(at, seq, session_id) < (${bind(cursor.at)}, ${bind(cursor.seq)}, ${bind(cursor.log)})`]),
   ];
   const isFiltered = [session, role, since, until, cursor].map((filter) =>
     filter === undefined ? 0 : 1,
   );
   const candidates = statement(
     `search_${isFiltered.join("")}`,
-    `SELECT t.session_id AS hit_session, t.seq AS hit_seq, t.at AS hit_at, t.role, s.title AS session_title,
-            s.ranges AS session_ranges, e.*
-       FROM search_texts t
-       JOIN sessions s ON s.id = t.session_id AND s.trashed_at IS NULL
+    `SELECT t.session_id AS hit_log, t.seq AS hit_seq, t.at AS hit_at, t.role,
+            s.id AS hit_session, s.title AS session_title, e.*
+       FROM (SELECT session_id, seq, at, role FROM search_texts WHERE ${conditions.join(" AND ")}
+              ORDER BY at DESC, seq DESC, session_id DESC LIMIT $2) t
+       LEFT JOIN LATERAL (${sessionShowing(only)}) s ON true
        LEFT JOIN events e ON e.session_id = t.session_id AND e.seq = t.seq AND t.role <> 'title'
-      WHERE ${conditions.join(" AND ")}
-      ORDER BY t.at DESC, t.seq DESC, t.session_id DESC LIMIT $2`,
+      ORDER BY t.at DESC, t.seq DESC, t.session_id DESC`,
   );
   return pool.rows(candidates, values);
 }
 
+/** Its own log and those that it reads as a branch. */
+const logsOf = (session: string) =>
+  `ARRAY(SELECT ${session} UNION ALL SELECT log_id FROM branches WHERE session_id = ${session})`;
+
+/**
+ * The session that shows a text: the one whose log it is in, or else the newest branch that reads it. Cut entries stay
+ * in the index, and are found again when they are restored.
+ */
+const sessionShowing = (only: string | undefined) => `
+  SELECT x.id, x.title FROM (
+    SELECT id, title, ranges, trashed_at FROM sessions WHERE id = t.session_id
+    UNION ALL
+    SELECT b_s.id, b_s.title, b_s.ranges, b_s.trashed_at
+      FROM branches b JOIN sessions b_s ON b_s.id = b.session_id
+     WHERE b.log_id = t.session_id AND b.upto >= t.seq AND t.role <> 'title') x
+   WHERE x.trashed_at IS NULL ${only === undefined ? "" : `AND x.id = ${only}`}
+     AND (t.role = 'title' OR EXISTS (
+       SELECT 1 FROM json_to_recordset(x.ranges::json) AS r ("from" bigint, "to" bigint, log text)
+        WHERE coalesce(r.log, x.id) = t.session_id AND t.seq BETWEEN r."from" AND coalesce(r."to", t.seq)))
+   ORDER BY x.id = t.session_id DESC, x.id DESC LIMIT 1`;
+
 function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHit | undefined {
-  if (!isVisible(candidate)) return undefined;
+  if (candidate.hit_session === null) return undefined;
   const text = textOf(candidate.role, candidate.session_title, row);
   const found =
     text === undefined ? undefined : findSnippet(foldWithOrigins(snippetText(text)), terms);
@@ -126,19 +147,6 @@ function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHi
     at: candidate.hit_at,
     ...found,
   };
-}
-
-const storedRanges = z.array(seqRange);
-
-/** Cut entries stay in the index, and are found again when they are restored. */
-function isVisible({ role, hit_seq, hit_session, session_ranges }: Candidate): boolean {
-  if (role === "title") return true;
-  return storedRanges
-    .parse(JSON.parse(session_ranges))
-    .some(
-      ({ log = hit_session, from, to }) =>
-        log === hit_session && hit_seq >= from && (to === null || hit_seq <= to),
-    );
 }
 
 function textOf(role: SearchRole, title: string | null, row: Row): string | undefined {

@@ -1,14 +1,11 @@
 import { strict as assert } from "node:assert";
 import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import {
-  aCut,
   anEvent,
   aNotice,
   anOwner,
-  aRange,
   aRunId,
   aSettledMessage,
-  toSeq,
   aToolMessage,
   aUserMessage,
   anInput,
@@ -193,19 +190,6 @@ export const indexedSearchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a cut entry isn't found until it is restored",
-    async run({ store }) {
-      const chat = await sessionWithUnrelatedTitle(store);
-      await addMessages(chat, "one limpet", "two limpets");
-      await chat.commit([aCut([aRange(1, 2), aRange(4)])]);
-      assertSameJson(await seqsFound(chat, "limpet"), [2]);
-      await chat.commit([
-        anEvent("history.restored", { ranges: [aRange(1)], messageCount: 2, preview: "" }),
-      ]);
-      assertSameJson(await seqsFound(chat, "limpet"), [3, 2]);
-    },
-  },
-  {
     title: "a trashed session isn't found, a restored one is, and a purged one never is",
     async run({ store }) {
       const chat = await openTestSession(store, { title: "An urchin" });
@@ -260,35 +244,6 @@ export const indexedSearchCases: readonly StoreCase[] = [
       } finally {
         await second.close();
       }
-    },
-  },
-  {
-    title: "a branch finds what it reads from its origin, even if that is trashed or purged",
-    async run({ store }) {
-      const origin = await sessionWithUnrelatedTitle(store);
-      await addMessages(origin, "a conch", "another conch");
-      const ranges = [aRange(1, 2, origin.session), aRange(3)];
-      const settings = {
-        title: "yyy",
-        origin: { sessionId: origin.session, seq: toSeq(2) },
-        ranges,
-      };
-      const branch = await openTestSession(store, settings, origin.owner);
-      await addMessages(branch, "a third conch");
-      const inBranch = (): Promise<number[]> =>
-        seqsFound(branch, "conch", { session: branch.session });
-      assertSameJson(await inBranch(), [4, 2]);
-      await origin.commit([anEvent("session.trashed", {})]);
-      assertSameJson(await inBranch(), [4, 2]);
-      assertSameJson(
-        (await searchAll(branch, { text: "conch" })).every((hit) => hit.session === branch.session),
-        true,
-      );
-      await store.purge(origin.owner, origin.session);
-      assertSameJson(await inBranch(), [4, 2]);
-      await branch.commit([anEvent("session.trashed", {})]);
-      await store.purge(branch.owner, branch.session);
-      assertSameJson(await searchAll(branch, { text: "conch" }), []);
     },
   },
 ];

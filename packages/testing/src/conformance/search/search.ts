@@ -1,12 +1,15 @@
 import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import {
+  aCut,
   aNotice,
   anEvent,
   anOwner,
+  aRange,
   aRunId,
   aSettledMessage,
   aToolMessage,
   aUserMessage,
+  toSeq,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
@@ -139,6 +142,83 @@ export const searchCases: readonly StoreCase[] = [
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
       assertSameJson(await find(chat, "anemone"), []);
+    },
+  },
+  {
+    title: "a cut entry isn't found until it is restored",
+    async run({ store }) {
+      const chat = await openTestSession(store, { title: "zzz" });
+      await chat.commit([aUserMessage("one limpet")]);
+      await chat.commit([aUserMessage("two limpets")]);
+      await chat.commit([aCut([aRange(1, 2), aRange(4)])]);
+      await finds(chat, "limpet", [2]);
+      const ranges = [aRange(1)];
+      await chat.commit([anEvent("history.restored", { ranges, messageCount: 2, preview: "" })]);
+      await finds(chat, "limpet", [3, 2]);
+    },
+  },
+  {
+    title: "a branch finds what it reads from its origin, even if that is trashed or purged",
+    async run({ store, advanceClock }) {
+      const origin = await openTestSession(store, { title: "zzz" });
+      for (const text of ["a conch", "another conch"]) {
+        await origin.commit([aUserMessage(text)]);
+        await advanceClock(1_000);
+      }
+      const branch = await openTestSession(
+        store,
+        {
+          title: "conch shells",
+          origin: { sessionId: origin.session, seq: toSeq(2) },
+          ranges: [aRange(1, 2, origin.session), aRange(3)],
+        },
+        origin.owner,
+      );
+      await branch.commit([aUserMessage("a third conch")]);
+      const anywhere = async () =>
+        (await find(branch, "conch"))
+          .filter((hit) => hit.role !== "title")
+          .map((hit) => [hit.session, hit.seq]);
+      await finds(branch, "conch", [4, 2]);
+      await finds(origin, "conch", [3, 2]);
+      const [other, mine] = [origin.session, branch.session];
+      assertSameJson(
+        await anywhere(),
+        [
+          [mine, 4],
+          [other, 3],
+          [other, 2],
+        ],
+        "each entry once",
+      );
+
+      await origin.commit([anEvent("session.trashed", {})]);
+      await finds(branch, "conch", [4, 2]);
+      await finds(origin, "conch", []);
+      assertSameJson(
+        await anywhere(),
+        [
+          [mine, 4],
+          [mine, 2],
+        ],
+        "origin in the trash",
+      );
+      await store.purge(origin.owner, origin.session);
+      await finds(branch, "conch", [4, 2]);
+      await store.search.rebuild();
+      assertSameJson(
+        await anywhere(),
+        [
+          [mine, 4],
+          [mine, 2],
+        ],
+        "origin purged, index rebuilt",
+      );
+      await branch.commit([aCut([aRange(6)])]);
+      await finds(branch, "conch", []);
+      await branch.commit([anEvent("session.trashed", {})]);
+      await store.purge(branch.owner, branch.session);
+      assertSameJson(await find(branch, "conch"), []);
     },
   },
   {
