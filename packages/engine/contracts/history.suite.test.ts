@@ -4,6 +4,7 @@ import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { gate, says, type Script, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
@@ -139,6 +140,32 @@ export const historyContract = contractSuite("history", (factory) => {
     expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half", "Waits"]);
     expect((await chat.snapshot()).inbox).toEqual([]);
     expect(await fsckFindings(contractRig.store)).toEqual([]);
+  });
+
+  test("[P13] a cut that interrupts a run while its session is deleted says where the session is", async () => {
+    const { rig, chat, deps, target, resume } = await streamingSession();
+    /** The cut has found the run live; then this happens, and then it takes its lease. */
+    function interruptAfter(meanwhile: () => Promise<unknown>) {
+      const { leases } = contractRig.store;
+      const store = withMembers(contractRig.store, {
+        leases: { ...leases, acquire: (asked) => meanwhile().then(() => leases.acquire(asked)) },
+      });
+      const late = { ...deps, log: { ...deps.log, store } };
+      return interruptThen(late, target, (at) => undo(deps, at));
+    }
+    const trashed = await interruptAfter(() => trash(deps, target));
+    expect(trashed).toMatchObject({ status: "refused", code: "session_trashed" });
+    resume();
+    await rig.runner.idle();
+    expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half"]);
+
+    await restore(deps, target);
+    await chat.startRun();
+    const purged = await interruptAfter(async () => {
+      await trash(deps, target);
+      await contractRig.store.purge(chat.owner, chat.session);
+    });
+    expect(purged).toMatchObject({ status: "refused", code: "session_not_found" });
   });
 
   test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {

@@ -76,7 +76,7 @@ function hasNewerEntry({ entries }: Snapshot, expectedHead: Seq | undefined): bo
 /** Nothing new is claimed while this lease is held; it expires by itself if we die. */
 async function blockNewRuns(
   { log, holder, timeoutMs = defaultTimeoutMs }: InterruptDeps,
-  { session }: HistoryTarget,
+  { owner, session }: HistoryTarget,
 ): Promise<LeaseRow | Refused | Failed> {
   const ttlMs = timeoutMs + 5_000;
   const result = await log.store.leases.acquire({
@@ -95,11 +95,18 @@ async function blockNewRuns(
         message: "Somebody else is cutting this conversation.",
       };
     case "refused":
-      return noSession;
+      return (await log.store.reads.session(owner, session)) === null ? noSession : inTrash;
     case "failed":
       return result;
   }
 }
+
+/** A lease is refused in the trash too. */
+const inTrash: Refused = {
+  status: "refused",
+  code: "session_trashed",
+  message: "The session is in the trash.",
+};
 
 async function endLiveRun(
   deps: InterruptDeps,
