@@ -7,7 +7,10 @@ const maxRetryAfterMs = 10 * 60_000;
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
-/** The provider's retry delay, from a header in milliseconds or seconds or as a date, or from its message. */
+/**
+ * The provider's retry delay, from a header in milliseconds or seconds or as a date, from its message, or from a body
+ * with Google's `RetryInfo`.
+ */
 export function retryAfterMs(
   headers: Readonly<Record<string, string>>,
   message: string,
@@ -31,7 +34,9 @@ function fromDate(text: string | undefined, now: number): number | null {
 }
 
 function fromMessage(message: string): number | null {
-  const match = /(?:try again|retry) in (\d+(?:\.\d+)?)\s?(ms|s|m)\b/i.exec(message);
+  const match =
+    /(?:try again|retry) in (\d+(?:\.\d+)?)\s?(ms|s|m)\b/i.exec(message) ??
+    /"retryDelay":\s*"(\d+(?:\.\d+)?)(s)"/.exec(message);
   const unit = units[match?.[2]?.toLowerCase() ?? ""];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }
@@ -63,8 +68,12 @@ const overflow = [
 ];
 const noCredit =
   /insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required/i;
+/** With 429 only these: rate limits speak of quotas and billing pages too, and pass by themselves. */
+const noCreditInRateLimit =
+  /insufficient_quota|insufficient.balance|exceeded_current_quota_error|billing_(?:hard_limit|not_active|error)|credit balance is too low|credits? (?:is |are )?depleted|used all available credits|monthly spending limit/i;
 /** Google reports this as an otherwise valid request. */
 const badKey = /API_KEY_INVALID|API key not valid|API key expired/i;
+const moderated = /moderation|flagged_input/i;
 const refused =
   /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
 const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
@@ -73,6 +82,8 @@ const reasoningRefused =
   /invalid_encrypted_content|encrypted content|`?signature`?|thinking.{0,40}block|reasoning_content|of type 'reasoning'/i;
 
 const maxMessageLength = 600;
+/** The rest of an error's body is not read. */
+const maxBodyLength = 20_000;
 
 /** Classifies an error by what can be done about it. Never throws, and repeats no key. */
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
@@ -109,12 +120,14 @@ function classify(error: unknown, context: FailureContext): ModelFailure {
   const sentence = asSentence(parsed.message || `It answered with status ${status}`);
   if (overflow.some((pattern) => pattern.test(fullText)) && status < 500 && status !== 429)
     return { class: "overflow", code: "model_overflow", message: sentence };
-  if (status === 402 || (noCredit.test(fullText) && status < 500))
+  if (isNoCredit(status, fullText))
     return {
       class: "auth",
       code: "model_no_credit",
       message: `${provider} has no credit left for this key: ${sentence}`,
     };
+  if (status === 403 && moderated.test(fullText))
+    return { class: "refused", code: "model_refused", message: sentence };
   if (status === 401 || status === 403 || (status === 400 && badKey.test(fullText)))
     return {
       class: "auth",
@@ -148,6 +161,11 @@ function classify(error: unknown, context: FailureContext): ModelFailure {
     code: "model_refused_request",
     message: `${provider} does not take the request: ${sentence}`,
   };
+}
+
+function isNoCredit(status: number, fullText: string): boolean {
+  if (status === 429) return noCreditInRateLimit.test(fullText);
+  return status === 402 || (status < 500 && noCredit.test(fullText));
 }
 
 /** Provider messages come before ours and often lack a full stop. */
@@ -186,8 +204,9 @@ function isNetwork({ name, message, code }: ProviderError): boolean {
   return /fetch failed|cannot connect/i.test(message) || /^E[A-Z]+$/.test(String(code ?? ""));
 }
 
-/** Stream errors have a type instead of a status. */
+/** Stream errors have a type or a code instead of a status. */
 function statusOf({ type, code, data }: ProviderError): number | undefined {
+  if (Number(code) >= 400 && Number(code) < 600) return Number(code);
   const typeText = `${type ?? ""} ${code ?? ""} ${nestedType(data)}`;
   if (/overloaded_error/.test(typeText)) return 529;
   if (/rate_limit/.test(typeText)) return 429;
@@ -221,13 +240,14 @@ function messageOf({
   code = "",
   data,
 }: ProviderError): string {
-  return `${message}\n${responseBody.slice(0, 20_000)}\n${type} ${code} ${nestedType(data)}`;
+  return `${message}\n${responseBody.slice(0, maxBodyLength)}\n${type} ${code} ${nestedType(data)}`;
 }
 
 function retryIn(
-  { responseHeaders = {}, message }: ProviderError,
+  { responseHeaders = {}, message, responseBody = "" }: ProviderError,
   { now }: FailureContext,
 ): Pick<ModelFailure, "retryAfterMs"> {
-  const ms = retryAfterMs(responseHeaders, message, now());
+  const text = `${message}\n${responseBody.slice(0, maxBodyLength)}`;
+  const ms = retryAfterMs(responseHeaders, text, now());
   return ms === null ? {} : { retryAfterMs: ms };
 }
