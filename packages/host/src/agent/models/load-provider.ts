@@ -1,5 +1,6 @@
 import type { LanguageModel } from "ai";
 import type { Account } from "./accounts.ts";
+import { ignoreUnknownEvents } from "./anthropic-events.ts";
 
 /**
  * The provider packages' lowest-level interface: one call, no retries, no tools run. A model object, never its name.
@@ -25,7 +26,8 @@ export async function loadLanguageModel(
   switch (provider) {
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return createAnthropic({ baseURL, apiKey: key ?? "", fetch }).languageModel(id);
+      const knownOnly = ignoreUnknownEvents(fetch);
+      return createAnthropic({ baseURL, apiKey: key ?? "", fetch: knownOnly }).languageModel(id);
     }
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");

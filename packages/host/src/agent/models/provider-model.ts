@@ -172,7 +172,8 @@ function finishFailure(
   doneMarker: "seen" | "missing",
 ): ModelFailure | null {
   const title = providerInfo[account.provider].title;
-  switch (finish?.finishReason.unified) {
+  const reason = finish?.finishReason;
+  switch (reason?.unified) {
     case "stop":
     case "tool-calls":
       return null;
@@ -185,6 +186,7 @@ function finishFailure(
     case "content-filter":
       return { class: "refused", code: "model_refused", message: `${title} refused to answer.` };
     default:
+      if (reason?.raw !== undefined) return failedReasons[reason.raw]?.(title) ?? null;
       // Some servers send no finish reason; a cut connection does not send the done marker either.
       if (doneMarker === "seen") return null;
       return {
@@ -194,6 +196,20 @@ function finishFailure(
       };
   }
 }
+
+/** Any other reason, also one that is not known yet, ends the answer with what is there. */
+const failedReasons: Readonly<Record<string, (title: string) => ModelFailure>> = {
+  error: (title) => ({
+    class: "retryable",
+    code: "model_cut",
+    message: `${title} failed before the answer was whole.`,
+  }),
+  MALFORMED_FUNCTION_CALL: (title) => ({
+    class: "retryable",
+    code: "model_garbled",
+    message: `${title} could not read the call that its model made.`,
+  }),
+};
 
 function describeError(
   { account, id, redact = (text) => text }: ProviderModelDeps,
