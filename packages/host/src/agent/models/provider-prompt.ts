@@ -29,7 +29,19 @@ export async function toProviderPrompt(
   for (const message of messages) prompt.push(await toProviderMessages(message, format, callIds));
   if (format.cache === "marked")
     for (const index of cacheMarks(messages)) markCached(prompt, index);
-  return prompt;
+  return format.options === "google" ? joinToolResults(prompt) : prompt;
+}
+
+/** Google wants the results of parallel calls in one turn. The other packages join them, or their wires do not care. */
+function joinToolResults(prompt: Prompt): Prompt {
+  const joined: Prompt = [];
+  for (const message of prompt) {
+    const last = joined.at(-1);
+    if (message.role === "tool" && last?.role === "tool")
+      joined[joined.length - 1] = { ...last, content: [...last.content, ...message.content] };
+    else joined.push(message);
+  }
+  return joined;
 }
 
 /**
