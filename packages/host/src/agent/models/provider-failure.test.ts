@@ -5,13 +5,11 @@ import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import type { Json } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import {
   failureIn,
   openServerWith,
   openWire as open,
   requestOf,
-  textIn,
   unaborted,
   user,
   type Wire,
@@ -29,8 +27,6 @@ async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServe
   onTestFinished(() => server[Symbol.asyncDispose]());
   return server;
 }
-
-const [anthropic, openai, chat, compatible, ollama] = wires as [Wire, Wire, Wire, Wire, Wire];
 
 async function failureOf(wire: Wire, answer: ServerAnswer, rest: Partial<ProviderModelDeps> = {}) {
   const server = await serve(answer);
@@ -51,10 +47,6 @@ async function serveNobody(): Promise<{ readonly url: string }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-const anthropicError = (type: string, message: string): Json => ({
-  type: "error",
-  error: { type, message },
-});
 const openaiError = (code: string | null, message: string): Json => ({
   error: { message, type: "invalid_request_error", param: null, code },
 });
@@ -149,146 +141,5 @@ describe.each(wires)("$title", (wire) => {
     const failure = await failureOf(wire, refuses(401, body));
     expect(failure?.message).not.toContain("key-1234567890");
     expect(failure?.message).toMatch(/API_KEY|BASE_URL/);
-  });
-});
-
-describe("an overlong conversation", () => {
-  test.each<[Wire, number, Json]>([
-    [
-      anthropic,
-      400,
-      anthropicError("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-    ],
-    [
-      anthropic,
-      400,
-      anthropicError(
-        "invalid_request_error",
-        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
-      ),
-    ],
-    [anthropic, 413, anthropicError("request_too_large", "Request exceeds the maximum size")],
-    [
-      openai,
-      400,
-      openaiError(
-        "context_length_exceeded",
-        "Your input exceeds the context window of this model.",
-      ),
-    ],
-    [
-      chat,
-      400,
-      openaiError(
-        "context_length_exceeded",
-        "This model's maximum context length is 128000 tokens.",
-      ),
-    ],
-    [
-      compatible,
-      400,
-      openaiError(
-        null,
-        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
-      ),
-    ],
-    [
-      compatible,
-      400,
-      {
-        error: {
-          code: 400,
-          type: "exceed_context_size_error",
-          message: "the request exceeds the available context size",
-        },
-      },
-    ],
-    [compatible, 400, openaiError(null, "Please reduce the length of the messages or completion.")],
-    [
-      compatible,
-      400,
-      openaiError(
-        null,
-        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-      ),
-    ],
-    [ollama, 400, openaiError(null, "input length exceeds maximum context length")],
-  ])("is classified as such: %#", async (wire, status, body) => {
-    expect(await failureOf(wire, refuses(status, body))).toMatchObject({
-      class: "overflow",
-      code: "model_overflow",
-    });
-  });
-});
-
-describe("an error within the stream", () => {
-  test("has its class, and the text so far is kept", async () => {
-    const frames = [
-      ...anthropicFrames([{ text: "Good day." }]).slice(0, 4),
-      `event: error\ndata: ${JSON.stringify(anthropicError("overloaded_error", "Overloaded"))}\n\n`,
-    ];
-    const server = await serve({ frames });
-    const events = await readToEnd(
-      open(anthropic, server).stream(requestOf(user("Hi")), unaborted()),
-    );
-    expect(failureIn(events)).toMatchObject({ class: "overloaded", code: "model_overloaded" });
-    expect(textIn(events)).not.toBe("");
-  });
-
-  const failed = (error: Json) =>
-    `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", sequence_number: 9, response: { id: "resp_1", created_at: 1, model: "m", status: "failed", error } })}\n\n`;
-  const errorEvent = (code: string, message: string) =>
-    `event: error\ndata: ${JSON.stringify({ type: "error", sequence_number: 9, error: { type: code, code, message, param: null } })}\n\n`;
-  const chunk = (error: Json) => `data: ${JSON.stringify({ error })}\n\n`;
-  test.each([
-    [openai, errorEvent("rate_limit_exceeded", "Slow down."), "overloaded"],
-    [openai, errorEvent("server_error", "Oops."), "retryable"],
-    [openai, errorEvent("context_length_exceeded", "Too long."), "overflow"],
-    [openai, failed({ code: "server_error", message: "Oops." }), "retryable"],
-    [openai, failed({ code: "rate_limit_exceeded", message: "Slow down." }), "overloaded"],
-    [openai, failed({ code: "invalid_prompt", message: "No." }), "refused"],
-    [
-      compatible,
-      chunk({ message: "Overloaded", type: "overloaded_error", code: 529 }),
-      "overloaded",
-    ],
-    [compatible, chunk({ message: "Oops.", type: "server_error", code: 500 }), "retryable"],
-  ] as const)("in the middle of an answer has its class: %#", async (wire, frame, kind) => {
-    const frames = [...wire.frames([{ text: "Good day." }]).slice(0, 4), frame];
-    expect(await failureOf(wire, { frames })).toMatchObject({ class: kind });
-    expect(await failureOf(wire, { frames: [frame] })).toMatchObject({ class: kind });
-  });
-
-  test.each([
-    ["refusal", anthropic, { frames: anthropicFrames([{ text: "I" }], { stop: "refusal" }) }],
-    ["filter", compatible, { frames: chatFrames([{ text: "I" }], { stop: "content_filter" }) }],
-    ["policy", chat, refuses(400, openaiError("content_policy_violation", "Rejected."))],
-  ] as const)("a %s is refused, and is not tried again", async (_name, wire, answer) => {
-    expect(await failureOf(wire, answer)).toMatchObject({
-      class: "refused",
-      code: "model_refused",
-    });
-  });
-
-  test.each([
-    [anthropic, anthropicFrames([{ text: "I" }], { stop: "max_tokens" })],
-    [compatible, chatFrames([{ text: "I" }], { stop: "length" })],
-  ] as const)("an answer that reached its longest says so", async (wire, frames) => {
-    expect(await failureOf(wire, { frames })).toMatchObject({ code: "model_output_limit" });
-  });
-
-  test.each([
-    [openai, 429, openaiError("insufficient_quota", "You exceeded your current quota.")],
-    [anthropic, 400, anthropicError("invalid_request_error", "Your credit balance is too low")],
-  ] as const)("no credit is nothing that waiting mends", async (wire, status, body) => {
-    expect(await failureOf(wire, refuses(status, body))).toMatchObject({
-      class: "auth",
-      code: "model_no_credit",
-    });
-  });
-
-  test("a server that sends no finish reason but the done marker is done", async () => {
-    const frames = chatFrames([{ text: "Good day." }]).filter((each) => !each.includes("usage"));
-    expect(await failureOf(compatible, { frames })).toBeNull();
   });
 });

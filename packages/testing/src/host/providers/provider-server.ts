@@ -18,7 +18,7 @@ export type ServerAnswer =
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
       /** After the frames: the end, a cut connection, or silence. */
-      readonly frames: Iterable<string> | AsyncIterable<string>;
+      readonly frames: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
       readonly ending?: "end" | "cut" | "hang";
     }
   | { readonly cut: true };
