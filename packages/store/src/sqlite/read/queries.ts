@@ -212,15 +212,21 @@ function readUsage(
   owner: OwnerId,
   { session, runId, since }: UsageQuery,
 ): UsageTotals {
+  const filters = [
+    ...(runId === undefined ? [] : ["run_id = ?"]),
+    ...(session === undefined ? [] : ["session_id = ?"]),
+  ];
+  // A plus keeps the planner from taking the index by time, which would read the owner's whole ledger.
+  const unindexed = filters.length === 0 ? "" : "+";
   const row = connection
     .sql(
       `SELECT coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
               coalesce(sum(cache_read), 0) AS cacheRead, coalesce(sum(cache_write), 0) AS cacheWrite,
               coalesce(sum(cost_micros), 0) AS costMicros, count(*) AS calls
-         FROM usage WHERE owner_id = ? AND at >= ?
-         ${session === undefined ? "" : "AND session_id = ?"} ${runId === undefined ? "" : "AND run_id = ?"}`,
+         FROM usage WHERE ${unindexed}owner_id = ? AND ${unindexed}at >= ?
+         ${filters.map((filter) => `AND ${filter}`).join(" ")}`,
     )
-    .get(owner, since ?? 0, ...[session, runId].filter((value) => value !== undefined));
+    .get(owner, since ?? 0, ...[runId, session].filter((value) => value !== undefined));
   return usageTotals.parse(row);
 }
 
