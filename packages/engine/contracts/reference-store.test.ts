@@ -2,6 +2,7 @@
 import { referenceDatabase } from "@holdfast/testing/databases/reference";
 
 import { approvalsContract } from "./approvals.suite.test.ts";
+import { changesInBetweenContract } from "./changes-in-between.suite.test.ts";
 import { compactionLockContract } from "./compaction-lock.suite.test.ts";
 import { compactionContract } from "./compaction.suite.test.ts";
 import { deletionContract } from "./deletion.suite.test.ts";
@@ -16,6 +17,7 @@ import { spillContract } from "./spill.suite.test.ts";
 import { titlesContract } from "./titles.suite.test.ts";
 
 approvalsContract(referenceDatabase);
+changesInBetweenContract(referenceDatabase);
 compactionContract(referenceDatabase);
 compactionLockContract(referenceDatabase);
 deletionContract(referenceDatabase);

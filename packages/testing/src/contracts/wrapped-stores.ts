@@ -1,4 +1,4 @@
-import type { Commit, Store } from "@holdfast/engine";
+import type { Commit, Reads, Store } from "@holdfast/engine";
 
 /** A store whose commits are recorded and can be held back. */
 export interface WatchedStore {
@@ -74,6 +74,34 @@ export function withMembers(store: Store, members: Partial<Store>): Store {
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
+}
+
+/** A store on which others write between what somebody reads and what they commit because of it. */
+export interface InterruptedStore {
+  readonly store: Store;
+  /** Runs the action once, after the next read of this kind and before its caller gets the result. */
+  afterNext(read: keyof Reads, action: () => Promise<unknown>): void;
+}
+
+export function interruptReads(inner: Store): InterruptedStore {
+  const actions = new Map<PropertyKey, () => Promise<unknown>>();
+  const reads = new Proxy(inner.reads, {
+    get(target, name) {
+      const read: unknown = Reflect.get(target, name);
+      if (typeof read !== "function") return read;
+      return async (...args: readonly unknown[]): Promise<unknown> => {
+        const result: unknown = await Reflect.apply(read, target, args);
+        const action = actions.get(name);
+        actions.delete(name);
+        await action?.();
+        return result;
+      };
+    },
+  });
+  return {
+    store: withMembers(inner, { reads }),
+    afterNext: (read, action) => void actions.set(read, action),
+  };
 }
 
 /** A moment in a writer's life: just before or just after its first commit with this event. */
