@@ -13,6 +13,7 @@ import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { until } from "@holdfast/testing/rigs/run-rig";
 
 import { branch } from "../src/history/branch.ts";
+import { removeInput } from "../src/run/admit.ts";
 import { answerApproval } from "../src/run/approvals.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 
@@ -155,6 +156,25 @@ export const approvalsContract = contractSuite("approvals", (factory) => {
     expect((await it.transcript()).at(-1)).toMatch(
       /^tool: cancelled The run ended before this was begun/,
     );
+  });
+
+  test("[P7] the end of another run leaves the question open, and its answer wakes the run that asked", async () => {
+    const it = await openApprovalRig(rig, "Pay later", [calls("pay", "rent"), says("Done.")]);
+    await it.work();
+    const { owner, session } = it.chat;
+    for (const text of ["Never mind", "Nor this"]) await rig.send(text, { chat: it.chat });
+    const [removed, cancelled] = (await it.chat.snapshot()).inbox;
+    const { messageId } = assertPresent(removed);
+    const removal = await removeInput(rig.log, ids, { owner, session, messageId });
+    expect(removal).toMatchObject({ status: "committed" });
+    const { runId } = assertPresent(cancelled);
+    expect(await requestCancel(rig.log, ids, owner, runId)).toEqual({ status: "ended" });
+    await isWaiting(it);
+    expect(await it.open()).toMatchObject([{ tool: "pay", state: "open" }]);
+    expect(await it.answer("once")).toMatchObject({ status: "answered" });
+    await it.work();
+    expect(it.effects).toEqual(["rent"]);
+    expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
   test("[P4] a waiting run is not taken over, however long it waits, and its time does not count", async () => {

@@ -5,6 +5,8 @@ import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suit
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { until } from "@holdfast/testing/rigs/run-rig";
 
@@ -148,6 +150,24 @@ export const memoryContract = contractSuite("memory", (factory) => {
     await until(() => later.memory.spokenTexts.flat().includes("first"));
     await later.committer.stop();
     expect(later.memory.batches.map(({ key }) => key)).toContain(memory.batches[0]?.key);
+  });
+
+  test("[P10] a process that lost its lease before the provider is called does not call it", async () => {
+    const { leases } = contractRig.store;
+    const { memory, committer, chat, turn, isDirty } = await openMemorySession(contractRig, {
+      providers: {
+        current: () => null,
+        async open() {
+          const held = assertPresent(await leases.read("memory", chat.session));
+          const { kind, session, fence: replacing } = held;
+          await leases.acquire({ kind, session, holder: aHolder(), ttlMs: 30_000, replacing });
+          return memory;
+        },
+      },
+    });
+    await turn("first");
+    await committer.boundary(chat.owner, chat.session, "clear");
+    expect([memory.batches, await isDirty()]).toEqual([[], true]);
   });
 
   test("[S2.15] several turns are one commit at the boundary, and another boundary finds nothing", async () => {

@@ -20,10 +20,14 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
 
   async function start(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
     const worked: unknown[] = [];
-    const folder = { path: "/one" };
+    /** Where tools work, and where they do once one of them has worked. */
+    const folder: { path: string; next?: string } = { path: "/one" };
     const dig = createTool(
       "dig",
-      async ({ place, input }) => okResult(`dug ${worked.push([place, input])}`),
+      async ({ place, input }) => {
+        folder.path = folder.next ?? folder.path;
+        return okResult(`dug ${worked.push([place, input])}`);
+      },
       {
         approval: () => "ask",
         place: async () => folder.path,
@@ -126,6 +130,36 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
     const { approvals } = await rig.store.reads.answered(owner, { session, limit: 9 });
     expect(approvals.map(({ details }) => details.rule)).toEqual(["anything", 'only "one"']);
   });
+
+  const coversEverything: ToolPolicy = {
+    decide: async () => ({ kind: "ask" }),
+    describe: async () => ({ rules: ["anything"] }),
+    covers: async () => true,
+    remember: async () => {},
+  };
+  test.each<[string, string, ToolPolicy | undefined]>([
+    ["without rules", "Dig there", undefined],
+    ["by a rule", "Dig everywhere", coversEverything],
+  ])(
+    "[P7] a yes for the session holds in its folder and is asked for again in another: %s",
+    async (_how, text, policy) => {
+      const it = await start(text, [calls("dig", 1), calls("dig", 2), says("Done.")], policy);
+      await it.work();
+      const first = await it.open();
+      await it.answer("session");
+      it.folder.next = "/two";
+      await it.work();
+      expect(it.worked).toEqual([["/one", 1]]);
+      const second = await it.open();
+      expect([second.id === first.id, second.details.place]).toEqual([false, "/two"]);
+      await it.answer("once");
+      await it.work();
+      expect(it.worked).toEqual([
+        ["/one", 1],
+        ["/two", 2],
+      ]);
+    },
+  );
 
   test("[P14] all rows stored by these tests follow from the logs", async () => {
     expect(await fsckFindings(rig.store)).toEqual([]);

@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
 
-import type { NewEvent, RunState } from "@holdfast/protocol";
+import type { NewEvent, RunState, SessionId } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import {
+  abandonAndRecover,
+  copySpills,
   createOutage,
   openLateJournalRig,
+  silence,
   type SpillHome,
   summarizeEntries,
   untilSpilled,
 } from "@holdfast/testing/contracts/late-journal-rig";
+import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 import { type ManualClock, manualClock } from "@holdfast/testing/fakes/manual-clock";
 import {
   calls,
@@ -19,6 +23,8 @@ import {
   scriptedModel,
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import {
   createGate,
   createRunner,
@@ -29,6 +35,7 @@ import {
 } from "@holdfast/testing/rigs/run-rig";
 
 import { createLog } from "../src/log/log.ts";
+import type { LeaseResult } from "../src/ports/lease.ts";
 import type { Model } from "../src/ports/model.ts";
 import type { SpillStore } from "../src/ports/spill.ts";
 import type { SpillState } from "../src/recovery/spill.ts";
@@ -277,6 +284,66 @@ export const spillContract = contractSuite("a run that loses its store", (factor
     await run.comeBack();
     await run.ends("completed");
     expect(sent).toBe(40);
+  });
+
+  /** A runner that loses the session's lease to another one just before its first commit there. */
+  function overtakenRunner(home: SpillHome, session: SessionId) {
+    const { leases } = rig.store;
+    let taken: Promise<LeaseResult> | undefined;
+    const take = async (): Promise<LeaseResult> => {
+      const { kind, fence: replacing } = assertPresent(await leases.read("run", session));
+      return leases.acquire({ kind, session, holder: aHolder(), ttlMs: 30_000, replacing });
+    };
+    const store = withMembers(rig.store, {
+      async commit(commit) {
+        if (commit.session === session) await (taken ??= take());
+        return rig.store.commit(commit);
+      },
+    });
+    return createRunner(store, createLog(store), {
+      model: scriptedModel([]),
+      dead: () => true,
+      deps: { spills: home.journals, policy: "off" },
+    });
+  }
+
+  test("[P5] a take-over that is not stored leaves the spill to the next one", async () => {
+    const home = await rig.createHome();
+    const away = createGate();
+    const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
+    const { said, outage } = await rig.abandonRun([reply], home);
+    const { chat } = said;
+    await comesTo(async () => JSON.stringify(await chat.events()).includes("It was "));
+    outage.isDown = true;
+    away.open();
+    await untilSpilled(home, chat.session, "dark night");
+    const overtaken = overtakenRunner(home, chat.session);
+    await overtaken.sweep();
+    await overtaken.idle();
+    expect(home.files()).toHaveLength(1);
+    const runner = rig.recoverer(home);
+    await runner.sweep();
+    await runner.idle();
+    expect(summarizeEntries(await rig.read(runner, chat)).slice(1)).toEqual([
+      "assistant: It was a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(home.files()).toEqual([]);
+  });
+
+  test("[S4.2] a late journal that is not stored stays for the next reader", async () => {
+    const { chat, there, here, read } = await abandonAndRecover(rig);
+    copySpills(there, here);
+    await rig.read(overtakenRunner(here, chat.session), chat);
+    expect(here.files()).toHaveLength(1);
+    const lease = assertPresent(await rig.store.leases.read("run", chat.session));
+    await rig.store.leases.release(lease);
+    expect(summarizeEntries(await read()).slice(1)).toEqual([
+      "assistant: It was ",
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(here.files()).toEqual([]);
   });
 
   test("[P14] fsck accounts for all of it", async () => {

@@ -12,7 +12,7 @@ import {
   type Script,
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
-import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type ContextFit, createCompactor } from "./compactor.ts";
@@ -109,6 +109,21 @@ test("a context that cannot be shortened ends its run with advice for the person
   const { runId } = await rig.say("Short, and yet too long");
   await rig.work();
   expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "context_too_long" });
+});
+
+test("[S0.12] a model whose context somebody else is compacting is called again after a pause", async () => {
+  const { rig, model, asked, clock } = await openTight([fails("overflow"), says("Here.")], null);
+  const lock = createCompactionLock(harness.store.leases);
+  await lock.acquire(rig.chat.session, aHolder({ agent: "other" }));
+  const { runId } = await rig.say(long("one"));
+  rig.runner.notify(rig.chat.owner, rig.chat.session);
+  await until(() => asked.length === 1);
+  for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+  expect(model.requests).toHaveLength(1);
+  await clock.advance(2_000);
+  await rig.runner.idle();
+  expect(model.requests).toHaveLength(2);
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
 });
 
 test.each([

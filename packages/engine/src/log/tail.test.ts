@@ -1,8 +1,9 @@
+import { ids } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aNotice, aRunId, aRunState } from "@holdfast/testing/fixtures/factories";
-import { nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
+import { followFrom, nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import type { LogOptions } from "./log.ts";
@@ -176,5 +177,28 @@ describe("resync", () => {
     expect((await first).value).toEqual({ kind: "resync", head: 1 });
     await here("three");
     expect(await next).toEqual([3]);
+  });
+});
+
+describe("a tail that ends", () => {
+  test("of a session that does not exist says so once, and is forgotten", async () => {
+    const { log, elsewhere } = await rig();
+    const tail = followFrom(log, elsewhere.owner, ids.make("session"), 0);
+    expect(await tail.next()).toEqual({ done: false, value: { kind: "gone" } });
+    expect(await tail.next()).toEqual({ done: true, value: undefined });
+    expect(log.watchedSessions).toBe(0);
+  });
+
+  test("leaves no timer, even while the store cannot be read", async () => {
+    const { follow, store, clock, log } = await rig();
+    store.gate.failing = true;
+    const tail = follow(0);
+    expect(await tail.next()).toMatchObject({ value: { kind: "status", reading: "failing" } });
+    const next = tail.next();
+    await nextTurn();
+    expect(clock.sleepers).toBe(1);
+    await tail.return?.();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect([clock.sleepers, log.watchedSessions]).toEqual([0, 0]);
   });
 });

@@ -3,6 +3,8 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { restore, trash } from "../history/trash.ts";
+import { createLog } from "../log/log.ts";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import {
   createTool,
@@ -10,10 +12,18 @@ import {
   okResult,
   untilStreamed,
   transcriptLines,
+  until,
   openRunRig,
 } from "@holdfast/testing/rigs/run-rig";
-import { calls, fails, hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import {
+  calls,
+  fails,
+  gate,
+  hang,
+  says,
+  scriptedModel,
+} from "@holdfast/testing/fakes/scripted-model";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { requestCancel } from "./cancel.ts";
 import { resumeRun } from "./resume.ts";
@@ -49,6 +59,88 @@ describe("cancel", () => {
     expect(transcriptLines(await rig.entries())).toEqual(["user: Talk", "assistant: So far"]);
     expect((await rig.entries()).at(-1)?.data["partial"]).toBe("cancelled");
     expect(await requestCancel(rig.log, ids, rig.chat.owner, runId)).toEqual({ status: "ended" });
+  });
+
+  test("[P6] a cancel is confirmed once it is durable, and not before", async () => {
+    const watched = watchStore(harness.store);
+    const answer = createGate();
+    const model = scriptedModel([[says("So far"), gate(answer.promise)]]);
+    const rig = await openRunRig(watched.store, { model });
+    const { runId } = await rig.say("Talk");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "So far");
+    const held = watched.holdNext("run.cancel");
+    let confirmed: unknown;
+    const cancelling = requestCancel(rig.log, ids, rig.chat.owner, runId).then(
+      (result) => (confirmed = result),
+    );
+    await held.reached;
+    for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+    expect([confirmed, (await rig.run(runId)).cancelRequested]).toEqual([undefined, false]);
+    held.release();
+    expect(await cancelling).toEqual({ status: "requested" });
+    expect((await rig.run(runId)).cancelRequested).toBe(true);
+    answer.open();
+    await rig.runner.idle();
+  });
+
+  test("[P6] a streaming run learns of a cancel from its next commit, without a poll", async () => {
+    const clock = manualClock();
+    const [cancelled, noticed] = [createGate(), createGate()];
+    const reply = [
+      says("One "),
+      gate(cancelled.promise),
+      says("two "),
+      gate(noticed.promise),
+      says("three"),
+    ];
+    const rig = await openRunRig(harness.store, { model: scriptedModel([reply]), clock });
+    const { runId } = await rig.say("Count");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "One ");
+    await requestCancel(rig.log, ids, rig.chat.owner, runId);
+    cancelled.open();
+    await until(async () => {
+      await clock.advance(50);
+      return JSON.stringify(await rig.chat.events()).includes("two ");
+    });
+    for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+    noticed.open();
+    await rig.runner.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+    expect(transcriptLines(await rig.entries())).toEqual(["user: Count", "assistant: One two "]);
+  });
+
+  test("[P6] an answer whose run is cancelled just before its end is kept", async () => {
+    const watched = watchStore(harness.store);
+    const rig = await openRunRig(watched.store, { model: scriptedModel([says("All of it.")]) });
+    const { runId } = await rig.say("Talk");
+    const end = watched.holdNext("message.assistant");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await end.reached;
+    await requestCancel(createLog(harness.store), ids, rig.chat.owner, runId);
+    end.release();
+    await rig.runner.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+    expect(transcriptLines(await rig.entries())).toEqual(["user: Talk", "assistant: All of it."]);
+  });
+
+  test("[P6] a model that ignores its cancel is fenced out", async () => {
+    const watched = watchStore(harness.store);
+    const clock = manualClock();
+    const model = scriptedModel([[says("So far"), hang]]);
+    const rig = await openRunRig(watched.store, { model, clock });
+    const { runId } = await rig.say("Talk");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "So far");
+    await requestCancel(rig.log, ids, rig.chat.owner, runId);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await until(async () => {
+      await clock.advance(1_000);
+      return (await rig.run(runId)).state === "cancelled";
+    });
+    await rig.runner.idle();
+    expect(watched.fences.at(-1)).toBeGreaterThan(watched.fences[0] ?? Infinity);
   });
 
   test("a queued message is withdrawn, and its run never starts", async () => {

@@ -18,6 +18,7 @@ import {
   hang,
   says,
   scriptedModel,
+  uses,
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
@@ -41,6 +42,27 @@ describe("a turn", () => {
       lastState: "completed",
     });
     expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
+  });
+
+  test("each try of the model costs what it used, once", async () => {
+    const clock = manualClock();
+    const model = scriptedModel([
+      [says("Half"), uses({ output: 1, costMicros: 10 }), fails("retryable")],
+      [says("Whole"), uses({ output: 2, costMicros: 100 })],
+    ]);
+    const rig = await openRunRig(harness.store, { model, clock });
+    const { runId } = await rig.say("Hello");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await until(async () => {
+      await clock.advance(1_000);
+      return (await rig.run(runId)).state === "completed";
+    });
+    await rig.runner.idle();
+    expect(await harness.store.reads.usage(rig.chat.owner, { runId })).toMatchObject({
+      calls: 2,
+      output: 3,
+      costMicros: 110,
+    });
   });
 
   test("a message that arrives during an answer comes after it", async () => {

@@ -12,6 +12,7 @@ import {
 } from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
@@ -62,6 +63,42 @@ describe("tools", () => {
       `tool: ${result}`,
       "assistant: I see.",
     ]);
+  });
+
+  test("[P7] a tool does not start for a run that was given up while its start was recorded", async () => {
+    const watched = watchStore(harness.store);
+    let started = 0;
+    const rig = await openRunRig(watched.store, {
+      model: scriptedModel([calls("it")]),
+      tools: [createTool("it", async () => ((started += 1), okResult("done")))],
+    });
+    let stopped: Promise<void> | undefined;
+    watched.onCommitted = async (types) => {
+      if (types.includes("tool.started")) stopped = rig.runner.stop();
+    };
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    await stopped;
+    expect(started).toBe(0);
+    expect(await rig.run(runId)).toMatchObject({ state: "running" });
+  });
+
+  test("[P6] a tool that does not stop when it is told to is fenced out", async () => {
+    const watched = watchStore(harness.store);
+    const clock = manualClock();
+    const rig = await openRunRig(watched.store, {
+      model: scriptedModel([calls("it"), says("I see.")]),
+      tools: [createTool("it", () => new Promise(() => {}), { timeLimitMs: 1_000 })],
+      clock,
+    });
+    await rig.say("Do it");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilRecorded(rig, "tool.started");
+    const before = watched.fences.at(-1) ?? Infinity;
+    await clock.advance(1_000);
+    await clock.advance(5_000);
+    await rig.runner.idle();
+    expect(watched.fences.at(-1)).toBeGreaterThan(before);
   });
 
   test("a tool that does not end is stopped at its time limit, and abandoned if it ignores that", async () => {

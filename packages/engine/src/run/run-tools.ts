@@ -177,7 +177,7 @@ async function startTool(
 ): Promise<ToolEnd> {
   const { callId, input } = call;
   const { name, replay } = tool;
-  const started = await journal.record(
+  await journal.record(
     run.event("tool.started", {
       callId,
       resultId,
@@ -188,9 +188,8 @@ async function startTool(
       ...spillMarkFor(deps.spills, run),
     }),
   );
-  // If the run was lost meanwhile, it belongs to another runner: do not start the tool here.
-  if (!started || run.lost !== null)
-    return { callId, name, resultId, outcome: "cancelled", output: "" };
+  // A start that is not recorded loses the run too, which then belongs to another runner: do not start the tool here.
+  if (run.lost !== null) return { callId, name, resultId, outcome: "cancelled", output: "" };
   const result = await runWithTimeLimit(deps.clock, tool, run, call, journal);
   const stored = await storeOutput(deps.log.store, run.owner, result.output);
   const { outcome } = result;

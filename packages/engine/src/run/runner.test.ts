@@ -1,0 +1,108 @@
+import { ids } from "@holdfast/protocol";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { type CachedContext, cachedContextBytes } from "../context/session-context.ts";
+import { AgentCache } from "../agents/cache.ts";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { aHolder, aLane, aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { createTestAgent } from "@holdfast/testing/rigs/agent-rig";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { createLog } from "../log/log.ts";
+import { admitMessage } from "./admit.ts";
+import { borrowAgent } from "./call-model.ts";
+import { type LossReason, RunHandle } from "./run-handle.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await referenceHarness.open();
+});
+afterEach(() => harness.close());
+
+test("[P3] a lease that has just expired is left alone until it was not renewed for half its time", async () => {
+  const clock = manualClock();
+  const rig = await openRunRig(harness.store, { model: scriptedModel([says("Here.")]), clock });
+  const { chat, runner } = rig;
+  const { fence } = await chat.lease("run", aHolder(), 1);
+  const runId = ids.make("run");
+  const claimed = [aRunState(runId, "claimed"), aUserMessage("Hello", undefined, runId)];
+  await chat.commit(claimed, { under: { lease: "run", fence } });
+  await harness.advanceClock(1);
+  const sweep = async () => {
+    await runner.sweep();
+    await runner.idle();
+    return (await rig.run(runId)).attempt;
+  };
+  expect(await sweep()).toBe(0);
+  await clock.advance(14_999);
+  expect(await sweep()).toBe(0);
+  await clock.advance(1);
+  expect(await sweep()).toBe(1);
+});
+
+test("[P1] a message is acknowledged once it is durable, and not before", async () => {
+  const watched = watchStore(harness.store);
+  const rig = await openRunRig(watched.store, { model: scriptedModel([]) });
+  const { owner, session } = rig.chat;
+  const held = watched.holdNext("input.accepted");
+  let acknowledged = false;
+  const input = { owner, session, clientId: "mine", text: "Hello" };
+  const admitting = admitMessage(createLog(watched.store), ids, input).then((admission) => {
+    acknowledged = true;
+    return admission;
+  });
+  await held.reached;
+  for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+  expect([acknowledged, (await rig.chat.snapshot()).inbox]).toEqual([false, []]);
+  held.release();
+  expect(await admitting).toMatchObject({ status: "accepted" });
+  expect((await rig.chat.snapshot()).inbox).toHaveLength(1);
+});
+
+describe("the context that an agent keeps", () => {
+  const cases: readonly (readonly [LossReason, "kept" | "dropped"])[] = [
+    ["ended", "kept"],
+    ["fenced", "dropped"],
+    ["store", "dropped"],
+    ["stopping", "dropped"],
+  ];
+  test.each(cases)("after a run that was lost as %s is %s", async (reason, fate) => {
+    const rig = await openRunRig(harness.store, { model: scriptedModel([]) });
+    const { owner } = rig.chat;
+    const clock = manualClock();
+    const cache = new AgentCache<CachedContext>({
+      factory: { signature: async () => "same", build: async () => createTestAgent() },
+      readVersion: async () => (await rig.chat.row()).version,
+      clock,
+      limits: { bytes: 10_000_000, count: 10, idleMs: 1_000, baselines: 8 },
+      beforeClose: async () => {},
+      memory: () => "enough",
+      sizeOf: cachedContextBytes,
+      closeBudgetMs: 10_000,
+      onError: (error) => {
+        throw error;
+      },
+    });
+    const lane = aLane();
+    const lease = await rig.chat.lease();
+    const startRun = async () => {
+      const runId = ids.make("run");
+      const { head } = await rig.chat.row();
+      const run = new RunHandle(rig.log, ids, { owner, runId, lease, head, lane }, clock);
+      await run.write([run.event("run.state", { state: "claimed" })]);
+      return run;
+    };
+    const first = await startRun();
+    const borrowed = await borrowAgent(cache, first);
+    await first.write([first.event("run.state", { state: "interrupted" })]);
+    first.lose(reason);
+    borrowed.release();
+    const next = await borrowAgent(cache, await startRun());
+    if (fate === "kept") expect(next.cachedContext).toBe(borrowed.cachedContext);
+    else expect(next.cachedContext).not.toBe(borrowed.cachedContext);
+    next.release();
+  });
+});
