@@ -50,12 +50,15 @@ const stores = {
   },
 };
 
-async function serve(home: string, store: SharedStore) {
+/** A host scans for spill files six times in this time. */
+const longestLeaseMs = 600_000;
+
+async function serve(home: string, store: SharedStore, leaseMs = 15_000) {
   const settings = {
     HOLDFAST_HOME: home,
     HOLDFAST_STORE: store.address,
     HOLDFAST_RESUME: "off",
-    HOLDFAST_LEASE_MS: "15000",
+    HOLDFAST_LEASE_MS: String(leaseMs),
   };
   const host = startHost(["serve"], { env: settingsFor(settings) });
   const line = await host.line((text) => text.startsWith("Holdfast is at "));
@@ -92,7 +95,7 @@ const spillsIn = (home: string): string[] => {
 const slow = { interval: 50 };
 
 test.each(["sqlite", "postgres"] as const)(
-  "[S4.7] %s: output that a host spilled before it was killed is added when its file turns up",
+  "[S4.7] %s: output that a host spilled before it was killed is added by the read that finds its file",
   async (kind) => {
     const store = await stores[kind]();
     const [first, second] = [join(makeFolder(), "first"), join(makeFolder(), "second")];
@@ -133,8 +136,8 @@ test.each(["sqlite", "postgres"] as const)(
     await watched;
     store.giveBack();
 
-    // Another home, as on another machine: the first one's file isn't there.
-    const { client } = await serve(second, store);
+    // Another home, as on another machine: the first one's file isn't there. It scans too rarely to find it by itself.
+    const { client } = await serve(second, store, longestLeaseMs);
     await expect.poll(async () => noticesIn(await read(client, id)), slow).toEqual(["recovering"]);
     const before = wordsOf(await read(client, id)).join("");
     // P5: what was on a screen is stored, and nothing else was shown.

@@ -26,14 +26,14 @@ const defaultWindow = 100_000;
 const defaultTurns = 50;
 
 export function contextRoutes(deps: ApiDeps): Route[] {
-  const { log, compactor, clock, report } = deps;
+  const { log, compactor, models, clock, report } = deps;
   const { reads } = log.store;
 
   async function compact({ owner, params, body }: Call<"compact">) {
     const session = params.id;
     const row = await reads.session(owner, session);
     if (row === null) return problem("session_not_found");
-    const window = (row.model === null ? null : compactor.windowOf(row.model)) ?? defaultWindow;
+    const window = compactor.windowOf(row.model ?? models.defaultModel()) ?? defaultWindow;
     const { focus } = body;
     const target = { owner, session, ...(focus !== undefined && { focus }) };
     const work = compactor.compactNow(target, "asked", window);
