@@ -45,7 +45,7 @@ test("every planted fault has a test file, and its contract line a test", () => 
   const files = walkSources(root);
   const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")]));
   // Some test files run cases that are declared in another file.
-  const cases = files.filter((file) => !/\.test\.tsx?$/.test(file));
+  const cases = files.filter((file) => !/(?<!\.suite)\.test\.tsx?$/.test(file));
   const unnamed = allMutants.filter(({ line, tests }) => {
     const file = findTest(files, tests);
     return line && ![file, ...cases].some((source) => texts.get(source)?.includes(`[${line}]`));

@@ -26,6 +26,21 @@ async function serveAt(address: string, listener: RequestListener, port = 0): Pr
   return (server.address() as AddressInfo).port;
 }
 
+/** A port that is free at one address may be taken at the other. */
+async function serveAtBoth(atOuter: RequestListener, atInner: RequestListener): Promise<number> {
+  for (;;) {
+    const port = await serveAt(outer, atOuter);
+    const isTaken = await serveAt(inner, atInner, port).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === "EADDRINUSE") return true;
+        throw error;
+      },
+    );
+    if (!isTaken) return port;
+  }
+}
+
 /** Two servers on one port, a scripted resolver, and a record of the requests. */
 async function openNet(outside: RequestListener) {
   const requests: string[] = [];
@@ -35,15 +50,16 @@ async function openNet(outside: RequestListener) {
     ["both.test", [inner, outer]],
   ]);
   const resolved: string[] = [];
-  const port = await serveAt(outer, (request, response) => {
-    requests.push(`outer ${request.url}`);
-    outside(request, response);
-  });
-  const secret: RequestListener = (request, response) => {
-    requests.push(`inner ${request.url}`);
-    response.end("SECRET");
-  };
-  await serveAt(inner, secret, port);
+  const port = await serveAtBoth(
+    (request, response) => {
+      requests.push(`outer ${request.url}`);
+      outside(request, response);
+    },
+    (request, response) => {
+      requests.push(`inner ${request.url}`);
+      response.end("SECRET");
+    },
+  );
   const deps = {
     resolve: async (host: string) => {
       resolved.push(host);
