@@ -138,6 +138,35 @@ describe("the state of a page", () => {
     expect(over).toMatchObject({ gaps: [[9, 9]], readAgain: "events_lost" });
   });
 
+  test("keeps what came late while its notice is in view, and hides it together with the notice", () => {
+    const noticeId = testId("notice", 1);
+    const late = testId("message", 3);
+    const words = (text: string) => [{ type: "text" as const, text }];
+    const recovered = reduceEvents(blank, [
+      ...opening,
+      at(7, "notice.added", { noticeId, kind: "recovering", text: "Looked for." }),
+      at(8, "run.state", { state: "interrupted" }),
+      at(9, "message.user", { messageId: testId("message", 4), parts: words("Next") }),
+      at(10, "message.assistant", { messageId: late, parts: words("Late"), above: noticeId }),
+    ]);
+    const cutAfter = (last: number) =>
+      reduceEvent(
+        recovered,
+        at(11, "history.cut", {
+          reason: "undo",
+          ranges: [
+            { from: 1 as Seq, to: last as Seq },
+            { from: 12 as Seq, to: null },
+          ],
+          messageCount: 1,
+          preview: "",
+        }),
+      ).entries.map(({ seq }) => seq);
+    expect(recovered.entries.map(({ seq }) => seq)).toStrictEqual([4, 10, 7, 9]);
+    expect(cutAfter(8)).toStrictEqual([4, 10, 7]);
+    expect(cutAfter(4)).toStrictEqual([4]);
+  });
+
   test("does not replace a title by a weaker one", () => {
     const renamed = reduceEvents(blank, [
       at(1, "session.created", {}),
