@@ -2,7 +2,15 @@ import { ids } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { createTool, okResult, transcriptLines, openRunRig } from "@holdfast/testing/rigs/run-rig";
+import {
+  createTool,
+  okResult,
+  transcriptLines,
+  openRunRig,
+  until,
+} from "@holdfast/testing/rigs/run-rig";
+import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
@@ -88,4 +96,36 @@ test("details are stored with the output but not sent to the model; oversized on
   ]);
   expect(JSON.stringify(results[1])).not.toContain("details");
   expect(JSON.stringify(model.requests)).not.toContain("changes");
+});
+
+test("[P7] a run holds its lease until its question is stored", async () => {
+  const clock = manualClock();
+  let failures = 0;
+  const store = withMembers(harness.store, {
+    async commit(commit) {
+      const isQuestion = commit.events.some(({ type }) => type === "approval.asked");
+      if (!isQuestion || failures > 0) return harness.store.commit(commit);
+      failures += 1;
+      return { status: "failed", code: "store_unavailable", message: "gone" };
+    },
+  });
+  const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
+  const rig = await openRunRig(store, {
+    model: scriptedModel([calls("pay")]),
+    tools: [pay],
+    clock,
+    deps: { policy: "off" },
+  });
+  const { runId } = await rig.say("Pay");
+  rig.runner.notify(rig.chat.owner, rig.chat.session);
+  await until(() => failures === 1);
+  expect(await harness.store.leases.read("run", rig.chat.session)).not.toBeNull();
+  let isIdle = false;
+  void rig.runner.idle().then(() => (isIdle = true));
+  await until(async () => {
+    await clock.advance(100);
+    return isIdle;
+  });
+  expect(await rig.run(runId)).toMatchObject({ state: "waiting", attempt: 0 });
+  expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
 });
