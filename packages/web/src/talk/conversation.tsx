@@ -15,6 +15,7 @@ import { Queue } from "./composer/queue.tsx";
 import type { Pending } from "./transcript/rows.ts";
 import { RunStatus } from "./run-status.tsx";
 import { ConversationHeader } from "./conversation-header.tsx";
+import { createEndFollower } from "./transcript/end-follower.ts";
 import { Transcript } from "./transcript/transcript.tsx";
 
 const ContextPanel = lazy(async () => ({
@@ -40,12 +41,14 @@ export function Conversation({ id, at }: ConversationProps) {
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
   const [sidePanel, setSidePanel] = useState<SidePanel | null>(null);
+  const [end] = useState(createEndFollower);
   const actions = useMemo(
     () =>
-      createTalkActions(app, id, (runId) =>
-        setSidePanel({ kind: "run", runId, after: store.beforeRun(runId) }),
-      ),
-    [app, id, store],
+      createTalkActions(app, id, {
+        showRun: (runId) => setSidePanel({ kind: "run", runId, after: store.beforeRun(runId) }),
+        showNewest: end.showNewest,
+      }),
+    [app, id, store, end],
   );
   const commands = useSlashCommands(id);
   useEffect(() => store.start(), [store]);
@@ -86,6 +89,7 @@ export function Conversation({ id, at }: ConversationProps) {
             <p className="empty-state fade-in-late quiet">{strings.talk.reading}</p>
           ) : (
             <Transcript
+              end={end}
               view={view}
               store={store}
               pending={run === null ? pending : noPending}
@@ -109,7 +113,10 @@ export function Conversation({ id, at }: ConversationProps) {
               <Composer
                 draftName={id}
                 isRunning={run !== null}
-                onSend={(content) => app.unsent.send(id, content)}
+                onSend={(content) => {
+                  app.unsent.send(id, content);
+                  actions.showNewest();
+                }}
                 onCommand={commands.run}
                 onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
               >

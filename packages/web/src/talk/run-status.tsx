@@ -20,11 +20,19 @@ export function RunStatus({ state }: { state: SessionState }) {
 }
 
 function WorkingStatus({ state, run }: { state: SessionState; run: RunView }) {
+  const talk = useTalk();
   const isWaiting = run.state === "waiting";
   return (
     <output className={`strip ${isWaiting ? "attention" : ""}`}>
       <span className={`dot ${isWaiting ? "notice" : "pulsing"}`} />
-      <span>{activityText(state, run)}</span>
+      {isWaiting ? (
+        // The approval is the newest thing in the transcript, which may be scrolled elsewhere.
+        <button type="button" className="strip-button" onClick={talk.showNewest}>
+          {activityText(state, run)}
+        </button>
+      ) : (
+        <span>{activityText(state, run)}</span>
+      )}
       {run.attempt > 1 && <span className="quiet">{strings.run.attempt(run.attempt)}</span>}
     </output>
   );

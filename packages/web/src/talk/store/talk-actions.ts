@@ -29,7 +29,10 @@ export interface TalkActions {
   readonly changeQueued: (item: InboxItem, text: string) => Promise<boolean>;
   readonly removeQueued: (item: InboxItem) => void;
   readonly showRun: (run: RunId) => void;
+  readonly showNewest: () => void;
 }
+
+type ViewActions = Pick<TalkActions, "showRun" | "showNewest">;
 
 /** For a call, whether it may run, and a rule for further calls; for a question, the answer. */
 interface ApprovalReply {
@@ -52,7 +55,7 @@ export function useTalk(): TalkActions {
 export function createTalkActions(
   { client, router, toasts }: AppDeps,
   id: SessionId,
-  showRun: (run: RunId) => void,
+  { showRun, showNewest }: ViewActions,
 ): TalkActions {
   const params = { id };
   const showError = (error: ApiError): void => toasts.show(problemText(error));
@@ -62,6 +65,13 @@ export function createTalkActions(
     const result = await request;
     if (!result.ok) showError(result.error);
     return result.ok;
+  }
+
+  /** What starts a run shows it, wherever the reader was. */
+  async function reportAndShow(request: Promise<Result<unknown>>): Promise<boolean> {
+    const isDone = await report(request);
+    if (isDone) showNewest();
+    return isDone;
   }
 
   async function redo(): Promise<void> {
@@ -84,10 +94,11 @@ export function createTalkActions(
         (part) => part.type === "file" || part.type === "image",
       );
       const body = { from: entry.seq, text, attachments, interrupt: true };
-      return report(client.retry({ params, body }));
+      return reportAndShow(client.retry({ params, body }));
     },
     retry(from) {
-      void report(client.retry({ params, body: { ...(from && { from }), interrupt: true } }));
+      const body = { ...(from && { from }), interrupt: true };
+      void reportAndShow(client.retry({ params, body }));
     },
     branchAt(seq) {
       void client.branch({ params, body: { at: seq } }).then((result) => {
@@ -122,12 +133,13 @@ export function createTalkActions(
       toasts.show(isLate ? strings.approval.late : problemText(result.error));
     },
     stop: (run) => void report(client.cancelRun({ params: { id: run } })),
-    resume: (run) => void report(client.resumeRun({ params: { id: run } })),
+    resume: (run) => void reportAndShow(client.resumeRun({ params: { id: run } })),
     changeQueued(item, text) {
       const { messageId, attachments } = item;
       return report(client.changeInput({ params: { id, messageId }, body: { text, attachments } }));
     },
     removeQueued: ({ messageId }) => void report(client.removeInput({ params: { id, messageId } })),
     showRun,
+    showNewest,
   };
 }

@@ -6,9 +6,11 @@ import { strings } from "../../strings/strings.ts";
 import type { ConversationStore, ConversationView } from "../store/conversation-store.ts";
 import { type Pending, type Row, rowsOf, seqOf, withLive, withPending } from "./rows.ts";
 import { RowView } from "./row-view.tsx";
+import type { EndFollower } from "./end-follower.ts";
 import type { UnsentStore } from "../store/unsent-messages.ts";
 
 interface TranscriptProps {
+  readonly end: EndFollower;
   readonly view: ConversationView;
   readonly store: ConversationStore;
   readonly pending: readonly Pending[];
@@ -24,7 +26,7 @@ const endThresholdPixels = 80;
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
-export function Transcript({ view, store, pending, unsent, at }: TranscriptProps) {
+export function Transcript({ end, view, store, pending, unsent, at }: TranscriptProps) {
   const { state, detached } = view;
   const entries = (detached ?? state)?.entries;
   const settled = useMemo(() => rowsOf(entries ?? []), [entries]);
@@ -46,11 +48,20 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
     paddingStart: 24,
     paddingEnd: 24,
   });
-  const linked = useScrollToEntry(list, rows, view, store, at);
+  const linked = useScrollToEntry(list, rows, view, store, at, end);
   useLoadAndTrim(list, rows, view, store);
-  useStickToEnd(scrollBox, list);
+  useStickToEnd(scrollBox, list, end);
   usePruneSizes(list, rows);
   const isAway = useIsAwayFromEnd(scrollBox, list) || detached !== null;
+  useEffect(
+    () =>
+      end.onShow(() => {
+        store.returnToTail();
+        // The end is where it is once the rows are rendered.
+        requestAnimationFrame(() => list.scrollToEnd());
+      }),
+    [end, store, list],
+  );
 
   return (
     <div className="transcript">
@@ -87,10 +98,7 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
           className="to-newest"
           aria-label={strings.talk.newest}
           title={strings.talk.newest}
-          onClick={() => {
-            store.returnToTail();
-            requestAnimationFrame(() => list.scrollToEnd());
-          }}
+          onClick={end.showNewest}
         >
           <Icon name="down" />
         </button>
@@ -110,6 +118,7 @@ function useScrollToEntry(
   { state }: ConversationView,
   store: ConversationStore,
   at: Seq | null,
+  end: EndFollower,
 ): Seq | null {
   const scrolledTo = useRef<Seq | null>(null);
   const isLoaded = state !== null;
@@ -119,9 +128,10 @@ function useScrollToEntry(
   const index = at === null ? -1 : rows.findIndex((row) => seqOf(row) === at);
   useEffect(() => {
     if (index === -1 || at === null || scrolledTo.current === at) return;
+    end.release();
     list.scrollToIndex(index, { align: "center" });
     scrolledTo.current = at;
-  }, [list, index, at]);
+  }, [list, index, at, end]);
   return at;
 }
 
@@ -158,25 +168,37 @@ function usePruneSizes({ itemSizeCache: sizes }: List, rows: readonly Row[]): vo
   }, [sizes, rows]);
 }
 
-/** Keeps the end in view when the height changes: a queue grows, an on-screen keyboard opens. */
-function useStickToEnd(scrollBox: RefObject<HTMLDivElement | null>, list: List): void {
+/** Keeps the end in view when the height changes: a queue grows, an on-screen keyboard opens, an answer arrives. */
+function useStickToEnd(
+  scrollBox: RefObject<HTMLDivElement | null>,
+  list: List,
+  end: EndFollower,
+): void {
   useEffect(() => {
-    const element = scrollBox.current;
-    if (element === null) return;
-    let isAtEnd = true;
+    const box = scrollBox.current;
+    const content = box?.querySelector(".virtual-rows");
+    if (box === null || !content) return;
+    const isNearEnd = (): boolean => list.getDistanceFromEnd() <= endThresholdPixels;
+    let lastTop = box.scrollTop;
     const onScroll = (): void => {
-      isAtEnd = list.getDistanceFromEnd() <= endThresholdPixels;
+      // Only a reader scrolls up; rows that are added move the end away below.
+      if (isNearEnd()) end.follow();
+      else if (box.scrollTop < lastTop) end.release();
+      lastTop = box.scrollTop;
     };
-    const resizeObserver = new ResizeObserver(() => {
-      if (isAtEnd) list.scrollToEnd();
+    const resizeObserver = new ResizeObserver((changes) => {
+      const isBoxResized = changes.some(({ target }) => target === box);
+      // Near the end the list follows by itself, and a reader who starts to scroll up must get away.
+      if (end.isFollowing() && (isBoxResized || !isNearEnd())) list.scrollToEnd();
     });
-    element.addEventListener("scroll", onScroll, { passive: true });
-    resizeObserver.observe(element);
+    box.addEventListener("scroll", onScroll, { passive: true });
+    resizeObserver.observe(box);
+    resizeObserver.observe(content);
     return () => {
-      element.removeEventListener("scroll", onScroll);
+      box.removeEventListener("scroll", onScroll);
       resizeObserver.disconnect();
     };
-  }, [scrollBox, list]);
+  }, [scrollBox, list, end]);
 }
 
 function useIsAwayFromEnd(scrollBox: RefObject<HTMLDivElement | null>, list: List): boolean {
