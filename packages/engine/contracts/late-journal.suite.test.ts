@@ -12,8 +12,12 @@ import {
   summarizeEntries,
 } from "@holdfast/testing/contracts/late-journal-rig";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { anEvent } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-rig";
+
+import { branch } from "../src/history/branch.ts";
+import { clear } from "../src/history/cut.ts";
 
 export const lateJournalContract = contractSuite("a late journal", (factory) => {
   const rig = useRig(() => openLateJournalRig(factory));
@@ -177,6 +181,55 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     expect(summarizeEntries(await read()).at(-1)).toBe("notice: nothing_recovered");
     expect(here.readCount()).toBe(readsBefore);
     expect((await chat.row()).activityAt).toBeLessThan((await rig.store.now()) - 60_000);
+  });
+
+  /** A branch that shows an undecided notice of its origin. */
+  async function branchWithNotice() {
+    const recovered = await abandonAndRecover(rig);
+    const { chat, runner } = recovered;
+    const deps = { log: rig.log, ids };
+    const made = await branch(deps, chat);
+    if (made.status !== "branched") throw new Error(JSON.stringify(made));
+    const readBranch = () => rig.read(runner, { ...chat, session: made.session });
+    expect(summarizeEntries(await readBranch()).at(-1)).toBe("notice: recovering");
+    return { ...recovered, deps, readBranch };
+  }
+
+  test("[S4.2] a branch shows what arrives after its origin was cleared, and the origin stays empty", async () => {
+    const { chat, deps, readBranch, there, here, read } = await branchWithNotice();
+    await clear(deps, chat);
+    expect(summarizeEntries(await readBranch()).at(-1)).toBe("notice: recovering");
+    copySpills(there, here);
+    expect(summarizeEntries(await readBranch())).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(await read()).toEqual([]);
+    expect(here.files()).toEqual([]);
+  });
+
+  test("[S4.6] after a day a branch gives up, whether its origin was cleared, trashed or purged", async () => {
+    const cleared = await branchWithNotice();
+    await clear(cleared.deps, cleared.chat);
+    const trashed = await branchWithNotice();
+    await trashed.chat.commit([anEvent("session.trashed", {})]);
+    const purged = await branchWithNotice();
+    await purged.chat.commit([anEvent("session.trashed", {})]);
+    await rig.store.purge(purged.chat.owner, purged.chat.session);
+    for (const { readBranch } of [cleared, trashed, purged])
+      expect(summarizeEntries(await readBranch()).at(-1)).toBe("notice: recovering");
+    rig.advanceClock(24 * 60 * 60_000);
+    for (const { readBranch } of [cleared, trashed, purged]) {
+      const given = await readBranch();
+      expect(summarizeEntries(given)).toEqual([
+        "user: Begin",
+        "assistant: It was ",
+        "notice: nothing_recovered",
+      ]);
+      expect(await readBranch()).toEqual(given);
+    }
   });
 
   test("[S4.9] any number of reads, restarts and recoveries leaves one notice and each text once", async () => {

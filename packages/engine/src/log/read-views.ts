@@ -217,11 +217,17 @@ export async function withAmendments(
   const held = new Set(entries.map(({ id }) => id));
   const added: StoredEvent[] = [];
   for (const notice of missing) {
-    const log = session.ranges.find(
-      ({ from, to }) => notice.seq >= from && (to === null || notice.seq <= to),
-    )?.log;
-    const updates = await readNoticeUpdates(reads, session.owner, log ?? session.id, notice);
-    added.push(...(updates?.amendments ?? []).filter(({ id }) => !held.has(id)));
+    const { log = session.id } = rangeWith(session.ranges, notice.seq) ?? {};
+    // A branch decides for itself what its origin cannot any more.
+    for (const amended of new Set([log, session.id])) {
+      const updates = await readNoticeUpdates(reads, session.owner, amended, notice);
+      added.push(...(updates?.amendments ?? []).filter(({ id }) => !held.has(id)));
+    }
   }
   return [...entries, ...added];
+}
+
+/** The visible range that a seq is in. */
+export function rangeWith(ranges: readonly SeqRange[], seq: Seq): SeqRange | undefined {
+  return ranges.find(({ from, to }) => seq >= from && (to === null || seq <= to));
 }

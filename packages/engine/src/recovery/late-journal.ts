@@ -19,6 +19,7 @@ import {
   pendingNotices,
   readNoticeUpdates,
   newestFirst,
+  rangeWith,
 } from "../log/read-views.ts";
 import type { CommitResult } from "../ports/commit.ts";
 import type { SpillReadResult, SpillStore, SpillHeader, SpillRef } from "../ports/spill.ts";
@@ -48,8 +49,37 @@ export interface LateJournal {
   readonly answer:
     | Exclude<SpillReadResult, { status: "arriving" }>
     | { readonly status: "too_late" };
+  /** The notice as it was found: a branch decides one that is in another log. */
+  readonly seen?: readonly StoredEvent[];
   /** A file that exists is ingested even if its notice was decided without it. */
   readonly found: "by notice" | "by file";
+}
+
+/**
+ * Groups undecided notices by the session that decides them. A branch also shows notices of its origin: they are decided
+ * where they were written, even if a cut hides them there. If that session is gone, the branch gives up after a day.
+ */
+export async function groupByDecider(
+  { log: { store } }: Pick<LateDeps, "log">,
+  owner: OwnerId,
+  session: SessionId,
+  entries: Iterable<StoredEvent>,
+): Promise<ReadonlyMap<SessionId, readonly StoredEvent[]>> {
+  const events = [...entries];
+  const pending = pendingNotices(events);
+  const row = pending.length === 0 ? null : await store.reads.session(owner, session);
+  if (row?.origin == null) return new Map([[session, events]]);
+  const deciders = new Map<NoticeId, SessionId>();
+  for (const { noticeId, seq, recovery } of pending) {
+    const { log = session } = rangeWith(row.ranges, seq) ?? {};
+    const writer = log === session ? row : await store.reads.session(owner, log);
+    if (writer?.trashedAt === null) deciders.set(noticeId, log);
+    else if (isExpired(recovery, await store.now())) deciders.set(noticeId, session);
+  }
+  return Map.groupBy(
+    events.filter(({ data }) => deciders.has(data["noticeId"] as NoticeId)),
+    ({ data }) => deciders.get(data["noticeId"] as NoticeId) ?? session,
+  );
 }
 
 /**
@@ -61,20 +91,25 @@ export async function findLateJournals(
   session: SessionId,
   entries: Iterable<StoredEvent>,
 ): Promise<readonly LateJournal[]> {
-  const pending = pendingNotices(entries);
+  const seen = [...entries];
+  const pending = pendingNotices(seen);
   if (pending.length === 0) return [];
   const now = await log.store.now();
   const lateJournals: LateJournal[] = [];
   for (const notice of pending) {
     const { runId, recovery } = notice;
     const ref = spillRefOf(session, runId, recovery);
-    const isExpired = now - recovery.firstSeen >= maxRecoveryWaitMs;
-    const answer = isExpired ? ({ status: "too_late" } as const) : await spills.read(ref);
+    const answer = isExpired(recovery, now)
+      ? ({ status: "too_late" } as const)
+      : await spills.read(ref);
     if (answer.status !== "arriving")
-      lateJournals.push({ ref, notice, answer, found: "by notice" });
+      lateJournals.push({ ref, notice, answer, seen, found: "by notice" });
   }
   return lateJournals;
 }
+
+const isExpired = ({ firstSeen }: PendingRecovery, now: number): boolean =>
+  now - firstSeen >= maxRecoveryWaitMs;
 
 /**
  * Finds out which run a file belongs to that nobody writes. `null`: it contains nothing. A file that never got any
@@ -119,7 +154,10 @@ export async function ingestLateJournal(
       isOver: row === null || terminalStates.has(row.state),
     });
     if (events.length > 0) {
-      const result = await run.send({ events, expect: { head }, touch: "quiet" });
+      // A branch that gives up writes about a run of its origin, which is not among its own.
+      const isOwn = row?.session === lease.session;
+      const sent = isOwn ? events : events.map(({ runId: _, ...event }) => event);
+      const result = await run.send({ events: sent, expect: { head }, touch: "quiet" });
       if (result.status === "refused" && result.code === "head_moved") continue;
       if (result.status === "committed" && isDecided) await spills.forget(lateJournal.ref);
       return result;
@@ -131,11 +169,13 @@ export async function ingestLateJournal(
 
 /** Nobody has decided it since the look-up, and no other try was counted. An empty file is left to its notice. */
 function isUndecided(
-  { found, notice, answer }: LateJournal,
+  { found, notice, answer, seen = [] }: LateJournal,
   updates: NoticeUpdates | null,
 ): boolean {
   if (updates === null) return false;
-  const current = pendingNotices(updates.amendments)[0];
+  const current = pendingNotices([...seen, ...updates.amendments]).find(
+    ({ noticeId }) => noticeId === notice?.noticeId,
+  );
   if (found === "by file") return answer.status === "output" || current === undefined;
   return current !== undefined && current.recovery.tries === notice?.recovery.tries;
 }

@@ -11,6 +11,7 @@ import {
   type LateJournal,
   inspectSpill,
   findLateJournals,
+  groupByDecider,
 } from "../recovery/late-journal.ts";
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
 import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
@@ -94,6 +95,17 @@ export class Runner {
    * ingest is under way, here or elsewhere, other callers return at once.
    */
   async recoverLateJournals(
+    owner: OwnerId,
+    session: SessionId,
+    entries: Iterable<StoredEvent>,
+  ): Promise<"changed" | "unchanged"> {
+    let outcome: "changed" | "unchanged" = "unchanged";
+    for (const [decider, notices] of await groupByDecider(this.#deps, owner, session, entries))
+      if ((await this.#recoverIn(owner, decider, notices)) === "changed") outcome = "changed";
+    return outcome;
+  }
+
+  async #recoverIn(
     owner: OwnerId,
     session: SessionId,
     entries: Iterable<StoredEvent>,

@@ -53,7 +53,7 @@ export interface LateJournalRig extends ContractRig {
   /** A recovering runner that considers everybody before it dead. */
   recoverer(home: SpillHome, rest?: RigDeps, script?: Script): Runner;
   /** Reads like a host: read, ingest what has turned up, read again. */
-  read(runner: Runner, chat: TestSession): Promise<readonly EntryView[]>;
+  read(runner: Runner, chat: Pick<TestSession, "owner" | "session">): Promise<readonly EntryView[]>;
 }
 
 export interface AbandonedRun {
@@ -150,8 +150,11 @@ export async function openLateJournalRig(factory: TestDatabaseFactory): Promise<
   };
 }
 
-async function readAsHost(store: Store, runner: Runner, chat: TestSession) {
-  const { owner, session } = chat;
+async function readAsHost(
+  store: Store,
+  runner: Runner,
+  { owner, session }: Pick<TestSession, "owner" | "session">,
+) {
   const visible = async () => {
     const snapshot = assertPresent(await store.reads.snapshot(owner, session, { limit: 100 }));
     return withAmendments(store.reads, snapshot.session, snapshot.entries.entries, "newest");
