@@ -130,7 +130,12 @@ export { type CancelResult, requestCancel } from "./run/cancel.ts";
 export { inputEntry } from "./run/claim.ts";
 export { type RunLimits } from "./run/drive.ts";
 export { foldStep } from "./run/fold-step.ts";
-export { type Heartbeat, startHeartbeat } from "./run/lease-renewer.ts";
+export {
+  type Heartbeat,
+  renewalRetryMs,
+  renewalTimeoutMs,
+  startHeartbeat,
+} from "./run/lease-renewer.ts";
 export { type ResumeResult, resumeRun, type ResumeTarget } from "./run/resume.ts";
 export { type LossReason, RunHandle } from "./run/run-handle.ts";
 export { Runner, type RunnerDeps } from "./run/runner.ts";

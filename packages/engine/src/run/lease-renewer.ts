@@ -2,7 +2,7 @@ import { withTimeout } from "@holdfast/protocol";
 
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
-import type { LeaseRef, Leases } from "../ports/lease.ts";
+import type { LeaseRef, Leases, RenewResult } from "../ports/lease.ts";
 import type { LossReason, RunHandle } from "./run-handle.ts";
 
 /** A session's lease, held by this process from run to run. */
@@ -35,6 +35,16 @@ export class HeldLease {
     this.#lost = true;
     this.run?.lose(reason);
   }
+}
+
+/** A lease outlasts a store that is away for a moment, so a renewal that failed is soon tried again. */
+export function renewalRetryMs(leaseMs: number): number {
+  return leaseMs / 60;
+}
+
+/** How long a holder waits for an answer before it asks again. */
+export function renewalTimeoutMs(leaseMs: number): number {
+  return leaseMs / 12;
 }
 
 /**
@@ -99,32 +109,46 @@ export class LeaseRenewer {
   }
 
   async #renewPeriodically(signal: AbortSignal): Promise<void> {
+    const everyMs = this.#leaseMs / 3;
+    let pauseMs = everyMs;
     while (!signal.aborted) {
-      await this.#clock.sleep(this.#leaseMs / 3, signal);
+      await this.#clock.sleep(pauseMs, signal);
       if (signal.aborted) return;
       this.#loseExpiring();
-      await this.#renew();
+      const outcome = await this.#renew();
       this.#loseExpiring();
+      pauseMs = outcome === "renewed" ? everyMs : renewalRetryMs(this.#leaseMs);
     }
   }
 
-  async #renew(): Promise<void> {
+  async #renew(): Promise<"renewed" | "failed"> {
     const renewing = [...this.#held];
     const askedAt = this.#clock.now();
     const refs = renewing.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
-    const renewal = this.#leases.renew(refs, this.#leaseMs).catch(() => null);
-    // A store that does not answer must not keep us from noticing that the lease runs out.
-    const limit = { clock: this.#clock, ms: this.#leaseMs / 6 };
-    const result = await withTimeout(limit, () => renewal);
-    if (result.status === "done" && result.value?.status === "renewed") {
-      const lost = new Map(result.value.lost.map(({ session, fence }) => [session, fence]));
-      for (const held of renewing) {
-        const { session, fence } = held.lease;
-        // A lease whose fence was raised meanwhile is not the one that was renewed.
-        if (lost.get(session) === fence) held.lose("fenced");
-        else if (!lost.has(session)) held.until = askedAt + this.#leaseMs;
-      }
+    const renewal = this.#leases
+      .renew(refs, this.#leaseMs)
+      // An answer that comes late still says what is ours.
+      .then((result) => this.#applyRenewal(renewing, askedAt, result))
+      .catch(() => "failed" as const);
+    const limit = { clock: this.#clock, ms: renewalTimeoutMs(this.#leaseMs) };
+    const answer = await withTimeout(limit, () => renewal);
+    return answer.status === "done" ? answer.value : "failed";
+  }
+
+  #applyRenewal(
+    renewing: readonly HeldLease[],
+    askedAt: number,
+    result: RenewResult,
+  ): "renewed" | "failed" {
+    if (result.status === "failed") return "failed";
+    const lost = new Map(result.lost.map(({ session, fence }) => [session, fence]));
+    for (const held of renewing) {
+      const { session, fence } = held.lease;
+      // A lease whose fence was raised meanwhile is not the one that was renewed.
+      if (lost.get(session) === fence) held.lose("fenced");
+      else if (!lost.has(session)) held.until = Math.max(held.until, askedAt + this.#leaseMs);
     }
+    return "renewed";
   }
 
   /** Without a renewal we stop by the monotonic clock, one renewal interval before the lease runs out. */
@@ -181,7 +205,7 @@ async function renewUntilStopped(
     const askedAt = clock.now();
     if (askedAt >= safeUntil) return lost.abort();
     const answer = await withTimeout(
-      { clock, ms: safeUntil - askedAt, signal: stopping },
+      { clock, ms: Math.min(safeUntil - askedAt, renewalTimeoutMs(ttlMs)), signal: stopping },
       // An exception is no answer either: the expiry of the last good renewal decides.
       () => leases.renew([ref], ttlMs).catch(() => undefined),
     );
@@ -192,7 +216,7 @@ async function renewUntilStopped(
       pause = everyMs;
     } else {
       if (clock.now() >= safeUntil) return lost.abort();
-      pause = everyMs / 3;
+      pause = Math.min(everyMs / 3, renewalRetryMs(ttlMs));
     }
   }
 }

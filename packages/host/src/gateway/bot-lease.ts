@@ -3,6 +3,8 @@ import {
   describeHolder,
   type Holder,
   type Liveness,
+  renewalRetryMs,
+  renewalTimeoutMs,
   type Store,
 } from "@holdfast/engine";
 import { type OwnerId, withTimeout } from "@holdfast/protocol";
@@ -70,15 +72,19 @@ async function renewUntilLost(
   signal: AbortSignal,
 ): Promise<void> {
   let safeUntil = initialSafeUntil;
+  let pauseMs = leaseMs / 3;
   while (!signal.aborted) {
-    await clock.sleep(Math.min(leaseMs / 3, safeUntil - clock.now()), signal);
+    await clock.sleep(Math.min(pauseMs, safeUntil - clock.now()), signal);
     const askedAt = clock.now();
     if (signal.aborted || askedAt >= safeUntil) return;
-    const limit = { clock, ms: safeUntil - askedAt, signal };
+    const limit = { clock, ms: Math.min(safeUntil - askedAt, renewalTimeoutMs(leaseMs)), signal };
     const renewed = await withTimeout(limit, () => lease.renew());
+    pauseMs = renewalRetryMs(leaseMs);
     if (renewed.status !== "done") continue;
     if (renewed.value === "lost") return;
-    if (renewed.value === "renewed") safeUntil = askedAt + leaseMs;
+    if (renewed.value !== "renewed") continue;
+    safeUntil = askedAt + leaseMs;
+    pauseMs = leaseMs / 3;
   }
 }
 
