@@ -178,9 +178,9 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.17",
     fault: "on PostgreSQL a renewal is answered and gives no more time",
-    in: "store/renewJob",
-    replace: "Math.max($before, $after)",
-    by: "$before",
+    in: "store/extendLeases",
+    text: "greatest(",
+    by: "least(",
     tests: leases,
   },
   {

@@ -49,7 +49,17 @@ const useReadCommitted = "SET default_transaction_isolation = 'read committed'";
 
 /** The connection for all writes. It sends statements without waiting for the previous result. */
 export async function connectWriter(settings: Settings): Promise<Client> {
-  const client = await connect({ ...configOf(settings, "writer"), pipeline: true });
+  const client = await connect({
+    ...configOf(settings, "writer"),
+    idle_in_transaction_session_timeout: settings.idleTransactionMs,
+    pipeline: true,
+  });
+  return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
+}
+
+/** The connection that leases are renewed on. It has no transactions, so it never waits for a process that froze. */
+export async function connectForLeases(settings: Settings): Promise<Client> {
+  const client = await connect(configOf(settings, "leases"));
   return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
 }
 
@@ -58,13 +68,20 @@ export async function connectListener(settings: Settings): Promise<Client> {
   return runSetup(await connect(configOf(settings, "signals")), "SET synchronous_commit = off");
 }
 
-/** Without timeouts: migrations wait for each other and take as long as they take. */
+/**
+ * Migrations wait for each other and take as long as they take. Only a process that freezes in one loses it: it would
+ * keep everybody else from starting.
+ */
 export async function connectForMigrations(settings: Settings): Promise<Client> {
-  const { application_name, connectionString, connectionTimeoutMillis } = configOf(
-    settings,
-    "migrations",
-  );
-  return connect({ application_name, connectionString, connectionTimeoutMillis });
+  const config = configOf(settings, "migrations");
+  const { application_name, connectionString, connectionTimeoutMillis } = config;
+  const { idle_in_transaction_session_timeout } = config;
+  return connect({
+    application_name,
+    connectionString,
+    connectionTimeoutMillis,
+    idle_in_transaction_session_timeout,
+  });
 }
 
 /** Closes a connection that can't be set up. */
@@ -120,6 +137,15 @@ export function execute(
   values: readonly SqlValue[],
 ): Promise<QueryResult> {
   return connection.query({ name, text, values: values.map(replaceNul) });
+}
+
+/** Waits for every result, even after one that failed: only then is the connection free again. */
+export async function awaitAll<T>(sent: readonly Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(sent);
+  return results.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
 }
 
 /** PostgreSQL rejects NUL in text. No stored text has one, so an id with a NUL matches nothing. */

@@ -56,6 +56,12 @@ export function failureOf(error: unknown): Failed {
   return { status: "failed", code, message: `${advice} (${detail})` };
 }
 
+export const storeClosed: Failed = {
+  status: "failed",
+  code: "store_closed",
+  message: "The store was closed.",
+};
+
 export function storeFailureOf(error: unknown): StoreFailure {
   const { code, message } = failureOf(error);
   const damaged = /^(42P01|42703|XX)/.test(sqlStateOf(error) ?? "");

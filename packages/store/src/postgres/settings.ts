@@ -9,10 +9,15 @@ export interface PostgresOptions {
   readonly tickMs?: number;
   /** The most writes per transaction. */
   readonly maxGroup?: number;
-  /** The most connections for reads. Each process has one more for writes and one for signals. */
+  /** The most connections for reads. Each process has one more for writes, one for leases and one for signals. */
   readonly maxReaders?: number;
   /** How long a write waits for a row lock. */
   readonly lockTimeoutMs?: number;
+  /**
+   * How long a transaction that writes may wait for its process before the server ends it. A process that freezes or
+   * loses power in one blocks the rows it has locked for everybody else until then.
+   */
+  readonly idleTransactionMs?: number;
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
   /** How long a write or read keeps trying to reach the database. */
@@ -35,6 +40,7 @@ export function withDefaults(options: PostgresOptions): Settings {
     maxGroup: 500,
     maxReaders: 4,
     lockTimeoutMs: 5_000,
+    idleTransactionMs: 2_000,
     statementTimeoutMs: 15_000,
     connectTimeoutMs: 5_000,
     giveUpMs: 10_000,

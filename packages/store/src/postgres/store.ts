@@ -12,7 +12,8 @@ import { Indexer } from "./search/indexer.ts";
 import type { Settings } from "./settings.ts";
 import { CommitNotifier } from "./watch.ts";
 import { statement } from "./connection.ts";
-import { acquireJob, releaseJob, renewJob, blobJob, commitJob } from "./write/jobs.ts";
+import { releaseJob, blobJob, commitJob } from "./write/jobs.ts";
+import { acquireLease, LeaseConnection } from "./write/leases.ts";
 import { pruneJob } from "./write/prune.ts";
 import { purgeJob } from "./write/purge.ts";
 import { readClock, Writer } from "./write/writer.ts";
@@ -34,6 +35,8 @@ export function createStore(settings: Settings): PostgresStore {
     indexer.schedule(searchable);
   });
 
+  const leaseConnection = new LeaseConnection(settings);
+
   const now = async (): Promise<number> => {
     const [row] = await pool.rows(readClock, []);
     return Number(row?.["now"]) + settings.clockOffset();
@@ -43,7 +46,12 @@ export function createStore(settings: Settings): PostgresStore {
     kind: "postgres",
     identity: processIdentity,
     reads: createReads(pool),
-    leases: createLeases(writer, pool, now),
+    leases: {
+      ...createLeaseReads(pool, now),
+      acquire: (request) => acquireLease(writer, settings, request),
+      renew: (leases, ttlMs) => leaseConnection.renew(leases, ttlMs),
+      release: (lease) => writer.submit(releaseJob(lease)),
+    },
     audit: {
       ...createAuditReads(pool),
       replaceDerived: (derived) => writer.submit(replaceDerivedJob(derived)),
@@ -62,6 +70,7 @@ export function createStore(settings: Settings): PostgresStore {
     now,
     async close() {
       await writer.close();
+      await leaseConnection.close();
       await notifier.close();
       await indexer.close();
       await pool.close();
@@ -75,11 +84,11 @@ const expiredLeases = statement(
   `SELECT * FROM leases WHERE kind = $1 AND expires_at <= $2 ORDER BY expires_at, session_id LIMIT $3`,
 );
 
-function createLeases(writer: Writer, pool: ReaderPool, now: () => Promise<number>): Leases {
+function createLeaseReads(
+  pool: ReaderPool,
+  now: () => Promise<number>,
+): Pick<Leases, "read" | "expired"> {
   return {
-    acquire: (request) => writer.submit(acquireJob(request)),
-    renew: (leases, ttlMs) => writer.submit(renewJob(leases, ttlMs)),
-    release: (lease) => writer.submit(releaseJob(lease)),
     async read(kind, session) {
       const at = await now();
       const [row] = await pool.rows(leaseOf, [kind, session]);

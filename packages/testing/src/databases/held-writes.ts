@@ -42,27 +42,30 @@ export function overtakeByFile(file: string): HoldableDatabase["overtakeWrite"] 
   };
 }
 
-async function lockSession(url: string, session: SessionId): Promise<Client> {
+async function lockWith(url: string, statement: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query("BEGIN");
-  await client.query(`SELECT 1 FROM heads WHERE session_id = '${session}' FOR UPDATE`);
+  await client.query(statement);
   return client;
 }
 
 /** PostgreSQL's transaction has begun and waits for the session's row. */
 export async function holdByLock(url: string, session: SessionId): Promise<HeldWrite> {
-  const client = await lockSession(url, session);
+  const client = await lockWith(
+    url,
+    `SELECT 1 FROM heads WHERE session_id = '${session}' FOR UPDATE`,
+  );
   return {
     reached: () => untilLockWaiters(client, 1),
     release: () => client.end(),
   };
 }
 
-/** Both wait for the session's row, and the take-over is first. */
+/** The take-over has locked the session's row and waits for another table; then the write waits for the row. */
 export function overtakeByLock(url: string): HoldableDatabase["overtakeWrite"] {
-  return async (session, write, takeOver) => {
-    const client = await lockSession(url, session);
+  return async (_session, write, takeOver) => {
+    const client = await lockWith(url, "LOCK TABLE fences IN ACCESS EXCLUSIVE MODE");
     try {
       const taken = takeOver();
       await untilLockWaiters(client, 1);

@@ -18,12 +18,12 @@ const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
 /** Connections for reads. A read leaves nothing half done, so one that loses its connection is simply repeated. */
 export class ReaderPool {
   readonly #pool: Pool;
-  readonly #giveUpMs: number;
+  readonly #settings: Settings;
   #state: "open" | "closed" = "open";
 
   constructor(settings: Settings) {
     this.#pool = createReaderPool(settings);
-    this.#giveUpMs = settings.giveUpMs;
+    this.#settings = settings;
   }
 
   /** One statement is one snapshot. */
@@ -45,6 +45,9 @@ export class ReaderPool {
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN");
+      await client.query(
+        `SET LOCAL idle_in_transaction_session_timeout = ${this.#settings.idleTransactionMs}`,
+      );
       const result = await work(client);
       await client.query("COMMIT");
       return result;
@@ -77,7 +80,7 @@ export class ReaderPool {
       } catch (error) {
         const errorClass = classifyError(error);
         const isTransient = errorClass === "lost" || errorClass === "retry";
-        const hasTimeLeft = tries === 0 || performance.now() - startedAt < this.#giveUpMs;
+        const hasTimeLeft = tries === 0 || performance.now() - startedAt < this.#settings.giveUpMs;
         if (!isTransient || !hasTimeLeft) throw storeFailureOf(error);
         await sleep(retryDelayMs(tries));
       }

@@ -11,7 +11,6 @@ import {
   type LeaseRequest,
   type LeaseResult,
   type Leases,
-  type RenewResult,
   type PutBlobResult,
 } from "@holdfast/engine";
 import type { Connection } from "../connection.ts";
@@ -145,12 +144,17 @@ function findEarlierCommit(
   return repeatedCommitResult(commit, { seq: position.seq as Seq, at: position.at }, session);
 }
 
-export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult> {
+/**
+ * `locked`: somebody else is writing to the session. Nobody waits for that in a group, since one row that stays locked
+ * would hold up every other write of this process.
+ */
+export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult | "locked"> {
   const { kind, session } = request;
-  return createJob<LeaseResult>({
-    needs: { sessions: [session] },
+  return createJob<LeaseResult | "locked">({
+    needs: { sessions: [], sessionsIfFree: [session] },
     decide: (copy) => {
       const stored = copy.session(session);
+      if (stored !== null && !copy.isLocked(session)) return "locked";
       if (stored === null || stored.row.trashedAt !== null) {
         return { status: "refused", code: "session_not_found" };
       }
@@ -158,23 +162,6 @@ export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult> {
       const decided = decideLease(copy.lease(kind, session), lastFence, request, copy.now);
       if (decided.status === "acquired") copy.setLease(decided.lease);
       return decided;
-    },
-    failed: (failure) => failure,
-  });
-}
-
-export function renewJob(refs: readonly LeaseRef[], ttlMs: number): PendingJob<RenewResult> {
-  return createJob<RenewResult>({
-    needs: { sessions: refs.map((ref) => ref.session) },
-    decide: (copy) => {
-      const expiresAt = copy.now + ttlMs;
-      const lost: LeaseRef[] = [];
-      for (const ref of refs) {
-        const lease = heldLease(copy, ref);
-        if (lease === undefined) lost.push(ref);
-        else copy.setLease({ ...lease, expiresAt: Math.max(lease.expiresAt, expiresAt) });
-      }
-      return { status: "renewed", lost };
     },
     failed: (failure) => failure,
   });

@@ -12,7 +12,15 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { type QueryResult, type Row, type Connection, execute, statement } from "../connection.ts";
+import {
+  awaitAll,
+  type QueryResult,
+  type Row,
+  type Connection,
+  type Statement,
+  execute,
+  statement,
+} from "../connection.ts";
 import {
   decodeSession,
   sessionColumns,
@@ -27,6 +35,8 @@ import {
 export interface GroupNeeds {
   /** These are locked. */
   readonly sessions: readonly SessionId[];
+  /** These are locked unless somebody else has locked them. */
+  readonly sessionsIfFree?: readonly SessionId[];
   readonly runs?: readonly RunId[];
   readonly messages?: readonly MessageId[];
   readonly clientIds?: readonly string[];
@@ -52,6 +62,7 @@ export interface InboundDelivery {
 
 export interface LoadedGroup {
   readonly now: number;
+  readonly locked: ReadonlySet<string>;
   readonly sessions: readonly StoredSession[];
   readonly leases: readonly LeaseRow[];
   readonly fences: readonly { session: string; kind: string; fence: number }[];
@@ -69,6 +80,11 @@ export interface LoadedGroup {
 const lockHeads = statement(
   "lock_heads",
   `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
+);
+// After the others: whoever holds these waits for no head.
+const lockFreeHeads = statement(
+  "lock_free_heads",
+  `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE SKIP LOCKED`,
 );
 
 // Two groups that take the same update into two sessions share no row, so they wait for each other here. In order, as
@@ -115,19 +131,27 @@ const loadGroup = statement(
      SELECT id, session_id, seq, at FROM deltas WHERE id = ANY($6)) x`,
 );
 
-/** Pipelines all queries; the load runs once the locks are held. */
-export function sendLoadQueries(
+/** Locks and loads what the group needs. Pipelines all queries; the load runs once the locks are held. */
+export async function loadNeeds(
   connection: Connection,
   needs: readonly GroupNeeds[],
-): Promise<QueryResult>[] {
+  clockOffset: number,
+): Promise<LoadedGroup> {
   const collect = <T extends string>(pick: (item: GroupNeeds) => readonly T[] | undefined): T[] => [
     ...new Set(needs.flatMap((item) => pick(item) ?? [])),
   ];
-  const sessions = collect((item) => item.sessions);
+  const waitedFor = collect((item) => item.sessions);
+  const ifFree = collect((item) => item.sessionsIfFree);
+  const sessions = [...new Set([...waitedFor, ...ifFree])];
   const inbound = collect((item) => item.inbound);
-  return [
-    execute(connection, lockHeads, [sessions]),
-    ...(inbound.length === 0 ? [] : [execute(connection, lockInbound, [inbound.toSorted()])]),
+  const lock = (query: Statement, keys: readonly string[]) =>
+    keys.length === 0 ? [] : [execute(connection, query, [keys])];
+  const begun = connection.query({ text: "BEGIN" });
+  const locks = [...lock(lockHeads, waitedFor), ...lock(lockFreeHeads, ifFree)];
+  const results = await awaitAll([
+    begun,
+    ...locks,
+    ...lock(lockInbound, inbound.toSorted()),
     execute(connection, loadGroup, [
       sessions,
       collect((item) => item.runs),
@@ -139,7 +163,10 @@ export function sendLoadQueries(
       collect((item) => (item.openApprovals === true ? item.sessions : undefined)),
       inbound,
     ]),
-  ];
+  ]);
+  const heads = results.slice(1, 1 + locks.length).flatMap(({ rows }) => rows);
+  const locked = new Set(heads.map((row) => String(row["session_id"])));
+  return { ...decodeLoaded(results.at(-1)!, clockOffset), locked };
 }
 
 const loadedRow = z.object({ kind: z.string(), row: z.unknown() });
@@ -148,7 +175,7 @@ const fenceRow = z.object({ session_id: z.string(), kind: z.string(), fence: z.i
 const inboundRow = z.object({ inbound: z.string(), session_id: sessionId, delivery: deliveryId });
 const positionRow = z.object({ id: z.string(), session_id: z.string(), seq: z.int(), at: z.int() });
 
-export function decodeLoaded({ rows }: QueryResult, clockOffset: number): LoadedGroup {
+function decodeLoaded({ rows }: QueryResult, clockOffset: number): Omit<LoadedGroup, "locked"> {
   const byKind = Map.groupBy(
     rows.map((row) => loadedRow.parse(row)),
     (item) => item.kind,

@@ -60,6 +60,8 @@ export class Changes {
   readonly refs = new Map<string, { owner_id: string; id: string; count: number }>();
   readonly branches: Row[] = [];
   readonly leases = new Map<string, LeaseRow>();
+  /** What was stored of leases that are acquired while a row of them exists. */
+  readonly replaced = new Map<string, LeaseRow>();
   readonly released = new Map<string, { session_id: string; kind: string }>();
   readonly fences = new Map<string, { session_id: string; kind: string; fence: number }>();
   readonly blobs: NewBlob[] = [];
@@ -163,7 +165,9 @@ interface SessionState {
 export class WorkingCopy {
   readonly now: number;
   readonly changes = new Changes();
+  readonly #locked: ReadonlySet<string>;
   readonly #sessions = new Map<string, SessionState>();
+  readonly #storedLeases = new Map<string, LeaseRow>();
   readonly #purged: ReadonlySet<string>;
   readonly #positions: Map<string, EventPosition>;
   readonly #blobs: ReadonlySet<string>;
@@ -174,12 +178,16 @@ export class WorkingCopy {
 
   constructor(loaded: LoadedGroup) {
     this.now = loaded.now;
+    this.#locked = loaded.locked;
     this.#purged = loaded.purged;
     this.#positions = new Map(loaded.positions);
     this.#blobs = loaded.blobs;
     this.#inbound = new Map(loaded.inbound);
     for (const stored of loaded.sessions) this.#state(stored.row.id).stored = stored;
-    for (const lease of loaded.leases) this.#state(lease.session).leases.set(lease.kind, lease);
+    for (const lease of loaded.leases) {
+      this.#state(lease.session).leases.set(lease.kind, lease);
+      this.#storedLeases.set(`${lease.session} ${lease.kind}`, lease);
+    }
     for (const { session, kind, fence } of loaded.fences)
       this.#state(session).fences.set(kind, fence);
     for (const run of loaded.runs) this.#state(run.session).runs.set(run.id, run);
@@ -208,6 +216,11 @@ export class WorkingCopy {
     const state = this.#state(input.session);
     state.inputs.set(input.messageId, input);
     state.inputsByClient.set(input.clientId, input);
+  }
+
+  /** Whether we have locked the session's row. */
+  isLocked(id: SessionId): boolean {
+    return this.#locked.has(id);
   }
 
   session(id: SessionId): StoredSession | null {
@@ -266,6 +279,9 @@ export class WorkingCopy {
 
   setLease(lease: LeaseRow): void {
     const state = this.#state(lease.session);
+    const key = `${lease.session} ${lease.kind}`;
+    const stored = this.#storedLeases.get(key);
+    if (stored !== undefined) this.changes.replaced.set(key, stored);
     state.leases.set(lease.kind, lease);
     this.changes.setLease(lease.session, lease.kind, lease);
     if (state.fences.get(lease.kind) === lease.fence) return;

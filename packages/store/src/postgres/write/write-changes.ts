@@ -1,4 +1,5 @@
 import {
+  awaitAll,
   type QueryResult,
   type Connection,
   insertRows,
@@ -97,6 +98,13 @@ const putBranches = statement(
 );
 
 const putLeases = statement("put_leases", leaseTable.upsert);
+// A renewal locks only the lease: if one has come since the row was loaded, the acquisition is decided anew.
+const lockUnchangedLeases = statement(
+  "lock_unchanged_leases",
+  `SELECT 1 FROM leases l JOIN json_populate_recordset(null::leases, $1) x
+       ON l.session_id = x.session_id AND l.kind = x.kind AND l.expires_at = x.expires_at
+    ORDER BY l.session_id, l.kind FOR UPDATE OF l`,
+);
 const dropLeases = statement(
   "drop_leases",
   `DELETE FROM leases l USING json_populate_recordset(null::leases, $1) x
@@ -190,6 +198,12 @@ export async function writeChanges(
   );
   send(putBranches, changes.branches);
 
+  const replaced = [...changes.replaced.values()].map(leaseTable.encode);
+  send(
+    lockUnchangedLeases,
+    replaced,
+    expectAll(replaced, () => new RetryTransaction("a lease was renewed meanwhile")),
+  );
   send(putLeases, [...changes.leases.values()].map(leaseTable.encode));
   send(dropLeases, [...changes.released.values()]);
   send(putFences, [...changes.fences.values()]);
@@ -197,13 +211,4 @@ export async function writeChanges(
     sent.push(execute(connection, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
   }
   await awaitAll(sent);
-}
-
-/** Waits for every result, even after one that failed: only then is the connection free again. */
-export async function awaitAll<T>(sent: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(sent);
-  return results.map((result) => {
-    if (result.status === "rejected") throw result.reason;
-    return result.value;
-  });
 }

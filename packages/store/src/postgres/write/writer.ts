@@ -1,17 +1,24 @@
 import type { Client } from "pg";
 import { type SessionId, sleep } from "@holdfast/protocol";
-import { type QueryResult, type Connection, statement, connectWriter } from "../connection.ts";
+import {
+  awaitAll,
+  type QueryResult,
+  type Connection,
+  statement,
+  connectWriter,
+} from "../connection.ts";
 import {
   RetryTransaction,
+  storeClosed,
   retryDelayMs,
   failureOf,
   type ErrorClass,
   classifyError,
 } from "../errors.ts";
 import type { Job, PendingJob } from "./jobs.ts";
-import { decodeLoaded, sendLoadQueries } from "./load.ts";
+import { loadNeeds } from "./load.ts";
 import { WorkingCopy } from "./working-copy.ts";
-import { awaitAll, writeChanges } from "./write-changes.ts";
+import { writeChanges } from "./write-changes.ts";
 import type { Failed } from "@holdfast/engine";
 import { GroupQueue, type Pace } from "../../shared/group-queue.ts";
 import type { Settings } from "../settings.ts";
@@ -72,11 +79,7 @@ async function runJobs(
   }
   const shared = jobs.flatMap(({ plan }) => (plan.kind === "shared" ? [plan] : []));
   const needs = shared.map((plan) => plan.needs);
-  const results = await awaitAll([
-    connection.query({ text: "BEGIN" }),
-    ...sendLoadQueries(connection, needs),
-  ]);
-  const copy = new WorkingCopy(decodeLoaded(results.at(-1)!, clockOffset));
+  const copy = new WorkingCopy(await loadNeeds(connection, needs, clockOffset));
   for (const plan of shared) plan.decide(copy);
   if (copy.changes.isEmpty) return null;
   await writeChanges(connection, copy.changes, copy.now);
@@ -91,12 +94,6 @@ export const readClock = statement(
 function nowOf(result: QueryResult | undefined): number {
   return Number(result?.rows[0]?.["now"]);
 }
-
-const storeClosed: Failed = {
-  status: "failed",
-  code: "store_closed",
-  message: "The store was closed.",
-};
 
 /** Somebody else held a row lock for too long. */
 interface LockTimeout {
