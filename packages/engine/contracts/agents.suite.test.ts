@@ -2,89 +2,16 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { decodeEvent, ids, type LaneKey, type RequestRecord } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
-import { type ContractRig, openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import type { Peer } from "@holdfast/testing/contracts/peer";
 import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
-import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { openWarmAgents } from "@holdfast/testing/contracts/warm-agents";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import {
-  assertPresent,
-  openTestSession,
-  type TestSession,
-} from "@holdfast/testing/fixtures/open-session";
-import {
-  createGate,
-  createRunner,
-  transcriptLines,
-  until,
-  type RigDeps,
-} from "@holdfast/testing/rigs/run-rig";
+import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
+import { createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 
-import { AgentCache } from "../src/agents/cache.ts";
 import { undo } from "../src/history/cut.ts";
-import type { Agent } from "../src/ports/agent.ts";
-import type { ModelRequest } from "../src/ports/model.ts";
-import { admitMessage } from "../src/run/admit.ts";
-import type { CachedContext } from "../src/context/session-context.ts";
-
-/** A runner with warm agents, and what its model was sent for each session. */
-function openAgents(rig: ContractRig, clock = manualClock()) {
-  const requests: ModelRequest[] = [];
-  let wait: Promise<void> = Promise.resolve();
-  const model = scriptedModel((request) => {
-    requests.push(request);
-    return [gate(wait), says(`Answer ${requests.length}`)];
-  });
-  const cache = new AgentCache<CachedContext>({
-    factory: {
-      signature: async () => "one and the same",
-      build: async (): Promise<Agent> => ({
-        modelName: "scripted",
-        model,
-        system: async () => "You are being tested.",
-        tools: new Map(),
-        bytes: 1,
-        close: async () => {},
-      }),
-    },
-    readVersion: async (owner, session) =>
-      (await rig.store.reads.session(owner, session))?.version ?? null,
-    clock,
-    limits: { bytes: 1_000_000, count: 10, idleMs: 60_000, baselines: 8 },
-    beforeClose: async () => {},
-    memory: () => "enough",
-    sizeOf: () => 1,
-    closeBudgetMs: 10_000,
-    onError: (error) => {
-      throw error;
-    },
-  });
-  const deps: RigDeps = { agents: cache };
-  const runner = createRunner(rig.store, rig.log, { model, clock, deps });
-  const texts = (at: number) =>
-    assertPresent(requests.at(at)).messages.map((message) => JSON.stringify(message));
-  return {
-    cache,
-    runner,
-    requests,
-    /** Whether the current request starts with everything sent before. */
-    extendsRequest: (before: number, now: number) =>
-      texts(before).every((message, index) => texts(now)[index] === message),
-    hold: (opened: Promise<void>) => void (wait = opened),
-    async send(chat: TestSession, lane: LaneKey, text: string): Promise<void> {
-      const { owner, session } = chat;
-      const input = { owner, session, lane, clientId: ids.make("message"), text };
-      await admitMessage(rig.log, ids, input);
-      runner.notify(owner, session);
-    },
-    async turn(chat: TestSession, lane: LaneKey, text: string): Promise<void> {
-      await this.send(chat, lane, text);
-      await runner.idle();
-    },
-  };
-}
 
 /** The record of each request, oldest first. */
 async function records(chat: TestSession): Promise<readonly RequestRecord[]> {
@@ -119,7 +46,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   };
 
   test("[S1.3] the next turn includes what another process wrote, and does not use stale state", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     await agents.turn(a, lane, "one");
     await writeElsewhere(a, "from elsewhere");
     await agents.turn(a, lane, "two");
@@ -129,7 +56,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   });
 
   test("[S1.10] an agent reused for another session writes there, and not to the previous one", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     await agents.turn(a, lane, "to a");
     await agents.turn(b, lane, "to b");
     expect(agents.cache.figures()).toMatchObject({ hits: 1, builds: 1 });
@@ -139,7 +66,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   });
 
   test("[S1.11] an undo, and a message that replaces the undone one, are both noticed", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     await agents.turn(a, lane, "one");
     await agents.turn(a, lane, "two");
     const commit = elsewhere.store.commit;
@@ -162,7 +89,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   });
 
   test("[S1.12] after reuse, a switch and back, and writes by others, each request starts with the previous one", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     await agents.turn(a, lane, "one");
     await agents.turn(a, lane, "two");
     await agents.turn(b, lane, "elsewhere");
@@ -183,7 +110,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   });
 
   test("[S1.13] two lanes on one session take turns one after the other", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     const first = createGate();
     agents.hold(first.promise);
     await agents.send(a, lane, "from one lane");
@@ -202,7 +129,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   });
 
   test("[S1.14] what another process wrote to the first session is noticed after a turn on the second", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     await agents.turn(a, lane, "to a");
     await agents.turn(b, lane, "to b");
     await writeElsewhere(a, "from elsewhere");
@@ -213,7 +140,7 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   });
 
   test("[S1.15] a message queued behind a turn reuses its agent, including what the turn wrote", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     const first = createGate();
     agents.hold(first.promise);
     await agents.send(a, lane, "one");
@@ -236,10 +163,10 @@ export const agentsContract = contractSuite<SharedDatabase>("warm agents", (fact
   }, 120_000);
 
   test("[P9] a session keeps the system prompt and the tools it was first sent", async () => {
-    const agents = openAgents(rig);
+    const agents = openWarmAgents(rig);
     await agents.turn(a, lane, "one");
     const framed = (await a.entries()).filter(({ type }) => type === "context.framed");
-    const another = openAgents(rig);
+    const another = openWarmAgents(rig);
     await another.turn(a, lane, "two");
     expect(another.requests[0]?.messages[0]).toEqual(agents.requests[0]?.messages[0]);
     expect((await a.entries()).filter(({ type }) => type === "context.framed")).toEqual(framed);

@@ -47,7 +47,7 @@ export const memoryAndEvictionContract = contractSuite("memory and agent evictio
     committer: Awaited<ReturnType<typeof openMemorySession>>["committer"],
     count = 10,
   ) {
-    return openAgentCache(contractRig.store, {
+    return openAgentCache({
       limits: { bytes: 10_000, count, idleMs: 1_000, baselines: 8 },
       beforeClose: async (_agent, sessions) => {
         await Promise.all(sessions.map((session) => committer.evict(session)));

@@ -1,6 +1,7 @@
 // Runs the suites that need no second process on the store in memory.
 import { referenceDatabase } from "@holdfast/testing/databases/reference";
 
+import { agentCacheContract } from "./agent-cache.suite.test.ts";
 import { approvalsContract } from "./approvals.suite.test.ts";
 import { changesInBetweenContract } from "./changes-in-between.suite.test.ts";
 import { compactionLockContract } from "./compaction-lock.suite.test.ts";
@@ -16,6 +17,7 @@ import { runInboxContract } from "./run-inbox.suite.test.ts";
 import { spillContract } from "./spill.suite.test.ts";
 import { titlesContract } from "./titles.suite.test.ts";
 
+agentCacheContract(referenceDatabase);
 approvalsContract(referenceDatabase);
 changesInBetweenContract(referenceDatabase);
 compactionContract(referenceDatabase);

@@ -193,8 +193,6 @@ export function createEngine(options: EngineOptions): Engine {
   );
   const agents = new AgentCache({
     factory: "agents" in options ? options.agents : singleAgent(options),
-    readVersion: async (owner, session) =>
-      (await store.reads.session(owner, session))?.version ?? null,
     clock,
     limits: options.agentLimits ?? defaults.agentLimits,
     beforeClose: async (_agent, sessions) => {

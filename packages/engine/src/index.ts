@@ -16,9 +16,7 @@ export * from "./log/index.ts";
 export {
   AgentCache,
   type AgentCacheDeps,
-  type BaselineStatus,
   type BorrowedAgent,
-  CacheEntry,
   type CacheFigures,
   type CacheLimits,
   type EvictionReason,

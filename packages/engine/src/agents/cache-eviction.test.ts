@@ -3,7 +3,6 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aLane } from "@holdfast/testing/fixtures/factories";
-import { createGate } from "@holdfast/testing/rigs/run-rig";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
 import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
@@ -35,7 +34,7 @@ async function takeTurn(cache: AgentCache<string>, chat: TestSession): Promise<v
 
 describe("eviction", () => {
   test("happens by count and by bytes, least recently used first, and never to a running agent", async () => {
-    const { cache, made, clock } = openAgentCache(harness.store, {
+    const { cache, made, clock } = openAgentCache({
       limits: { bytes: 10_000, count: 2, idleMs: 1_000, baselines: 8 },
     });
     const running = await cache.borrow(on(a));
@@ -51,7 +50,7 @@ describe("eviction", () => {
 
   test("happens by idle time and when memory is scarce", async () => {
     let memory: "enough" | "scarce" = "enough";
-    const { cache, made, clock } = openAgentCache(harness.store, { memory: () => memory });
+    const { cache, made, clock } = openAgentCache({ memory: () => memory });
     await takeTurn(cache, a);
     await clock.advance(1_000);
     cache.evictIfNeeded();
@@ -67,7 +66,7 @@ describe("eviction", () => {
 
   test("closes agents in the background: other lanes use the cache meanwhile, and a hanging close is abandoned after its time", async () => {
     const closedSessions: (readonly SessionId[])[] = [];
-    const { cache, made, clock } = openAgentCache(harness.store, {
+    const { cache, made, clock } = openAgentCache({
       beforeClose: (_agent, sessions) => {
         closedSessions.push(sessions);
         return new Promise(() => {});
@@ -87,32 +86,11 @@ describe("eviction", () => {
 });
 
 test("on close, the cache closes every agent that is not in use, once each", async () => {
-  const { cache, made } = openAgentCache(harness.store);
+  const { cache, made } = openAgentCache();
   await takeTurn(cache, a);
   const running = await cache.borrow(on(b, aLane()));
   await cache.close();
   await cache.close();
   expect(made.map((agent) => agent.closed)).toEqual([1, 0]);
   running.release();
-});
-
-test("[S1.9] a store that does not answer holds up its own run, but neither the event loop nor another lane", async () => {
-  const hanging = createGate();
-  const { cache } = openAgentCache(harness.store, {
-    readVersion: async (_owner, session) => {
-      if (session === a.session) await hanging.promise;
-      return 0;
-    },
-  });
-  const waiting = cache.borrow(on(a));
-  const continued = await Promise.race([
-    waiting.then(() => "borrowed"),
-    nextTurn().then(() => "free"),
-  ]);
-  expect(continued).toBe("free");
-  const other = await cache.borrow(on(b, aLane()));
-  other.release({ version: 0 });
-  expect(cache.figures().agents).toBe(2);
-  hanging.open();
-  (await waiting).release({ version: 0 });
 });

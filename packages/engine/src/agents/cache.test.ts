@@ -1,214 +1,141 @@
-import type { LaneKey, SessionId } from "@holdfast/protocol";
-import { referenceHarness } from "@holdfast/testing/stores/harnesses";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LaneKey } from "@holdfast/protocol";
+import { ids } from "@holdfast/protocol";
+import { beforeEach, describe, expect, test } from "vitest";
 
-import type { Agent, AgentRequest } from "../ports/agent.ts";
-import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { createTestAgent, openAgentCache } from "@holdfast/testing/rigs/agent-rig";
-import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
-import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { type AgentCache, type AgentCacheDeps, CacheEntry } from "./cache.ts";
+import type { AgentRequest } from "../ports/agent.ts";
+import { aLane, anOwner } from "@holdfast/testing/fixtures/factories";
+import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
+import type { AgentCache } from "./cache.ts";
 
-let harness: StoreHarness;
-let a: TestSession;
-let b: TestSession;
 let lane: LaneKey;
-
-beforeEach(async () => {
-  harness = await referenceHarness.open();
-  a = await openTestSession(harness.store);
-  b = await openTestSession(harness.store, {}, a.owner);
+beforeEach(() => {
   lane = aLane();
 });
-afterEach(() => harness.close());
 
-const openCache = (rest: Partial<AgentCacheDeps<string>> = {}) =>
-  openAgentCache(harness.store, rest);
+const owner = anOwner();
+const [a, b, c] = [ids.make("session"), ids.make("session"), ids.make("session")];
+const at = (session: typeof a, version: number): AgentRequest => ({
+  owner,
+  session,
+  lane,
+  version,
+});
 
-const of = ({ owner, session }: TestSession): AgentRequest => ({ owner, session, lane });
-
-/** One turn: borrows the agent, writes as a run would and returns the agent at the version of its own last write. */
-async function takeTurn(cache: AgentCache<string>, chat: TestSession) {
-  const borrowed = await cache.borrow(of(chat));
-  const { version } = await chat.commit([aUserMessage("a turn")]);
-  borrowed.release({ version });
+/** One turn: borrows the agent at a version and returns it at the next one. */
+async function takeTurn(cache: AgentCache<string>, session: typeof a, version = 1) {
+  const borrowed = await cache.borrow(at(session, version));
+  borrowed.release({ version: version + 1, cached: `${session} at ${version + 1}` });
   return borrowed;
 }
 
-const write = (chat: TestSession) => chat.commit([aUserMessage("from elsewhere")]);
-
 describe("reuse", () => {
-  test("[S1.1] another session under the same lane gets the cached agent, and it stays in the cache", async () => {
-    const { cache, made } = openCache();
+  test("[S1.1] another session of the lane gets the cached agent, and nothing cached of the first", async () => {
+    const { cache, made } = openAgentCache();
     const first = await takeTurn(cache, a);
     const second = await takeTurn(cache, b);
-    expect(second.agent).toBe(first.agent);
-    expect(second.status).toBe("new");
-    expect(cache.entriesOf(lane).map((entry) => entry.agent)).toEqual([first.agent]);
+    expect(second).toMatchObject({ agent: first.agent, cached: undefined });
+    expect(await takeTurn(cache, a, 2)).toMatchObject({ agent: first.agent, cached: `${a} at 2` });
     expect(made).toHaveLength(1);
+    expect(cache.figures()).toMatchObject({ agents: 1, hits: 2, folds: 0, evictions: {} });
   });
 
-  test("[S1.2] five turns on one session reuse the agent, whose own writes do not make it stale", async () => {
-    const { cache, made } = openCache();
-    await takeTurn(cache, a);
-    for (let turn = 0; turn < 5; turn += 1) {
-      expect(await takeTurn(cache, a)).toMatchObject({ agent: made[0], status: "current" });
-    }
-    expect(cache.figures()).toMatchObject({ hits: 5, folds: 0, builds: 1 });
-  });
-
-  test("[S1.14] a foreign write to the first session is noticed after a turn on the second", async () => {
-    const { cache } = openCache();
+  test("[S1.14] a write by others to the first session is noticed after a turn on the second", async () => {
+    const { cache } = openAgentCache();
     await takeTurn(cache, a);
     await takeTurn(cache, b);
-    await write(a);
-    expect((await takeTurn(cache, a)).status).toBe("behind");
-    expect((await takeTurn(cache, b)).status).toBe("current");
-    expect((await takeTurn(cache, a)).status).toBe("current");
-    expect(cache.figures()).toMatchObject({ folds: 1, builds: 1 });
+    await takeTurn(cache, a, 7);
+    expect(cache.figures()).toMatchObject({ hits: 1, folds: 1, builds: 1 });
+    await takeTurn(cache, b, 2);
+    await takeTurn(cache, a, 8);
+    expect(cache.figures()).toMatchObject({ hits: 3, folds: 1, builds: 1 });
   });
 
   test("a run borrows exclusively: a second run on the lane gets another agent", async () => {
-    const { cache, made } = openCache();
-    const first = await cache.borrow(of(a));
-    const second = await cache.borrow(of(b));
+    const { cache, made } = openAgentCache();
+    const first = await cache.borrow(at(a, 1));
+    const second = await cache.borrow(at(b, 1));
     expect(second.agent).not.toBe(first.agent);
-    first.release();
-    second.release();
+    first.release({ version: 2 });
+    second.release({ version: 2 });
     expect(made).toHaveLength(2);
-    expect(cache.entriesOf(lane)).toHaveLength(2);
+    expect(cache.figures().agents).toBe(2);
+    // Of two idle agents a session gets the one that knows it.
+    expect((await cache.borrow(at(b, 2))).agent).toBe(second.agent);
   });
 
-  test("an agent of another configuration is closed and rebuilt", async () => {
+  test("[S1.4] an agent that is returned twice keeps what its next borrower left", async () => {
+    const { cache } = openAgentCache();
+    const first = await cache.borrow(at(a, 1));
+    first.release({ version: 2 });
+    const second = await cache.borrow(at(b, 1));
+    first.release({ version: 9 });
+    const third = await cache.borrow(at(c, 1));
+    expect(third.agent).not.toBe(second.agent);
+    second.release({ version: 2 });
+    await takeTurn(cache, a, 2);
+    await takeTurn(cache, b, 2);
+    expect(cache.figures()).toMatchObject({ hits: 3, folds: 0 });
+  });
+
+  test("[S1.8] without a version there is nothing to compare, and the agent is reused", async () => {
+    const { cache, made } = openAgentCache();
+    await takeTurn(cache, a);
+    const borrowed = await cache.borrow({ owner, session: a, lane });
+    expect(borrowed).toMatchObject({ agent: made[0], cached: `${a} at 2` });
+    expect(cache.figures()).toMatchObject({ hits: 1, folds: 0, builds: 1 });
+  });
+
+  test("a failed build is reported to its run and leaves no placeholder", async () => {
+    const { cache, factory } = openAgentCache();
+    const { build } = factory;
+    factory.build = () => Promise.reject(new Error("no key"));
+    await expect(cache.borrow(at(a, 1))).rejects.toThrow("no key");
+    expect(cache.figures().agents).toBe(0);
+    factory.build = build;
+    await takeTurn(cache, a);
+    expect(cache.figures()).toMatchObject({ agents: 1, builds: 1 });
+  });
+
+  test("an agent forgets the session that it has not served for longest", async () => {
+    const { cache } = openAgentCache({
+      limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 2 },
+    });
+    for (const [session, version] of [
+      [a, 1],
+      [b, 1],
+      [a, 2],
+      [c, 1],
+    ] as const)
+      await takeTurn(cache, session, version);
+    expect((await takeTurn(cache, a, 3)).cached).toBe(`${a} at 3`);
+    // Of a forgotten session it knows nothing that could be stale.
+    expect((await takeTurn(cache, b, 9)).cached).toBeUndefined();
+    expect(cache.figures().folds).toBe(0);
+  });
+});
+
+describe("another configuration", () => {
+  test("closes the session's agent and builds another", async () => {
     let signature = "one";
-    const { cache, made, factory } = openCache();
+    const { cache, made, factory } = openAgentCache();
     factory.signature = async () => signature;
     await takeTurn(cache, a);
     signature = "two";
-    await takeTurn(cache, a);
+    await takeTurn(cache, a, 2);
     await cache.settled();
     expect(made.map((agent) => agent.closed)).toEqual([1, 0]);
     expect(cache.figures().evictions).toEqual({ configuration: 1 });
   });
 
-  test("a failed build is reported to its run and leaves no placeholder", async () => {
-    const { cache, factory } = openCache();
-    const { build } = factory;
-    factory.build = () => Promise.reject(new Error("no key"));
-    await expect(cache.borrow(of(a))).rejects.toThrow("no key");
-    expect(cache.entriesOf(lane)).toEqual([]);
-    factory.build = build;
-    expect((await takeTurn(cache, a)).status).toBe("new");
-  });
-
-  test("an agent forgets the session that it has not served for longest", async () => {
-    const { cache } = openCache({
-      limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 2 },
-    });
-    const c = await openTestSession(harness.store, {}, a.owner);
-    for (const chat of [a, b, a, c]) await takeTurn(cache, chat);
-    expect((await takeTurn(cache, a)).status).toBe("current");
-    expect((await takeTurn(cache, b)).status).toBe("new");
-  });
-});
-
-describe("re-baselining", () => {
-  const entryFor = (session: SessionId | null, rest: Partial<{ agent: Agent | null }> = {}) => {
-    const entry = new CacheEntry<string>({
-      lane,
-      signature: "same",
-      agent: createTestAgent(),
-      usedAt: 0,
-      maxBaselines: 8,
-      ...rest,
-    });
-    entry.session = session;
-    return entry;
-  };
-
-  test("[S1.4] does nothing to an entry of another session", () => {
-    const { cache } = openCache();
-    const entry = entryFor(b.session);
-    entry.baselines.set(b.session, 3);
-    cache.rebaseline(entry, a.session, 9);
-    expect(entry.session).toBe(b.session);
-    expect(entry.baselines.get(b.session)?.version).toBe(3);
-    expect(entry.baselines.get(a.session)).toBeUndefined();
-  });
-
-  test("[S1.5] moves the entry's own session to the live version", async () => {
-    const { cache } = openCache();
-    await takeTurn(cache, a);
-    const { version } = await write(a);
-    const [entry] = cache.entriesOf(lane);
-    if (entry === undefined) throw new Error("The agent is not in the cache.");
-    cache.rebaseline(entry, a.session, version);
-    expect(entry.baselines.get(a.session)?.version).toBe(version);
-    expect((await takeTurn(cache, a)).status).toBe("current");
-  });
-
-  test("[S1.6] leaves unchecked entries and placeholders alone, and both stay reusable", async () => {
-    const { cache } = openCache();
-    const optedOut = new CacheEntry<string>({
-      lane,
-      signature: "same",
-      agent: createTestAgent(),
-      usedAt: 0,
-      maxBaselines: 8,
-      coherence: "unchecked",
-    });
-    optedOut.baselines.set(a.session, 1);
-    const placeholder = entryFor(a.session, { agent: null });
-    placeholder.baselines.set(a.session, 1);
-    for (const entry of [optedOut, placeholder]) {
-      cache.rebaseline(entry, a.session, 7);
-      expect(entry.baselines.get(a.session)?.version).toBe(1);
+  test("of another session of the lane is no reason to close an agent", async () => {
+    const { cache, made, factory } = openAgentCache();
+    factory.signature = async ({ session }) => (session === a ? "one" : "two");
+    for (const version of [1, 2, 3]) {
+      await takeTurn(cache, a, version);
+      await takeTurn(cache, b, version);
     }
-    cache.add(optedOut);
-    await write(a);
-    const borrowed = await cache.borrow(of(a));
-    expect(borrowed).toMatchObject({ agent: optedOut.agent, status: "unknown" });
-    expect(placeholder.baselines.statusFor(a.session, 1)).toBe("current");
-  });
-
-  test("[S1.7] checks an entry that knows its version but not its session, and re-baselines it", async () => {
-    const { cache } = openCache();
-    const { version } = await write(a);
-    const entry = entryFor(null);
-    entry.baselines.set("any", version);
-    cache.add(entry);
-    await write(a);
-    const borrowed = await cache.borrow(of(a));
-    expect(borrowed).toMatchObject({ agent: entry.agent, status: "behind", baseline: version });
-    borrowed.release(await write(a));
-    expect((await cache.borrow(of(a))).status).toBe("current");
-  });
-
-  test("[S1.8] reuses the agent when the stored version cannot be read, and when none is known", async () => {
-    let isReadable = true;
-    const { cache, made } = openCache({
-      readVersion: async (owner, session) => {
-        if (!isReadable) throw new Error("away");
-        return (await harness.store.reads.session(owner, session))?.version ?? null;
-      },
-    });
-    await takeTurn(cache, a);
-    await write(a);
-    isReadable = false;
-    const unreadable = await cache.borrow(of(a));
-    expect(unreadable).toMatchObject({ agent: made[0], status: "unknown" });
-    unreadable.release(await a.row());
-    isReadable = true;
-    expect(await cache.borrow(of(b))).toMatchObject({ agent: made[0], status: "new" });
-  });
-
-  test("an agent that served more sessions than it remembers knows nothing stale of the forgotten ones", async () => {
-    const { cache } = openCache({
-      limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 1 },
-    });
-    await takeTurn(cache, a);
-    await takeTurn(cache, b);
-    await write(a);
-    expect((await takeTurn(cache, a)).status).toBe("new");
+    await cache.settled();
+    expect(made.map((agent) => agent.closed)).toEqual([0, 0]);
+    expect(cache.figures()).toMatchObject({ builds: 2, hits: 4, evictions: {} });
   });
 });

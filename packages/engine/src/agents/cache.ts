@@ -1,11 +1,9 @@
-import { type LaneKey, type OwnerId, type SessionId, withTimeout } from "@holdfast/protocol";
+import { type LaneKey, type SessionId, withTimeout } from "@holdfast/protocol";
 import type { Agent, AgentFactory, AgentRequest } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 
 export interface AgentCacheDeps<Cached> {
   readonly factory: AgentFactory;
-  /** The session's stored version; a rejection counts as unknown. */
-  readonly readVersion: (owner: OwnerId, session: SessionId) => Promise<number | null>;
   readonly clock: Clock;
   readonly limits: CacheLimits;
   /** Runs before an agent is closed: its sessions' memory is committed. */
@@ -21,10 +19,6 @@ export interface AgentCacheDeps<Cached> {
 /** An agent borrowed by one run exclusively until it is released. */
 export interface BorrowedAgent<Cached> {
   readonly agent: Agent;
-  /** How the agent's knowledge compares to the store; only `behind` means that changes have to be folded in. */
-  readonly status: BaselineStatus;
-  /** The version of this session the agent knew. */
-  readonly baseline: number | null;
   /** What it cached of the session. The borrower may change it and says on release whether it is still valid. */
   readonly cached: Cached | undefined;
   readonly signature: string;
@@ -60,32 +54,33 @@ export class AgentCache<Cached = never> {
     this.#deps = deps;
   }
 
-  /** An idle agent of the lane with the right signature, whichever session it served; otherwise a new one. */
+  /**
+   * An idle agent of the lane with the right signature, whichever session it served; otherwise a new one. Nothing is
+   * read: the borrower knows the session's version from its own first write.
+   */
   async borrow(request: AgentRequest): Promise<BorrowedAgent<Cached>> {
     const signature = await this.#deps.factory.signature(request);
-    const found = this.#takeIdle(request.lane, signature);
+    const { session, version } = request;
+    const found = this.#takeIdle(request, signature);
     const entry = found ?? this.#addPlaceholder(request.lane, signature);
     const agent = found?.agent ?? (await this.#build(entry, request));
-    const { session } = request;
-    const live = await this.#liveVersion(request);
-    const status: BaselineStatus =
-      entry.coherence === "unchecked" ? "unknown" : entry.baselines.statusFor(session, live);
-    const baseline = entry.baselines.get(session) ?? entry.baselines.get("any");
-    entry.session = session;
-    if (found !== undefined && status === "behind") this.#folds += 1;
+    const baseline = entry.baselines.get(session);
+    const isBehind =
+      baseline !== undefined && version !== undefined && baseline.version !== version;
+    if (found !== undefined && isBehind) this.#folds += 1;
     else if (found !== undefined) this.#hits += 1;
+    entry.session = session;
     let isBorrowed = true;
     return {
       agent,
-      status,
-      baseline: baseline?.version ?? null,
       cached: baseline?.cached,
       signature,
       release: (at) => {
+        // By now the agent may serve another session, whose baseline is not this borrower's to move.
         if (!isBorrowed) return;
         isBorrowed = false;
         if (at === undefined) entry.baselines.forget(session);
-        else this.rebaseline(entry, session, at.version, at.cached);
+        else entry.baselines.set(session, at.version, at.cached);
         entry.isBorrowed = false;
         entry.usedAt = this.#deps.clock.now();
         this.evictIfNeeded();
@@ -93,26 +88,7 @@ export class AgentCache<Cached = never> {
     };
   }
 
-  /** Moves an entry's baseline for its own session only. */
-  rebaseline(
-    entry: CacheEntry<Cached>,
-    session: SessionId,
-    version: number,
-    cached?: Cached,
-  ): void {
-    if (!entry.isComparable) return;
-    if (entry.session !== null && entry.session !== session) return;
-    entry.session = session;
-    entry.baselines.move(session, version, cached);
-  }
-
-  /** Adds an agent that was built elsewhere. */
-  add(entry: CacheEntry<Cached>): void {
-    this.#entries.add(entry);
-    this.evictIfNeeded();
-  }
-
-  entriesOf(lane: LaneKey): readonly CacheEntry<Cached>[] {
+  #entriesOf(lane: LaneKey): readonly CacheEntry<Cached>[] {
     return [...this.#entries].filter((entry) => entry.lane === lane);
   }
 
@@ -124,7 +100,7 @@ export class AgentCache<Cached = never> {
 
   /** Evicts a lane's idle agents and waits until they are closed. */
   async evict(lane: LaneKey): Promise<void> {
-    const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
+    const idle = this.#entriesOf(lane).filter((entry) => !entry.isBorrowed);
     this.#retire(idle.map((entry) => ({ entry, reason: "asked" })));
     await this.settled();
   }
@@ -165,11 +141,13 @@ export class AgentCache<Cached = never> {
     );
   }
 
-  #takeIdle(lane: LaneKey, signature: string): CacheEntry<Cached> | undefined {
-    const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
-    const outdated = idle.filter((entry) => entry.signature !== signature);
+  /** Of several agents the one that knows the session. Those built for it otherwise than it wants now are evicted. */
+  #takeIdle({ lane, session }: AgentRequest, signature: string): CacheEntry<Cached> | undefined {
+    const idle = this.#entriesOf(lane).filter((entry) => !entry.isBorrowed);
+    const outdated = idle.filter((entry) => entry.signature !== signature && entry.knows(session));
     this.#retire(outdated.map((entry) => ({ entry, reason: "configuration" })));
-    const found = idle.find((entry) => entry.signature === signature);
+    const fitting = idle.filter((entry) => entry.signature === signature);
+    const found = fitting.find((entry) => entry.knows(session)) ?? fitting[0];
     if (found !== undefined) found.isBorrowed = true;
     return found;
   }
@@ -179,11 +157,9 @@ export class AgentCache<Cached = never> {
     const entry = new CacheEntry<Cached>({
       lane,
       signature,
-      agent: null,
       usedAt: clock.now(),
       maxBaselines: limits.baselines,
     });
-    entry.isBorrowed = true;
     this.#entries.add(entry);
     return entry;
   }
@@ -198,16 +174,6 @@ export class AgentCache<Cached = never> {
     } catch (error) {
       this.#entries.delete(entry);
       throw error;
-    }
-  }
-
-  /** Fails safe: an unreadable version must not block a run. */
-  async #liveVersion({ owner, session, version }: AgentRequest): Promise<number | null> {
-    if (version !== undefined) return version;
-    try {
-      return await this.#deps.readVersion(owner, session);
-    } catch {
-      return null;
     }
   }
 
@@ -246,7 +212,7 @@ export interface CacheLimits {
   readonly baselines: number;
 }
 
-export interface Eviction<Cached> {
+interface Eviction<Cached> {
   readonly entry: CacheEntry<Cached>;
   readonly reason: EvictionReason;
 }
@@ -285,53 +251,34 @@ function chooseEvictions<Cached>(
 }
 
 /** One agent in the cache. While being built it is a placeholder that is already borrowed. */
-export class CacheEntry<Cached> {
+class CacheEntry<Cached> {
   readonly lane: LaneKey;
   readonly signature: string;
   readonly baselines: Baselines<Cached>;
-  /** `unchecked`: its creator vouches for it; it is neither compared nor re-baselined. */
-  readonly coherence: "checked" | "unchecked";
-  agent: Agent | null;
+  agent: Agent | null = null;
   /** The session it serves, or served last. */
   session: SessionId | null = null;
-  isBorrowed = false;
+  isBorrowed = true;
   usedAt: number;
 
   constructor(init: {
     readonly lane: LaneKey;
     readonly signature: string;
-    readonly agent: Agent | null;
     readonly usedAt: number;
     readonly maxBaselines: number;
-    readonly coherence?: "checked" | "unchecked";
   }) {
     this.lane = init.lane;
     this.signature = init.signature;
-    this.agent = init.agent;
     this.usedAt = init.usedAt;
-    this.coherence = init.coherence ?? "checked";
     this.baselines = new Baselines(init.maxBaselines);
   }
 
-  /** Neither a placeholder nor an unchecked entry has a baseline that may be moved. */
-  get isComparable(): boolean {
-    return this.agent !== null && this.coherence === "checked";
+  knows(session: SessionId): boolean {
+    return this.session === session || this.baselines.get(session) !== undefined;
   }
 }
 
-/** `any`: a baseline taken before its session was known. */
-export type BaselineKey = SessionId | "any";
-
-/**
- * How an entry compares to a session's stored version.
- * - `current`: the agent knows what is stored.
- * - `new`: it has not served this session, or has forgotten it: it knows nothing that could be stale.
- * - `behind`: somebody else has changed the session since.
- * - `unknown`: it cannot be determined; the agent is used as it is.
- */
-export type BaselineStatus = "current" | "new" | "behind" | "unknown";
-
-export interface Baseline<Cached> {
+interface Baseline<Cached> {
   readonly version: number;
   /** What the agent caches of the session at that version, so that it need not be read again. */
   readonly cached?: Cached | undefined;
@@ -341,39 +288,26 @@ export interface Baseline<Cached> {
  * The version of each session when an agent last served it, so that a change is noticed however many other sessions
  * came in between. Bounded: the least recently used one is forgotten first.
  */
-export class Baselines<Cached> {
-  readonly #baselines = new Map<BaselineKey, Baseline<Cached>>();
+class Baselines<Cached> {
+  readonly #baselines = new Map<SessionId, Baseline<Cached>>();
   readonly #maxSessions: number;
 
   constructor(maxSessions: number) {
     this.#maxSessions = maxSessions;
   }
 
-  /** `live: null`: the stored version could not be read. */
-  statusFor(session: SessionId, live: number | null): BaselineStatus {
-    if (live === null) return "unknown";
-    const baseline = this.get(session) ?? this.get("any");
-    if (baseline === undefined) return "new";
-    return baseline.version === live ? "current" : "behind";
+  get(session: SessionId): Baseline<Cached> | undefined {
+    return this.#baselines.get(session);
   }
 
-  /** Moves only this session's baseline. One taken for any session belongs to this one from now on. */
-  move(session: SessionId, version: number, cached?: Cached): void {
-    this.#baselines.delete("any");
-    this.set(session, version, cached);
-  }
-
-  set(key: BaselineKey, version: number, cached?: Cached): void {
-    this.#baselines.delete(key);
-    this.#baselines.set(key, { version, cached });
+  /** Moves only this session's baseline. */
+  set(session: SessionId, version: number, cached?: Cached): void {
+    this.#baselines.delete(session);
+    this.#baselines.set(session, { version, cached });
     for (const oldest of this.#baselines.keys()) {
       if (this.#baselines.size <= this.#maxSessions) return;
       this.#baselines.delete(oldest);
     }
-  }
-
-  get(key: BaselineKey): Baseline<Cached> | undefined {
-    return this.#baselines.get(key);
   }
 
   forget(session: SessionId): void {
@@ -381,7 +315,7 @@ export class Baselines<Cached> {
   }
 
   sessions(): readonly SessionId[] {
-    return [...this.#baselines.keys()].filter((key): key is SessionId => key !== "any");
+    return [...this.#baselines.keys()];
   }
 
   cached(): readonly Cached[] {

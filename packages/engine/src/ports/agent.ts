@@ -3,17 +3,28 @@ import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 import type { Model, NamedModel } from "./model.ts";
 import type { Tool } from "./tool.ts";
 
+/** The session that an agent works for in one run. */
+export interface AgentSession {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+}
+
 /**
- * What is expensive to build and the same from turn to turn: the provider's client, the inputs of the system prompt,
- * and the tools byte for byte. It knows no session: a run passes in what it writes to.
+ * What is expensive to build and the same from turn to turn: the provider's client and the tools byte for byte. It
+ * belongs to no session: a run passes in the one it works for, and sessions of one lane share it.
  */
 export interface Agent {
   readonly modelName: string;
   readonly model: Model;
   /** The models to fall back to, in order. */
   readonly fallbacks?: readonly NamedModel[];
-  /** The system prompt as of now: a session starts with it and keeps it while the signature stays the same. */
-  readonly system: () => Promise<string>;
+  /** The system prompt as of now: a session starts with it and keeps it while the frame's signature stays the same. */
+  readonly system: (session: AgentSession) => Promise<string>;
+  /**
+   * Identifies everything that the session's frame is made from, such as its workspace. By default the agent's own
+   * signature.
+   */
+  readonly frameSignature?: (session: AgentSession) => Promise<string>;
   readonly tools: ReadonlyMap<string, Tool>;
   /** Roughly how much memory it takes. */
   readonly bytes: number;
@@ -21,16 +32,17 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-export interface AgentRequest {
-  readonly owner: OwnerId;
+export interface AgentRequest extends AgentSession {
   readonly lane: LaneKey;
-  readonly session: SessionId;
-  /** The session's version before the borrower's own first write, if known; otherwise it is read. */
+  /** The session's version before the borrower's own first write, if known. */
   readonly version?: number;
 }
 
 export interface AgentFactory {
-  /** Identifies everything an agent for this request is built from: the same signature means the same agent. */
+  /**
+   * Identifies everything an agent for this request is built from: the same signature means the same agent. What
+   * differs between sessions that may share an agent belongs in `frameSignature`.
+   */
   signature(request: AgentRequest): Promise<string>;
   /** With a signature obtained before. May reject: the run that asked for it fails with that error. */
   build(request: AgentRequest, signature: string): Promise<Agent>;

@@ -33,7 +33,7 @@ import {
   type CachedContext,
 } from "../context/session-context.ts";
 import type { AgentCache } from "../agents/cache.ts";
-import type { Agent } from "../ports/agent.ts";
+import type { Agent, AgentSession } from "../ports/agent.ts";
 import type { Reads } from "../ports/reads.ts";
 
 /** How a model call ended and which tools it called. Its output is in the journal. */
@@ -198,7 +198,9 @@ function brokenStream(error: unknown): ModelEvent {
 export interface StepDeps {
   /** The agent that answers, or why it could not be built. */
   readonly agent: Agent | Error;
-  /** Identifies everything the agent was built from: a session keeps its frame while this is the same. */
+  /** The session's system prompt as of now. */
+  readonly system: () => Promise<string>;
+  /** Identifies everything the frame is made from: a session keeps its frame while this is the same. */
   readonly signature: string;
   readonly tools: ReadonlyMap<string, Tool>;
 }
@@ -219,7 +221,7 @@ export interface PreparedStep extends ChosenModel {
  * built is reported like any other model failure, and not retried: it would only fail again later.
  */
 export async function prepareStep(
-  { agent, signature, tools }: StepDeps,
+  { agent, system, signature, tools }: StepDeps,
   context: RunContext,
   fallback: string | null,
 ): Promise<PreparedStep | ModelFailure> {
@@ -231,7 +233,7 @@ export async function prepareStep(
     const framed = await context.frame({
       signature: chosen.isFallback ? signatureForFallback(own, chosen.name) : own,
       tools: specs,
-      system: agent.system,
+      system,
     });
     if (framed.status === "failed") throw new StoreFailure(framed.code, framed.message);
     return { ...chosen, framed };
@@ -276,9 +278,11 @@ export async function borrowAgent(agents: RunAgents, run: RunHandle): Promise<Bo
   const lane = run.lane ?? laneKey.parse(`session:${session}`);
   try {
     const borrowed = await agents.borrow({ owner, session, lane, version });
-    const { agent, signature, cached = emptyCachedContext() } = borrowed;
+    const { agent, cached = emptyCachedContext() } = borrowed;
+    const signature = await frameSignatureOf(borrowed, { owner, session });
+    const system = () => agent.system({ owner, session });
     return {
-      stepDeps: { agent, signature, tools: agent.tools },
+      stepDeps: { agent, system, signature, tools: agent.tools },
       cachedContext: cached,
       release() {
         borrowed.release(run.lost === "ended" ? { version: run.version, cached } : undefined);
@@ -287,10 +291,22 @@ export async function borrowAgent(agents: RunAgents, run: RunHandle): Promise<Bo
   } catch (error) {
     const reason = error instanceof Error ? error : new Error(String(error));
     return {
-      stepDeps: { agent: reason, signature: "", tools: new Map() },
+      stepDeps: { agent: reason, system: async () => "", signature: "", tools: new Map() },
       cachedContext: emptyCachedContext(),
       release() {},
     };
+  }
+}
+
+async function frameSignatureOf(
+  borrowed: Awaited<ReturnType<RunAgents["borrow"]>>,
+  session: AgentSession,
+): Promise<string> {
+  try {
+    return (await borrowed.agent.frameSignature?.(session)) ?? borrowed.signature;
+  } catch (error) {
+    borrowed.release();
+    throw error;
   }
 }
 

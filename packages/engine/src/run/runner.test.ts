@@ -75,7 +75,6 @@ describe("the context that an agent keeps", () => {
     const clock = manualClock();
     const cache = new AgentCache<CachedContext>({
       factory: { signature: async () => "same", build: async () => createTestAgent() },
-      readVersion: async () => (await rig.chat.row()).version,
       clock,
       limits: { bytes: 10_000_000, count: 10, idleMs: 1_000, baselines: 8 },
       beforeClose: async () => {},

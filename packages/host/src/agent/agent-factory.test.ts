@@ -1,4 +1,4 @@
-import { type Model, type Store } from "@holdfast/engine";
+import { type Model, shortHash, type Store } from "@holdfast/engine";
 import { laneKey, ownerId } from "@holdfast/protocol";
 import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
@@ -23,8 +23,11 @@ function open() {
   const factory = createAgentFactory({
     store,
     models,
-    tools: async () => ({ tools: new Map(), signature: "" }),
-    prompt: { signature: async () => "", text: async () => "" },
+    tools: async () => ({ tools: new Map(), signature: "mcp=0c" }),
+    prompt: {
+      signature: async ({ session }) => `persona=0a workspace=${shortHash(session)}`,
+      text: async ({ session }) => `You work in ${session}.`,
+    },
   });
   return { store, factory, readers };
 }
@@ -38,6 +41,22 @@ test("an agent is not shared between owners, whose images it would read", async 
   expect(await factory.signature({ owner, session, lane })).toBe(own);
   const another = ownerId.parse("another");
   expect(await factory.signature({ owner: another, session, lane })).not.toBe(own);
+});
+
+test("[S1.1] sessions in different workspaces share an agent, and each keeps its own prompt and frame", async () => {
+  const { store, factory } = open();
+  const a = await openTestSession(store);
+  const b = await openTestSession(store, {}, a.owner);
+  const [forA, forB] = [a, b].map(({ owner, session }) => ({ owner, session, lane }));
+  if (forA === undefined || forB === undefined) throw new Error("There are two sessions.");
+  const signature = await factory.signature(forA);
+  expect(await factory.signature(forB)).toBe(signature);
+  const agent = await factory.build(forA, signature);
+  expect(await agent.system(forB)).toBe(`You work in ${b.session}.`);
+  // As in stored frames: another text would give every session a new frame.
+  expect(await agent.frameSignature?.(forB)).toBe(
+    `model=${shortHash("own")} owner=${shortHash(a.owner)} persona=0a workspace=${shortHash(b.session)} mcp=0c`,
+  );
 });
 
 test("a model gets its owner's images up to the size that providers accept", async () => {

@@ -20,7 +20,10 @@ const agentBytes = 64 * 1024;
 const memoryPressureRatio = 0.85;
 const maxNames = 1_000;
 
-/** Builds an agent from the session's model, its prompt and the available tools. */
+/**
+ * Builds an agent from a model and the available tools. Sessions of a lane share it wherever they work: prompt and
+ * workspace belong to the session's frame, and a tool learns its session from the run.
+ */
 export function createAgentFactory({
   store,
   models,
@@ -36,14 +39,8 @@ export function createAgentFactory({
   return {
     async signature(request) {
       const name = await modelOf(request);
-      const signature = [
-        `model=${shortHash(name)}`,
-        `owner=${shortHash(request.owner)}`,
-        await prompt.signature(request),
-        (await tools(request)).signature,
-      ]
-        .filter((part) => part !== "")
-        .join(" ");
+      const { signature: toolsSignature } = await tools(request);
+      const signature = joinParts(ownSignature(name, request.owner), toolsSignature);
       names.set(signature, name);
       for (const oldest of names.keys()) if (names.size > maxNames) names.delete(oldest);
       return signature;
@@ -51,6 +48,7 @@ export function createAgentFactory({
     async build(request, signature) {
       // The session may name another model by now; this agent is cached under the one it was requested with.
       const name = names.get(signature) ?? models.defaultModel();
+      const { tools: available, signature: toolsSignature } = await tools(request);
       const open = (modelName: string) =>
         models.open(modelName, (blobId) => readImage(store, request.owner, blobId));
       return {
@@ -59,13 +57,28 @@ export function createAgentFactory({
         fallbacks: models
           .fallbacks(name)
           .map((fallback) => ({ name: fallback, model: open(fallback) })),
-        system: () => prompt.text(request),
-        tools: (await tools(request)).tools,
+        system: (session) => prompt.text(session),
+        // Compared with stored frames: a part that is added, left out or moved gives every session a new frame.
+        frameSignature: async (session) =>
+          joinParts(
+            ownSignature(name, session.owner),
+            await prompt.signature(session),
+            toolsSignature,
+          ),
+        tools: available,
         bytes: agentBytes,
         close: async () => {},
       };
     },
   };
+}
+
+function ownSignature(model: string, owner: OwnerId): string {
+  return `model=${shortHash(model)} owner=${shortHash(owner)}`;
+}
+
+function joinParts(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join(" ");
 }
 
 /** Providers accept no larger images, and each is sent again with every step. */

@@ -21,8 +21,6 @@ export function uncachedAgents({
       const agent = { modelName: name, model, fallbacks, system, tools };
       return {
         agent: { ...agent, bytes: 0, close: async () => {} },
-        status: "new",
-        baseline: null,
         cached: undefined,
         signature: signature ? await signature() : `agent=${shortHash(await system())}`,
         release() {},

@@ -1,10 +1,4 @@
-import {
-  type Agent,
-  type AgentRequest,
-  type Store,
-  AgentCache,
-  type AgentCacheDeps,
-} from "@holdfast/engine";
+import { type Agent, type AgentRequest, AgentCache, type AgentCacheDeps } from "@holdfast/engine";
 import { manualClock } from "../fakes/manual-clock.ts";
 
 export interface TestAgent extends Agent {
@@ -26,8 +20,8 @@ export function createTestAgent(bytes = 100): TestAgent {
   };
 }
 
-/** A cache over a store's real versions, with a factory that records what it made. */
-export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps<string>> = {}) {
+/** A cache with a factory that records what it made. */
+export function openAgentCache(rest: Partial<AgentCacheDeps<string>> = {}) {
   const made: TestAgent[] = [];
   const clock = manualClock();
   const factory = {
@@ -40,8 +34,6 @@ export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps<string
   };
   const cache = new AgentCache<string>({
     factory,
-    readVersion: async (owner, session) =>
-      (await store.reads.session(owner, session))?.version ?? null,
     clock,
     limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 8 },
     beforeClose: async () => {},

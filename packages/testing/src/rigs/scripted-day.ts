@@ -196,7 +196,6 @@ class Day {
     };
     const cache = new AgentCache<CachedContext>({
       factory: { signature: async () => `persona ${this.#persona}`, build },
-      readVersion: async () => null,
       clock,
       limits: { bytes: 1_000, count: 2, idleMs: 60_000, baselines: 2 },
       beforeClose: async () => {},
