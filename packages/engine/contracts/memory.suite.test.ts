@@ -8,7 +8,7 @@ import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
-import { until } from "@holdfast/testing/rigs/run-rig";
+import { createGate, until } from "@holdfast/testing/rigs/run-rig";
 
 export const memoryContract = contractSuite("memory", (factory) => {
   const contractRig = useRig(() => openContractRig(factory));
@@ -168,6 +168,28 @@ export const memoryContract = contractSuite("memory", (factory) => {
     await turn("first");
     await committer.boundary(chat.owner, chat.session, "clear");
     expect([memory.batches, await isDirty()]).toEqual([[], true]);
+  });
+
+  test("[P10] a provider is told to stop when its process has lost the lease", async () => {
+    const { memory, rig, chat, turn, commit } = await openMemorySession(contractRig);
+    await turn("first");
+    const told = createGate();
+    memory.answers(async (_batch, signal) => {
+      signal.addEventListener("abort", told.open);
+      await told.promise;
+      return { status: "committed" };
+    });
+    const committing = commit(memory);
+    await until(() => memory.batches.length === 1);
+    const { leases } = contractRig.store;
+    const { kind, session, fence: replacing } = assertPresent(
+      await leases.read("memory", chat.session),
+    );
+    await leases.acquire({ kind, session, holder: aHolder(), ttlMs: 30_000, replacing });
+    // The next renewal finds out, long before the provider's own time is over.
+    await rig.clock.advance(10_000);
+    await told.promise;
+    expect(await committing).toBe(false);
   });
 
   test("[S2.15] several turns are one commit at the boundary, and another boundary finds nothing", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { NewEvent, RunState, SessionId } from "@holdfast/protocol";
+import { type Fence, ids, type NewEvent, type RunState, type SessionId } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import {
@@ -344,6 +344,24 @@ export const spillContract = contractSuite("a run that loses its store", (factor
       "notice: recovered",
     ]);
     expect(here.files()).toEqual([]);
+  });
+
+  test("a spill that was begun and got no output is removed once its run is over", async () => {
+    const home = await rig.createHome();
+    const { said, runner } = await rig.abandonRun([says("Done.")], home);
+    const { owner, session } = said.chat;
+    await comesTo(async () => (await said.run()).state === "completed");
+    await runner.idle();
+    const { place } = home.journals;
+    const fence = 1 as Fence;
+    const header = { owner, session, runId: said.runId, place, fence, ingestId: ids.make("event") };
+    const begun = await home.journals.begin(header);
+    if (begun.status !== "begun") throw new Error(JSON.stringify(begun));
+    await begun.file.close();
+    expect(home.files()).toHaveLength(1);
+    await rig.recoverer(home).sweep();
+    expect(home.files()).toEqual([]);
+    expect(await said.transcript()).toEqual(["user: Begin", "assistant: Done."]);
   });
 
   test("[P14] fsck accounts for all of it", async () => {
