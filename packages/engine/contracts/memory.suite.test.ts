@@ -182,9 +182,11 @@ export const memoryContract = contractSuite("memory", (factory) => {
     const committing = commit(memory);
     await until(() => memory.batches.length === 1);
     const { leases } = contractRig.store;
-    const { kind, session, fence: replacing } = assertPresent(
-      await leases.read("memory", chat.session),
-    );
+    const {
+      kind,
+      session,
+      fence: replacing,
+    } = assertPresent(await leases.read("memory", chat.session));
     await leases.acquire({ kind, session, holder: aHolder(), ttlMs: 30_000, replacing });
     // The next renewal finds out, long before the provider's own time is over.
     await rig.clock.advance(10_000);

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { ids, type StoredEvent } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
@@ -41,7 +41,7 @@ export const runOutputShownContract = contractSuite<HoldableDatabase>(
     let elsewhere: Peer;
     beforeAll(async () => {
       other = await rig.database.open();
-      elsewhere = await rig.database.startHoldablePeer();
+      elsewhere = await rig.database.startPeer("process");
     }, 120_000);
     afterAll(async () => {
       await elsewhere.end();
@@ -178,20 +178,22 @@ export const runOutputShownContract = contractSuite<HoldableDatabase>(
     });
 
     test("[P5] output on its way to the disk is shown to nobody, and a kill right then loses it", async () => {
+      const killed = await rig.database.startHoldablePeer();
+      onTestFinished(() => killed.end());
       const resumeFile = `${rig.effects}.go-on`;
       const reply = [says("Shown. "), hang, says("Not shown. ")];
-      await elsewhere.runs.work({ replies: { "Show me": [reply] }, hangUntil: resumeFile });
+      await killed.runs.work({ replies: { "Show me": [reply] }, hangUntil: resumeFile });
       const { chat } = await rig.send("Show me");
-      await elsewhere.runs.follow(chat.owner, chat.session, toSeq(0));
-      const shown = async () => (await elsewhere.runs.shown()).join("\n");
+      await killed.runs.follow(chat.owner, chat.session, toSeq(0));
+      const shown = async () => (await killed.runs.shown()).join("\n");
       await until(async () => (await shown()).includes("Shown. "));
       const held = await rig.database.holdWrites(chat.session);
       try {
         writeFileSync(resumeFile, "");
         await held.reached();
-        const seen = await elsewhere.runs.shown();
+        const seen = await killed.runs.shown();
         expect(seen.join("\n")).not.toContain("Not shown. ");
-        await elsewhere.kill();
+        await killed.kill();
         await held.release();
         const stored = (await chat.events()).map(summarizeEvent);
         expect(seen).toEqual(stored);

@@ -2,12 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import {
-  aDelta,
-  aNotice,
-  aSession,
-  aSettledMessage,
-} from "@holdfast/testing/fixtures/factories";
+import { aDelta, aNotice, aSession, aSettledMessage } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
