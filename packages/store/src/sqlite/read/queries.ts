@@ -25,7 +25,7 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { type Cells, connect, type Connection } from "../connection.ts";
+import { type Cells, connect, type Connection, type Probe } from "../connection.ts";
 import { isBusy } from "../errors.ts";
 import type { ThreadServer } from "../threads/thread-server.ts";
 import { HeadWatcher, type Wake, type WriteCounter } from "./watch.ts";
@@ -254,10 +254,15 @@ export class QueryServer implements ThreadServer<ReaderRequest> {
   readonly #open: () => ReaderHandle;
   #handle: ReaderHandle | undefined;
 
-  constructor(file: string, writeCounter: WriteCounter, notify: (wake: Wake) => void) {
+  constructor(
+    file: string,
+    writeCounter: WriteCounter,
+    notify: (wake: Wake) => void,
+    probe?: Probe,
+  ) {
     // Called with the first query: by then the writer has created the file.
     this.#open = () => {
-      const connection = connect({ file, access: "read" });
+      const connection = connect({ file, access: "read", probe });
       const watcher = new HeadWatcher(connection, file, writeCounter, notify);
       return { connection, queries: createQueries(connection), watcher };
     };

@@ -13,7 +13,14 @@ import { decodeList } from "./list.ts";
 import { type Queries, type RawSnapshot, createQueries } from "./queries.ts";
 import type { StoredEvent } from "@holdfast/protocol";
 import { StoreFailure } from "@holdfast/engine/ports";
-import { type Cells, connect, type Connection, type Row, type Statement } from "../connection.ts";
+import {
+  type Cells,
+  connect,
+  type Connection,
+  type Probe,
+  type Row,
+  type Statement,
+} from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
 import type { WorkQueries } from "./derived-rows.ts";
 
@@ -202,12 +209,14 @@ class TooLargeToInline extends Error {}
  */
 export class InlineReader {
   readonly #file: string;
+  readonly #probe: Probe | undefined;
   #handle: { readonly connection: Connection; readonly queries: Queries } | undefined;
   readonly #cache = new QueryCache();
   #charsLeft = maxInlineChars;
 
-  constructor(file: string) {
+  constructor(file: string, probe?: Probe) {
     this.#file = file;
+    this.#probe = probe;
   }
 
   /** `undefined`: the result is too large, or the file is being recovered. */
@@ -254,7 +263,7 @@ export class InlineReader {
   }
 
   #open(): { readonly connection: Connection; readonly queries: Queries } {
-    const connection = connect({ file: this.#file, access: "inline" });
+    const connection = connect({ file: this.#file, access: "inline", probe: this.#probe });
     const rowStatements = new Map<string, StatementSync>();
     const arrayStatements = new Map<string, StatementSync>();
     const prepared = (known: Map<string, StatementSync>, text: string): StatementSync => {
