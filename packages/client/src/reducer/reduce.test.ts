@@ -51,6 +51,13 @@ const streaming: SessionState = reduceEvents(blank, [
 ]);
 
 describe("the state of a page", () => {
+  test("keeps the attempt of a run until another one begins", () => {
+    const second = reduceEvent(streaming, at(8, "run.state", { state: "claimed", attempt: 2 }));
+    expect(second.run?.attempt).toBe(2);
+    const running = reduceEvent(second, at(9, "run.state", { state: "running" }));
+    expect(running.run).toMatchObject({ state: "running", attempt: 2 });
+  });
+
   test("shows accepted input in the inbox, and as an entry once it is claimed", () => {
     const waiting = reduceEvents(blank, opening.slice(0, 2));
     expect(waiting.inbox.map((item) => item.text)).toStrictEqual(["Hello\nthere"]);

@@ -34,3 +34,12 @@ test("a late entry is not separated from the notice it stands above", () => {
   expect(kept.entries).toEqual(all.slice(299));
   expect(kept.earlier).toBe(all[301]?.seq);
 });
+
+test("a page above brings each entry once, also a late one that is already shown", () => {
+  const notice = testId("notice", 1);
+  const late = message(900, notice);
+  const state = { ...emptyState, entries: [late, message(3), message(4)], earlier: 3 as Seq };
+  const page = { entries: [message(1), message(2), late, message(3)], earlier: null };
+  const { entries } = prependEntries(state, page);
+  expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 900, 3, 4]);
+});

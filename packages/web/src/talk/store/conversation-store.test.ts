@@ -150,3 +150,64 @@ test("a missing event makes the store read the session again, and show what it r
   await expect.poll(() => store.read().state?.readAgain).toBeNull();
   expect(seqs(store.read().state?.entries)).toEqual(range(11, 20));
 });
+
+/** A conversation of 1,000 messages whose last ten are loaded, at the range around an early one. */
+async function openAtEarlyMessage() {
+  const all = range(1, 1000).map(message);
+  const head = { ...emptySessionRead(id, "own_1" as OwnerId), seq: 1000 as Seq };
+  let controller: ReadableStreamDefaultController<StreamBatch> | undefined;
+  let gate: Promise<void> = Promise.resolve();
+  const client = createClient({
+    baseUrl: "http://host",
+    async fetch(url) {
+      const { searchParams: query } = new URL(url);
+      await gate;
+      const before = Number(query.get("before") ?? 1001);
+      const limit = query.has("before") ? Number(query.get("limit")) : 10;
+      const above = all.filter(({ seq }) => seq < before);
+      const entries = above.slice(-limit);
+      const earlier = above.length > limit ? entries[0]?.seq : null;
+      return Response.json({ ...head, entries, earlier });
+    },
+    openStream: async () => ({
+      ok: true,
+      value: new ReadableStream({ start: (own) => void (controller = own) }),
+    }),
+  });
+  const store = openStore(client);
+  await expect.poll(() => controller !== undefined).toBe(true);
+  await store.loadAround(100 as Seq);
+  expect(seqs(store.read().detached?.entries)).toContain(100);
+  return {
+    store,
+    send: (event: StoredEvent) => controller?.enqueue([{ kind: "event", event, sessionId: id }]),
+    holdReads() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return resolve;
+    },
+  };
+}
+
+test.each([
+  ["cut", "history.cut"],
+  ["restored", "history.restored"],
+])("a history that was %s shows its end at once, not the range of a link", async (_, type) => {
+  const { store, send, holdReads } = await openAtEarlyMessage();
+  // Before the history is read again.
+  onTestFinished(holdReads());
+  send(createCountedEvent(1001, type, { ranges: [{ from: 1, to: 995 }] }).event);
+  await expect.poll(() => store.read().state?.seq).toBe(1001);
+  expect(store.read().detached).toBeNull();
+});
+
+test("a page that arrives after the reader has left its range is dropped", async () => {
+  const { store, holdReads } = await openAtEarlyMessage();
+  const release = holdReads();
+  const loading = store.loadLater();
+  store.returnToTail();
+  release();
+  await loading;
+  expect(store.read().detached).toBeNull();
+  expect(seqs(store.read().state?.entries)).toEqual(range(991, 1000));
+});

@@ -85,3 +85,14 @@ test("live messages are appended, running tools attach to their call, and other 
   });
   expect(same).toEqual([true, true, true, true, false, false]);
 });
+
+test("a row differs once one of its calls has a result, or another one", () => {
+  const callMessage = message("assistant", [call]);
+  const failed: Part = { ...result, outcome: "failed" };
+  const rowWith = (...parts: Part[]) =>
+    rowsOf([callMessage, ...parts.map((part) => message("tool", [part]))]).at(-1)!;
+  expect(sameRow(rowWith(), rowWith())).toBe(true);
+  expect(sameRow(rowWith(result), rowWith(result))).toBe(true);
+  expect(sameRow(rowWith(), rowWith(result))).toBe(false);
+  expect(sameRow(rowWith(result), rowWith(failed))).toBe(false);
+});
