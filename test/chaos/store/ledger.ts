@@ -1,5 +1,6 @@
 import { type Commit, runFsck, type Store } from "@holdfast/engine";
 import { toSeq } from "@holdfast/testing/fixtures/factories";
+import { textsOf } from "@holdfast/testing/fixtures/open-session";
 import type { Seq, StoredEvent } from "@holdfast/protocol";
 
 import type { WriterMessage } from "./protocol.ts";
@@ -9,12 +10,17 @@ type Acknowledgement = Extract<WriterMessage, { word: "acknowledged" }>;
 /** Everything that the writers were told, whether they are still alive or not. */
 export class Ledger {
   readonly acknowledged: Acknowledgement[] = [];
+  /** The messages that each branch read from its origin. */
+  readonly branches = new Map<Commit["session"], readonly string[]>();
+  readonly purged = new Set<Commit["session"]>();
   readonly counts: Record<string, number> = {};
 
   note(message: WriterMessage): void {
     const name = "code" in message ? `${message.word} ${message.code}` : message.word;
     this.counts[name] = (this.counts[name] ?? 0) + 1;
     if (message.word === "acknowledged") this.acknowledged.push(message);
+    if (message.word === "branched") this.branches.set(message.session, message.texts);
+    if (message.word === "purged") this.purged.add(message.session);
   }
 
   /** Reads the whole store and reports what differs from what was acknowledged. */
@@ -25,6 +31,10 @@ export class Ledger {
     });
     for (const { code, key, message } of found) problems.push(`fsck: ${code} ${key}: ${message}`);
     problems.push(...unproven, ...(failure === undefined ? [] : [`fsck: ${failure}`]));
+    problems.push(...(await this.#checkBranches(store, owner)));
+    for (const session of this.purged)
+      if ((await store.reads.session(owner, session)) !== null)
+        problems.push(`${session}: was purged, and is there`);
     for (const session of sessions) {
       const stored = await readAll(store, owner, session);
       const acknowledgements = this.acknowledged.filter(
@@ -35,6 +45,18 @@ export class Ledger {
       );
     }
     return { problems, events };
+  }
+
+  /** P13: a purge of the origin takes no word from a branch. */
+  async #checkBranches(store: Store, owner: Commit["owner"]): Promise<readonly string[]> {
+    const problems: string[] = [];
+    for (const [session, texts] of this.branches) {
+      const page = await store.reads.entries(owner, session, { limit: 100 });
+      const read = page === null ? "no session" : textsOf(page.entries).join(", ");
+      if (read !== texts.join(", "))
+        problems.push(`${session}: the branch reads “${read}” instead of “${texts.join(", ")}”`);
+    }
+    return problems;
   }
 }
 

@@ -34,7 +34,14 @@ export type WriterMessage =
     }
   | { readonly word: "refused"; readonly code: string; readonly ids: readonly string[] }
   | { readonly word: "failed"; readonly code: string }
-  | { readonly word: "took over" };
+  | { readonly word: "took over" }
+  /** A branch was made that reads these messages of its origin. */
+  | {
+      readonly word: "branched";
+      readonly session: Commit["session"];
+      readonly texts: readonly string[];
+    }
+  | { readonly word: "purged"; readonly session: Commit["session"] };
 
 export function openStore(backend: Backend, target: string) {
   return backend === "sqlite"

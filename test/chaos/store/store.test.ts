@@ -16,6 +16,8 @@ test("[P1] processes that are killed and paused at random lose nothing that was 
   expect(problems).toEqual([]);
   expect(figures["kill -9"]).toBeGreaterThanOrEqual(10);
   expect(figures["commits acknowledged"]).toBeGreaterThan(50);
+  expect(figures["branches made while their origin was purged"]).toBeGreaterThan(0);
+  expect(figures["sessions purged"]).toBeGreaterThan(0);
 }, 240_000);
 
 test("the check detects lost and misplaced commits, and writes of a late holder", async () => {
@@ -37,5 +39,13 @@ test("the check detects lost and misplaced commits, and writes of a late holder"
   expect(problems[0]).toContain("where nothing is");
   expect(problems[1]).toContain(`where ${second.id} is`);
   expect(problems[2]).toContain("under fence 6 behind 7");
+
+  const purged = new Ledger();
+  purged.note({ word: "branched", session, texts: ["one"] });
+  purged.note({ word: "purged", session });
+  expect((await purged.check(store, owner, [])).problems).toEqual([
+    `${session}: the branch reads “Something happened., Something happened.” instead of “one”`,
+    `${session}: was purged, and is there`,
+  ]);
   await store.close();
 });

@@ -27,7 +27,7 @@ export const storeSubject: Subject = {
       print: (line) => console.log(line),
     });
     for (const [name, figure] of Object.entries(result.figures))
-      console.log(`${name.padEnd(36)}${figure}`);
+      console.log(`${name.padEnd(46)}${figure}`);
     for (const problem of result.problems) console.log(`WRONG  ${problem}`);
     const found = result.problems.length;
     console.log(found === 0 ? "Nothing was lost." : `${found} problems.`);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { threadId } from "node:worker_threads";
 
-import type { Commit, CommitResult, Store } from "@holdfast/engine";
+import { branch, type Commit, type CommitResult, createLog, type Store } from "@holdfast/engine";
 import {
   aCommit,
   aDelta,
@@ -10,10 +10,11 @@ import {
   aNotice,
   aRunId,
   aRunState,
+  aSession,
   aSettledMessage,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import type { NewEvent, RunId } from "@holdfast/protocol";
+import { ids, newEvent, type NewEvent, type RunId } from "@holdfast/protocol";
 
 import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import { writeLine } from "../write-line.ts";
@@ -32,7 +33,7 @@ const print = (message: WriterMessage): void => writeLine(message);
 
 /** Sends until the store has answered; a failed commit is repeated with the same ids. */
 async function send(commit: Commit): Promise<CommitResult> {
-  const ids = commit.events.map(({ id }) => id);
+  const sent = commit.events.map(({ id }) => id);
   print({ word: "sending", commit });
   for (;;) {
     const result = await store.commit(commit);
@@ -40,14 +41,14 @@ async function send(commit: Commit): Promise<CommitResult> {
       print({ word: "failed", code: result.code });
       continue;
     }
-    if (result.status === "refused") print({ word: "refused", code: result.code, ids });
+    if (result.status === "refused") print({ word: "refused", code: result.code, ids: sent });
     else {
       const { session, under } = commit;
       const { first, repeated = false } = result;
       print({
         word: "acknowledged",
         session,
-        ids,
+        ids: sent,
         first,
         repeated,
         ...(under && { fence: under.fence }),
@@ -130,6 +131,43 @@ async function runTurn(session: Commit["session"]): Promise<void> {
     await store.leases.release({ kind: "run", session, fence });
 }
 
+const deps = { log: createLog(store), ids };
+
+/** Somewhere between the branches' looks and their commits. */
+async function purgeSoon(session: Commit["session"]): Promise<void> {
+  await rest(chance.between(0, 6));
+  const trashed = newEvent(ids.make("event"), "session.trashed", {});
+  await send(aCommit({ owner: task.owner, session }, [trashed]));
+  await rest(chance.between(0, 4));
+  const result = await store.purge(task.owner, session);
+  if (result.status === "purged") print({ word: "purged", session });
+}
+
+async function branchOff(origin: Commit["session"], texts: readonly string[]): Promise<void> {
+  const session = ids.make("session");
+  const result = await branch(deps, { owner: task.owner, session: origin }, { session });
+  if (result.status === "branched") return print({ word: "branched", session, texts });
+  if (result.status === "refused")
+    print({ word: "refused", code: `branch: ${result.code}`, ids: [] });
+}
+
+/** A conversation that is branched twice while somebody purges it. */
+async function branchAndPurge(): Promise<void> {
+  const texts = Array.from({ length: chance.between(1, 3) }, (_, n) => `message ${n}`);
+  const created = aSession({}, task.owner, ...texts.map((text) => aUserMessage(text)));
+  const made = await send(created);
+  if (made.status !== "committed") return;
+  const { session } = created;
+  await Promise.all([branchOff(session, texts), branchOff(session, texts), purgeSoon(session)]);
+}
+
+async function branchForever(): Promise<never> {
+  for (;;) {
+    await branchAndPurge();
+    await rest(chance.between(10, 60));
+  }
+}
+
 async function runForever(): Promise<never> {
   for (;;) await runTurn(chance.pick(task.contested));
 }
@@ -138,5 +176,11 @@ if (task.task === "warm up") await store.close();
 else {
   for (const commit of task.unanswered) await send(commit);
   print({ word: "ready" });
-  await Promise.all([appendForever(), appendForever(), appendForever(), runForever()]);
+  await Promise.all([
+    appendForever(),
+    appendForever(),
+    appendForever(),
+    runForever(),
+    branchForever(),
+  ]);
 }
