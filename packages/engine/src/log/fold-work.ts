@@ -91,7 +91,7 @@ function isKnown(known: Iterable<ApprovalRow>, event: Asked): boolean {
 function askedRow(event: Asked, { id: session, owner }: SessionRow): readonly ApprovalRow[] {
   if (event.runId === undefined) return [];
   const { approvalId, callId, name, input, inputHash }: EventData<"approval.asked"> = event.data;
-  const { kind, place, shown, rules } = event.data;
+  const { kind, place, workspace, shown, rules } = event.data;
   return [
     {
       id: approvalId,
@@ -107,7 +107,7 @@ function askedRow(event: Asked, { id: session, owner }: SessionRow): readonly Ap
       state: "open",
       decision: null,
       answeredAt: null,
-      details: definedDetails({ kind, place, shown, rules }),
+      details: definedDetails({ kind, place, workspace, shown, rules }),
     },
   ];
 }

@@ -18,10 +18,18 @@ export interface ToolCall {
   readonly runId: RunId;
   readonly callId: CallId;
   readonly input: Json;
-  /** The folder the tool works in, as it resolved itself. An approval is bound to it. */
+  /** The folder the tool works in, as it resolved itself. */
   readonly place?: string;
+  /** What the folder is called on every host. An approval is bound to it, or to the folder if it has no such name. */
+  readonly workspace?: string;
   /** A person's answer, for a call that is a question. */
   readonly answer?: string;
+}
+
+/** A folder of this host, and its name that hosts with other homes share. */
+export interface ToolPlace {
+  readonly folder: string;
+  readonly workspace: string;
 }
 
 /** What a running tool gets besides its call. */
@@ -56,9 +64,10 @@ export interface Tool extends ToolSpec {
   approval?(input: Json): ApprovalNeed;
   /**
    * Where a call would work (a folder, for example). An approval holds only there, and `run` gets exactly the place
-   * that was decided on. Rejects if there is no such place: the call then fails.
+   * that was decided on. Rejects if there is no such place: the call then fails. A plain string is a place that has
+   * the same name on every host.
    */
-  place?(call: ToolCall): Promise<string>;
+  place?(call: ToolCall): Promise<string | ToolPlace>;
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 

@@ -22,30 +22,35 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A tool that needs approval, in a place the test can move. */
-async function openPlaced() {
-  const here = { place: "/one" };
+/** A tool that needs approval, in a place the test can move. Without a workspace only its folder is known. */
+async function openPlaced(here: { place: string; workspace?: string } = { place: "/one" }) {
   const worked: unknown[] = [];
   const dig = createTool("dig", async ({ place }) => okResult(`dug ${worked.push(place)}`), {
     approval: () => "ask",
     place: async () => {
-      if (here.place === "") throw new Error("There is no such folder.");
-      return here.place;
+      const { place: folder, workspace } = here;
+      if (folder === "") throw new Error("There is no such folder.");
+      return workspace === undefined ? folder : { folder, workspace };
     },
   });
+  const digs = [calls("dig"), says("Done.")];
   const rig = await openRunRig(harness.store, {
-    model: scriptedModel([calls("dig"), says("Done.")]),
+    model: scriptedModel([...digs, ...digs, ...digs]),
     tools: [dig],
   });
   const { owner, session } = rig.chat;
-  await rig.say("Dig");
-  await rig.work();
-  const allow = async () => {
-    const { approvals } = await harness.store.reads.approvals(owner, { session, limit: 1 });
-    await answerApproval(rig.log, ids, owner, assertPresent(approvals[0]).id, "once");
+  const ask = async () => {
+    await rig.say("Dig");
     await rig.work();
   };
-  return { rig, here, worked, allow };
+  const open = async () =>
+    (await harness.store.reads.approvals(owner, { session, limit: 1 })).approvals;
+  const allow = async (decision: "once" | "session" = "once") => {
+    await answerApproval(rig.log, ids, owner, assertPresent((await open())[0]).id, decision);
+    await rig.work();
+  };
+  await ask();
+  return { rig, here, worked, ask, open, allow };
 }
 
 test("[P7] a call runs in the place it was allowed for, and the person was told which", async () => {
@@ -64,6 +69,59 @@ test("[P7] a call allowed in one place does not run in another", async () => {
   expect(transcriptLines(await rig.entries())).toContainEqual(
     expect.stringMatching(/^tool: cancelled This is not what/),
   );
+});
+
+test("[P7] a call allowed in a workspace runs there on a host that has it in another folder", async () => {
+  const { here, worked, allow } = await openPlaced({ place: "/a/work", workspace: "session:1" });
+  here.place = "/b/work";
+  await allow();
+  expect(worked).toEqual(["/b/work"]);
+});
+
+test("[P7] a call allowed in a workspace does not run in another one, even in the same folder", async () => {
+  const { rig, here, worked, allow } = await openPlaced({ place: "/work", workspace: "session:1" });
+  here.workspace = "shared:work";
+  await allow();
+  expect(worked).toEqual([]);
+  expect(transcriptLines(await rig.entries())).toContainEqual(
+    expect.stringMatching(/^tool: cancelled This is not what/),
+  );
+});
+
+test("[P7] a call allowed before workspaces had names runs in its folder, and in no other", async () => {
+  for (const [folder, done] of [
+    ["/one", ["/one"]],
+    ["/two", []],
+  ] as const) {
+    const { here, worked, allow } = await openPlaced();
+    Object.assign(here, { place: folder, workspace: "session:1" });
+    await allow();
+    expect(worked).toEqual(done);
+  }
+});
+
+test("[P7] a yes for the session holds in its workspace on every host, and in no other workspace", async () => {
+  const { here, worked, ask, open, allow } = await openPlaced({ place: "/a", workspace: "one" });
+  await allow("session");
+  here.place = "/b";
+  await ask();
+  expect([worked, await open()]).toEqual([["/a", "/b"], []]);
+  here.workspace = "two";
+  await ask();
+  expect(worked).toHaveLength(2);
+  expect(await open()).toMatchObject([{ details: { place: "/b", workspace: "two" } }]);
+});
+
+test("[P7] a yes for the session from before workspaces had names holds in its folder only", async () => {
+  const { here, worked, ask, open, allow } = await openPlaced();
+  await allow("session");
+  here.workspace = "one";
+  await ask();
+  expect([worked, await open()]).toEqual([["/one", "/one"], []]);
+  here.place = "/two";
+  await ask();
+  expect(worked).toHaveLength(2);
+  expect(await open()).toHaveLength(1);
 });
 
 test("a call whose place is gone fails and says so", async () => {

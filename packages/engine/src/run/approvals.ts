@@ -25,9 +25,7 @@ export type CallVerdict =
   | { readonly kind: "refused"; readonly why: keyof typeof callRefusals }
   | { readonly kind: "failed"; readonly message: string };
 
-interface CallPlace {
-  readonly place?: string;
-}
+type CallPlace = Pick<ToolCall, "place" | "workspace">;
 
 export interface CallPolicyDeps {
   readonly log: Log;
@@ -50,12 +48,31 @@ const defaultPolicy: ToolPolicy = {
   remember: async () => {},
 };
 
-/** An approval covers a tool, its exact arguments and its workspace: any other call has a different hash. */
-function hashCall(
+/** An approval covers a tool, its exact arguments and its workspace: any other call has different hashes. */
+interface CallHashes {
+  /** The same on every host. */
+  readonly current: string;
+  /** Of approvals from before workspaces had names: of the folder's path. */
+  readonly byPath: string;
+}
+
+async function hashCall(
   { name, input }: Pick<ModelCall, "name" | "input">,
-  place: CallPlace,
-): Promise<string> {
-  return sha256OfJson({ name, input, ...place });
+  { place, workspace }: CallPlace,
+): Promise<CallHashes> {
+  const byPath = await sha256OfJson({ name, input, ...(place !== undefined && { place }) });
+  if (workspace === undefined) return { current: byPath, byPath };
+  return { current: await sha256OfJson({ name, input, workspace }), byPath };
+}
+
+function isSameCall({ inputHash }: ApprovalRow, { current, byPath }: CallHashes): boolean {
+  return inputHash === current || inputHash === byPath;
+}
+
+function isSamePlace({ details }: ApprovalRow, { place, workspace }: CallPlace): boolean {
+  return details.workspace === undefined
+    ? details.place === place
+    : details.workspace === workspace;
 }
 
 /** The folder a call works in, if the tool has one, or why it cannot be resolved. */
@@ -65,7 +82,9 @@ export async function resolvePlace(
 ): Promise<CallPlace | { readonly message: string }> {
   if (tool.place === undefined) return {};
   try {
-    return { place: await tool.place(call) };
+    const found = await tool.place(call);
+    if (typeof found === "string") return { place: found };
+    return { place: found.folder, workspace: found.workspace };
   } catch (error) {
     return { message: error instanceof Error ? error.message : String(error) };
   }
@@ -87,12 +106,12 @@ export async function decideCalls(
       const toolCall = { owner, session, runId, callId, input };
       const place = await resolvePlace(tool, toolCall);
       if ("message" in place) return { kind: "failed", message: place.message };
-      const inputHash = await hashCall(call, place);
+      const hashes = await hashCall(call, place);
       // A withdrawn approval binds nobody; its call is asked about again.
       const ownApproval = approvals.findLast(
         (row) => row.callId === callId && row.state !== "withdrawn",
       );
-      if (ownApproval !== undefined) return applyAnswer(toolPolicy, ownApproval, inputHash, place);
+      if (ownApproval !== undefined) return applyAnswer(toolPolicy, ownApproval, hashes, place);
       const question = { ...toolCall, name, asks: approvalNeedOf(tool, call), ...place };
       const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
       if (decided.kind === "deny") return { kind: "refused", why: "forbidden" };
@@ -100,11 +119,11 @@ export async function decideCalls(
       if (question.asks !== "question") {
         if (decided.kind === "allow")
           return { kind: "run", ...place, ...(decided.rule && { allowedBy: decided.rule }) };
-        const covering = await findCovering(toolPolicy, approvals, question, inputHash);
+        const covering = await findCovering(toolPolicy, approvals, question, hashes);
         if (covering !== undefined) return { kind: "run", ...place, allowedBy: covering.id };
       }
       const details = await describeCall(toolPolicy, question);
-      return { kind: "ask", inputHash, details: { ...details, ...place } };
+      return { kind: "ask", inputHash: hashes.current, details: { ...details, ...place } };
     }),
   );
 }
@@ -114,15 +133,15 @@ async function findCovering(
   policy: ToolPolicy,
   approvals: readonly ApprovalRow[],
   question: PolicyQuestion,
-  inputHash: string,
+  hashes: CallHashes,
 ): Promise<ApprovalRow | undefined> {
   const isCovered = async (rule: string): Promise<boolean> =>
     (await policy.covers?.(rule, question).catch(() => false)) === true;
   for (const row of approvals) {
-    const { rule, place } = row.details;
+    const { rule } = row.details;
     if (row.tool !== columnText(question.name) || !holdsForSession(row.decision)) continue;
-    if (place !== question.place) continue;
-    if (rule === undefined ? coversSameCall(policy, row, inputHash) : await isCovered(rule))
+    if (!isSamePlace(row, question)) continue;
+    if (rule === undefined ? coversSameCall(policy, row, hashes) : await isCovered(rule))
       return row;
   }
   return undefined;
@@ -132,8 +151,8 @@ async function findCovering(
  * A yes without a rule. If the policy has no rules at all, it covers the tool; if it has, but none fits this call (too
  * long, or about many files), it covers only the identical call.
  */
-function coversSameCall(policy: ToolPolicy, row: ApprovalRow, inputHash: string): boolean {
-  return policy.covers === undefined || row.inputHash === inputHash;
+function coversSameCall(policy: ToolPolicy, row: ApprovalRow, hashes: CallHashes): boolean {
+  return policy.covers === undefined || isSameCall(row, hashes);
 }
 
 /** The person is asked in any case, if need be without the policy's description. */
@@ -157,13 +176,13 @@ function approvalNeedOf(tool: Tool, { input }: ModelCall): ApprovalNeed {
 async function applyAnswer(
   policy: ToolPolicy,
   row: ApprovalRow,
-  actualHash: string,
+  hashes: CallHashes,
   place: CallPlace,
 ): Promise<CallVerdict> {
-  const { id: approvalId, decision, inputHash, tool, owner, session, details } = row;
+  const { id: approvalId, decision, tool, owner, session, details } = row;
   const { answer, rule = null, by = null } = details;
   // P7: an approval holds for these arguments in this workspace and no others.
-  if (inputHash !== actualHash) return { kind: "refused", why: "changed" };
+  if (!isSameCall(row, hashes)) return { kind: "refused", why: "changed" };
   const run = { kind: "run", ...place, allowedBy: approvalId } as const;
   switch (decision) {
     case "always":

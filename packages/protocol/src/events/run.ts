@@ -60,8 +60,10 @@ export const approvalText = z.string().min(1).max(10_000);
 const askedFields = {
   /** A question has no effect of its own: it only asks for an answer. */
   kind: z.literal("question").optional(),
-  /** Where the call would work, if that matters: it is part of what is approved. */
+  /** Where the call would work, if that matters: on the host that asked. */
   place: z.string().optional(),
+  /** What that place is called on every host: it is part of what is approved. Older approvals name only the place. */
+  workspace: z.string().optional(),
   /** Exactly what would be done, in words, with invisible characters made visible. */
   shown: z.string().optional(),
   /** Rules that would cover it, narrowest first. */
@@ -228,7 +230,7 @@ export const runEvents = [
       callId,
       name: z.string(),
       input: json,
-      /** Of name, input and place. */
+      /** Of name, input and workspace, or place if it has no such name. */
       inputHash: z.string(),
       ...askedFields,
     }),

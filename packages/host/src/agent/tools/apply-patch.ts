@@ -29,7 +29,7 @@ export function createApplyPatch(deps: FileToolDeps): Tool {
     input,
     replay: "never",
     asks: "ask",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ patch }, call) {
       const parsed = parsePatch(patch);
       if (!parsed.ok) return failed(`The patch cannot be read. ${parsed.words}`);

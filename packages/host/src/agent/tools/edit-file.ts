@@ -70,7 +70,7 @@ export function createEditFile(deps: FileToolDeps): Tool {
     input,
     replay: "never",
     asks: "ask",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ path, old, new: fresh, occurrences = "one" }, call) {
       if (old === fresh) return failed("The new text is the old one: there is nothing to change.");
       const jail = await openWorkspace(deps, call);

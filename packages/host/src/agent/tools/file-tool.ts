@@ -7,7 +7,7 @@ import { failed, ok } from "./define-tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 
 export interface FileToolDeps {
-  readonly workspaces: Pick<Workspaces, "folderFor">;
+  readonly workspaces: Pick<Workspaces, "folderFor" | "placeFor">;
 }
 
 /** The session's folder, as bound to the call, as a jail. */

@@ -30,7 +30,7 @@ export function createListFiles(deps: FileSearchDeps): Tool {
     }),
     replay: "safe",
     asks: "none",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ path: start = ".", depth = 1 }, call, { signal }) {
       const { root } = await openWorkspace(deps, call);
       const job = { kind: "list", root, path: start, depth } as const;
@@ -47,7 +47,7 @@ export function createGlob(deps: FileSearchDeps): Tool {
     input: z.strictObject({ pattern: z.string().min(1).max(1_000), path }),
     replay: "safe",
     asks: "none",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ pattern, path: start = "." }, call, { signal }) {
       if (compileGlob(pattern) === null)
         return failed("This is no pattern like src/**/*.{ts,tsx}.");

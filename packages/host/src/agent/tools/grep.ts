@@ -29,7 +29,7 @@ export function createGrep(deps: FileSearchDeps): Tool {
     input,
     replay: "safe",
     asks: "none",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ pattern, path = ".", files, case: letters }, call, context) {
       const expression = compilePattern(pattern, letters === "ignored" ? "iu" : "u");
       if (expression === null) return failed("This is not a regular expression.");

@@ -31,7 +31,7 @@ export function createReadFile(deps: FileToolDeps): Tool {
     input,
     replay: "safe",
     asks: "none",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ path, from = 1, lines = defaultLines }, call, { signal }) {
       const jail = await openWorkspace(deps, call);
       const read = await jail.read(path, async ({ handle, size }) => {

@@ -22,7 +22,7 @@ export function createSendFile(deps: FileToolDeps & { readonly store: Store }): 
     // The same bytes are the same blob.
     replay: "safe",
     asks: "none",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ path }, call) {
       const jail = await openWorkspace(deps, call);
       const read = await jail.read(path, async ({ handle, size }) =>

@@ -88,7 +88,7 @@ export function createTerminal(deps: TerminalDeps): Tool {
     replay: "never",
     timeLimitMs: maxTimeLimitMs + 10_000,
     asks: "ask",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run(input, call, { signal, write }) {
       const jail = await openWorkspace(deps, call);
       const found = await jail.folder(input.folder ?? ".");

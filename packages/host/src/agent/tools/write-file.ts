@@ -24,7 +24,7 @@ export function createWriteFile(deps: FileToolDeps): Tool {
     // The same content gives the same file.
     replay: "safe",
     asks: "ask",
-    place: (call) => deps.workspaces.folderFor(call),
+    place: (call) => deps.workspaces.placeFor(call),
     async run({ path, content }, call) {
       const jail = await openWorkspace(deps, call);
       const before = await readTextFile(jail, path);

@@ -28,3 +28,37 @@ test("[safety] no workspace contains the home with its token and keys, by whatev
   expect(await workspaces.refusal(owner, project)).toBeNull();
   expect(await workspaces.folderFor({ owner, session })).toBe(project);
 });
+
+test("[P7] hosts with other homes and disks call the same workspace by the same name", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspace-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const store = createReferenceStore();
+  const root = join(folder, "projects");
+  const [first, second] = ["one", "two"].map((host) => {
+    mkdirSync(join(folder, host, "disk", "tides"), { recursive: true });
+    const workspaces = openWorkspaces({ home: join(folder, host), roots: [root] }, store);
+    return { disk: join(folder, host, "disk"), workspaces };
+  });
+  const own = await openTestSession(store);
+  const { owner, session } = own;
+  const sessions = [
+    own,
+    await openTestSession(store, { workspace: `session:${session}` }, owner),
+    await openTestSession(store, { workspace: "notes" }, owner),
+    await openTestSession(store, { workspace: join(root, "tides") }, owner),
+  ];
+  const placesOn = async ({ disk, workspaces }: NonNullable<typeof first>) => {
+    rmSync(root, { force: true });
+    symlinkSync(disk, root);
+    return Promise.all(sessions.map((each) => workspaces.placeFor(each)));
+  };
+  const [here, there] = [await placesOn(first!), await placesOn(second!)];
+  expect(here.map(({ workspace }) => workspace)).toEqual([
+    `session:${session}`,
+    `session:${session}`,
+    "shared:notes",
+    `root:${join(root, "tides")}`,
+  ]);
+  expect(there.map(({ workspace }) => workspace)).toEqual(here.map(({ workspace }) => workspace));
+  for (const [n, { folder: place }] of here.entries()) expect(place).not.toBe(there[n]?.folder);
+});

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import type { SessionRow, Store } from "@holdfast/engine";
+import type { SessionRow, Store, ToolPlace } from "@holdfast/engine";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 
 import { belowRoot } from "./resolve-path.ts";
@@ -23,6 +23,8 @@ export interface Workspaces {
   locate(session: SessionRef): Promise<string | null>;
   /** The folder of a session, without links. Exists when this resolves; rejects with a message otherwise. */
   folderFor(session: SessionRef): Promise<string>;
+  /** The same, with the name that the workspace has on every host that shares the store. */
+  placeFor(session: SessionRef): Promise<ToolPlace>;
 }
 
 interface SessionRef {
@@ -67,9 +69,10 @@ export function openWorkspaces(
   }
 
   /** A folder of ours, which may be created, or the operator's, which must exist. */
-  function ownFolder({ owner, session }: SessionRef, name: string | null): string | null {
-    if (name === null) return join(own, session);
-    return plainName.test(name) ? join(own, ownerFolderName(owner), name) : null;
+  function ownFolder({ owner, session }: SessionRef, name: string | null): ToolPlace | null {
+    if (name === null) return { folder: join(own, session), workspace: `session:${session}` };
+    if (!plainName.test(name)) return null;
+    return { folder: join(own, ownerFolderName(owner), name), workspace: `shared:${name}` };
   }
 
   /** Reading requires no approval, and the home contains the token and the keys: no workspace may contain it. */
@@ -83,6 +86,15 @@ export function openWorkspaces(
     return { words };
   }
 
+  async function placeFor(asked: SessionRef): Promise<ToolPlace> {
+    const place = await find(asked);
+    if (place === null) throw new Error("There is no such session.");
+    const ours = ownFolder(place.whose, place.name);
+    const found = ours === null ? await findNamed(place.name ?? "") : await makeFolder(ours);
+    if ("words" in found) throw new Error(found.words);
+    return found;
+  }
+
   return {
     async refusal(owner, name) {
       if (plainName.test(name)) return null;
@@ -94,42 +106,41 @@ export function openWorkspaces(
     async locate(asked) {
       const place = await find(asked);
       if (place === null) return null;
-      const folder = ownFolder(place.whose, place.name);
-      if (folder !== null || place.name === null) return folder;
+      const ours = ownFolder(place.whose, place.name);
+      if (ours !== null || place.name === null) return ours?.folder ?? null;
       const found = await findNamed(place.name);
       return "folder" in found ? found.folder : join(own, place.whose.session);
     },
-    async folderFor(asked) {
-      const place = await find(asked);
-      if (place === null) throw new Error("There is no such session.");
-      const folder = ownFolder(place.whose, place.name);
-      const found = folder === null ? await findNamed(place.name ?? "") : await makeFolder(folder);
-      if ("words" in found) throw new Error(found.words);
-      return found.folder;
-    },
+    folderFor: async (asked) => (await placeFor(asked)).folder,
+    placeFor,
   };
 }
 
-type FoundFolder = { readonly folder: string } | { readonly words: string };
+type FoundFolder = ToolPlace | { readonly words: string };
 
-async function makeFolder(folder: string): Promise<FoundFolder> {
+async function makeFolder({ folder, workspace }: ToolPlace): Promise<FoundFolder> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  return resolveFolder(folder);
+  const real = await resolveFolder(folder);
+  return "words" in real ? real : { folder: real.folder, workspace };
 }
 
+/** The workspace is named by its root as the operator wrote it, which may be a link to another disk on each host. */
 async function findBelowRoots(roots: readonly string[], name: string): Promise<FoundFolder> {
   const found = await resolveFolder(name.startsWith("/") ? name : resolve("/", name));
   if ("words" in found) return found;
   for (const each of roots) {
     const root = await Jail.open(each);
-    if (root.ok && belowRoot(root.value.root, found.folder) !== null) return found;
+    const path = root.ok ? belowRoot(root.value.root, found.folder) : null;
+    if (path !== null) return { folder: found.folder, workspace: `root:${join(each, path)}` };
   }
   return {
     words: `The workspace ${JSON.stringify(name)} is not below a folder that the operator allows (workspaceRoots).`,
   };
 }
 
-async function resolveFolder(folder: string): Promise<FoundFolder> {
+async function resolveFolder(
+  folder: string,
+): Promise<{ readonly folder: string } | { readonly words: string }> {
   const jail = await Jail.open(folder);
   return jail.ok ? { folder: jail.value.root } : { words: `The workspace ${jail.refusal.message}` };
 }
