@@ -99,23 +99,24 @@ export const fsckContract = contractSuite<DamageableDatabase>("fsck", (factory) 
   });
 
   test("[P14] fsck finds a branch whose origin has lost its rows, and says what to do", async () => {
-    const chat = await openTestSession(rig.store);
+    await using own = await openContractRig(factory);
+    const chat = await openTestSession(own.store);
     await chat.commit([aUserMessage("one"), aUserMessage("two"), aUserMessage("three")]);
     const { owner, session } = chat;
     const origin = { sessionId: chat.session, seq: toSeq(3) };
     const ranges = [aRange(1, 3, chat.session), aRange(4)];
-    const left = await openTestSession(rig.store, { origin, ranges }, chat.owner);
+    const left = await openTestSession(own.store, { origin, ranges }, chat.owner);
     await chat.commit([anEvent("session.trashed", {})]);
-    expect(await rig.store.purge(chat.owner, chat.session)).toMatchObject({ status: "purged" });
-    expect((await check()).found).toEqual([]);
-    await rig.database.damage("a purged log without its rows", { owner, session, lane: aLane() });
-    const { found, exitCode } = await check("rebuild");
+    expect(await own.store.purge(chat.owner, chat.session)).toMatchObject({ status: "purged" });
+    expect((await check(own)).found).toEqual([]);
+    await own.database.damage("a purged log without its rows", { owner, session, lane: aLane() });
+    const { found, exitCode } = await check(own, "rebuild");
     expect(exitCode).toBe(fsckExit.damaged);
     expect(found).toMatchObject([{ code: "origin_missing", session: left.session }]);
     expect(found[0]?.message).toMatch(/Restore a backup .* or delete the branch/);
     await left.commit([anEvent("session.trashed", {})]);
-    await rig.store.purge(left.owner, left.session);
-    expect((await check()).found).toEqual([]);
+    await own.store.purge(left.owner, left.session);
+    expect((await check(own)).found).toEqual([]);
   });
 
   test.each(beyondRepair)(

@@ -195,7 +195,8 @@ test.each([
 ])("a history that was %s shows its end at once, not the range of a link", async (_, type) => {
   const { store, send, holdReads } = await openAtEarlyMessage();
   // Before the history is read again.
-  onTestFinished(holdReads());
+  const release = holdReads();
+  onTestFinished(() => release());
   send(createCountedEvent(1001, type, { ranges: [{ from: 1, to: 995 }] }).event);
   await expect.poll(() => store.read().state?.seq).toBe(1001);
   expect(store.read().detached).toBeNull();
