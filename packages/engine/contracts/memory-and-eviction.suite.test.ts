@@ -5,10 +5,13 @@ import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suit
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { aLane } from "@holdfast/testing/fixtures/factories";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
-import { openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
+import { openMemoryRig, RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
+import { until } from "@holdfast/testing/rigs/run-rig";
 
+import { createEngine } from "../src/create-engine.ts";
 import { clear } from "../src/history/cut.ts";
 import { type Store, StoreFailure } from "../src/ports/store.ts";
 
@@ -143,5 +146,23 @@ export const memoryAndEvictionContract = contractSuite("memory and agent evictio
 
   test("the store is sound afterwards", async () => {
     expect(await fsckFindings(contractRig.store)).toEqual([]);
+  });
+
+  test("[S2.10] an agent that is evicted as soon as its first turn ends commits that turn", async () => {
+    const memory = new RecordingMemory("pressed");
+    const engine = createEngine({
+      log: contractRig.log,
+      model: scriptedModel([says("Hello.")]),
+      memory,
+      memoryPressure: () => "scarce",
+      starts: "when asked",
+    });
+    const session = await engine.open(ids.make("session"));
+    expect(await engine.send({ session, text: "first" })).toMatchObject({ status: "accepted" });
+    await until(() => memory.batches.length === 1);
+    expect(memory.spokenTexts).toEqual([["first"]]);
+    expect(engine.memory.figures().boundaries).toEqual({ eviction: 1 });
+    await engine.stop();
+    expect(memory.batches).toHaveLength(1);
   });
 });

@@ -283,7 +283,6 @@ export class Runner {
     }
     // A run that we could not end has to be taken over; the messages queued after it wait for that.
     if (run.lost !== "ended") held.lose(run.lost ?? "fenced");
-    else this.#deps.onEnded?.(run.owner, run.session);
   }
 
   async #driveWithAgent(held: HeldLease, run: RunHandle, position: RunPosition): Promise<void> {
@@ -292,6 +291,8 @@ export class Runner {
     const borrowed = await borrowAgent(deps.agents, run);
     try {
       await driveRun({ ...deps, ...borrowed.stepDeps }, run, position, borrowed.cachedContext);
+      // Before the release, which may evict the agent: eviction commits through the handle that is registered here.
+      if (run.lost === "ended") deps.onEnded?.(run.owner, run.session);
     } finally {
       borrowed.release();
     }
