@@ -27,7 +27,7 @@ import type { LeaseRow } from "../ports/rows.ts";
 import type { ClaimDeps } from "../run/claim.ts";
 import { damageIn, maxRecoveryWaitMs, maxRecoveryTries, recoveryNotice } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
-import { eventsAfter } from "./spill.ts";
+import { costsRecord, eventsAfter } from "./spill.ts";
 import { foldStep, type StreamedTool } from "../run/fold-step.ts";
 import { toolEndOf, asRecovered, settledTool, usageEvent } from "../run/settle.ts";
 
@@ -287,7 +287,7 @@ function lateEntries(
     ...(fold.message?.parts ?? []),
     ...calls.map((call): Part => ({ type: "tool_call", ...call })),
   ];
-  const isWhole = end?.how === "done" && damage.length === 0;
+  const isWhole = end?.how === "done" && !damage.some(costsRecord);
   const marks = {
     ...(position.above !== null && { above: position.above }),
     ...(position.isReplaced && { superseded: true as const }),

@@ -11,6 +11,7 @@ import {
 import type { Clock } from "../ports/clock.ts";
 import type {
   SpillStore,
+  SpillDamage,
   SpillEnd,
   SpillFile,
   SpillResult,
@@ -240,9 +241,14 @@ export async function findSpill(
     answer,
     events: eventsAfter(answer.events, lastOutputId(journal)),
     end,
-    isWhole: end?.how === "done" && damage.length === 0,
+    isWhole: end?.how === "done" && !damage.some(costsRecord),
     hasMessage: [...journal, ...answer.events].some(({ type }) => type === "message.delta"),
   };
+}
+
+/** A repeated record is in the file once more than needed: nothing is missing. */
+export function costsRecord({ kind }: SpillDamage): boolean {
+  return kind !== "repeated";
 }
 
 /** A commit whose answer was lost may be stored: the store has a prefix of the spill, up to this event. */
