@@ -1,4 +1,12 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Client, createClient } from "@holdfast/client";
@@ -53,8 +61,14 @@ const stores = {
 /** A host scans for spill files six times in this time. */
 const longestLeaseMs = 600_000;
 
-async function serve(home: string, store: SharedStore, leaseMs = 15_000) {
+async function serve(
+  home: string,
+  store: SharedStore,
+  leaseMs = 15_000,
+  rest: Record<string, string> = {},
+) {
   const settings = {
+    ...rest,
     HOLDFAST_HOME: home,
     HOLDFAST_STORE: store.address,
     HOLDFAST_RESUME: "off",
@@ -95,7 +109,7 @@ const spillsIn = (home: string): string[] => {
 const slow = { interval: 50 };
 
 test.each(["sqlite", "postgres"] as const)(
-  "[S4.7] %s: output that a host spilled before it was killed is added by the read that finds its file",
+  "[S4.7] %s: output that a host spilled before it was killed is added by the read that finds its file, which opens it once on a slow disk",
   async (kind) => {
     const store = await stores[kind]();
     const [first, second] = [join(makeFolder(), "first"), join(makeFolder(), "second")];
@@ -137,14 +151,28 @@ test.each(["sqlite", "postgres"] as const)(
     store.giveBack();
 
     // Another home, as on another machine: the first one's file isn't there. It scans too rarely to find it by itself.
-    const { client } = await serve(second, store, longestLeaseMs);
+    const gate = join(makeFolder(), "slow");
+    const { client } = await serve(second, store, longestLeaseMs, {
+      NODE_OPTIONS: `--import ${new URL("slow-spills.ts", import.meta.url).href}`,
+      HOLDFAST_TEST_SLOW_SPILLS: gate,
+    });
     await expect.poll(async () => noticesIn(await read(client, id)), slow).toEqual(["recovering"]);
     const before = wordsOf(await read(client, id)).join("");
     // P5: what was on a screen is stored, and nothing else was shown.
     expect(before.startsWith(shown.join(""))).toBe(true);
 
+    // S4.3: on a slow disk one reader opens the file, and the others neither wait for it nor open it.
+    writeFileSync(gate, "");
+    const opened = () => readFileSync(gate, "utf8");
     mkdirSync(join(second, "spill"), { recursive: true });
     copyFileSync(spill, join(second, "spill", spill.slice(spill.lastIndexOf("/") + 1)));
+    await expect
+      .poll(async () => [noticesIn(await read(client, id)), opened()], slow)
+      .toEqual([["recovering"], "opened\n"]);
+    const readers = Array.from({ length: 20 }, async () => noticesIn(await read(client, id)));
+    expect((await Promise.all(readers)).flat()).toEqual(Array(20).fill("recovering"));
+    expect(opened()).toBe("opened\n");
+    rmSync(gate);
     await expect.poll(async () => noticesIn(await read(client, id)), slow).toEqual(["recovered"]);
     const entries = await read(client, id);
     const [kept = "", found = ""] = wordsOf(entries);

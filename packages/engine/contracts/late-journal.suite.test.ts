@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
@@ -11,6 +11,7 @@ import {
   type SpillHome,
   summarizeEntries,
 } from "@holdfast/testing/contracts/late-journal-rig";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { anEvent } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
@@ -18,6 +19,7 @@ import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-
 
 import { branch } from "../src/history/branch.ts";
 import { clear } from "../src/history/cut.ts";
+import type { SpillStore } from "../src/ports/spill.ts";
 
 export const lateJournalContract = contractSuite("a late journal", (factory) => {
   const rig = useRig(() => openLateJournalRig(factory));
@@ -139,13 +141,116 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     await runner.idle();
   });
 
+  /** A home whose disk is slow: a file that is read keeps its reader waiting. */
+  function slowDisk(home: SpillHome) {
+    const hold = createGate();
+    let reads = 0;
+    const journals: SpillStore = {
+      ...home.journals,
+      async read(ref) {
+        reads += 1;
+        await hold.promise;
+        return home.journals.read(ref);
+      },
+    };
+    return { home: { ...home, journals }, open: () => hold.open(), reads: () => reads };
+  }
+
+  test("[S4.3] a journal is claimed before it is read: other readers, here and elsewhere, neither wait nor read", async () => {
+    const { chat, there, here } = await abandonAndRecover(rig);
+    const disk = slowDisk(here);
+    const [first, second] = [rig.recoverer(disk.home), rig.recoverer(disk.home)];
+    copySpills(there, here);
+    const working = rig.read(first, chat);
+    await until(() => disk.reads() === 1);
+    for (const other of [first, second, second])
+      expect(summarizeEntries(await rig.read(other, chat)).at(-1)).toBe("notice: recovering");
+    expect(disk.reads()).toBe(1);
+    disk.open();
+    expect(summarizeEntries(await working).at(-1)).toBe("notice: recovered");
+    expect(summarizeEntries(await rig.read(second, chat)).slice(-2)).toEqual([
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(disk.reads()).toBe(1);
+  });
+
+  test("[S4.3] a read that takes too long is not waited for: the session goes on, and the answer is used when it is there", async () => {
+    const { chat, there, here } = await abandonAndRecover(rig);
+    const disk = slowDisk(here);
+    const clock = manualClock();
+    const runner = rig.recoverer(disk.home, { clock }, [says("And so on.")]);
+    copySpills(there, here);
+    const working = rig.read(runner, chat);
+    await until(() => disk.reads() === 1);
+    expect(await rig.leasesOf(chat)).toHaveLength(1);
+    await clock.advance(1_000);
+    expect(summarizeEntries(await working).at(-1)).toBe("notice: recovering");
+    expect(await rig.leasesOf(chat)).toEqual([]);
+    // The disk is still busy with it: nobody claims it again, and nobody reads it twice.
+    expect(summarizeEntries(await rig.read(runner, chat)).at(-1)).toBe("notice: recovering");
+    const sweeping = runner.sweep();
+    await rig.send("And then?", { chat });
+    runner.notify(chat.owner, chat.session);
+    await runner.idle();
+    await sweeping;
+    expect(summarizeEntries(await rig.read(runner, chat)).at(-1)).toBe("assistant: And so on.");
+    expect(disk.reads()).toBe(1);
+    disk.open();
+    await until(async () => (await chat.entries()).at(-1)?.type === "notice.changed");
+    await runner.idle();
+    expect(summarizeEntries(await rig.read(runner, chat))).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night.*",
+      "notice: recovered",
+      "user: And then?",
+      "assistant: And so on.",
+    ]);
+    expect([disk.reads(), here.files()]).toEqual([1, []]);
+  });
+
+  test("[S4.3] a folder that cannot be listed in time holds up no sweep", async () => {
+    const { chat, there, here } = await abandonAndRecover(rig);
+    const hold = createGate();
+    let scans = 0;
+    const journals: SpillStore = {
+      ...here.journals,
+      async left() {
+        scans += 1;
+        await hold.promise;
+        return here.journals.left();
+      },
+    };
+    const clock = manualClock();
+    const runner = rig.recoverer({ ...here, journals }, { clock });
+    copySpills(there, here);
+    for (let sweeps = 0; sweeps < 2; sweeps += 1) {
+      let isSwept = false;
+      const sweeping = runner.sweep().then(() => (isSwept = true));
+      await until(async () => {
+        await clock.advance(1_000);
+        return isSwept;
+      });
+      await sweeping;
+    }
+    expect(scans).toBe(1);
+    hold.open();
+    await until(async () => (await chat.entries()).at(-1)?.type === "notice.changed");
+    await runner.idle();
+    expect(summarizeEntries(await rig.read(runner, chat)).at(-1)).toBe("notice: recovered");
+  });
+
   test("[S4.4] twenty reads of a journal that is still arriving use no try and write nothing", async () => {
     const { chat, read } = await abandonAndRecover(rig);
     const { head } = await chat.row();
+    const acquired = vi.spyOn(rig.store.leases, "acquire");
     for (let reads = 0; reads < 20; reads += 1) await read();
     const notice = noticeIn(await read());
     expect(notice).toMatchObject({ kind: "recovering", details: { recovery: { tries: 0 } } });
     expect((await chat.row()).head).toBe(head);
+    expect(acquired).not.toHaveBeenCalled();
+    acquired.mockRestore();
   });
 
   /** A journal whose end is known and that has no output. */

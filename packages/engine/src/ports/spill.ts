@@ -97,6 +97,11 @@ export interface SpillStore {
   /** Reserves space for one more spill before it is needed. */
   reserve(): Promise<void>;
   begin(header: SpillHeader): Promise<SpillBeginResult>;
+  /**
+   * Whether `read` has something to decide on: a file with content, or the proof that there is none. Quick: it opens no
+   * file. Never rejects.
+   */
+  isReady(ref: SpillRef): Promise<boolean>;
   read(ref: SpillRef): Promise<SpillReadResult>;
   /** Call it once the spill's content is durable in the store. */
   forget(ref: SpillRef): Promise<void>;

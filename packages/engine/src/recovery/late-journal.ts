@@ -16,6 +16,7 @@ import {
 } from "@holdfast/protocol";
 import {
   type NoticeUpdates,
+  type PendingNotice,
   pendingNotices,
   readNoticeUpdates,
   newestFirst,
@@ -27,6 +28,7 @@ import type { LeaseRow } from "../ports/rows.ts";
 import type { ClaimDeps } from "../run/claim.ts";
 import { damageIn, maxRecoveryWaitMs, maxRecoveryTries, recoveryNotice } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
+import type { JournalReader } from "./journal-reader.ts";
 import { costsRecord, eventsAfter } from "./spill.ts";
 import { foldStep, type StreamedTool } from "../run/fold-step.ts";
 import { toolEndOf, asRecovered, settledTool, usageEvent } from "../run/settle.ts";
@@ -41,7 +43,7 @@ interface NoticeRef {
   readonly recovery: PendingRecovery;
 }
 
-/** A late journal to ingest: found without a lease, ingested under one. */
+/** A late journal to ingest: found without a lease, read and ingested under one. */
 export interface LateJournal {
   readonly ref: SpillRef;
   /** `null`: no visible notice mentions it. */
@@ -82,50 +84,75 @@ export async function groupByDecider(
   );
 }
 
-/**
- * Looks for the journals that undecided notices wait for. One that is still arriving costs nothing: no try, no lease,
- * no write. After a day nobody looks any more.
- */
-export async function findLateJournals(
-  { log, spills }: LateDeps,
-  session: SessionId,
-  entries: Iterable<StoredEvent>,
-): Promise<readonly LateJournal[]> {
-  const seen = [...entries];
-  const pending = pendingNotices(seen);
-  if (pending.length === 0) return [];
-  const now = await log.store.now();
-  const lateJournals: LateJournal[] = [];
-  for (const notice of pending) {
-    const { runId, recovery } = notice;
-    const ref = spillRefOf(session, runId, recovery);
-    const answer = isExpired(recovery, now)
-      ? ({ status: "too_late" } as const)
-      : await spills.read(ref);
-    if (answer.status !== "arriving")
-      lateJournals.push({ ref, notice, answer, seen, found: "by notice" });
-  }
-  return lateJournals;
+/** An undecided notice whose journal can be read, or that has waited too long. */
+export interface DueNotice extends PendingNotice {
+  readonly isLate: boolean;
 }
 
 const isExpired = ({ firstSeen }: PendingRecovery, now: number): boolean =>
   now - firstSeen >= maxRecoveryWaitMs;
 
 /**
- * Finds out which run a file belongs to that nobody writes. `null`: it contains nothing. A file that never got any
- * output, of a run that nobody drives any more, will never contain anything.
+ * The undecided notices that there is something to do about. A journal that is still arriving costs nothing: no try, no
+ * lease, no write. After a day nobody looks any more.
  */
-export async function inspectSpill(
+export async function findDueNotices(
+  { log }: LateDeps,
+  journals: JournalReader,
+  session: SessionId,
+  entries: Iterable<StoredEvent>,
+): Promise<readonly DueNotice[]> {
+  const pending = pendingNotices(entries);
+  if (pending.length === 0) return [];
+  const now = await log.store.now();
+  const looked = await Promise.all(
+    pending.map(async (notice) => {
+      const { runId, recovery } = notice;
+      const isLate = isExpired(recovery, now);
+      const isDue = isLate || (await journals.isReady(spillRefOf(session, runId, recovery)));
+      return isDue ? [{ ...notice, isLate }] : [];
+    }),
+  );
+  return looked.flat();
+}
+
+/** S4.3: only under the lease, so that one reader does the work. What cannot be read in time is left for `onRead`. */
+export async function readLateJournals(
+  journals: JournalReader,
+  session: SessionId,
+  notices: { readonly due: readonly DueNotice[]; readonly seen: Iterable<StoredEvent> },
+  onRead: () => Promise<unknown>,
+): Promise<readonly LateJournal[]> {
+  const seen = [...notices.seen];
+  const read = await Promise.all(
+    notices.due.map(async ({ isLate, ...notice }): Promise<readonly LateJournal[]> => {
+      const ref = spillRefOf(session, notice.runId, notice.recovery);
+      const answer = isLate ? ({ status: "too_late" } as const) : await journals.read(ref, onRead);
+      if (answer === null || answer.status === "arriving") return [];
+      return [{ ref, notice, answer, seen, found: "by notice" }];
+    }),
+  );
+  return read.flat();
+}
+
+/**
+ * Finds out which run a file belongs to that nobody writes. Empty if it contains nothing, or cannot be read in time. A
+ * file that never got any output, of a run that nobody drives any more, will never contain anything.
+ */
+export async function readLeftSpill(
   { log, spills }: LateDeps,
+  journals: JournalReader,
   header: SpillHeader,
-): Promise<LateJournal | null> {
-  const answer = await spills.read(header);
+  onRead: () => Promise<unknown>,
+): Promise<readonly LateJournal[]> {
+  const answer = await journals.read(header, onRead);
+  if (answer === null) return [];
   if (answer.status === "arriving") {
     if (answer.isBegun === true) await spills.forget(header);
-    return null;
+    return [];
   }
   const notice = await findRecoveryNotice(log.store.reads, header);
-  return { ref: header, notice, answer, found: "by file" };
+  return [{ ref: header, notice, answer, found: "by file" }];
 }
 
 /**

@@ -26,6 +26,7 @@ function countingSpills(): SpillStore & { readonly opened: string[]; readonly op
       const inner = async () => ({ status: "kept" }) as const;
       return { status: "begun", file: { append: inner, seal: inner, close, discard: close } };
     },
+    isReady: async () => true,
     read: async () => ({ status: "known_empty" }),
     async forget() {},
     left: async () => [],

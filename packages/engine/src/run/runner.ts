@@ -2,17 +2,20 @@ import type { EventId, OwnerId, SessionId, StoredEvent } from "@holdfast/protoco
 
 import type { LeaseRow } from "../ports/rows.ts";
 import type { Liveness } from "../ports/lease.ts";
+import type { SpillStore } from "../ports/spill.ts";
 import type { LiveWork, Work } from "../ports/work.ts";
 import { expireApproval } from "./approvals.ts";
 import { type ClaimDeps, claimNext, acquireRunLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import {
+  findDueNotices,
   ingestLateJournal,
   type LateJournal,
-  inspectSpill,
-  findLateJournals,
   groupByDecider,
+  readLateJournals,
+  readLeftSpill,
 } from "../recovery/late-journal.ts";
+import { JournalReader } from "../recovery/journal-reader.ts";
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
 import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -39,6 +42,18 @@ export interface RunnerDeps
 interface FoundWork {
   readonly deadLease?: LeaseRow | undefined;
   readonly hasLiveRun?: boolean;
+}
+
+/** Where journals outside the store are found, and what reads them. */
+interface LateFiles {
+  readonly spills: SpillStore;
+  readonly journals: JournalReader;
+}
+
+interface LateSearch<Found> {
+  /** What to read, found without reading it. */
+  prepare(): Promise<readonly Found[]>;
+  read(found: readonly Found[], onRead: () => Promise<unknown>): Promise<readonly LateJournal[]>;
 }
 
 const pageSize = 1_000;
@@ -68,6 +83,8 @@ export class Runner {
   /** When we first saw an expired lease with that expiry, by our own clock. */
   readonly #expired = new Map<SessionId, { readonly expiresAt: number; readonly seenAt: number }>();
 
+  readonly #late: LateFiles | null;
+  #sweepingSpills: Promise<void> | undefined;
   /** Spills the store refuses as they are; they stay for a person to inspect. */
   readonly #refusedSpills = new Set<EventId>();
 
@@ -75,6 +92,8 @@ export class Runner {
     this.#deps = deps;
     this.#leaseRenewer = new LeaseRenewer(deps.log.store.leases, deps.clock, deps.leaseMs);
     this.#tick = new Tick(deps.clock);
+    const { spills, clock } = deps;
+    this.#late = spills ? { spills, journals: new JournalReader({ spills, clock }) } : null;
   }
 
   /** Starts scanning for work and for cancels from other processes. */
@@ -92,7 +111,7 @@ export class Runner {
 
   /**
    * Ingests what these entries mark as still being recovered, if it has turned up. `changed`: read again. While an
-   * ingest is under way, here or elsewhere, other callers return at once.
+   * ingest is under way, here or elsewhere, other callers return at once; a slow disk holds nobody up for long.
    */
   async recoverLateJournals(
     owner: OwnerId,
@@ -110,49 +129,54 @@ export class Runner {
     session: SessionId,
     entries: Iterable<StoredEvent>,
   ): Promise<"changed" | "unchanged"> {
-    const { spills } = this.#deps;
-    if (spills === undefined || this.#working.has(session)) return "unchanged";
-    const lateJournals = await findLateJournals({ ...this.#deps, spills }, session, entries);
-    if (lateJournals.length === 0 || this.#working.has(session)) return "unchanged";
-    return (await this.#ingest(owner, session, lateJournals)) === "changed"
-      ? "changed"
-      : "unchanged";
+    const late = this.#late;
+    if (late === null || this.#working.has(session)) return "unchanged";
+    const { spills, journals } = late;
+    const outcome = await this.#ingest(owner, session, {
+      prepare: () => findDueNotices({ ...this.#deps, spills }, journals, session, entries),
+      read: (due, onRead) => readLateJournals(journals, session, { due, seen: entries }, onRead),
+    });
+    return outcome === "changed" ? "changed" : "unchanged";
   }
 
   /** Spill files in this home that nobody writes: left by a dead process, or copied here. */
-  async #ingestLeftSpills(): Promise<void> {
-    const { spills, log } = this.#deps;
-    if (spills === undefined) return;
+  async #ingestLeftSpills({ spills, journals }: LateFiles): Promise<void> {
     for (const header of await spills.left()) {
       const { owner, session, runId, ingestId } = header;
       if (this.#working.has(session) || this.#refusedSpills.has(ingestId)) continue;
-      const run = await log.store.reads.run(owner, runId);
+      const run = await this.#deps.log.store.reads.run(owner, runId);
       // A live run is recovered together with everything it left, or ends first.
-      const isUnowned = run !== null && !["claimed", "running"].includes(run.state);
-      const work = isUnowned ? await inspectSpill({ ...this.#deps, spills }, header) : null;
-      if (work === null) continue;
-      const outcome = await this.#ingest(owner, session, [work]);
+      if (run === null || ["claimed", "running"].includes(run.state)) continue;
+      const outcome = await this.#ingest(owner, session, {
+        prepare: async () => ((await journals.isReady(header)) ? [header] : []),
+        read: (_headers, onRead) =>
+          readLeftSpill({ ...this.#deps, spills }, journals, header, onRead),
+      });
       if (outcome === "refused") this.#refusedSpills.add(ingestId);
     }
   }
 
   /**
-   * Runs under the session's lease, and only if it is free: otherwise its holder, or the next reader, takes care of it.
+   * S4.3: a journal is claimed before it is read. Runs under the session's lease, and only if it is free: otherwise its
+   * holder, or the next reader, takes care of it.
    */
-  async #ingest(
+  async #ingest<Found>(
     owner: OwnerId,
     session: SessionId,
-    lateJournals: readonly LateJournal[],
+    search: LateSearch<Found>,
   ): Promise<"changed" | "unchanged" | "refused"> {
-    const { spills } = this.#deps;
-    if (spills === undefined) return "unchanged";
+    const late = this.#late;
+    if (late === null) return "unchanged";
+    const deps = { ...this.#deps, spills: late.spills };
     let outcome: "changed" | "unchanged" | "refused" = "unchanged";
-    const ingesting = this.#runExclusive(owner, session, async () => {
-      const lease = await acquireRunLease(this.#deps, session);
+    await this.#runExclusive(owner, session, async () => {
+      const found = await search.prepare();
+      const lease = found.length === 0 ? null : await acquireRunLease(this.#deps, session);
       if (lease === null) return;
       try {
-        for (const work of lateJournals) {
-          const result = await ingestLateJournal({ ...this.#deps, spills }, owner, lease, work);
+        const again = () => this.#ingest(owner, session, search);
+        for (const work of await search.read(found, again)) {
+          const result = await ingestLateJournal(deps, owner, lease, work);
           if (result?.status === "refused") outcome = "refused";
           else if (result !== null && outcome === "unchanged") outcome = "changed";
         }
@@ -160,7 +184,6 @@ export class Runner {
         await this.#deps.log.store.leases.release(lease);
       }
     });
-    await ingesting;
     return outcome;
   }
 
@@ -181,9 +204,19 @@ export class Runner {
       const found = { deadLease: this.#ifHolderDead(lease) };
       void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
     }
-    await this.#ingestLeftSpills();
+    await this.#sweepSpills();
     await this.#expireApprovals();
     this.#deps.agents.evictIfNeeded();
+  }
+
+  /** A slow disk must not keep the next sweep from other work, so this one goes on without being waited for. */
+  async #sweepSpills(): Promise<void> {
+    const late = this.#late;
+    if (late === null) return;
+    this.#sweepingSpills ??= this.#ingestLeftSpills(late).finally(
+      () => (this.#sweepingSpills = undefined),
+    );
+    await late.journals.inTime(this.#sweepingSpills);
   }
 
   /** An approval nobody answered in time counts as a no and wakes its run. */

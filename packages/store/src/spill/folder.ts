@@ -1,6 +1,7 @@
 import {
   type FileHandle,
   link,
+  lstat,
   mkdir,
   open,
   readdir,
@@ -189,10 +190,21 @@ export async function openSpillFolder(
       const matches = session === ref.session && runId === ref.runId && fence === ref.fence;
       return matches ? result : { status: "arriving" };
     } catch (error) {
-      // A folder that is missing for the moment proves nothing about its content.
-      const isKnownEmpty =
-        hasCode(error, "ENOENT") && ref.place === place && (await readPlaceId(path)) === place;
-      return { status: isKnownEmpty ? "known_empty" : "arriving" };
+      return { status: (await isKnownEmpty(error, ref)) ? "known_empty" : "arriving" };
+    }
+  }
+
+  /** A folder that is missing for the moment proves nothing about its content. */
+  async function isKnownEmpty(error: unknown, ref: SpillRef): Promise<boolean> {
+    return hasCode(error, "ENOENT") && ref.place === place && (await readPlaceId(path)) === place;
+  }
+
+  async function isReady(ref: SpillRef): Promise<boolean> {
+    try {
+      const stats = await lstat(join(path, fileNameOf(ref)));
+      return stats.isFile() && stats.size > 0;
+    } catch (error) {
+      return isKnownEmpty(error, ref);
     }
   }
 
@@ -203,6 +215,7 @@ export async function openSpillFolder(
         await (refilling ??= addReserve().finally(() => (refilling = undefined)));
     },
     begin,
+    isReady,
     read,
     forget: removeSpill,
     async left() {

@@ -89,6 +89,7 @@ export function simSpills(world: SimWorld, host: SimHost, disk: SimDisk): SpillS
         writing.add(name);
         return { status: "begun", file: fileFor(name, file) };
       }),
+    isReady: async (ref) => disk.files.has(fileName(ref)) || ref.place === disk.place,
     read: (ref) =>
       call("spill.read", (): SpillReadResult => {
         const file = disk.files.get(fileName(ref));

@@ -1,0 +1,76 @@
+import { withTimeout } from "@holdfast/protocol";
+import type { Clock } from "../ports/clock.ts";
+import type { SpillReadResult, SpillRef, SpillStore } from "../ports/spill.ts";
+
+export interface JournalReaderDeps {
+  readonly spills: SpillStore;
+  readonly clock: Clock;
+}
+
+/** How long one attempt may wait for a disk. */
+const maxReadMs = 1_000;
+
+interface JournalRead {
+  readonly answer: Promise<SpillReadResult>;
+  isDone: boolean;
+}
+
+/**
+ * Reads journals, each once at a time. A read that takes too long goes on after its attempt was given up, and the next
+ * attempt gets its answer.
+ */
+export class JournalReader {
+  readonly #spills: SpillStore;
+  readonly #clock: Clock;
+  readonly #looking = new Map<string, Promise<boolean>>();
+  readonly #reading = new Map<string, JournalRead>();
+
+  constructor({ spills, clock }: JournalReaderDeps) {
+    this.#spills = spills;
+    this.#clock = clock;
+  }
+
+  /** Whether there is something to read, as far as that can be seen in time, and nobody is reading it. */
+  async isReady(ref: SpillRef): Promise<boolean> {
+    const key = keyOf(ref);
+    const underWay = this.#reading.get(key);
+    if (underWay !== undefined) return underWay.isDone;
+    const looking =
+      this.#looking.get(key) ?? this.#spills.isReady(ref).finally(() => this.#looking.delete(key));
+    this.#looking.set(key, looking);
+    return (await this.inTime(looking)) ?? false;
+  }
+
+  /** `null`: it takes too long. `onRead` is called when the answer is there, and gets it by reading again. */
+  async read(ref: SpillRef, onRead: () => Promise<unknown>): Promise<SpillReadResult | null> {
+    const key = keyOf(ref);
+    const underWay = this.#reading.get(key);
+    if (underWay !== undefined) return underWay.isDone ? underWay.answer : null;
+    const reading: JournalRead = { answer: this.#spills.read(ref), isDone: false };
+    this.#reading.set(key, reading);
+    const answer = await this.inTime(reading.answer);
+    if (answer === undefined) void this.#finish(key, reading, onRead);
+    else this.#reading.delete(key);
+    return answer ?? null;
+  }
+
+  /** `undefined`: the work goes on, but nobody should wait for it. */
+  async inTime<T>(work: Promise<T>): Promise<T | undefined> {
+    const result = await withTimeout({ clock: this.#clock, ms: maxReadMs }, () => work);
+    return result.status === "done" ? result.value : undefined;
+  }
+
+  async #finish(key: string, reading: JournalRead, onRead: () => Promise<unknown>): Promise<void> {
+    try {
+      await reading.answer;
+      reading.isDone = true;
+      await onRead();
+    } finally {
+      this.#reading.delete(key);
+    }
+  }
+}
+
+function keyOf({ runId, fence }: SpillRef): string {
+  return `${runId}-${fence}`;
+}

@@ -1,0 +1,19 @@
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
+
+// Preloaded into a host: while the file HOLDFAST_TEST_SLOW_SPILLS exists, spill files take for ever to open. Each try
+// is a line in it.
+const gate = process.env["HOLDFAST_TEST_SLOW_SPILLS"];
+const { open } = fs.promises;
+
+if (gate !== undefined) {
+  fs.promises.open = async (file, ...rest) => {
+    if (String(file).endsWith(".spill") && fs.existsSync(gate)) {
+      fs.appendFileSync(gate, "opened\n");
+      while (fs.existsSync(gate)) await sleep(20);
+    }
+    return open(file, ...rest);
+  };
+  syncBuiltinESMExports();
+}
