@@ -1,9 +1,19 @@
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { type Client } from "@holdfast/client";
 import { laneKey, type SessionId } from "@holdfast/protocol";
 import { refuses } from "@holdfast/testing/host/providers/provider-server";
 import { describe, expect, test } from "vitest";
-import { followUntil, hasEnded, readLog, serveWithClient, textIn, valueOf } from "./served-host.ts";
+import { startHost } from "@holdfast/testing/process/start-process";
+import {
+  followUntil,
+  hasEnded,
+  readLog,
+  serveWithClient,
+  settingsFor,
+  textIn,
+  valueOf,
+} from "./served-host.ts";
 import {
   createSession,
   type ModelCall,
@@ -16,6 +26,8 @@ import {
 } from "./shared-store.ts";
 
 const poll = { interval: 50 };
+const usualLockMs = 300_000;
+const lockMs = 1_200_000;
 const long = (text: string) => `${text} ${"word ".repeat(4_500)}`.trim();
 
 const models = JSON.stringify({
@@ -25,6 +37,7 @@ const models = JSON.stringify({
 const settingsOf = (model: "narrow" | "wide") => ({
   HOLDFAST_MODEL: `openai-compatible/${model}`,
   HOLDFAST_MODELS: models,
+  HOLDFAST_COMPACTION_LOCK_MS: String(lockMs),
 });
 
 const readEpoch = async (client: Client, id: SessionId) =>
@@ -40,6 +53,28 @@ const saidIn = async (client: Client, id: SessionId) =>
   valueOf(await client.readSession({ params: { id } })).entries.flatMap((entry) =>
     entry.type === "message" ? [textIn(entry).split(" ")[0]] : [],
   );
+
+type Served = Awaited<ReturnType<typeof serveWithClient>>;
+
+/** S0.13: another host's API and doctor name who compacts, and S0.14: for how long at most. */
+async function expectHolderShown(holder: Served, other: Served, id: SessionId): Promise<void> {
+  const { compactions } = valueOf(await other.client.listCompactions());
+  const { pid: itsPid } = holder.host;
+  const itself = { host: hostname(), pid: itsPid, thread: 0, agent: "compaction" };
+  expect(compactions).toMatchObject([{ sessionId: id, holder: itself }]);
+  const [lock] = compactions;
+  expect(lock!.holder.nonce).not.toBe("");
+  const now = Date.now();
+  expect(lock!.expiresAt).toBeGreaterThan(now + usualLockMs);
+  expect(lock!.expiresAt).toBeLessThan(now + 2 * lockMs);
+  const env = settingsFor({ HOLDFAST_HOME: other.home, HOLDFAST_URL: other.address });
+  const doctor = startHost(["doctor"], { env });
+  await doctor.exited;
+  const { agent, thread, pid, host, nonce } = lock!.holder;
+  expect(doctor.stdout()).toContain(
+    `${id} by ${agent} in thread ${thread} of process ${pid} on ${host} (${nonce})`,
+  );
+}
 
 describe.each(storeKinds)("%s", (kind) => {
   test("[S0.12] a host compacts a nearly full context before it calls the model", async () => {
@@ -87,6 +122,42 @@ describe.each(storeKinds)("%s", (kind) => {
     expect(await readEpoch(client, id)).toBe(1);
   });
 
+  /** Fills about half of the narrow model's window. */
+  async function fillHalf(client: Client, id: SessionId): Promise<void> {
+    await turn(client, id, "hello");
+    for (const text of ["one", "two", "three"]) await turn(client, id, long(text));
+  }
+  const atRest = { HOLDFAST_COMPACT_IDLE_MS: "1000", HOLDFAST_COMPACT_IDLE_PERCENT: "40" };
+
+  test("[S0.12] a host compacts a large session that rests, and the next turn begins with the summary", async () => {
+    const model = await serveModel();
+    const store = await shareStore(kind);
+    const settings = { ...store, ...model.settings, ...settingsOf("narrow"), ...atRest };
+    const { client } = await serveWithClient(settings);
+    const id = await createSession(client);
+    await fillHalf(client, id);
+    expect(model.callsFor("conversation").at(-1)?.text).toContain("one word");
+    await expect.poll(() => readEpoch(client, id), poll).toBe(1);
+    await turn(client, id, "and now");
+    const last = model.callsFor("conversation").at(-1)?.text;
+    expect(last).toContain(usualAnswers.summary);
+    expect(last).not.toContain("one word");
+  });
+
+  test("[S0.12] a host compacts a large session that a killed host left", async () => {
+    const model = await serveModel();
+    const store = await shareStore(kind);
+    const settings = { ...store, ...model.settings, ...settingsOf("narrow"), ...atRest };
+    const first = await serveWithClient({ ...settings, HOLDFAST_COMPACT_IDLE_MS: "0" });
+    const id = await createSession(first.client);
+    await fillHalf(first.client, id);
+    await first.host.kill();
+    expect(model.callsFor("summary")).toEqual([]);
+    const { client } = await serveWithClient(settings);
+    await expect.poll(() => readEpoch(client, id), poll).toBe(1);
+    expect(model.callsFor("summary").length).toBeGreaterThan(0);
+  });
+
   /** Two hosts with a home each, as on two machines. */
   async function serveTwo(model: Awaited<ReturnType<typeof serveModel>>) {
     const store = await shareStore(kind);
@@ -94,7 +165,7 @@ describe.each(storeKinds)("%s", (kind) => {
     return [await serveWithClient(settings), await serveWithClient(settings)] as const;
   }
 
-  test("[S0.11] [S0.12] of two hosts that compact one session one does, and the other's turn works meanwhile and afterwards", async () => {
+  test("[S0.11] [S0.12] [S0.13] [S0.14] of two hosts that compact one session one does, and the other's turn works meanwhile and afterwards", async () => {
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
     const model = await serveModel(({ purpose }) =>
       purpose === "summary" ? { frames: whenOpen(mayEnd, usualAnswers.summary) } : undefined,
@@ -107,6 +178,7 @@ describe.each(storeKinds)("%s", (kind) => {
     expect(valueOf(await compact(first)).outcome).toBe("started");
     await expect.poll(() => model.callsFor("summary").length, poll).toBe(1);
     expect(valueOf(await compact(second)).outcome).toBe("deferred");
+    await expectHolderShown(first, second, id);
     // Its context is nearly full, and the lock is held.
     for (const text of ["five", "six"]) {
       const { run } = await turn(second.client, id, long(text));

@@ -19,10 +19,9 @@ const waiting = async (client: Client) => valueOf(await client.readMemory()).bac
 
 describe.each(storeKinds)("%s", (kind) => {
   async function serve(other: Record<string, string> = {}) {
-    const memory = recordMemory();
-    const settings = { ...(await shareStore(kind)), ...memory.settings, ...other };
-    const served = await serveWithClient(settings);
-    return { ...served, settings, commitsOf: memory.commitsOf };
+    const { commitsOf, settings: itsSettings } = recordMemory();
+    const settings = { ...(await shareStore(kind)), ...itsSettings, ...other };
+    return { ...(await serveWithClient(settings)), settings, commitsOf };
   }
 
   /** A run that goes on until its host ends. */

@@ -51,7 +51,7 @@ export const open = () => ({
   return {
     settings: { HOLDFAST_MEMORY: module },
     /** What was said in the turns of each commit of this session. */
-    commitsOf(session: SessionId): readonly (readonly string[])[] {
+    commitsOf: (session: SessionId): readonly (readonly string[])[] => {
       const lines = existsSync(record) ? readFileSync(record, "utf8").trim().split("\n") : [];
       const commits = lines.map((line) => JSON.parse(line) as RecordedCommit);
       return commits

@@ -14,6 +14,7 @@ import {
 } from "@holdfast/protocol";
 import { AgentCache, type CacheFigures, type CacheLimits } from "./agents/cache.ts";
 import { type Compactor, type CompactorDeps, createCompactor } from "./context/compactor.ts";
+import { IdleCompactor } from "./context/idle-compactor.ts";
 import { deterministicId, shortHash } from "./hash.ts";
 import { createLog, type Log } from "./log/log.ts";
 import type { TailItem } from "./log/tail.ts";
@@ -30,6 +31,7 @@ import type { ResumePolicy } from "./recovery/take-over.ts";
 import { type Admission, admitMessage, type NewInput } from "./run/admit.ts";
 import { cachedContextBytes } from "./context/session-context.ts";
 import { type AnswerDetails, answerApproval, type AnswerResult } from "./run/approvals.ts";
+import { isDailyBudgetSpent } from "./run/drive.ts";
 import { answerText, followRun } from "./run/follow-run.ts";
 import { Runner, type RunnerDeps } from "./run/runner.ts";
 
@@ -166,8 +168,8 @@ const memoryDrainMs = 10_000;
 
 export function createEngine(options: EngineOptions): Engine {
   const { clock = systemClock, ids = randomIds, random = Math.random } = options;
-  const { leaseMs = defaults.leaseMs, isFromPerson, afterRun = [], runs = "here" } = options;
-  const { onError = throwLater } = options;
+  const { leaseMs = defaults.leaseMs, isFromPerson, runs = "here" } = options;
+  const { onError = throwLater, limits = defaults.limits } = options;
   const log = "log" in options ? options.log : createLog(options.store, { clock, ids, random });
   const { store } = log;
   const identity = identityOf(store);
@@ -191,6 +193,19 @@ export function createEngine(options: EngineOptions): Engine {
     options.compaction ?? {},
     (owner, session) => void memory.boundary(owner, session, "compaction"),
   );
+  const whenIdle = options.compaction?.whenIdle;
+  const idleCompactor =
+    whenIdle &&
+    new IdleCompactor({
+      log,
+      clock,
+      compactor,
+      settings: whenIdle,
+      owner: defaults.owner,
+      mayCallModel: async (owner) => !(await isDailyBudgetSpent({ log, limits }, { owner })),
+      onError,
+    });
+  const afterRun = [...(options.afterRun ?? []), ...(idleCompactor ? [idleCompactor] : [])];
   const agents = new AgentCache({
     factory: "agents" in options ? options.agents : singleAgent(options),
     clock,
@@ -223,7 +238,7 @@ export function createEngine(options: EngineOptions): Engine {
     sweepMs: options.sweepMs ?? leaseMs / 6,
     maxRuns: options.maxRuns ?? defaults.maxRuns,
     policy: options.resume ?? "resume",
-    limits: options.limits ?? defaults.limits,
+    limits,
     agents,
     memoryOwnerOf: ({ lane }) =>
       isFromPerson?.({ lane, clientId: null }) === false ? null : providers.current(),
@@ -284,6 +299,7 @@ export function createEngine(options: EngineOptions): Engine {
       return result;
     },
     notify(owner, session) {
+      idleCompactor?.interrupt(session);
       if (runs === "here") runner.notify(owner, session);
     },
     recoverLateJournals: (...read) => runner.recoverLateJournals(...read),

@@ -46,6 +46,8 @@ export interface CompactionTarget {
   readonly epoch?: number | undefined;
   readonly focus?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Asked before each call of the summariser; `false`: the local summary has to do. */
+  readonly mayCallModel?: (() => Promise<boolean>) | undefined;
 }
 
 /**
@@ -133,7 +135,12 @@ async function compactUnderLock(
 ): Promise<Compaction> {
   await deps.learn?.(countedTexts(entries, target.sizes));
   const plan = planCompaction(entries, deps.count, target.sizes);
-  if (plan === null) return recordNoGain(deps, target, entries);
+  const isAtRest = target.reason === "idle" || target.reason === "hygiene";
+  if (plan === null) {
+    // Nobody waits for it, and nothing was paid for: a notice would only puzzle people.
+    if (isAtRest) return { status: "refused", code: "nothing_to_gain" };
+    return recordNoGain(deps, target, entries);
+  }
   const heartbeat = deps.lock.keep(lock);
   try {
     const signal = AbortSignal.any([heartbeat.lost, ...(target.signal ? [target.signal] : [])]);
@@ -155,6 +162,7 @@ async function compactUnderLock(
       ],
       under: { lease: "compaction", fence: lock.fence },
       expect: { epoch: row.epoch },
+      ...(isAtRest && { touch: "quiet" }),
     });
     const { covers, coveredTokens } = plan;
     return outcomeOf(result, { epoch, covers, freedTokens: coveredTokens - summaryTokens });

@@ -14,11 +14,12 @@ import {
   compactSession,
 } from "./compact.ts";
 import { createCompactionLock } from "./compaction-lock.ts";
+import type { IdleCompactionSettings } from "./idle-compactor.ts";
 
 /** Every compaction in this process goes through here. */
 export interface Compactor extends ContextFit {
   compactNow(
-    target: Pick<CompactionTarget, "owner" | "session" | "focus" | "epoch">,
+    target: Omit<CompactionTarget, "reason" | "sizes">,
     reason: CompactionReason,
     windowTokens: number,
   ): Promise<Compaction>;
@@ -47,6 +48,10 @@ export interface CompactorDeps {
   /** By default four characters count as a token. */
   readonly count?: CountTokens;
   readonly learn?: (texts: readonly string[]) => Promise<void>;
+  /** S0.14: how long the lock lasts; five minutes by default. */
+  readonly lockMs?: number;
+  /** By default a session at rest is left as it is. */
+  readonly whenIdle?: IdleCompactionSettings;
 }
 
 const noSummariser: Summariser = {
@@ -61,6 +66,7 @@ export function createCompactor(
     windowOf = () => null,
     count = estimateTokens,
     learn,
+    lockMs,
   }: CompactorDeps,
   onCompacted: (owner: OwnerId, session: SessionId) => void = () => {},
 ): Compactor {
@@ -68,7 +74,10 @@ export function createCompactor(
   const deps = {
     log,
     ids,
-    lock: createCompactionLock(log.store.leases, { liveness: identity }),
+    lock: createCompactionLock(log.store.leases, {
+      liveness: identity,
+      ...(lockMs !== undefined && { ttlMs: lockMs }),
+    }),
     holder: () => identity.holder("compaction"),
     summariser,
     count,

@@ -77,6 +77,16 @@ export async function describeContext(
   };
 }
 
+/** Roughly how many tokens a session's model gets. */
+export function contextTokens(
+  entries: ContextEntries,
+  frame: FrameBytes | null,
+  count: CountTokens,
+): number {
+  const tokens = tokensByKind(entries, frame ?? noFrame, count);
+  return Object.values(tokens).reduce((sum, counted) => sum + counted, 0);
+}
+
 function tokensByKind(
   entries: ContextEntries,
   frame: FrameBytes,

@@ -4,7 +4,8 @@ import type {
   SummaryMaterial,
   SummaryRequest,
 } from "../ports/background-models.ts";
-import type { CompactionPlan, CompactionSizes } from "./plan-compaction.ts";
+import type { CompactionTarget } from "./compact.ts";
+import type { CompactionPlan } from "./plan-compaction.ts";
 
 /** The most tokens a summariser gets at once, and the most characters of a single message. */
 const maxPieceTokens = 24_000;
@@ -16,7 +17,8 @@ const maxTextLength = 16_000;
  */
 export async function writeSummary(
   { summariser, count }: { readonly summariser: Summariser; readonly count: CountTokens },
-  target: Pick<SummaryRequest, "owner" | "session" | "focus"> & { readonly sizes: CompactionSizes },
+  target: Pick<SummaryRequest, "owner" | "session" | "focus"> &
+    Pick<CompactionTarget, "sizes" | "mayCallModel">,
   plan: CompactionPlan,
   signal: AbortSignal,
 ): Promise<string> {
@@ -26,8 +28,9 @@ export async function writeSummary(
   for (const material of splitMaterial(plan.material, count)) {
     if (signal.aborted) break;
     const request = { owner, session, previous: summary, material, focus, limitTokens };
-    const answer = await summariser.summarise(request, signal);
-    const text = answer.status === "summarised" ? redactSecrets(answer.text).trim() : "";
+    const mayCall = (await target.mayCallModel?.()) ?? true;
+    const answer = mayCall ? await summariser.summarise(request, signal) : null;
+    const text = answer?.status === "summarised" ? redactSecrets(answer.text).trim() : "";
     // An overlong summary does not count as one.
     summary =
       text !== "" && count(text) <= limitTokens * 2

@@ -351,9 +351,9 @@ async function isOverBudget(
 
 const dayMs = 24 * 3_600_000;
 
-async function isDailyBudgetSpent(
+export async function isDailyBudgetSpent(
   { log, limits }: BudgetDeps,
-  { owner }: RunHandle,
+  { owner }: Pick<RunHandle, "owner">,
 ): Promise<boolean> {
   if (limits.costMicrosPerDay === undefined) return false;
   const since = (await log.store.now()) - dayMs;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import {
+  type CompactorDeps,
   createEngine,
   createLog,
   type Engine,
@@ -62,6 +63,9 @@ export interface AgentRuntimeDeps {
     Config,
     | "home"
     | "leaseMs"
+    | "compactIdleMs"
+    | "compactIdlePercent"
+    | "compactionLockMs"
     | "resume"
     | "review"
     | "roles"
@@ -95,6 +99,13 @@ function runLimits({
     ...(spendPerRun.value !== undefined && { costMicros: micros(spendPerRun.value) }),
     ...(spendPerDay.value !== undefined && { costMicrosPerDay: micros(spendPerDay.value) }),
   };
+}
+
+function idleCompaction({
+  compactIdleMs: { value: restMs },
+  compactIdlePercent: { value: percent },
+}: Pick<Config, "compactIdleMs" | "compactIdlePercent">): Pick<CompactorDeps, "whenIdle"> {
+  return restMs === 0 ? {} : { whenIdle: { restMs, fullShare: percent / 100 } };
 }
 
 export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentRuntime> {
@@ -152,6 +163,8 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       windowOf: (name) => models.facts(name).window,
       count: tokens.count,
       learn: (texts) => tokens.preload(texts, tokenizerTimeoutMs),
+      lockMs: config.compactionLockMs.value,
+      ...idleCompaction(config),
     },
     memory,
     isFromPerson,

@@ -38,6 +38,20 @@ const memoryBacklog = z.looseObject({
     .nullable(),
 });
 
+/** A compaction under way, and who makes it. */
+const compactionLock = z.looseObject({
+  sessionId,
+  holder: z.looseObject({
+    host: z.string(),
+    pid: count,
+    thread: count,
+    agent: z.string(),
+    nonce: z.string(),
+  }),
+  /** Whoever holds it renews it before then. */
+  expiresAt: instant,
+});
+
 export const ledgerRoutes = {
   readUsage: defineRoute({
     method: "GET",
@@ -55,6 +69,19 @@ export const ledgerRoutes = {
     summary: "What config.json may hold, as a JSON schema",
     access: "principal",
     answer: { media: "json", status: 200, schema: jsonObject },
+    problems: [],
+    repeat: "safe",
+  }),
+  listCompactions: defineRoute({
+    method: "GET",
+    path: "/api/compactions",
+    summary: "Compactions under way, and which host, process and thread makes each",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ compactions: z.array(compactionLock) }),
+    },
     problems: [],
     repeat: "safe",
   }),

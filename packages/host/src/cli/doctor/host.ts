@@ -62,7 +62,23 @@ export async function checkHost(client: Client, home: string): Promise<DoctorFin
     ...(await checkClock(client)),
     ...(await checkModels(client, home)),
     await checkMemory(client),
+    ...(await checkCompactions(client)),
   ];
+}
+
+/** Nothing is wrong with a compaction under way; somebody who wonders what a session waits for finds its maker here. */
+async function checkCompactions(client: Client): Promise<DoctorFinding[]> {
+  const listed = await client.listCompactions();
+  // A host of an older version does not know this route.
+  if (!listed.ok) return [];
+  const { compactions } = listed.value;
+  if (compactions.length === 0) return [okFinding("Compaction", "none is under way")];
+  return compactions.map(({ sessionId, holder, expiresAt }) => {
+    const { host, pid, thread, agent, nonce } = holder;
+    const maker = `${agent} in thread ${thread} of process ${pid} on ${host} (${nonce})`;
+    const words = `${sessionId} by ${maker}, held until ${formatTime(expiresAt)}`;
+    return okFinding("Compaction", words);
+  });
 }
 
 /** A clock that was set back would give new messages older times than existing ones. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listOf, setting } from "./setting.ts";
+import { listOf, setting, wholeNumber } from "./setting.ts";
 
 export const roleNames = ["web", "runner", "gateway"] as const;
 export type Role = (typeof roleNames)[number];
@@ -36,6 +36,27 @@ export const operationSettings = {
     schema: z.enum(["auto", "json", "pretty"]),
     fallback: () => "auto",
     fallbackInWords: "auto",
+  }),
+  compactIdleMs: setting({
+    about: "how long a large conversation rests before the host compacts it, in milliseconds",
+    allowed: "a number of milliseconds from 1000 to 604800000, or 0 (never)",
+    schema: wholeNumber(0, 7 * 24 * 3_600_000).refine((ms) => ms === 0 || ms >= 1_000),
+    fallback: () => 30 * 60_000,
+    fallbackInWords: "1800000",
+  }),
+  compactIdlePercent: setting({
+    about: "how much of its model's window a conversation fills to be large in this sense",
+    allowed: "a number from 10 to 100, in percent",
+    schema: wholeNumber(10, 100),
+    fallback: () => 60,
+    fallbackInWords: "60",
+  }),
+  compactionLockMs: setting({
+    about: "how long a compaction is held before it must be renewed, in milliseconds",
+    allowed: "a number of milliseconds from 10000 to 3600000",
+    schema: wholeNumber(10_000, 3_600_000),
+    fallback: () => 5 * 60_000,
+    fallbackInWords: "300000",
   }),
   spendPerDay: setting<number | undefined>({
     about: "what an owner's runs may cost in 24 hours, in dollars; past it no run begins",

@@ -4,8 +4,9 @@ import {
   fsck,
   type FsckMode,
   type FsckSummary,
+  type Store,
 } from "@holdfast/engine";
-import { jsonObject } from "@holdfast/protocol";
+import { jsonObject, type OwnerId } from "@holdfast/protocol";
 import { configSchema } from "../../ops/config/describe-settings.ts";
 import type { Route } from "../http/routing.ts";
 import { answer, type AnswerOf, type Call, mountCall, mountStream } from "./endpoint.ts";
@@ -23,11 +24,33 @@ export function usageRoutes(deps: ApiDeps): Route[] {
       return answer({ usage: { ...usage } });
     }),
     mountCall(deps, "readConfigSchema", async () => answer(jsonObject.parse(configSchema()))),
+    mountCall(deps, "listCompactions", async ({ owner }) =>
+      answer({ compactions: await heldCompactionLocks(deps.log.store, owner) }),
+    ),
     mountCall(deps, "readMemory", async ({ owner }) => {
       const { failing, ...backlog } = await reads.memory(owner);
       return answer({ backlog: { ...backlog, failing: failing && viewFailingMemory(failing) } });
     }),
   ];
+}
+
+const maxShownLocks = 100;
+
+/** S0.13: the locks that somebody holds now, of this owner's sessions. */
+async function heldCompactionLocks(
+  store: Store,
+  owner: OwnerId,
+): Promise<AnswerOf<"listCompactions">["compactions"]> {
+  const now = await store.now();
+  const locks: AnswerOf<"listCompactions">["compactions"] = [];
+  for await (const { kind, session, holder, expiresAt } of store.audit.leases()) {
+    if (kind !== "compaction" || expiresAt <= now) continue;
+    if ((await store.reads.session(owner, session)) === null) continue;
+    const { host, pid, thread, agent, nonce } = holder;
+    locks.push({ sessionId: session, holder: { host, pid, thread, agent, nonce }, expiresAt });
+    if (locks.length === maxShownLocks) break;
+  }
+  return locks;
 }
 
 function viewFailingMemory({ session, tries, retryAt, code, message }: MemoryTryRow) {

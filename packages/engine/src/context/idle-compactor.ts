@@ -1,0 +1,219 @@
+import { decodeEvent, type OwnerId, type SessionId, type StoredEvent } from "@holdfast/protocol";
+import type { Log } from "../log/log.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ListCursor } from "../ports/reads.ts";
+import type { SessionRow } from "../ports/rows.ts";
+import { StoreFailure } from "../ports/store.ts";
+import type { Compactor } from "./compactor.ts";
+import { contextTokens } from "./describe-context.ts";
+import { readFrame } from "./prefix.ts";
+import { readContext } from "./session-context.ts";
+
+export interface IdleCompactionSettings {
+  /** How long a session has to rest. */
+  readonly restMs: number;
+  /** A context that fills more than this share of its model's window is large. */
+  readonly fullShare: number;
+}
+
+export interface IdleCompactorDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
+  readonly settings: IdleCompactionSettings;
+  /** Whose sessions are scanned; a run that ends here is looked at whoever owns it. */
+  readonly owner: OwnerId;
+  /** `false`: the owner's spending limit is reached. */
+  readonly mayCallModel: (owner: OwnerId) => Promise<boolean>;
+  readonly onError: (error: unknown) => void;
+}
+
+const longestSweepMs = 60_000;
+const shortestSweepMs = 500;
+/** How often, at least, sessions are scanned that no run of this process announced. */
+const longestScanMs = 60 * 60_000;
+/** Per sweep. A summary takes a model's time and money. */
+const maxCompactions = 2;
+const maxExamined = 20;
+/** A session that rests longer is probably not continued. */
+const maxRestMs = 7 * 24 * 60 * 60_000;
+const maxRemembered = 5_000;
+
+type Reason = "idle" | "hygiene";
+
+/**
+ * Compacts large sessions while nobody uses them, so that the next turn neither waits for a summary nor sends the whole
+ * conversation. `idle`: a run ended here and the session has rested since. `hygiene`: another process, or one that died,
+ * left the session large. The compaction lock keeps hosts apart; a session that is used again is left alone.
+ */
+export class IdleCompactor {
+  readonly #deps: IdleCompactorDeps;
+  readonly #stop = new AbortController();
+  /** When a session was last used here, by our own clock; oldest first. */
+  readonly #resting = new Map<SessionId, { readonly owner: OwnerId; readonly since: number }>();
+  /** The version at which a session was examined: until it changes there is nothing new to find. */
+  readonly #examined = new Map<SessionId, number>();
+  #current: { readonly session: SessionId; readonly abort: AbortController } | null = null;
+  #scan: { readonly after: ListCursor | undefined } | null = null;
+  #nextScanAt = 0;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(deps: IdleCompactorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Announces that a run of the session has ended. */
+  notify(owner: OwnerId, session: SessionId): void {
+    this.#resting.delete(session);
+    this.#resting.set(session, { owner, since: this.#deps.clock.now() });
+    forgetOldest(this.#resting);
+  }
+
+  /** The session is used again: a compaction of it that is under way is given up. */
+  interrupt(session: SessionId): void {
+    this.#resting.delete(session);
+    if (this.#current?.session === session) this.#current.abort.abort();
+  }
+
+  start(): void {
+    this.#loop = this.#sweepPeriodically();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#current?.abort.abort();
+    await this.#loop;
+  }
+
+  /** Looks once for sessions that have rested long enough. */
+  async sweep(): Promise<void> {
+    const budget = { compactions: maxCompactions, examined: maxExamined };
+    for (const [session, { owner, since }] of this.#resting) {
+      const restedMs = this.#deps.clock.now() - since;
+      if (restedMs < this.#deps.settings.restMs || isSpent(budget)) break;
+      this.#resting.delete(session);
+      const row = await this.#deps.log.store.reads.session(owner, session);
+      if (row === null) continue;
+      if ((await this.#compactIfLarge(row, "idle", budget)) === "in use")
+        this.notify(owner, session);
+    }
+    await this.#scanOthers(budget);
+  }
+
+  async #sweepPeriodically(): Promise<void> {
+    const { clock, settings, onError } = this.#deps;
+    const sweepMs = Math.min(longestSweepMs, Math.max(shortestSweepMs, settings.restMs / 2));
+    while (!this.#stop.signal.aborted) {
+      await clock.sleep(sweepMs, this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      await this.sweep().catch((error: unknown) => {
+        // The next sweep tries again.
+        if (!(error instanceof StoreFailure)) onError(error);
+      });
+    }
+  }
+
+  /** Continues where the last sweep stopped, and begins anew now and then. */
+  async #scanOthers(budget: Budget): Promise<void> {
+    const { log, clock, owner, settings } = this.#deps;
+    if (this.#scan === null && clock.now() >= this.#nextScanAt) {
+      this.#scan = { after: undefined };
+      this.#nextScanAt = clock.now() + Math.min(longestScanMs, settings.restMs);
+    }
+    const now = await log.store.now();
+    while (this.#scan !== null && !isSpent(budget) && !this.#stop.signal.aborted) {
+      const { after } = this.#scan;
+      const query = { limit: maxExamined, ...(after && { after }) };
+      const { sessions, next } = await log.store.reads.sessions(owner, query);
+      for (const row of sessions) {
+        if (isSpent(budget)) return;
+        this.#scan = { after: { sortAt: row.sortAt, id: row.id } };
+        const isAnnounced = this.#resting.has(row.id);
+        const isResting = row.activityAt <= now - settings.restMs;
+        if (isResting && !isAnnounced) await this.#compactIfLarge(row, "hygiene", budget);
+      }
+      const oldest = sessions.at(-1);
+      if (next === null || oldest === undefined || oldest.sortAt < now - maxRestMs)
+        this.#scan = null;
+    }
+  }
+
+  async #compactIfLarge(
+    row: SessionRow,
+    reason: Reason,
+    budget: Budget,
+  ): Promise<"in use" | "done"> {
+    const { compactor, mayCallModel } = this.#deps;
+    const { owner, id: session, version } = row;
+    const isPutAway = row.trashedAt !== null || row.archived;
+    if (isPutAway || this.#examined.get(session) === version) return "done";
+    if (!(await this.#isResting(row))) return "in use";
+    budget.examined -= 1;
+    const window = await this.#windowIfLarge(row);
+    if (window !== null && !(await mayCallModel(owner))) return "done";
+    this.#examined.delete(session);
+    this.#examined.set(session, version);
+    forgetOldest(this.#examined);
+    if (window === null) return "done";
+    budget.compactions -= 1;
+    const abort = new AbortController();
+    this.#current = { session, abort };
+    try {
+      const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
+      const target = { owner, session, signal, mayCallModel: () => mayCallModel(owner) };
+      const result = await compactor.compactNow(target, reason, window);
+      // Somebody else's compaction, or a store that failed: look again at the next scan.
+      if (result.status === "deferred" || result.status === "failed")
+        this.#examined.delete(session);
+      return "done";
+    } finally {
+      this.#current = null;
+    }
+  }
+
+  async #isResting({ owner, id }: SessionRow): Promise<boolean> {
+    const { log, settings } = this.#deps;
+    const snapshot = await log.store.reads.snapshot(owner, id, { limit: 1 });
+    if (snapshot === null || snapshot.inbox.length > 0 || snapshot.session.liveRun !== null)
+      return false;
+    return (await log.store.now()) - snapshot.session.activityAt >= settings.restMs;
+  }
+
+  /** The window of its model in tokens, if the context fills enough of it. */
+  async #windowIfLarge({ owner, id, model }: SessionRow): Promise<number | null> {
+    const { log, compactor, settings } = this.#deps;
+    const { reads } = log.store;
+    const entries = await readContext(reads, owner, id);
+    if (entries === null) return null;
+    const name = model ?? lastModelIn(entries.tail) ?? lastModelIn(entries.head);
+    const window = name === null ? null : compactor.windowOf(name);
+    if (window === null) return null;
+    const frame = entries.frame && (await readFrame({ reads }, owner, entries.frame));
+    const tokens = contextTokens(entries, frame, compactor.count);
+    return tokens > window * settings.fullShare ? window : null;
+  }
+}
+
+interface Budget {
+  compactions: number;
+  examined: number;
+}
+
+function isSpent({ compactions, examined }: Budget): boolean {
+  return compactions <= 0 || examined <= 0;
+}
+
+function forgetOldest(map: Map<SessionId, unknown>): void {
+  const [oldest] = map.keys();
+  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest);
+}
+
+/** The model that wrote the newest answer. */
+function lastModelIn(entries: readonly StoredEvent[]): string | null {
+  for (const entry of entries.toReversed()) {
+    const decoded = entry.type === "message.assistant" ? decodeEvent(entry) : null;
+    if (decoded?.kind !== "known" || decoded.event.type !== "message.assistant") continue;
+    return decoded.event.data.model ?? null;
+  }
+  return null;
+}
