@@ -152,6 +152,28 @@ export const memoryContract = contractSuite("memory", (factory) => {
     expect(later.memory.batches.map(({ key }) => key)).toContain(memory.batches[0]?.key);
   });
 
+  test("[S2.8] no provider is called after the drain's time, even if its call was being prepared", async () => {
+    const [isOpening, mayOpen] = [createGate(), createGate()];
+    const { memory, rig, committer, turn, isDirty } = await openMemorySession(contractRig, {
+      providers: {
+        current: () => null,
+        async open() {
+          isOpening.open();
+          await mayOpen.promise;
+          return memory;
+        },
+      },
+    });
+    await turn("first");
+    const drained = committer.drain(10_000);
+    await isOpening.promise;
+    await rig.clock.advance(10_000);
+    await drained;
+    mayOpen.open();
+    await committer.stop();
+    expect([memory.batches, await isDirty()]).toEqual([[], true]);
+  });
+
   test("[P10] a process that lost its lease before the provider is called does not call it", async () => {
     const { leases } = contractRig.store;
     const { memory, committer, chat, turn, isDirty } = await openMemorySession(contractRig, {

@@ -181,6 +181,8 @@ async function callProvider(
   batch: SessionTarget & { readonly key: string; readonly turns: readonly MemoryTurn[] },
   signal: AbortSignal,
 ): Promise<MemoryAnswer | "given_up"> {
+  // The drain's time is over, or the lease was lost, while the call was prepared.
+  if (signal.aborted) return "given_up";
   try {
     const answer = await withTimeout({ clock, ms, signal }, (stop) => handle.commit(batch, stop));
     if (answer.status === "done") return answer.value;
