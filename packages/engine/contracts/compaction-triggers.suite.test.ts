@@ -161,6 +161,19 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect((await chat.row()).epoch).toBe(1);
   });
 
+  test("a session that another process has used meanwhile is not at rest yet", async () => {
+    const chat = await openLarge();
+    const { idle, advance, clock } = anIdleCompactor({ owner: anOwner() });
+    idle.notify(chat.owner, chat.session);
+    // By the store's clock the session was active just now.
+    await clock.advance(restMs);
+    await idle.sweep();
+    expect(await epochs([chat])).toEqual([0]);
+    await advance(restMs);
+    await idle.sweep();
+    expect(await epochs([chat])).toEqual([1]);
+  });
+
   test("[S0.12] a large session that another process left is found by a scan, a small one is not touched", async () => {
     const chat = await openLarge();
     const small = await openTestSession(rig.store, { model: "small" }, chat.owner);
