@@ -17,6 +17,8 @@ import { undo } from "../src/history/cut.ts";
 import { redo } from "../src/history/redo.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 
+const dayMs = 24 * 60 * 60_000;
+
 export const memoryDurabilityContract = contractSuite<SharedDatabase>(
   "durable memory",
   (factory) => {
@@ -145,6 +147,34 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
       expect(memory.spokenTexts.slice(-2).map((batchTexts) => batchTexts.length)).toEqual([1, 7]);
       const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
       expect(await contractRig.store.reads.memory(owner)).toEqual(empty);
+    });
+
+    test("[S2.18] turns of a provider that is gone for a day are given up with a notice, and newer ones go on", async () => {
+      const { memory, rig, committer, chat, turn, isDirty } = await openMemorySession(contractRig);
+      const { owner, session } = chat;
+      const newer = new RecordingMemory("two");
+      rig.reachable.set("one", memory).set("two", newer);
+      await turn("first");
+      // An outage is no absence, however long it lasts.
+      memory.fails();
+      await committer.boundary(owner, session, "clear");
+      contractRig.advanceClock(dayMs);
+      rig.reachable.delete("one");
+      rig.turnTo(newer);
+      await turn("second");
+      const noticeTexts = async () =>
+        (await chat.entries()).flatMap(({ type, data }) =>
+          type === "notice.added" ? [data["text"]] : [],
+        );
+      await committer.boundary(owner, session, "clear");
+      contractRig.advanceClock(dayMs - 60_000);
+      await committer.boundary(owner, session, "clear");
+      expect([newer.batches, await noticeTexts()]).toEqual([[], []]);
+      contractRig.advanceClock(3_600_000);
+      await committer.boundary(owner, session, "clear");
+      expect([newer.spokenTexts, await isDirty()]).toEqual([[["second"]], false]);
+      expect(await noticeTexts()).toEqual([expect.stringContaining("One turn")]);
+      expect(memory.batches).toHaveLength(1);
     });
 
     test("[P10] a turn undone before its commit is left out, and a redo brings it back", async () => {

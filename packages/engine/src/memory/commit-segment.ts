@@ -17,6 +17,7 @@ import type { Liveness } from "../ports/lease.ts";
 import type { MemoryAnswer, MemoryHandle, MemoryTurn } from "../ports/memory.ts";
 import {
   captureTurns,
+  failingSince,
   allFromPeople,
   type IsFromPerson,
   maxSegmentTurns,
@@ -139,6 +140,19 @@ async function commitUnderLease(
     const done = await write("memory.committed", { key, upTo });
     return done.status === "committed" ? "committed" : "failed";
   };
+  /** Nobody can remember these turns any more: the person is told, and newer turns no longer wait for them. */
+  const giveUp = async (count: number): Promise<SegmentOutcome> => {
+    const notice = newEvent(deps.ids.make("event"), "notice.added", {
+      noticeId: deps.ids.make("notice"),
+      kind: "not_remembered",
+      text: notRememberedText(count, segment.owner.provider),
+      details: { provider: segment.owner.provider, turns: count },
+    });
+    const cleared = newEvent(deps.ids.make("event"), "memory.committed", { key, upTo });
+    const under = { lease: lease.kind, fence: lease.fence };
+    const done = await log.commit({ ...target, events: [cleared, notice], under, touch: "quiet" });
+    return done.status === "committed" ? "committed" : "failed";
+  };
 
   const turns = await captureTurns(
     log.store.reads,
@@ -151,7 +165,12 @@ async function commitUnderLease(
   if (turns.length === 0) return { outcome: await clear(), segment };
   const handle = await find(segment);
   if (handle === undefined) return { outcome: "unreachable", segment };
-  if (handle === "fail") return { outcome: await fail(unreachable), segment };
+  if (handle === "fail") {
+    const { reads } = log.store;
+    const since = await failingSince(reads, owner, session, segment, unreachable.code);
+    const isGone = since !== null && (await log.store.now()) - since >= maxUnreachableMs;
+    return { outcome: isGone ? await giveUp(turns.length) : await fail(unreachable), segment };
+  }
   // P10: before the provider is called, so that a retry after a crash uses the same key.
   const tried = await write("memory.tried", { key, upTo, tries, owner: { ...segment.owner } });
   if (tried.status !== "committed") return { outcome: "failed", segment, handle };
@@ -167,6 +186,14 @@ const unreachable = {
   code: "provider_unreachable",
   message: "The provider that has to remember this cannot be reached as it is configured today.",
 } as const;
+
+/** A provider that could not be opened for this long has been taken out of the configuration for good. */
+const maxUnreachableMs = 24 * 60 * 60_000;
+
+function notRememberedText(count: number, provider: string): string {
+  const turns = count === 1 ? "One turn" : `${count} turns`;
+  return `${turns} of this conversation will not be remembered: the memory provider ${provider} has not been available for a day. Newer turns go to the one that is configured now.`;
+}
 
 const providerLate = {
   status: "failed",

@@ -24,6 +24,8 @@ export interface Segment {
   /** How often it was handed to its provider. */
   readonly tries: number;
   readonly retryAt: number | null;
+  /** Why the last try failed. */
+  readonly lastFailure: string | null;
 }
 
 /** After a long provider outage the backlog is split into several segments: none is larger than this. */
@@ -39,14 +41,15 @@ export function nextSegment(session: SessionId, { marks, trying }: Unremembered)
   const { provider, configuration } = first;
   const owner = { provider, configuration };
   if (trying !== null) {
-    const { key, upTo, tries, retryAt } = trying;
-    return { owner, key, upTo, tries, retryAt, marks: marks.filter(({ seq }) => seq <= upTo) };
+    const { key, upTo, tries, retryAt, code: lastFailure } = trying;
+    const tried = marks.filter(({ seq }) => seq <= upTo);
+    return { owner, key, upTo, tries, retryAt, lastFailure, marks: tried };
   }
   const firstForeign = marks.findIndex((mark) => !isOwnedBy(owner, mark));
   const owned = firstForeign === -1 ? marks : marks.slice(0, firstForeign);
   const upTo = (owned.at(-1) ?? first).seq;
   const key = `${session}:${first.seq}-${upTo}:${shortHash(ownerKey(owner))}`;
-  return { owner, key, upTo, tries: 0, retryAt: null, marks: owned };
+  return { owner, key, upTo, tries: 0, retryAt: null, lastFailure: null, marks: owned };
 }
 
 function isOwnedBy(owner: MemoryOwner, mark: MarkRow): boolean {
@@ -145,6 +148,25 @@ export function spokenMessages(
   return text === "" ? [] : [{ role, text }];
 }
 
+/** Since when every try of the segment has failed with this code; `null` if the last one did not. */
+export async function failingSince(
+  reads: Reads,
+  owner: OwnerId,
+  session: SessionId,
+  { key, upTo, lastFailure }: Pick<Segment, "key" | "upTo" | "lastFailure">,
+  code: string,
+): Promise<number | null> {
+  if (lastFailure !== code) return null;
+  let since: number | null = null;
+  for await (const event of eventsOf(reads, owner, { session }, { after: upTo })) {
+    const decoded = event.type === "memory.failed" ? decodeEvent(event) : null;
+    if (decoded?.kind !== "known" || decoded.event.type !== "memory.failed") continue;
+    if (decoded.event.data.key !== key) continue;
+    since = decoded.event.data.code === code ? (since ?? event.at) : null;
+  }
+  return since;
+}
+
 const eventPageSize = 500;
 
 /** The messages of a turn that was hidden by clearing its session; none if it was undone. */
@@ -206,7 +228,7 @@ async function lastBefore(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<
 async function* eventsOf(
   reads: Reads,
   owner: OwnerId,
-  { session }: MarkRow,
+  { session }: Pick<MarkRow, "session">,
   { after: from, upTo }: { readonly after: Seq; readonly upTo?: Seq },
 ): AsyncGenerator<StoredEvent> {
   let after = from;
