@@ -161,6 +161,16 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect((await chat.row()).epoch).toBe(1);
   });
 
+  test("a session at rest that fills less of its model's window than was set is left alone", async () => {
+    const chat = await openLarge();
+    const { idle, advance, asked } = anIdleCompactor(chat, {
+      settings: { restMs, fullShare: 1.5 },
+    });
+    await advance(restMs);
+    await idle.sweep();
+    expect([asked, await epochs([chat])]).toEqual([[], [0]]);
+  });
+
   test("a session that another process has used meanwhile is not at rest yet", async () => {
     const chat = await openLarge();
     const { idle, advance, clock } = anIdleCompactor({ owner: anOwner() });
