@@ -88,14 +88,12 @@ export const changesInBetweenContract = contractSuite(
         sayMeanwhile: (text: string) =>
           admitMessage(log, ids, { owner, session, clientId: ids.make("message"), text }),
         /** Claims the next message, as a process that then does nothing with it. */
-        async claim() {
+        claim: async () => {
           const lease = assertPresent(await acquireRunLease(claimDeps, session));
           const run = await claimNext(claimDeps, owner, lease);
           return { lease, run };
         },
-        async texts() {
-          return textsOf((await rig.entries()).filter(isMessage));
-        },
+        texts: async () => textsOf((await rig.entries()).filter(isMessage)),
       };
     }
 

@@ -1,13 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
+import {
+  decodeEvent,
+  ids,
+  type MessageId,
+  roleOf,
+  type RunId,
+  type Seq,
+  type StoredEvent,
+} from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { gate, says, type Script, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
+import { aFile, aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
 import { assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { openRunRig, until, untilStreamed } from "@holdfast/testing/rigs/run-rig";
 
@@ -15,12 +23,61 @@ import { clear, truncate, undo } from "../src/history/cut.ts";
 import { interruptThen } from "../src/history/interrupt.ts";
 import { retry } from "../src/history/retry.ts";
 import { restore, trash } from "../src/history/trash.ts";
+import { inputNamedBy } from "../src/log/commit-fold.ts";
+import { emptySession } from "../src/log/decide.ts";
+import { foldInput, foldRun, foldSessionRow } from "../src/log/fold-rows.ts";
 import { systemClock } from "../src/ports/clock.ts";
+import type { Snapshot } from "../src/ports/reads.ts";
+import type { InputRow, RunRow, SessionRow } from "../src/ports/rows.ts";
 import type { Store } from "../src/ports/store.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 
 const messagesIn = (entries: readonly StoredEvent[]) =>
   entries.filter(({ type }) => type === "message.user" || type === "message.assistant");
+
+/** What a snapshot shows, except for what streams. */
+function contentsOf({ session, entries, inbox, run }: Snapshot) {
+  const { head, version, revision, title, preview, messageCount, ranges } = session;
+  return {
+    head,
+    session: { version, revision, title, preview, messageCount, ranges },
+    entries: entries.entries,
+    inbox: inbox.map(({ messageId, content }) => ({ messageId, content })),
+    run: run && { id: run.id, state: run.state, cancelRequested: run.cancelRequested },
+  };
+}
+
+/** What the log says of the moment when the session had this head. */
+function stateAt(log: readonly StoredEvent[], { owner, id, head, createdAt }: SessionRow) {
+  const before = log.filter(({ seq }) => seq <= head);
+  let session = emptySession({ owner, session: id }, assertPresent(before[0]), createdAt);
+  const runs = new Map<RunId, RunRow>();
+  const inputs = new Map<MessageId, InputRow>();
+  for (const event of before) {
+    const decoded = decodeEvent(event);
+    if (decoded.kind !== "known" || roleOf(event) === "delta") continue;
+    const known = decoded.event;
+    const runId = known.type === "input.accepted" ? known.data.runId : known.runId;
+    const run = runId && foldRun(runs.get(runId), known, session);
+    if (runId && run) runs.set(runId, run);
+    const messageId = inputNamedBy(known);
+    const input = messageId && foldInput(inputs.get(messageId), known, session);
+    if (messageId && input) inputs.set(messageId, input);
+    session = foldSessionRow(session, decoded);
+  }
+  const isVisible = ({ seq }: StoredEvent) =>
+    session.ranges.some(({ from, to }) => seq >= from && seq <= (to ?? Infinity));
+  return contentsOf({
+    session: { ...session, head },
+    entries: {
+      entries: before.filter((event) => roleOf(event) === "entry" && isVisible(event)),
+      more: false,
+    },
+    inbox: [...inputs.values()].filter(({ state }) => state === "queued"),
+    run: session.liveRun && (runs.get(session.liveRun) ?? null),
+    journal: [],
+  });
+}
 
 export const historyContract = contractSuite("history", (factory) => {
   const contractRig = useRig(() => openContractRig(factory));
@@ -85,13 +142,16 @@ export const historyContract = contractSuite("history", (factory) => {
     const { rig, chat, deps, target, runId } = await streamingSession();
     await rig.say("Waits", { mode: "queue" });
     const seen = new Set<string>();
+    const snapshots = new Map<string, Snapshot>();
     const over = new AbortController();
     async function poll(reader: Store): Promise<void> {
       while (!over.signal.aborted) {
         await nextTurn();
-        const { session, run, journal, entries } = assertPresent(
+        const snapshot = assertPresent(
           await reader.reads.snapshot(chat.owner, chat.session, { limit: 20 }),
         );
+        const { session, run, journal, entries } = snapshot;
+        snapshots.set(JSON.stringify(contentsOf(snapshot)), snapshot);
         const isLive = session.liveRun !== null;
         // The row, the run, the journal and the entries are of one instant.
         const texts = textsOf(messagesIn(entries.entries));
@@ -116,8 +176,50 @@ export const historyContract = contractSuite("history", (factory) => {
     over.abort();
     await Promise.all(readers);
     expect([...seen]).toEqual(["one instant"]);
+    const log = await chat.events();
+    for (const snapshot of snapshots.values())
+      expect(contentsOf(snapshot)).toEqual(stateAt(log, snapshot.session));
     expect((await rig.run(runId)).state).toBe("cancelled");
     expect(await fsckFindings(contractRig.store)).toEqual([]);
+  });
+
+  test("[S3.16] cancelling a queued message takes it out of the inbox with its attachments, at once", async () => {
+    const { rig, chat, runId, resume } = await streamingSession();
+    const { owner } = chat;
+    const { store } = contractRig;
+    const put = await store.putBlob(owner, new TextEncoder().encode("a file"), "text/plain");
+    if (put.status !== "stored") throw new Error(JSON.stringify(put));
+    const attachments = [aFile(put.id, 6)];
+    const queued = await rig.say("Look at this", { mode: "queue", attachments });
+    await rig.say("And this", { mode: "queue" });
+    const seen = new Set<string>();
+    const over = new AbortController();
+    const polling = (async () => {
+      while (!over.signal.aborted) {
+        await nextTurn();
+        const { inbox, session } = assertPresent(
+          await elsewhere.reads.snapshot(owner, chat.session, { limit: 5 }),
+        );
+        const run = assertPresent(await elsewhere.reads.run(owner, queued.runId));
+        const isQueued = inbox.some(({ messageId }) => messageId === queued.messageId);
+        // The run is read later than the inbox: it may have ended since.
+        if (!isQueued) seen.add(`gone, run ${run.state}, ${inbox.length} left`);
+        expect(session.liveRun).toBe(runId);
+      }
+    })();
+    expect(await requestCancel(rig.log, ids, owner, queued.runId)).toEqual({ status: "ended" });
+    await until(() => seen.size > 0);
+    over.abort();
+    await polling;
+    expect([...seen]).toEqual(["gone, run cancelled, 1 left"]);
+    resume();
+    await rig.work();
+    expect(textsOf(messagesIn(await chat.entries()))).toEqual([
+      "Question",
+      "Half more",
+      "And this",
+      "Again",
+    ]);
   });
 
   test("[P13] [S0.20] a session deleted during a run is settled, accepts no late write, and leaves no lease", async () => {

@@ -4,10 +4,11 @@ import { expect, test } from "vitest";
 import { ids } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
-import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { type ContractRig, openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
 import { batchesIn, peerMemoryOwner } from "@holdfast/testing/contracts/peer-runs";
 import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
@@ -15,6 +16,8 @@ import { createGate, until } from "@holdfast/testing/rigs/run-rig";
 
 import { undo } from "../src/history/cut.ts";
 import { redo } from "../src/history/redo.ts";
+import { createLog } from "../src/log/log.ts";
+import type { Store } from "../src/ports/store.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 
 const dayMs = 24 * 60 * 60_000;
@@ -24,10 +27,21 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
   (factory) => {
     const contractRig = useRig(() => openContractRig(factory));
 
+    /** The rig with another store on the same data. */
+    function withStore(store: Store): ContractRig {
+      const { database, effects, send, advanceClock, leasesOf } = contractRig;
+      const rest = { database, effects, send, advanceClock, leasesOf };
+      return { ...rest, store, log: createLog(store), [Symbol.asyncDispose]: async () => {} };
+    }
+
     test("[S2.14] a completed turn is marked after its end, in the same commit, and commits nothing", async () => {
-      const { memory, committer, chat, turn, events } = await openMemorySession(contractRig);
+      const watched = watchStore(contractRig.store);
+      const { memory, committer, chat, turn, events } = await openMemorySession(
+        withStore(watched.store),
+      );
       committer.register(chat.owner, chat.session, memory);
       const sent = await turn("first");
+      expect(watched.trace.at(-1)).toBe("answered message.assistant+run.state+memory.marked");
       const log = await chat.events();
       const end = log.findIndex(
         ({ type, data }) => type === "run.state" && data["state"] === "completed",
@@ -49,6 +63,25 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
       answered.open();
       await runner.idle();
       expect((await sent.run()).state).toBe("cancelled");
+      expect([await events(), await isDirty()]).toEqual([[], false]);
+    });
+
+    test("[S2.14] a turn that is cancelled while its end is written is not marked", async () => {
+      const watched = watchStore(contractRig.store);
+      const talk = await openMemorySession(withStore(watched.store));
+      const { chat, runner, events, isDirty } = talk;
+      const end = watched.holdNext("memory.marked");
+      const sent = await contractRig.send("stop it", { chat });
+      runner.notify(chat.owner, chat.session);
+      await end.reached;
+      const { log } = contractRig;
+      expect(await requestCancel(log, ids, chat.owner, sent.runId)).toMatchObject({
+        status: "requested",
+      });
+      end.release();
+      await runner.idle();
+      expect((await sent.run()).state).toBe("cancelled");
+      expect(await sent.transcript()).toEqual(["user: stop it", "assistant: Noted."]);
       expect([await events(), await isDirty()]).toEqual([[], false]);
     });
 

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { openObservedRig } from "@holdfast/testing/contracts/contract-rig";
@@ -13,6 +16,7 @@ import {
   type Script,
   scriptedModel,
 } from "@holdfast/testing/fakes/scripted-model";
+import { createTestAgent } from "@holdfast/testing/rigs/agent-rig";
 import { assertPresent, type TestSession } from "@holdfast/testing/fixtures/open-session";
 import {
   createGate,
@@ -26,6 +30,8 @@ import {
   type RigDeps,
 } from "@holdfast/testing/rigs/run-rig";
 
+import { AgentCache } from "../src/agents/cache.ts";
+import { type CachedContext, cachedContextBytes } from "../src/context/session-context.ts";
 import { createLog } from "../src/log/log.ts";
 import type { Store } from "../src/ports/store.ts";
 import type { Tool } from "../src/ports/tool.ts";
@@ -119,31 +125,39 @@ export const runCheckpointsContract = contractSuite<ObservableDatabase>(
       expect(await written()).toEqual([]);
     });
 
-    test("[S3.9] checkpoints end with their run, and no timer remains", async () => {
-      const [first, second] = [createGate(), createGate()];
-      const { chat } = await rig.send("Talk");
-      const script = [[says("One. "), gate(first.promise), calls("look")], says("Two.")];
-      const runner = runnerFor(script, {
-        tools: new Map([
-          ["look", createTool("look", async () => (await second.promise, okResult("seen")))],
-        ]),
-      });
-      runner.notify(chat.owner, chat.session);
-      await untilStreamed({ chat }, "One. ");
-      await clock.advance(10_000);
-      await until(() => watched.renewals() === 1);
-      first.open();
-      await untilRecorded({ chat }, "tool.started");
-      second.open();
-      await runner.idle();
-      expect(clock.sleepers).toBe(0);
-      expect(watched.trace.at(-1)).toBe("answered message.assistant+run.state");
-      const { length } = watched.trace;
-      const written = await rig.observe();
-      await clock.advance(3_600_000);
-      expect(watched.trace).toHaveLength(length);
-      expect(await written()).toEqual([]);
-    });
+    test.each(["without a spill folder", "with a spill folder, as hosts have"])(
+      "[S3.9] checkpoints end with their run, and no timer remains: %s",
+      async (how) => {
+        const folder = mkdtempSync(join(tmpdir(), "holdfast-checkpoints-"));
+        onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+        const spills = how.startsWith("with ") ? await factory.spills.open(folder) : undefined;
+        const [first, second] = [createGate(), createGate()];
+        const { chat } = await rig.send("Talk");
+        const script = [[says("One. "), gate(first.promise), calls("look")], says("Two.")];
+        const runner = runnerFor(script, {
+          spills,
+          tools: new Map([
+            ["look", createTool("look", async () => (await second.promise, okResult("seen")))],
+          ]),
+        });
+        runner.notify(chat.owner, chat.session);
+        await untilStreamed({ chat }, "One. ");
+        await clock.advance(10_000);
+        await until(() => watched.renewals() === 1);
+        first.open();
+        await untilRecorded({ chat }, "tool.started");
+        second.open();
+        await runner.idle();
+        expect(clock.sleepers).toBe(0);
+        expect(watched.trace.at(-1)).toBe("answered message.assistant+run.state");
+        const { length } = watched.trace;
+        const written = await rig.observe();
+        await clock.advance(3_600_000);
+        expect(watched.trace).toHaveLength(length);
+        expect(await written()).toEqual([]);
+        expect(factory.spills.files(folder)).toEqual([]);
+      },
+    );
 
     test("[S3.11] text, tools and the end of a run move the last activity forward", async () => {
       const [words, call, result] = [createGate(), createGate(), createGate()];
@@ -244,6 +258,53 @@ export const runCheckpointsContract = contractSuite<ObservableDatabase>(
         expect(errors).toEqual([]);
       },
     );
+
+    test("[S3.14] an agent that cannot be built or fails is reported once, and serves the next turn", async () => {
+      const errors: unknown[] = [];
+      const onError = (error: unknown) => void errors.push(error);
+      const script: Script = (_request, before) =>
+        before === 0 ? fails("auth", { message: "No key." }) : says("Here I am.");
+      const model = scriptedModel(script);
+      let builds = 0;
+      const agents = new AgentCache<CachedContext>({
+        factory: {
+          signature: async () => "same",
+          async build() {
+            if ((builds += 1) === 1) throw new Error("There is no such model.");
+            return { ...createTestAgent(), model };
+          },
+        },
+        readVersion: async (owner, session) =>
+          (await rig.store.reads.session(owner, session))?.version ?? null,
+        clock,
+        limits: { bytes: 10_000_000, count: 10, idleMs: 3_600_000, baselines: 8 },
+        beforeClose: async () => {},
+        memory: () => "enough",
+        sizeOf: cachedContextBytes,
+        closeBudgetMs: 10_000,
+        onError,
+      });
+      const runner = runnerFor(script, { agents, onError });
+      const first = await rig.send("Hello?");
+      const { chat } = first;
+      const work = async () => {
+        runner.notify(chat.owner, chat.session);
+        await runner.idle();
+      };
+      await work();
+      expect(await first.terminalStates()).toEqual(["failed"]);
+      expect((await chat.entries()).at(-1)?.data["text"]).toMatch(/There is no such model/);
+      const second = await rig.send("And now?", { chat });
+      await work();
+      expect(await second.terminalStates()).toEqual(["failed"]);
+      expect((await chat.entries()).at(-1)?.data["text"]).toMatch(/No key/);
+      const third = await rig.send("And now?", { chat });
+      await work();
+      expect(await third.terminalStates()).toEqual(["completed"]);
+      expect((await third.transcript()).at(-1)).toBe("assistant: Here I am.");
+      expect([builds, errors, clock.sleepers]).toEqual([2, [], 0]);
+      await runner.stop();
+    });
 
     test("[P7] a tool does not start before its start is recorded", async () => {
       let starts = 0;

@@ -100,8 +100,8 @@ describe("the context that an agent keeps", () => {
     first.lose(reason);
     borrowed.release();
     const next = await borrowAgent(cache, await startRun());
-    if (fate === "kept") expect(next.cachedContext).toBe(borrowed.cachedContext);
-    else expect(next.cachedContext).not.toBe(borrowed.cachedContext);
+    const isSame = next.cachedContext === borrowed.cachedContext;
+    expect(isSame ? "kept" : "dropped").toBe(fate);
     next.release();
   });
 });

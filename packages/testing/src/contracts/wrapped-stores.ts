@@ -80,7 +80,7 @@ export function withMembers(store: Store, members: Partial<Store>): Store {
 export interface InterruptedStore {
   readonly store: Store;
   /** Runs the action once, after the next read of this kind and before its caller gets the result. */
-  afterNext(read: keyof Reads, action: () => Promise<unknown>): void;
+  readonly afterNext: (read: keyof Reads, action: () => Promise<unknown>) => void;
 }
 
 export function interruptReads(inner: Store): InterruptedStore {
