@@ -8,7 +8,7 @@ import type { ContractRig, SentMessage } from "./contract-rig.ts";
 
 /** A session whose turns a runner completes, a committer of its memory, and a provider that has to remember them. */
 export async function openMemorySession(
-  contractRig: ContractRig,
+  contractRig: Pick<ContractRig, "store" | "log" | "send">,
   rest: MemoryRigOptions & Partial<Pick<RunnerDeps, "memoryOwnerOf" | "recall">> = {},
   model = scriptedModel(() => says("Noted.")),
 ) {

@@ -205,6 +205,16 @@ test("delegation is limited in depth, and a run in its number of children", asyn
   expect(await host.children()).toHaveLength(1);
 });
 
+test("a host that allows no depth offers no delegation", async () => {
+  const host = await open({ HOLDFAST_DELEGATE_DEPTH: "0" });
+  await host.say(delegate("{words:1}"));
+  await host.until(host.session, ended);
+  expect(await host.results()).toMatchObject([
+    { outcome: "failed", output: "There is no tool delegate." },
+  ]);
+  expect(await host.children()).toEqual([]);
+});
+
 test("[P7] a store outage does not fail a task: its answer is read once the store is back", async () => {
   const host = await open();
   const { reads } = host.store;
