@@ -51,6 +51,27 @@ const streaming: SessionState = reduceEvents(blank, [
 ]);
 
 describe("the state of a page", () => {
+  test("a cut keeps what came late for as long as its notice stays", () => {
+    const [noticeId, late] = [testId("notice", 1), testId("message", 9)];
+    const notice = { noticeId, kind: "interrupted", text: "Interrupted." } as const;
+    const state = reduceEvents(streaming, [
+      at(8, "notice.added", notice),
+      at(9, "message.assistant", {
+        messageId: late,
+        parts: [{ type: "text", text: "Found late" }],
+        above: noticeId,
+      } as EventData<"message.assistant">),
+    ]);
+    const shown = (to: number) => {
+      const ranges = [{ from: 1 as Seq, to: to as Seq }];
+      const cut = { reason: "undo", ranges, messageCount: 1, preview: "" } as const;
+      const { entries } = reduceEvent(state, at(10, "history.cut", { ...cut, ranges }));
+      return entries.map(({ seq }) => Number(seq));
+    };
+    expect(shown(8)).toEqual([4, 9, 8]);
+    expect(shown(7)).toEqual([4]);
+  });
+
   test("keeps the attempt of a run until another one begins", () => {
     const second = reduceEvent(streaming, at(8, "run.state", { state: "claimed", attempt: 2 }));
     expect(second.run?.attempt).toBe(2);

@@ -61,14 +61,14 @@ async function openQuestion(startRun = byMessage) {
   );
   const question = calls("ask_user", { question: "Which colour?", choices });
   const rig = openBotApi([question, says("Thank you."), says("Something else.")], { tools: [ask] });
-  openBot(rig, platform, { allowedPeople: ["7", "8"] });
+  const bot = openBot(rig, platform, { allowedPeople: ["7", "8"] });
   await startRun(rig, platform);
   await untilShown(platform, 1);
   const questionMessage = platform.shownIn(7)[0]!;
   const { reads } = rig.store;
   const [open] = (await reads.approvals(rig.owner, { limit: 1 })).approvals;
   const answeredBy = async () => (await reads.approval(rig.owner, open!.id))?.details.by;
-  return { platform, given, rig, asked: questionMessage, answeredBy };
+  return { platform, given, rig, bot, asked: questionMessage, answeredBy };
 }
 
 test("a question offers its choices as buttons, and pressing one continues the run", async () => {
@@ -109,4 +109,14 @@ test("a question from a scheduled run can be answered in its chat", async () => 
   await untilShown(platform, 2);
   expect(given).toEqual(["blue"]);
   expect(await answeredBy()).toBe("telegram:7");
+});
+
+test("a question is asked once, also by a bot that starts again while it is open", async () => {
+  const { platform, rig, bot, given } = await openQuestion();
+  await bot.stop();
+  openBot(rig, platform, { allowedPeople: ["7", "8"] });
+  platform.press(7, platform.shownIn(7)[0]!, "blue");
+  await expect.poll(() => given).toEqual(["blue"]);
+  await expect.poll(() => platform.shownIn(7).at(-1)?.text).toBe("Thank you.");
+  expect(platform.shownIn(7)).toHaveLength(2);
 });

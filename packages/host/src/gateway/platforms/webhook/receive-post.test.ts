@@ -13,6 +13,8 @@ import {
   openWebhookReceiver,
 } from "@holdfast/testing/host/webhook-receiver";
 import { signedHeaders } from "../../../util/webhook-signature.ts";
+import type { UpdateHandler } from "../../inbound/handle-update.ts";
+import { receivePost } from "./receive-post.ts";
 
 type Options = Parameters<typeof openWebhookRig>[2];
 type Script = Parameters<typeof openWebhookRig>[0];
@@ -218,4 +220,33 @@ test("a webhook without an address is accepted, and its answers are dropped", as
       })
     ).map(({ state, code, runId: rowRunId }) => [state, code, rowRunId]);
   await expect.poll(rows).toEqual([["dropped", "no_address", runId]]);
+});
+
+test("[P11] other bytes under an id conflict while the first post is still being handled", async () => {
+  const { rig } = await open([]);
+  const begun = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  let handledCount = 0;
+  const handle: UpdateHandler["handle"] = async () => {
+    handledCount += 1;
+    begun.resolve();
+    if (handledCount === 1) await mayGoOn.promise;
+    return null;
+  };
+  const { store, owner } = rig;
+  const hooks = { list: () => [], find: () => testWebhook(null) };
+  const deps = { hooks, store, owner, now: Date.now, updateHandler: async () => ({ handle }) };
+  const post = (text: string) => {
+    const body = new TextEncoder().encode(JSON.stringify({ text }));
+    const seconds = Math.floor(Date.now() / 1_000);
+    const headers = signedHeaders([webhookTestSecret], "msg-1", seconds, body);
+    const { "webhook-timestamp": timestamp, "webhook-signature": signature } = headers;
+    return receivePost(deps, "ci", { id: "msg-1", timestamp, signature, body });
+  };
+  const first = post("Hello");
+  await begun.promise;
+  expect(await post("Hello!")).toMatchObject({ status: "refused", code: "webhook_conflict" });
+  mayGoOn.resolve();
+  await first;
+  expect(handledCount).toBe(1);
 });
