@@ -178,21 +178,40 @@ test.each([
   // Like a host that dies: its work stays unfinished, and nobody is told.
   await host.runner.stop();
   await requestCancel(host.log, ids, host.owner, runId);
-  const reaper = createOrphanReaper({
-    log: host.log,
+  await createReaper(host)[scan]();
+  const row = await host.store.reads.session(host.owner, child);
+  const run = await host.store.reads.run(host.owner, row!.liveRun!);
+  expect(run?.cancelRequested).toBe(true);
+});
+
+test("[P6] a child that waits for a person is cancelled once its parent has ended", async () => {
+  const host = await open();
+  const runId = await host.say(delegate('{tool:terminal {"command":["ls"]}}'));
+  const child = await untilChild(host, host.session);
+  await host.until(child, (state) => state === "waiting");
+  await host.runner.stop();
+  await requestCancel(host.log, ids, host.owner, runId);
+  const row = await host.store.reads.session(host.owner, child);
+  // Nobody works on it, so only its question leads to it.
+  await expect
+    .poll(async () => (await host.store.work.live(9)).map(({ session }) => session))
+    .not.toContain(child);
+  await createReaper(host).checkLive();
+  expect((await host.store.reads.run(host.owner, row!.liveRun!))?.cancelRequested).toBe(true);
+});
+
+function createReaper({ log, owner }: Pick<Awaited<ReturnType<typeof open>>, "log" | "owner">) {
+  return createOrphanReaper({
+    log,
     ids,
     clock: { now: () => 0, sleep: async () => undefined },
-    owner: host.owner,
+    owner,
     runner: { notify: () => undefined },
     report: (bug) => {
       throw bug;
     },
   });
-  await reaper[scan]();
-  const row = await host.store.reads.session(host.owner, child);
-  const run = await host.store.reads.run(host.owner, row!.liveRun!);
-  expect(run?.cancelRequested).toBe(true);
-});
+}
 
 test("delegation is limited in depth, and a run in its number of children", async () => {
   const host = await open({ HOLDFAST_DELEGATE_DEPTH: "1", HOLDFAST_DELEGATE_CHILDREN: "1" });

@@ -9,6 +9,8 @@ import {
   untilEnded,
   valueOf,
 } from "../../../test/support/api-helpers.ts";
+import { answer } from "./endpoint.ts";
+import { createIdempotency } from "./idempotency.ts";
 
 function open(script: Script = (_request, before) => says(`Answer ${before + 1}`)): ApiRig {
   const rig = openApi(script);
@@ -112,4 +114,36 @@ test("an undo being replayed cannot be redone under the same key unless it was u
   valueOf(await rig.client.redo({ params, body: {} }));
   expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1"]);
   go.resolve();
+});
+
+test("another request under a key whose first request is in progress is a conflict", async () => {
+  const { client } = open();
+  const call = (title: string) => client.createSession({ headers: under("both"), body: { title } });
+  const [one, two] = await Promise.all([call("One"), call("Two")]);
+  expect(valueOf(one).session.title).toBe("One");
+  expect(two).toMatchObject({ error: { code: "idempotency_conflict" } });
+  expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
+});
+
+test("a request that another host answered first, under the same key for something else, is a conflict", async () => {
+  const { store, owner } = open();
+  const [here, there] = [createIdempotency(store), createIdempotency(store)];
+  const begun = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const request = (requestText: string) => ({ owner, key: "shared", requestText });
+  const decode = () => undefined;
+  const first = here({
+    request: request("one"),
+    decode,
+    async act() {
+      begun.resolve();
+      await mayEnd.promise;
+      return answer("one");
+    },
+  });
+  await begun.promise;
+  const second = there({ request: request("two"), decode, act: async () => answer("two") });
+  expect(await second).toEqual(answer("two"));
+  mayEnd.resolve();
+  expect(await first).toMatchObject({ kind: "problem", code: "idempotency_conflict" });
 });

@@ -111,3 +111,17 @@ test("a sign-in at one host does not restore what another revoked at the same mo
   for (const each of [one, other, start(home)])
     expect(each.authenticate(shown(secret))).toBeUndefined();
 });
+
+test("a sign-in that began at another host on the same home can be revoked here at once", () => {
+  const home = makeHome();
+  const clock = { now: 1_000 };
+  const file = () => openSignInFile(home, "the token", () => clock.now);
+  const here = createAuthenticator("the token", () => clock.now, file());
+  const there = createAuthenticator("the token", () => clock.now, file());
+  expect(here.signIns()).toEqual([]);
+  const secret = there.signIn({ token: "the token" }) ?? "";
+  const { signInId = "" } = there.authenticate(shown(secret)) ?? {};
+  expect(here.revoke(signInId)).toBe("revoked");
+  clock.now += 1_000;
+  expect(there.authenticate(shown(secret))).toBeUndefined();
+});

@@ -221,6 +221,16 @@ test.each([
   expect((await app.request("/api/login", login({ token }, headers))).status).toBe(status);
 });
 
+test.each(["POST", "PUT", "PATCH", "DELETE"])(
+  "[safety] another site cannot write with %s, even with the token",
+  async (method) => {
+    const { app } = makeApp();
+    const headers = { ...bearer, origin: "https://evil.example" };
+    const answer = await app.request("/api/principal", { method, headers });
+    expect([answer.status, await codeOf(answer)]).toEqual([403, "forbidden"]);
+  },
+);
+
 test("[safety] another site cannot read either, with or without the token", async () => {
   const { app } = makeApp();
   const headers = { ...bearer, origin: "https://evil.example" };
