@@ -28,7 +28,11 @@ test("a message to the web process is answered by the runner process on the same
   expect([waiting.run, waiting.inbox.length]).toEqual([null, 1]);
 
   const runner = startHost(["serve", "--roles", "runner"], {
-    env: settingsFor({ HOLDFAST_HOME: home, HOLDFAST_STORE: join(home, "holdfast.db") }),
+    env: settingsFor({
+      HOLDFAST_HOME: home,
+      HOLDFAST_STORE: join(home, "holdfast.db"),
+      HOLDFAST_LEASE_MS: "600000",
+    }),
   });
   const line = await runner.line((text) => text.includes("http://"));
   const own = /(http:\S+)health$/.exec(line)?.[1] ?? "";
@@ -36,6 +40,10 @@ test("a message to the web process is answered by the runner process on the same
   expect(state.run?.state).toBe("completed");
   const answer = state.entries.findLast((entry) => entry.type === "message");
   expect(answer?.type === "message" ? textIn(answer) : "").not.toBe("");
+
+  // It sweeps for messages of others far more often than its lease requires.
+  valueOf(await client.sendMessage({ params, body: { clientId: "two", text: "{words:3}" } }));
+  await followUntil(client, session.id, (next) => hasEnded(next) && next.run?.id !== state.run?.id);
 
   // The runner only has endpoints for monitoring.
   const headers = { authorization: `Bearer ${token}` };
