@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { runGatewayChaos } from "./run.ts";
 
-test("[P11] a host that is killed between update and delivery answers each message once, or marks what it cannot know", async () => {
+test("[P11] a host that is killed or wakes up late between update and delivery answers each message once, or marks what it cannot know", async () => {
   const { figures, problems } = await runGatewayChaos({
     kills: 3,
     seed: 20_261_116,
@@ -13,5 +13,6 @@ test("[P11] a host that is killed between update and delivery answers each messa
     ],
   });
   expect(problems).toEqual([]);
+  expect(figures["paused until another host had taken over"]).toBe(1);
   expect(figures["chunks unknown, each with a mark"]).toBeGreaterThanOrEqual(1);
 }, 120_000);

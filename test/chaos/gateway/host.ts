@@ -16,6 +16,9 @@ const exitWithParent = new URL("../processes/exit-with-parent.ts", import.meta.u
 export interface GatewayHost {
   readonly client: Client;
   kill(): Promise<void>;
+  /** It keeps its connections and everything that it believes. */
+  pause(): void;
+  resume(): void;
 }
 
 /** A host whose bot is on this platform. It ends with its parent. */
@@ -49,5 +52,7 @@ export async function startGatewayHost(home: string, platform: FakeBotApi): Prom
       child.kill("SIGKILL");
       await gone;
     },
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
   };
 }

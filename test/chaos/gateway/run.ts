@@ -32,7 +32,10 @@ const timeoutMs = 60_000;
 const maxTurns = 3;
 const killsInARow = 3;
 
-/** Kills a host with a bot at every point between an update and the delivery of its answer, over and over. */
+/**
+ * Kills a host with a bot at every point between an update and the delivery of its answer, over and over. After every
+ * third kill it is stopped there instead, until another host has taken everything over, and then wakes up late.
+ */
 export async function runGatewayChaos({
   kills,
   seed,
@@ -48,34 +51,54 @@ export async function runGatewayChaos({
   const said: SentMessage[] = [];
   const problems: string[] = [];
   const hits = new Map<string, number>();
-  let host: GatewayHost = await startGatewayHost(home, platform);
+  const hosts = new Set<GatewayHost>();
+  const start = async () => {
+    const started = await startGatewayHost(home, platform);
+    hosts.add(started);
+    return started;
+  };
+  let host = await start();
+  let pauses = 0;
+  /** Says something and strikes when its answer gets to this point. */
+  const strikeAt = async (point: CrashPoint, name: string, strike: () => Promise<void>) => {
+    const struck = crashAt(platform, point, chance, strike);
+    // Only an answer that takes longer than the platform's rate limit is ever edited.
+    const isEdit = point.method === "editMessageText";
+    const cue = isEdit ? "{rate:20} {words:60}" : `{rate:${chance.pick([20, 200])}} {words:30}`;
+    for (let turn = 0; turn < maxTurns; turn += 1) {
+      const chat = chance.pick(chats);
+      const text = `message-${name}.${turn}-of-${seed}`;
+      said.push({ chat, text });
+      platform.say(chat, `${text} ${cue}`);
+      if (await within(struck, timeoutMs)) return true;
+    }
+    problems.push(`Nothing ever reached ${crashPointName(point)}: ${await stateOf(host)}`);
+    platform.faults.before = () => {};
+    platform.faults.after = () => {};
+    return false;
+  };
   try {
     for (let kill = 0; kill < kills; kill += 1) {
       const point = at[kill % at.length]!;
-      const struck = crashAt(platform, point, chance, () => host.kill());
-      // Only an answer that takes longer than the platform's rate limit is ever edited.
-      const isEdit = point.method === "editMessageText";
-      const cue = isEdit ? "{rate:20} {words:60}" : `{rate:${chance.pick([20, 200])}} {words:30}`;
-      let isStruck = false;
-      for (let turn = 0; turn < maxTurns && !isStruck; turn += 1) {
-        const chat = chance.pick(chats);
-        const text = `message-${kill}.${turn}-of-${seed}`;
-        said.push({ chat, text });
-        platform.say(chat, `${text} ${cue}`);
-        isStruck = await within(struck, timeoutMs);
-      }
-      if (!isStruck) {
-        problems.push(`Nothing ever reached ${crashPointName(point)}: ${await stateOf(host)}`);
-        platform.faults.before = () => {};
-        platform.faults.after = () => {};
-        break;
-      }
+      if (!(await strikeAt(point, String(kill), () => host.kill()))) break;
       hits.set(crashPointName(point), (hits.get(crashPointName(point)) ?? 0) + 1);
       print(`${kill + 1} of ${kills}: killed at ${crashPointName(point)}`);
-      host = await startGatewayHost(home, platform);
+      host = await start();
       // A run that is killed again and again is given up, but most should finish.
-      const isLast = kill === kills - 1;
-      if (!isLast && kill % killsInARow === killsInARow - 1) await settled(host, platform);
+      if (kill % killsInARow !== killsInARow - 1) continue;
+      await settled(host, platform);
+      const late = host;
+      const pausePoint = at[pauses % at.length]!;
+      if (!(await strikeAt(pausePoint, `p${pauses}`, async () => late.pause()))) break;
+      pauses += 1;
+      print(`paused at ${crashPointName(pausePoint)}`);
+      host = await start();
+      await settled(host, platform);
+      late.resume();
+      // It answers again, and has noticed what it lost.
+      await stateOf(late);
+      await settled(host, platform);
+      await late.kill();
     }
     await settled(host, platform);
     await host.kill();
@@ -86,6 +109,7 @@ export async function runGatewayChaos({
       command: `npm run chaos -- gateway --kills ${kills} --seed ${seed}`,
       figures: {
         "kill -9": hits.values().reduce((sum, count) => sum + count, 0),
+        "paused until another host had taken over": pauses,
         "messages said": said.length,
         "chunks sent": found.sent,
         "chunks unknown, each with a mark": found.unknown,
@@ -95,7 +119,7 @@ export async function runGatewayChaos({
       problems: [...problems, ...found.problems],
     };
   } finally {
-    await host.kill();
+    for (const started of hosts) await started.kill();
     await platform.stop();
     rmSync(folder, { recursive: true, force: true });
   }
