@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
  *
  * - `pass`: nothing.
  * - `refuse`: closes existing and new connections.
+ * - `hold`: accepts connections and passes nothing on, as a server that is paused, until the mode changes.
  * - `cut before commit`: ends the connection instead of forwarding a COMMIT. Then passes again.
  * - `cut after commit`: forwards the COMMIT, and ends the connection instead of returning its reply. Then passes
  * again.
@@ -14,6 +15,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 export type ProxyMode =
   | "pass"
   | "refuse"
+  | "hold"
   | "cut before commit"
   | "cut after commit"
   | "cut after commit and refuse";
@@ -35,7 +37,11 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   let mode: ProxyMode = "pass";
   const set = (next: ProxyMode): void => {
     mode = next;
-    if (next === "refuse") for (const socket of sockets) socket.destroy();
+    for (const socket of sockets) {
+      if (next === "refuse") socket.destroy();
+      else if (next === "hold") socket.pause();
+      else socket.resume();
+    }
   };
 
   const server = createServer((client) => {
@@ -50,6 +56,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
         backend.destroy();
       });
     }
+    if (mode === "hold") client.pause();
     client.on("data", (data) => {
       if (mode === "cut before commit" && data.includes(commitSent)) {
         mode = "pass";

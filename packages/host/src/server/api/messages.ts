@@ -17,15 +17,24 @@ import {
   type Reply,
 } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import type { InboxItem, OwnerId, RunId, RunView } from "@holdfast/protocol";
+import {
+  type InboxItem,
+  type OwnerId,
+  type RunId,
+  type RunView,
+  withTimeout,
+} from "@holdfast/protocol";
+
+/** A database that does not answer must not keep a client waiting: it sends its message again under the same id. */
+const admissionTimeoutMs = 10_000;
 
 export function messageRoutes(deps: ApiDeps): Route[] {
-  const { log, engine } = deps;
+  const { log, engine, clock } = deps;
 
   /** P1: answered once durable, whether a runner here takes it up now or another one later. */
   async function sendMessage({ owner, params, body, ids }: Call<"sendMessage">) {
     const { clientId, text, attachments, mode, lane } = body;
-    const admission = await engine.send({
+    const sent = engine.send({
       ids,
       owner,
       session: params.id,
@@ -35,8 +44,10 @@ export function messageRoutes(deps: ApiDeps): Route[] {
       ...(mode !== undefined && { mode }),
       ...(lane !== undefined && { lane }),
     });
-    if (admission.status !== "accepted") return problemFrom(admission);
-    const { messageId, runId, seq } = admission;
+    const admission = await withTimeout({ clock, ms: admissionTimeoutMs }, () => sent);
+    if (admission.status !== "done") return problem("store_unknown");
+    if (admission.value.status !== "accepted") return problemFrom(admission.value);
+    const { messageId, runId, seq } = admission.value;
     return answer({ messageId, runId, seq });
   }
 
