@@ -8,6 +8,8 @@ import type { Hono } from "hono";
 import { openMcp } from "./agent/mcp/mcp.ts";
 import { type ConfiguredMemory, openConfiguredMemory } from "./agent/memory/providers.ts";
 import { openModelRegistry } from "./agent/models/registry.ts";
+import { createModelDiscovery } from "./agent/models/servers/model-discovery.ts";
+import { createServedModels } from "./agent/models/servers/served-models.ts";
 import { createAgentRuntime } from "./agent/runtime.ts";
 import { createToolset } from "./agent/toolset.ts";
 import { checkNotifyConfig } from "./automation/notify/open-notifier.ts";
@@ -76,7 +78,10 @@ export async function openApp(
   const metrics = createMetrics(telemetry?.exportSpan);
   telemetry?.exportMetrics(metrics, store);
 
-  const { models, secrets } = openModelRegistry(config, process.env, report);
+  const { models, secrets } = openModelRegistry(config, process.env, report, {
+    warn: (message) => logger.warn(message),
+    served: createServedModels({ signal: stopping.signal }),
+  });
   const mcp = openMcp({
     servers: config.mcp.value,
     environment: process.env,
@@ -183,7 +188,7 @@ export async function openApp(
     roles,
     gateways: gateways.value,
     mcp,
-    workers,
+    workers: [...workers, createModelDiscovery(models, logger)],
     telemetry,
     logger,
     stopping,

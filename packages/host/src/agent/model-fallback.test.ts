@@ -78,7 +78,7 @@ async function open(
       if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
       engine.runner.notify(owner, session);
       await engine.runner.idle();
-      const requests = server.requests.slice(before);
+      const requests = server.requests.slice(before).filter(({ method }) => method === "POST");
       return {
         run: await store.reads.run(owner, admitted.runId),
         asked: requests.map(({ body }) => (body as { readonly model: string }).model),

@@ -76,6 +76,7 @@ async function open() {
       await titles.idle();
       const asked = server.requests
         .slice(before)
+        .filter(({ method }) => method === "POST")
         .map(({ body }) => (body as { readonly model: string }).model);
       return { run: await store.reads.run(owner, admitted.runId), asked };
     },

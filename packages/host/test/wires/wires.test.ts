@@ -1,9 +1,11 @@
 import type { ModelEvent, ModelMessage } from "@holdfast/engine";
-import { type BlobId, jsonObject, type JsonObject } from "@holdfast/protocol";
+import { type BlobId, type Json, jsonObject, type JsonObject } from "@holdfast/protocol";
 import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import {
+  type HeardRequest,
   openProviderServer,
   type ProviderServer,
+  refuses,
   type ServerAnswer,
 } from "@holdfast/testing/host/providers/provider-server";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -77,18 +79,27 @@ async function expectTranscript({ wire, steps }: WireCase): Promise<void> {
   const settings = wires[wire];
   if (settings === undefined) throw new Error(`There is no wire ${wire}.`);
   const answers = steps.map(({ answer }) => serverAnswer(answer));
-  const server = await openProviderServer((_, before) => answers[before] ?? { cut: true });
+  let given = 0;
+  const server = await openProviderServer(({ method }) =>
+    method === "GET" ? refuses(404, {}) : (answers[given++] ?? { cut: true }),
+  );
   onTestFinished(() => server[Symbol.asyncDispose]());
   const model = openModels(settings, server.url).open(settings.model, async () => pictureBytes);
   let messages: ModelMessage[] = [];
   for (const [index, step] of steps.entries()) {
     if (index === 0 || step.says !== undefined) messages = [...messages, messageOf(step)];
     const events = await readToEnd(model.stream(requestOf(...messages), unaborted()));
-    expect(server.requests).toHaveLength(index + 1);
-    expectStep(step, events, server);
+    const requests = callsTo(server);
+    expect(requests).toHaveLength(index + 1);
+    expectStep(step, events, requests.at(-1)?.body ?? null);
     messages = [...messages, ...nextMessages(events)];
   }
-  expectStablePrefix(server);
+  expectStablePrefix(callsTo(server).map(({ body }) => body));
+}
+
+/** Without the questions for what the server serves. */
+function callsTo({ requests }: ProviderServer): HeardRequest[] {
+  return requests.filter(({ method }) => method === "POST");
 }
 
 function messageOf({ says = "Hi", picture: isAttached }: TranscriptStep): ModelMessage {
@@ -98,7 +109,7 @@ function messageOf({ says = "Hi", picture: isAttached }: TranscriptStep): ModelM
 function expectStep(
   { gives, request, requestLacks }: TranscriptStep,
   events: readonly ModelEvent[],
-  server: ProviderServer,
+  body: Json,
 ): void {
   expect(failureIn(events)).toEqual(
     gives.failure === undefined ? null : expect.objectContaining(gives.failure),
@@ -110,7 +121,6 @@ function expectStep(
   expect(calls).toMatchObject(gives.calls);
   if (gives.usage !== undefined)
     expect(events.find((event) => event.kind === "usage")?.usage).toMatchObject(gives.usage);
-  const { body } = server.requests.at(-1) ?? { body: null };
   if (request !== undefined) expect(body).toMatchObject(withSession(request));
   for (const text of requestLacks) expect(JSON.stringify(body)).not.toContain(text);
 }
@@ -121,8 +131,8 @@ function withSession(request: JsonObject): JsonObject {
 }
 
 /** What a provider has cached stays as it was: only cache marks move. */
-function expectStablePrefix({ requests }: ProviderServer): void {
-  const sent = requests.map(({ body }) => withoutMarks(body));
+function expectStablePrefix(bodies: readonly Json[]): void {
+  const sent = bodies.map(withoutMarks);
   for (const [index, next] of sent.slice(1).entries()) {
     const before = sent[index];
     expect(next.head).toBe(before?.head);

@@ -23,6 +23,8 @@ export interface AccountDeps {
   readonly config: Pick<Config, AddressSetting>;
   readonly environment: Environment;
   readonly secrets: Secrets;
+  /** Where a server was found on this machine. It needs no key and gets none. */
+  readonly foundAddress?: (provider: Provider) => string | null;
 }
 
 interface ProviderInfo {
@@ -104,6 +106,9 @@ export function findAccount(deps: AccountDeps, provider: Provider): Account | Un
     const { baseUrl, key } = stored;
     return { provider, baseUrl, key, keyFrom: { from: "stored" } };
   }
+  const found = deps.foundAddress?.(provider) ?? null;
+  if (operatorUrl === null && found !== null && stored === null)
+    return { provider, baseUrl: found, key: null, keyFrom: { from: "none" } };
   if (operatorUrl === null) return { code: "model_unusable", message: setupHint(provider) };
   if (needsKey === "yes") {
     if (stored === null) return { code: "model_unusable", message: setupHint(provider) };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ModelUsage } from "@holdfast/engine";
 import { modelTable, type Price, type TableRow } from "./model-table.ts";
+import type { ServedModel } from "./servers/served-model.ts";
 
 /** A base URL without credentials, query or trailing slash, so that equal addresses are equal strings. */
 export function parseBaseUrl(text: string): string | null {
@@ -30,7 +31,10 @@ export function parseModelName(name: string): ModelName | null {
 }
 
 /** Without a price, the cost of a call is unknown. */
-export type ModelFacts = Omit<TableRow, "name">;
+export type ModelFacts = Omit<TableRow, "name"> & {
+  /** The model cannot be given tools. */
+  readonly tools?: "none";
+};
 
 const rate = z.number().nonnegative();
 /** Settings for a model or a family; they take precedence over the table. */
@@ -40,6 +44,7 @@ export const modelOverrides = z.record(
     window: z.int().min(1_000).optional(),
     output: z.int().min(100).optional(),
     images: z.boolean().optional(),
+    tools: z.boolean().optional(),
     /** The models to fall back to; without it, the general fallbacks apply. */
     fallback: z
       .array(z.string().refine((name) => parseModelName(name) !== null))
@@ -60,13 +65,20 @@ export type ModelOverrides = z.infer<typeof modelOverrides>;
 /** Any model worth using can take this much. */
 const unknownModelFacts: ModelFacts = { window: 32_000, output: 8_000 };
 
-export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFacts {
+/** The table is the base; what a server says of its own model counts more, and the settings most. */
+export function factsOf(
+  name: string,
+  overrides: ModelOverrides = {},
+  served: ServedModel | null = null,
+): ModelFacts {
   const row = modelTable.find((entry) => fits(entry.name, name));
-  const { name: _, ...known } = row ?? { name, ...unknownModelFacts };
+  const { name: _, ...base } = row ?? { name, ...unknownModelFacts };
+  const known: ModelFacts = served === null ? base : withServed(base, served);
   const override = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
   if (override === undefined) return known;
   const { window = known.window, output = known.output, images, price } = override;
-  const { takes, price: general, ...rest } = known;
+  const { takes, price: general, tools: servedTools, ...rest } = known;
+  const hasTools = override.tools ?? servedTools !== "none";
   const accepted = images === undefined ? takes : images ? (["images"] as const) : [];
   const priceOverride =
     price === undefined ? general : { ...withCacheRates(price), ...defined(price) };
@@ -76,6 +88,22 @@ export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFact
     output,
     ...(accepted && { takes: accepted }),
     ...(priceOverride && { price: priceOverride }),
+    ...(!hasTools && { tools: "none" }),
+  };
+}
+
+function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
+  const { takes, ...rest } = base;
+  const { maxWindow = Infinity, images, tools, price } = served;
+  const window = served.window ?? Math.min(base.window, maxWindow);
+  const accepted = images === undefined ? takes : images ? (["images"] as const) : undefined;
+  return {
+    ...rest,
+    window,
+    output: Math.min(served.output ?? base.output, window),
+    ...(accepted && { takes: accepted }),
+    ...(price && { price }),
+    ...(tools === false && { tools: "none" }),
   };
 }
 

@@ -77,6 +77,9 @@ const moderated = /moderation|flagged_input/i;
 const refused =
   /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
 const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
+/** Ollama, OpenRouter and vLLM, of a model that cannot be given tools. */
+const toolsRefused =
+  /does not support tools|support tool use|tools? (?:calling |use )?(?:is|are) not supported|enable-auto-tool-choice/i;
 /** Earlier reasoning is refused after a change of key, model or prefix. */
 const reasoningRefused =
   /invalid_encrypted_content|encrypted content|`?signature`?|thinking.{0,40}block|reasoning_content|of type 'reasoning'/i;
@@ -104,6 +107,11 @@ export interface FailureContext {
 export function isReasoningRefused(error: unknown): boolean {
   const parsed = readError(error);
   return parsed.statusCode === 400 && reasoningRefused.test(messageOf(parsed));
+}
+
+export function isToolsRefused(error: unknown): boolean {
+  const parsed = readError(error);
+  return [400, 404, 501].includes(parsed.statusCode ?? 0) && toolsRefused.test(messageOf(parsed));
 }
 
 function classify(error: unknown, context: FailureContext): ModelFailure {

@@ -4,7 +4,7 @@ import type { BlobId, SessionId } from "@holdfast/protocol";
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
 import { loadLanguageModel, type OpenAiApi, type CallOptions } from "./load-provider.ts";
 import { costOf, type ModelFacts } from "./model-info.ts";
-import { classifyFailure, isReasoningRefused } from "./provider-failure.ts";
+import { classifyFailure, isReasoningRefused, isToolsRefused } from "./provider-failure.ts";
 import {
   type ConnectionLimits,
   openProviderConnection,
@@ -30,6 +30,8 @@ export interface ProviderModelDeps {
   readonly redact?: (text: string) => string;
   /** Sessions whose reasoning the provider refused to take back. */
   readonly withoutReasoning?: Set<SessionId>;
+  /** Models, by name, that refused to be given tools. */
+  readonly withoutTools?: Set<string>;
 }
 
 /** A model behind a provider package. One call is one request: retrying is the engine's decision. */
@@ -42,24 +44,44 @@ async function* streamFrom(
   request: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
-  const { withoutReasoning = new Set() } = deps;
-  const isWithoutReasoning = request.session !== undefined && withoutReasoning.has(request.session);
-  const first = yield* requestOnce(deps, request, signal, isWithoutReasoning ? "omitted" : "sent");
-  if (first === null) return;
-  if (isWithoutReasoning || first.hasOutput || !isReasoningRefused(first.error)) {
-    yield { kind: "failed", failure: first.failure };
+  const { withoutReasoning = new Set(), withoutTools = new Set(), name } = deps;
+  // Each request leaves out one more of what the provider refused, so there are at most three.
+  for (;;) {
+    const omitted: Omitted = {
+      reasoning: request.session !== undefined && withoutReasoning.has(request.session),
+      tools: deps.facts.tools === "none" || withoutTools.has(name) || request.tools.length === 0,
+    };
+    const failed = yield* requestOnce(deps, request, signal, omitted);
+    if (failed === null) return;
+    if (!failed.hasOutput && !omitted.tools && isToolsRefused(failed.error)) {
+      remember(withoutTools, name);
+      continue;
+    }
+    // Otherwise a conversation could never continue after a change of key.
+    const { session } = request;
+    const canOmit = session !== undefined && !omitted.reasoning && !failed.hasOutput;
+    if (canOmit && isReasoningRefused(failed.error)) {
+      remember(withoutReasoning, session);
+      continue;
+    }
+    yield { kind: "failed", failure: failed.failure };
     return;
   }
-  // Otherwise a conversation could never continue after a change of key.
-  if (request.session !== undefined) withoutReasoning.add(request.session);
-  for (const oldest of withoutReasoning)
-    if (withoutReasoning.size > maxSessionsWithoutReasoning) withoutReasoning.delete(oldest);
-  const second = yield* requestOnce(deps, request, signal, "omitted");
-  if (second !== null) yield { kind: "failed", failure: second.failure };
 }
 
-/** An evicted session costs one extra request. */
-const maxSessionsWithoutReasoning = 1_000;
+/** What is left out of a request because the provider does not take it. */
+interface Omitted {
+  readonly reasoning: boolean;
+  readonly tools: boolean;
+}
+
+function remember<T>(set: Set<T>, value: T): void {
+  set.add(value);
+  for (const oldest of set) if (set.size > maxRemembered) set.delete(oldest);
+}
+
+/** A forgotten refusal costs one extra request. */
+const maxRemembered = 1_000;
 
 interface FailedRequest {
   readonly failure: ModelFailure;
@@ -71,17 +93,17 @@ async function* requestOnce(
   deps: ProviderModelDeps,
   request: ModelRequest,
   signal: AbortSignal,
-  reasoning: PromptFormat["reasoning"],
+  omitted: Omitted,
 ): AsyncGenerator<ModelEvent, FailedRequest | null> {
   const connection = openProviderConnection(deps.limits ?? defaultConnectionLimits);
-  const format = promptFormatOf(deps, reasoning);
+  const format = promptFormatOf(deps, omitted.reasoning ? "omitted" : "sent");
   const names = new Map(request.tools.map(({ name }) => [wireName(name), name]));
   const reader = new ProviderStreamReader(format, names);
   try {
     const { account, id, api = "responses" } = deps;
     const language = await loadLanguageModel(account, id, { fetch: connection.fetch, api });
     const { stream } = await language.doStream({
-      ...(await optionsFor(deps, request, format)),
+      ...(await optionsFor(deps, omitted.tools ? { ...request, tools: [] } : request, format)),
       abortSignal: signal,
     });
     for await (const part of stream) yield* reader.read(part);

@@ -8,7 +8,7 @@ import {
   type ProviderServer,
 } from "@holdfast/testing/host/providers/provider-server";
 import { createModelRegistry, type ModelRegistry } from "./registry.ts";
-import { listModels, createServerModels } from "./list-models.ts";
+import { listModels } from "./list-models.ts";
 import { costOf, factsOf } from "./model-info.ts";
 import { modelTable } from "./model-table.ts";
 
@@ -106,7 +106,7 @@ describe("keys and addresses", () => {
     await moved.secrets.put("anthropic", stored);
     expect(moved.models.check("anthropic/m")?.message).toContain("belongs to");
     // The key exists, so nobody is told to store one.
-    const { providers } = await listModels(moved.models, async () => []);
+    const { providers } = await listModels(moved.models);
     const listed = providers.find(({ provider }) => provider === "anthropic");
     expect(listed).toMatchObject({ usable: false, key: { from: "stored" } });
     expect(await ask(moved.models, "anthropic/m")).toMatchObject({ code: "model_unusable" });
@@ -155,8 +155,7 @@ test("the list names the models of the table, of servers and those chosen, and n
     usualKey("ANTHROPIC_API_KEY"),
   );
   await secrets.put("openai", { key: "stored-key", baseUrl: "https://api.openai.com/v1" });
-  const serverModels = createServerModels();
-  const list = await listModels(models, serverModels);
+  const list = await listModels(models);
   const names = list.models.filter(({ usable }) => usable).map(({ name }) => name);
   expect(names).toEqual(
     expect.arrayContaining(["rehearsal", "ollama/llama", "ollama/qwen", "anthropic/claude-new"]),
@@ -175,7 +174,7 @@ test("the list names the models of the table, of servers and those chosen, and n
   ]);
   expect(list.providers[3]?.problem).toContain("HOLDFAST_OPENAI_BASE_URL");
   expect(JSON.stringify(list)).not.toMatch(/stored-key|key-of/);
-  await listModels(models, serverModels);
+  await listModels(models);
   expect(server.requests).toHaveLength(1);
 });
 

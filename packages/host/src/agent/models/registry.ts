@@ -25,6 +25,8 @@ import { defaultModels } from "./model-table.ts";
 import type { ConnectionLimits } from "./provider-connection.ts";
 import { createProviderModel } from "./provider-model.ts";
 import { createRehearsalModel } from "./rehearsal.ts";
+import { createLocalServers, type LocalServers } from "./servers/local-servers.ts";
+import { createServedModels, type ServedModels } from "./servers/served-models.ts";
 
 export interface ModelRegistryDeps {
   readonly config: Pick<
@@ -38,10 +40,17 @@ export interface ModelRegistryDeps {
     | "googleBaseUrl"
     | "ollamaBaseUrl"
     | "models"
+    | "localModels"
+    | "spendPerRun"
+    | "spendPerDay"
   >;
   readonly environment: Environment;
   readonly secrets: Secrets;
   readonly limits?: ConnectionLimits;
+  readonly served?: ServedModels;
+  readonly local?: LocalServers;
+  /** Says something to the operator. */
+  readonly warn?: (message: string) => void;
 }
 
 export type ImageReader = (blobId: BlobId) => Promise<Uint8Array | null>;
@@ -54,7 +63,14 @@ export interface ModelRegistry {
   smallModel(name: string): string;
   /** The models to fall back to, in order. */
   fallbacks(name: string): readonly string[];
+  /** As far as it is known now. */
   facts(name: string): ModelFacts;
+  /** The names of the models that servers list now. */
+  listServed(): Promise<readonly string[]>;
+  /** Learns what the models in use can do, and warns of what is missing. Returns the names that servers list. */
+  prepare(): Promise<readonly string[]>;
+  /** What a person should know before choosing the model. */
+  warning(name: string): string | null;
   account(provider: Provider): Account | UnusableModel;
   /** The operator's base URL for the provider, or its own. */
   address(provider: Provider): string | null;
@@ -71,14 +87,21 @@ interface ReachableModel {
   readonly account: Account;
 }
 
+/** Their models are known only to the server. */
+const serverProviders = ["openai-compatible", "ollama"] as const;
 const providersWithDefaults = ["anthropic", "openai", "google"] as const;
 
 export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
-  const { config, environment, secrets } = deps;
+  const { config, environment, secrets, warn = () => {} } = deps;
+  const { served = createServedModels(), local = createLocalServers() } = deps;
+  const isLookedFor = config.localModels.value === "on";
   const rehearsalModel = createRehearsalModel();
   const withoutReasoning = new Set<SessionId>();
-  const facts = (name: string): ModelFacts => factsOf(name, config.models.value);
-  const account: ModelRegistry["account"] = (provider) => findAccount(deps, provider);
+  const withoutTools = new Set<string>();
+  const foundAddress = (provider: Provider): string | null =>
+    provider === "openai-compatible" ? local.lmStudio() : null;
+  const account: ModelRegistry["account"] = (provider) =>
+    findAccount({ ...deps, foundAddress }, provider);
   const keys = (): readonly string[] => [...secrets.keys(), ...keysIn(environment)];
   const redact = createRedactor(keys);
 
@@ -88,6 +111,61 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     if (parsed.provider === rehearsal) return null;
     const found = account(parsed.provider);
     return "code" in found ? found : null;
+  }
+
+  function facts(name: string): ModelFacts {
+    const model = servedModel(name);
+    return factsOf(name, config.models.value, model && served.known(model.account, model.id));
+  }
+
+  function servedModel(name: string): ReachableModel | null {
+    const parsed = parseModelName(name);
+    const provider = serverProviders.find((candidate) => candidate === parsed?.provider);
+    if (provider === undefined || parsed === null || !("id" in parsed)) return null;
+    const found = account(provider);
+    return "code" in found ? null : { id: parsed.id, account: found };
+  }
+
+  async function listServed(): Promise<readonly string[]> {
+    if (isLookedFor) await local.probe();
+    const names = serverProviders.map(async (provider) => {
+      const found = account(provider);
+      if ("code" in found || !isAsked(found)) return [];
+      return (await served.list(found)).map(({ id }) => `${provider}/${id}`);
+    });
+    return (await Promise.all(names)).flat();
+  }
+
+  /** Nobody named Ollama's usual address: it is only looked at. */
+  function isAsked({ provider, keyFrom }: Account): boolean {
+    const isNamed = configuredAddress(deps, provider) !== undefined || keyFrom.from !== "none";
+    return isNamed || isLookedFor;
+  }
+
+  function warning(name: string): string | null {
+    const limits = [config.spendPerRun.value, config.spendPerDay.value];
+    const isLimited = limits.some((limit) => limit !== undefined);
+    if (!isLimited || name === rehearsal || facts(name).price !== undefined) return null;
+    return `No price is known of ${name}, so that spend limits do not count what it costs: set one under models in the configuration.`;
+  }
+
+  const warned = new Set<string>();
+  function warnOnce(name: string): void {
+    const text = warned.has(name) ? null : warning(name);
+    if (text === null) return;
+    warned.add(name);
+    warn(text);
+  }
+
+  async function prepare(): Promise<readonly string[]> {
+    const names = await listServed();
+    const usual = defaultModel();
+    for (const name of [usual, ...fallbacks(usual)]) warnOnce(name);
+    return names;
+  }
+
+  function fallbacks(name: string): readonly string[] {
+    return fallbacksOf(name, config.models.value, config.modelFallback.value);
   }
 
   function defaultModel(): string {
@@ -116,7 +194,11 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     const found = parsed === null ? unknownModel(name) : resolve(parsed);
     if (found === rehearsal) yield* rehearsalModel.stream(...args);
     else if ("code" in found) yield notConfigured(found);
-    else yield* providerModel(name, found, image).stream(...args);
+    else {
+      if (servedModel(name) !== null) await served.learn(found.account);
+      warnOnce(name);
+      yield* providerModel(name, found, image).stream(...args);
+    }
   }
 
   function providerModel(
@@ -130,6 +212,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       facts: facts(name),
       api: config.openaiApi.value,
       withoutReasoning,
+      withoutTools,
       redact,
       ...(image && { image }),
       ...(deps.limits && { limits: deps.limits }),
@@ -145,8 +228,11 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   return {
     defaultModel,
     smallModel,
-    fallbacks: (name) => fallbacksOf(name, config.models.value, config.modelFallback.value),
+    fallbacks,
     facts,
+    listServed,
+    prepare,
+    warning,
     account,
     address: (provider) =>
       configuredAddress(deps, provider) ?? providerInfo[provider].defaultBaseUrl,
@@ -178,7 +264,8 @@ export function openModelRegistry(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,
   report: (error: Error) => void,
+  options: Pick<ModelRegistryDeps, "warn" | "served"> = {},
 ): { readonly models: ModelRegistry; readonly secrets: Secrets } {
   const secrets = openSecrets(config.home.value, report);
-  return { secrets, models: createModelRegistry({ config, environment, secrets }) };
+  return { secrets, models: createModelRegistry({ config, environment, secrets, ...options }) };
 }

@@ -110,7 +110,13 @@ async function checkModels(client: Client, home: string): Promise<DoctorFinding[
   if (usual === "rehearsal") {
     const mend =
       "Paste a key on the page, under Settings, Models and keys, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or HOLDFAST_MODEL=ollama/…";
-    return [warningFinding("Model", "the rehearsal model answers: no provider is set", mend)];
+    const served = models.filter((candidate) =>
+      /^(?:ollama|openai-compatible)\//.test(candidate.name),
+    );
+    return [
+      warningFinding("Model", "the rehearsal model answers: no provider is set", mend),
+      ...servedFinding(served.map(({ name }) => name)),
+    ];
   }
   if (model?.usable !== true) {
     const mend = provider?.problem ?? `Look at model in holdfast config (${home}).`;
@@ -120,8 +126,20 @@ async function checkModels(client: Client, home: string): Promise<DoctorFinding[
     provider?.key.from === "none" ? "no key" : `a key (${provider?.key.name ?? "stored"})`;
   return [
     okFinding("Model", `${usual}, with ${key}`),
+    ...(model.warning === undefined ? [] : [priceFinding(model.warning)]),
     ...(provider === undefined ? [] : [await checkProvider(provider)]),
   ];
+}
+
+function servedFinding([first, ...others]: readonly string[]): DoctorFinding[] {
+  if (first === undefined) return [];
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return [okFinding("Local models", `${first}${more}: HOLDFAST_MODEL=${first} lets it answer`)];
+}
+
+function priceFinding(warning: string): DoctorFinding {
+  const mend = 'Set its price, like "models": {"…": {"price": {"input": 1, "output": 4}}}.';
+  return warningFinding("Spend limit", warning, mend);
 }
 
 /** Whether its address can be reached. Nothing is sent: no key, no content. */

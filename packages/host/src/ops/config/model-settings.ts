@@ -88,6 +88,13 @@ export const modelSettings = {
     fallback: () => undefined,
     fallbackInWords: "http://127.0.0.1:11434/v1",
   }),
+  localModels: setting<"on" | "off">({
+    about: "whether Ollama and LM Studio are looked for on this machine",
+    allowed: "on (their usual addresses on loopback are asked what they serve) or off",
+    schema: z.enum(["on", "off"]),
+    fallback: () => "on",
+    fallbackInWords: "on",
+  }),
   models: setting<ModelOverrides>({
     about:
       "what is known better here of a model: its window, its longest answer, its price, who answers in its place",

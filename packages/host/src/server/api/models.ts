@@ -1,7 +1,7 @@
 import type { ModelView, ProviderView } from "@holdfast/protocol";
 
 import type { Route } from "../http/routing.ts";
-import { createServerModels, listModels, type ModelList } from "../../agent/models/list-models.ts";
+import { listModels, type ModelList } from "../../agent/models/list-models.ts";
 import { type ModelRegistry } from "../../agent/models/registry.ts";
 import { parseBaseUrl } from "../../agent/models/model-info.ts";
 import { tableDate } from "../../agent/models/model-table.ts";
@@ -10,10 +10,9 @@ import type { ApiDeps } from "./deps.ts";
 
 export function modelRoutes(deps: ApiDeps): Route[] {
   const { models, secrets } = deps;
-  const serverModels = createServerModels();
 
   async function list() {
-    const found = await listModels(models, serverModels);
+    const found = await listModels(models);
     return answer({ usual: models.defaultModel(), tableDate, ...viewModels(found) });
   }
 
@@ -55,14 +54,16 @@ function viewModels({ models, providers }: ModelList): {
   providers: ProviderView[];
 } {
   return {
-    models: models.map(({ name, provider, usable, facts: { window, output, price, takes } }) => ({
+    models: models.map(({ name, provider, usable, warning, facts }) => ({
       name,
       provider,
-      window,
-      output,
-      price: price ? { ...price } : null,
-      images: takes?.includes("images") ?? false,
+      window: facts.window,
+      output: facts.output,
+      price: facts.price ? { ...facts.price } : null,
+      images: facts.takes?.includes("images") ?? false,
+      tools: facts.tools !== "none",
       usable,
+      ...(warning !== null && { warning }),
     })),
     providers: providers.map((provider) => ({ ...provider, key: { ...provider.key } })),
   };

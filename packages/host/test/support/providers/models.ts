@@ -28,6 +28,10 @@ export const noModelConfig: ModelConfig = {
   googleBaseUrl: unset,
   ollamaBaseUrl: unset,
   models: { ...unset, value: {} },
+  // A test does not depend on what happens to run on this machine.
+  localModels: { ...unset, value: "off" },
+  spendPerRun: unset,
+  spendPerDay: unset,
 };
 
 /** Without an environment, every name is a usable model. */

@@ -1,0 +1,395 @@
+import type { Json } from "@holdfast/protocol";
+import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
+import { chatFrames } from "@holdfast/testing/host/providers/provider-frames";
+import {
+  type HeardRequest,
+  openProviderServer,
+  type ProviderServer,
+  refuses,
+  type ServerAnswer,
+} from "@holdfast/testing/host/providers/provider-server";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { memorySecrets, noModelConfig } from "../../../../test/support/providers/models.ts";
+import {
+  failureIn,
+  requestOf,
+  textIn,
+  unaborted,
+  user,
+} from "../../../../test/support/providers/provider-rig.ts";
+import { listModels } from "../list-models.ts";
+import { createModelRegistry, type ModelRegistry } from "../registry.ts";
+import { createLocalServers } from "./local-servers.ts";
+import { createServedModels } from "./served-models.ts";
+
+type Answers = Readonly<Record<string, Json | ServerAnswer | ((request: HeardRequest) => Json)>>;
+
+const isServerAnswer = (value: unknown): value is ServerAnswer =>
+  typeof value === "object" && value !== null && ("frames" in value || "cut" in value);
+
+/** Answers by path. A chat is answered with a greeting, anything else not at all. */
+async function serve(answers: Answers): Promise<ProviderServer> {
+  const server = await openProviderServer((request) => {
+    const given = answers[request.path];
+    const answer = typeof given === "function" ? given(request) : given;
+    if (isServerAnswer(answer)) return answer;
+    if (answer !== undefined) return refuses(200, answer);
+    if (request.path.endsWith("/chat/completions"))
+      return { frames: chatFrames([{ text: "Good day." }]) };
+    return refuses(404, { error: "not found" });
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+interface Given {
+  readonly settings?: Partial<Record<keyof typeof noModelConfig, unknown>>;
+  readonly environment?: Record<string, string>;
+  readonly now?: () => number;
+  readonly lmStudio?: string;
+  readonly warn?: (message: string) => void;
+}
+
+function open({ settings = {}, environment = {}, now, lmStudio, warn }: Given): ModelRegistry {
+  const source = { from: "environment", name: "test" } as const;
+  const set = Object.entries(settings).map(([name, value]) => [name, { value, source }] as const);
+  const config: typeof noModelConfig = { ...noModelConfig, ...Object.fromEntries<object>(set) };
+  return createModelRegistry({
+    config,
+    environment,
+    secrets: memorySecrets(),
+    served: createServedModels(now && { now }),
+    local: createLocalServers(lmStudio ?? "http://127.0.0.1:9/v1"),
+    ...(warn && { warn }),
+  });
+}
+
+const compatible = (server: ProviderServer, more: Given["settings"] = {}) => ({
+  settings: { openaiBaseUrl: `${server.url}/v1`, ...more },
+});
+const ollama = (server: ProviderServer, more: Given["settings"] = {}) => ({
+  settings: { ollamaBaseUrl: `${server.url}/v1`, ...more },
+});
+
+async function ask(models: ModelRegistry, name: string) {
+  return readToEnd(models.open(name).stream(requestOf(user("Hi")), unaborted()));
+}
+
+const toolsIn = ({ body }: HeardRequest): boolean => JSON.stringify(body).includes('"tools"');
+const chats = ({ requests }: ProviderServer) =>
+  requests.filter(({ path }) => path.endsWith("/chat/completions"));
+
+const openRouter = {
+  id: "maker/large",
+  context_length: 400_000,
+  architecture: { input_modalities: ["text", "image", "video"] },
+  pricing: { prompt: "0.000003", completion: "0.000015", input_cache_read: "0.0000003" },
+  top_provider: { context_length: 200_000, max_completion_tokens: 64_000, is_moderated: false },
+  supported_parameters: ["tools", "temperature"],
+};
+
+describe("what a server says of its models", () => {
+  test("OpenRouter: window, longest answer, price, pictures and tools", async () => {
+    const plain = { id: "maker/plain", context_length: 8_000, supported_parameters: ["seed"] };
+    const variable = { id: "auto", pricing: { prompt: "-1", completion: "-1" } };
+    const server = await serve({ "/v1/models": { data: [openRouter, plain, variable] } });
+    const models = open(compatible(server));
+    await models.listServed();
+    expect(models.facts("openai-compatible/maker/large")).toEqual({
+      window: 200_000,
+      output: 64_000,
+      takes: ["images"],
+      price: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3 },
+    });
+    expect(models.facts("openai-compatible/maker/plain")).toEqual({
+      window: 8_000,
+      output: 8_000,
+      tools: "none",
+    });
+    expect(models.facts("openai-compatible/auto")).toEqual({ window: 32_000, output: 8_000 });
+  });
+
+  test("vLLM, Groq and Mistral: the window", async () => {
+    const data = [
+      { id: "a", owned_by: "vllm", max_model_len: 131_072 },
+      { id: "b", context_window: 65_536, max_completion_tokens: 16_384 },
+      { id: "c", max_context_length: 12_000 },
+      { id: "d", max_model_len: "many" },
+      { name: "no id" },
+    ];
+    const server = await serve({ "/v1/models": { data } });
+    const models = open(compatible(server));
+    expect(await models.listServed()).toEqual(
+      ["a", "b", "c", "d"].map((id) => `openai-compatible/${id}`),
+    );
+    const windows = ["a", "b", "c", "d"].map(
+      (id) => models.facts(`openai-compatible/${id}`).window,
+    );
+    expect(windows).toEqual([131_072, 65_536, 12_000, 32_000]);
+  });
+
+  test("llama.cpp: the context that it was started with", async () => {
+    const data = [{ id: "m.gguf", owned_by: "llamacpp", meta: { n_ctx_train: 131_072 } }];
+    const props = { default_generation_settings: { n_ctx: 16_384 }, modalities: { vision: true } };
+    const server = await serve({ "/v1/models": { data }, "/props": props });
+    const models = open(compatible(server));
+    await models.listServed();
+    expect(models.facts("openai-compatible/m.gguf")).toMatchObject({
+      window: 16_384,
+      takes: ["images"],
+    });
+  });
+
+  test("LM Studio: the context that is loaded, or at most the model's own", async () => {
+    const data = ["loaded", "small", "embed"].map((id) => ({ id, owned_by: "organization_owner" }));
+    const described = [
+      { id: "loaded", type: "vlm", max_context_length: 131_072, loaded_context_length: 40_960 },
+      { id: "small", type: "llm", max_context_length: 8_192 },
+      { id: "embed", type: "embeddings", max_context_length: 2_048 },
+    ];
+    const server = await serve({ "/v1/models": { data }, "/api/v0/models": { data: described } });
+    const models = open(compatible(server));
+    expect(await models.listServed()).toEqual([
+      "openai-compatible/loaded",
+      "openai-compatible/small",
+    ]);
+    expect(models.facts("openai-compatible/loaded")).toMatchObject({
+      window: 40_960,
+      takes: ["images"],
+    });
+    expect(models.facts("openai-compatible/small")).toMatchObject({ window: 8_192 });
+  });
+
+  test("Ollama: the loaded context, the model's setting, its limit, and whether it has tools", async () => {
+    const server = await serve(ollamaAnswers());
+    const models = open(ollama(server));
+    expect(await models.listServed()).toEqual([
+      "ollama/big:latest",
+      "ollama/set:8b",
+      "ollama/old:2b",
+    ]);
+    expect(models.facts("ollama/big")).toMatchObject({ window: 4_096, takes: ["images"] });
+    expect(models.facts("ollama/set:8b")).toMatchObject({ window: 16_384 });
+    expect(models.facts("ollama/old:2b")).toMatchObject({ window: 8_192, tools: "none" });
+  });
+
+  test("settings count more, whatever a server says", async () => {
+    const server = await serve({ "/v1/models": { data: [openRouter] } });
+    const override = {
+      window: 50_000,
+      images: false,
+      tools: false,
+      price: { input: 1, output: 2 },
+    };
+    const models = open(compatible(server, { models: { "openai-compatible/*": override } }));
+    await models.listServed();
+    expect(models.facts("openai-compatible/maker/large")).toEqual({
+      window: 50_000,
+      output: 64_000,
+      takes: [],
+      tools: "none",
+      price: { input: 1, output: 2, cacheRead: 1, cacheWrite: 1 },
+    });
+  });
+});
+
+function ollamaAnswers(): Answers {
+  const details: Record<string, Json> = {
+    "big:latest": {
+      capabilities: ["completion", "tools", "vision"],
+      model_info: { "general.architecture": "q", "q.context_length": 262_144 },
+    },
+    "set:8b": {
+      capabilities: ["completion", "tools"],
+      parameters: 'stop                           "<|end|>"\nnum_ctx                        16384',
+      model_info: { "q.context_length": 131_072 },
+    },
+    "old:2b": { capabilities: ["completion"], model_info: { "g.context_length": 8_192 } },
+    "embed:latest": { capabilities: ["embedding"], model_info: { "b.context_length": 512 } },
+  };
+  return {
+    "/v1/models": { data: Object.keys(details).map((id) => ({ id, owned_by: "library" })) },
+    "/api/show": ({ body }) => details[(body as { model: string }).model] ?? null,
+    "/api/ps": { models: [{ name: "big:latest", context_length: 4_096 }] },
+  };
+}
+
+describe("a list of models", () => {
+  const long = (count: number, bytes: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      id: `m-${index}`,
+      context_length: 50_000 + index,
+      description: "x".repeat(bytes),
+    }));
+
+  test("of several megabytes and thousands of models is whole", async () => {
+    const server = await serve({ "/v1/models": { data: long(2_500, 2_000) } });
+    const models = open(compatible(server));
+    expect(await models.listServed()).toHaveLength(2_500);
+    expect(models.facts("openai-compatible/m-2499").window).toBe(52_499);
+  });
+
+  test("beyond 16 MiB is not read", async () => {
+    const server = await serve({ "/v1/models": { data: long(20, 1024 * 1024) } });
+    expect(await open(compatible(server)).listServed()).toEqual([]);
+  });
+
+  test("[safety] is asked for with the key, and nothing beside it is", async () => {
+    const data = [{ id: "m.gguf", owned_by: "llamacpp" }];
+    const server = await serve({ "/v1/models": { data }, "/props": {} });
+    const environment = { OPENAI_API_KEY: "key-of-this-test" };
+    await open({ ...compatible(server), environment }).listServed();
+    const sent = server.requests.map(({ path, headers }) => [path, headers["authorization"]]);
+    expect(sent).toEqual([
+      ["/v1/models", "Bearer key-of-this-test"],
+      ["/props", undefined],
+    ]);
+  });
+});
+
+describe("a run", () => {
+  test("learns its model's price before the first answer is paid for, and asks once", async () => {
+    const server = await serve({ "/v1/models": { data: [openRouter] } });
+    const models = open(compatible(server));
+    const events = await ask(models, "openai-compatible/maker/large");
+    expect(events.at(-1)).toMatchObject({ usage: { costMicros: 10 * 3 + 7 * 15 } });
+    await ask(models, "openai-compatible/maker/large");
+    expect(server.requests.filter(({ path }) => path === "/v1/models")).toHaveLength(1);
+  });
+
+  test("asks again after a while, and keeps what it knows of a server that is silent for less than an hour", async () => {
+    let now = 0;
+    const answers: Record<string, Json | ServerAnswer> = { "/v1/models": { data: [openRouter] } };
+    const server = await serve(answers);
+    const models = open({ ...compatible(server), now: () => now });
+    const name = "openai-compatible/maker/large";
+    await ask(models, name);
+    now += 11 * 60_000;
+    answers["/v1/models"] = { data: [{ ...openRouter, top_provider: { context_length: 90_000 } }] };
+    await ask(models, name);
+    await expect.poll(() => models.facts(name).window).toBe(90_000);
+    answers["/v1/models"] = { cut: true };
+    now += 30 * 60_000;
+    expect(await models.listServed()).toEqual([]);
+    expect(models.facts(name).window).toBe(90_000);
+    now += 61 * 60_000;
+    expect(await models.listServed()).toEqual([]);
+    expect(models.facts(name).window).toBe(32_000);
+  });
+
+  test("goes on without what a server does not say", async () => {
+    const silent: ServerAnswer = { frames: [], ending: "hang" };
+    const server = await serve({ "/v1/models": silent });
+    const models = open(compatible(server));
+    const events = await ask(models, "openai-compatible/m");
+    expect(failureIn(events)).toBeNull();
+    expect(textIn(events)).toBe("Good day.");
+    expect(models.facts("openai-compatible/m").window).toBe(32_000);
+  });
+
+  test("gives no tools to a model that has none", async () => {
+    const server = await serve(ollamaAnswers());
+    const models = open(ollama(server));
+    expect(textIn(await ask(models, "ollama/old:2b"))).toBe("Good day.");
+    expect(textIn(await ask(models, "ollama/set:8b"))).toBe("Good day.");
+    expect(chats(server).map(toolsIn)).toEqual([false, true]);
+  });
+
+  test.each([
+    [400, "registry.ollama.ai/library/old:2b does not support tools"],
+    [404, "No endpoints found that support tool use."],
+  ])(
+    "leaves out tools that a server refuses with %i, at once and from then on",
+    async (status, message) => {
+      const server = await openProviderServer((request) => {
+        if (request.method === "GET") return refuses(404, {});
+        if (toolsIn(request)) return refuses(status, { error: { message } });
+        return { frames: chatFrames([{ text: "Good day." }]) };
+      });
+      onTestFinished(() => server[Symbol.asyncDispose]());
+      const models = open(compatible(server));
+      expect(textIn(await ask(models, "openai-compatible/m"))).toBe("Good day.");
+      expect(textIn(await ask(models, "openai-compatible/m"))).toBe("Good day.");
+      expect(chats(server).map(toolsIn)).toEqual([true, false, false]);
+    },
+  );
+});
+
+describe("a server on this machine", () => {
+  const lmStudioAnswers = {
+    "/v1/models": { data: [{ id: "local", owned_by: "organization_owner" }] },
+    "/api/v0/models": { data: [{ id: "local", type: "llm", max_context_length: 9_000 }] },
+  };
+
+  test("LM Studio is found, and is sent no key", async () => {
+    const server = await serve(lmStudioAnswers);
+    const environment = { OPENAI_API_KEY: "key-of-this-test" };
+    const models = open({
+      settings: { localModels: "on" },
+      environment,
+      lmStudio: `${server.url}/v1`,
+    });
+    const { models: listed } = await listModels(models);
+    expect(listed.find(({ name }) => name === "openai-compatible/local")).toMatchObject({
+      usable: true,
+      facts: { window: 9_000 },
+    });
+    expect(textIn(await ask(models, "openai-compatible/local"))).toBe("Good day.");
+    expect(JSON.stringify(server.requests.map(({ headers }) => headers))).not.toContain("key-of");
+  });
+
+  test("is not looked for when that is switched off", async () => {
+    const server = await serve(lmStudioAnswers);
+    const models = open({ settings: { localModels: "off" }, lmStudio: `${server.url}/v1` });
+    expect(await models.listServed()).toEqual([]);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("that is something else is left alone", async () => {
+    const server = await serve({ "/v1/models": { data: [{ id: "stranger" }] } });
+    const models = open({ settings: { localModels: "on" }, lmStudio: `${server.url}/v1` });
+    expect(await models.listServed()).not.toContain("openai-compatible/stranger");
+    expect(models.check("openai-compatible/stranger")).toMatchObject({ code: "model_unusable" });
+  });
+
+  test("does not replace an address that was set", async () => {
+    const [set, found] = [await serve({}), await serve(lmStudioAnswers)];
+    const models = open({
+      settings: { localModels: "on", openaiBaseUrl: `${set.url}/v1` },
+      lmStudio: `${found.url}/v1`,
+    });
+    await models.listServed();
+    expect(models.account("openai-compatible")).toMatchObject({ baseUrl: `${set.url}/v1` });
+  });
+});
+
+describe("a spend limit", () => {
+  test("that no price binds is warned of: in the list, and once in the log", async () => {
+    const server = await serve({ "/v1/models": { data: [openRouter, { id: "unpriced" }] } });
+    const lines: string[] = [];
+    const settings = {
+      ...compatible(server, { spendPerDay: 5 }).settings,
+      model: "openai-compatible/unpriced",
+    };
+    const models = open({ settings, warn: (line) => lines.push(line) });
+    await models.prepare();
+    await ask(models, "openai-compatible/unpriced");
+    await ask(models, "openai-compatible/maker/large");
+    expect(lines).toEqual([
+      expect.stringMatching(/^No price is known of openai-compatible\/unpriced/),
+    ]);
+    const { models: listed } = await listModels(models);
+    const warned = listed.filter(({ usable, warning }) => usable && warning !== null);
+    expect(warned.map(({ name }) => name)).toEqual(["openai-compatible/unpriced"]);
+  });
+
+  test("without one, nobody is warned", async () => {
+    const server = await serve({ "/v1/models": { data: [{ id: "unpriced" }] } });
+    const lines: string[] = [];
+    const models = open({ ...compatible(server), warn: (line) => lines.push(line) });
+    await ask(models, "openai-compatible/unpriced");
+    expect(lines).toEqual([]);
+    expect(models.warning("openai-compatible/unpriced")).toBeNull();
+  });
+});
