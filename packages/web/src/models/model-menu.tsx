@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Menu } from "../ui/menu.tsx";
@@ -9,18 +10,28 @@ interface ModelMenuProps {
   readonly onChoose: (model: string | null) => void;
 }
 
+/** A longer list gets a field to search it, and shows the first matches. */
+const maxShown = 40;
+
 export function ModelMenu({ model, onChoose }: ModelMenuProps) {
   const { models, router } = useApp();
   const list = useStore(models);
+  const [search, setSearch] = useState("");
   if (list === null) return null;
   const usableModels = list.models.filter(({ usable }) => usable);
+  const isLong = usableModels.length > maxShown;
+  const query = isLong ? search.trim().toLowerCase() : "";
+  const shown = usableModels
+    .filter(({ name }) => name.toLowerCase().includes(query))
+    .slice(0, maxShown);
   return (
     <Menu
       label={strings.composer.model}
       visibleLabel={model ?? list.usual}
       className="button plain model-menu"
+      search={isLong ? { label: strings.models.search, value: search, onChange: setSearch } : null}
       items={[
-        ...usableModels.map(({ name, window }) => ({
+        ...shown.map(({ name, window }) => ({
           label: name,
           hint: strings.models.window(window),
           checked: name === (model ?? list.usual),

@@ -14,13 +14,20 @@ const keyedProviders: readonly Provider[] = [
   "ollama",
 ];
 
+/** Of a longer list the first matches are shown. */
+const maxShown = 200;
+
 /** Models and provider keys. A key is sent to the host and never read back. */
 export function ModelSettings() {
   const { models } = useApp();
   const list = useStore(models);
+  const [search, setSearch] = useState("");
   useEffect(() => void models.refresh(), [models]);
   if (list === null) return null;
   const t = strings.models;
+  const query = search.trim().toLowerCase();
+  const shown = list.models.filter(({ name }) => name.toLowerCase().includes(query));
+  const warning = list.models.find(({ name }) => name === list.usual)?.warning;
   return (
     <>
       {isRehearsal(list.usual) && <p className="callout info">{strings.welcome.rehearsal}</p>}
@@ -36,6 +43,17 @@ export function ModelSettings() {
       <section className="settings-section">
         <h3>{t.all}</h3>
         <p className="quiet">{t.pricesAsOf(list.tableDate)}</p>
+        {warning !== undefined && <p className="callout">{warning}</p>}
+        {list.models.length > maxShown && (
+          <input
+            className="input"
+            type="search"
+            aria-label={t.search}
+            placeholder={t.search}
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+        )}
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
         <section className="table" aria-label={t.all} tabIndex={0}>
           <table>
@@ -49,7 +67,7 @@ export function ModelSettings() {
               </tr>
             </thead>
             <tbody>
-              {list.models.map(({ name, window, price, usable }) => (
+              {shown.slice(0, maxShown).map(({ name, window, price, usable }) => (
                 <tr key={name}>
                   <td>{name}</td>
                   <td className="align-right">{window.toLocaleString()}</td>

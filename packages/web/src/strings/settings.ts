@@ -1,6 +1,7 @@
 export const settingsStrings = {
   models: {
     setUp: "Models and keys…",
+    search: "Search models",
     window: (tokens: number) => `${tokens.toLocaleString()} tokens`,
     keys: "Keys",
     keysHint:

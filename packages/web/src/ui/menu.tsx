@@ -29,6 +29,14 @@ interface MenuProps {
   readonly className?: string;
   readonly children: ReactNode;
   readonly items: readonly MenuEntry[];
+  /** A field above the items; whoever gives it filters them. */
+  readonly search?: MenuSearch | null;
+}
+
+interface MenuSearch {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
 }
 
 /** A button with a popover menu. The browser closes it on Escape and on a click elsewhere. */
@@ -38,6 +46,7 @@ export function Menu({
   className = "icon-button",
   children,
   items,
+  search = null,
 }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
@@ -48,8 +57,17 @@ export function Menu({
   useLayoutEffect(() => {
     if (!open) return;
     positionMenu(button, list);
-    list.current?.querySelector<HTMLElement>(".menu-item")?.focus();
+    list.current?.querySelector<HTMLElement>(".input, .menu-item")?.focus();
   }, [open]);
+  const entries =
+    open &&
+    items.map((item, index) =>
+      item === "line" ? (
+        <hr key={index} className="menu-line" />
+      ) : (
+        <MenuChoice key={item.label} item={item} onChosen={() => list.current?.hidePopover()} />
+      ),
+    );
 
   return (
     <>
@@ -65,29 +83,35 @@ export function Menu({
       >
         {children}
       </button>
+      {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
       <div
         ref={list}
         id={id}
         className="menu"
-        role="menu"
+        role={search === null ? "menu" : "dialog"}
         tabIndex={-1}
         aria-label={label}
         popover="auto"
         onToggle={(event: ToggleEvent) => setOpen(event.newState === "open")}
         onKeyDown={moveFocus}
       >
-        {open &&
-          items.map((item, index) =>
-            item === "line" ? (
-              <hr key={index} className="menu-line" />
-            ) : (
-              <MenuChoice
-                key={item.label}
-                item={item}
-                onChosen={() => list.current?.hidePopover()}
-              />
-            ),
-          )}
+        {open && search !== null && (
+          <input
+            className="input"
+            type="search"
+            aria-label={search.label}
+            placeholder={search.label}
+            value={search.value}
+            onChange={(event) => search.onChange(event.target.value)}
+          />
+        )}
+        {search === null ? (
+          entries
+        ) : (
+          <div role="menu" aria-label={label}>
+            {entries}
+          </div>
+        )}
       </div>
     </>
   );
@@ -131,6 +155,8 @@ function positionMenu(
 }
 
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  // Home and End belong to the text of a search field.
+  if (event.target instanceof HTMLInputElement && !event.key.startsWith("Arrow")) return;
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>(".menu-item")];
   const current = items.findIndex((item) => item === document.activeElement);
   const next = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: -1 }[event.key];
