@@ -12,6 +12,8 @@ const answer = z.strictObject({
   body: json.optional(),
   /** An object is one event; a text is a line of its own, such as `: a comment` or `data: [DONE]`. */
   events: z.array(z.union([z.string(), object])).default([]),
+  /** Lines of JSON, as Ollama's own API sends them; a text is sent as it is. */
+  lines: z.array(z.union([z.string(), object])).default([]),
   lineEnd: z.enum(["\n", "\r\n"]).default("\n"),
   /** The body is sent in pieces of this many bytes. By default each event is one piece. */
   pieceBytes: z.int().positive().optional(),
@@ -69,8 +71,11 @@ export function readTranscripts(name: string): WireCase[] {
 }
 
 /** The pieces in which an answer's body is written. */
-export function piecesOf({ body, events, lineEnd, pieceBytes }: WireAnswer): Uint8Array[] {
-  const blocks = events.map((event) => `${blockOf(event)}\n\n`.replaceAll("\n", lineEnd));
+export function piecesOf({ body, events, lines, lineEnd, pieceBytes }: WireAnswer): Uint8Array[] {
+  const blocks = [
+    ...events.map((event) => `${blockOf(event)}\n\n`.replaceAll("\n", lineEnd)),
+    ...lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`),
+  ];
   const whole = typeof body === "string" ? body : JSON.stringify(body);
   const pieces = (body === undefined ? blocks : [whole]).map((text) => Buffer.from(text));
   if (pieceBytes === undefined) return pieces;

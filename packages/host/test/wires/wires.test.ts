@@ -34,6 +34,8 @@ interface WireSettings {
   readonly model: string;
   readonly address: "anthropicBaseUrl" | "openaiBaseUrl" | "googleBaseUrl" | "ollamaBaseUrl";
   readonly api?: "chat";
+  /** What the server says of its models, by path. */
+  readonly serves?: Readonly<Record<string, Json>>;
 }
 
 const wires: Readonly<Record<string, WireSettings>> = {
@@ -42,6 +44,18 @@ const wires: Readonly<Record<string, WireSettings>> = {
   "openai chat": { model: "openai/gpt-6-sol", address: "openaiBaseUrl", api: "chat" },
   compatible: { model: "openai-compatible/some-model", address: "openaiBaseUrl" },
   ollama: { model: "ollama/some-model", address: "ollamaBaseUrl" },
+  "ollama's own": {
+    model: "ollama/some-model",
+    address: "ollamaBaseUrl",
+    serves: {
+      "/v1/models": { data: [{ id: "some-model:latest", owned_by: "library" }] },
+      "/api/show": {
+        capabilities: ["completion", "tools", "vision", "thinking"],
+        model_info: { "q.context_length": 20_000 },
+      },
+      "/api/ps": { models: [{ name: "some-model:latest", context_length: 4_096 }] },
+    },
+  },
   gemini: { model: "google/gemini-pro-latest", address: "googleBaseUrl" },
 };
 
@@ -80,9 +94,12 @@ async function expectTranscript({ wire, steps }: WireCase): Promise<void> {
   if (settings === undefined) throw new Error(`There is no wire ${wire}.`);
   const answers = steps.map(({ answer }) => serverAnswer(answer));
   let given = 0;
-  const server = await openProviderServer(({ method }) =>
-    method === "GET" ? refuses(404, {}) : (answers[given++] ?? { cut: true }),
-  );
+  const server = await openProviderServer(({ path }) => {
+    const said = settings.serves?.[path];
+    if (said !== undefined) return refuses(200, said);
+    if (!isCall(path)) return refuses(404, {});
+    return answers[given++] ?? { cut: true };
+  });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const model = openModels(settings, server.url).open(settings.model, async () => pictureBytes);
   let messages: ModelMessage[] = [];
@@ -97,9 +114,13 @@ async function expectTranscript({ wire, steps }: WireCase): Promise<void> {
   expectStablePrefix(callsTo(server).map(({ body }) => body));
 }
 
-/** Without the questions for what the server serves. */
+/** Not a question for what the server serves. */
+function isCall(path: string): boolean {
+  return !/\/models$|\/api\/(?:show|ps)$/.test(path);
+}
+
 function callsTo({ requests }: ProviderServer): HeardRequest[] {
-  return requests.filter(({ method }) => method === "POST");
+  return requests.filter(({ path }) => isCall(path));
 }
 
 function messageOf({ says = "Hi", picture: isAttached }: TranscriptStep): ModelMessage {
@@ -140,7 +161,10 @@ function expectStablePrefix(bodies: readonly Json[]): void {
   }
 }
 
-describe.each(["anthropic.json", "responses.json", "chat.json", "gemini.json"])("%s", (file) => {
-  for (const each of readTranscripts(file))
-    test(`${each.wire}: ${each.title}`, () => expectTranscript(each));
-});
+describe.each(["anthropic.json", "responses.json", "chat.json", "gemini.json", "ollama.json"])(
+  "%s",
+  (file) => {
+    for (const each of readTranscripts(file))
+      test(`${each.wire}: ${each.title}`, () => expectTranscript(each));
+  },
+);

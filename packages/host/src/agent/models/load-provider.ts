@@ -1,6 +1,7 @@
 import type { LanguageModel } from "ai";
 import type { Account } from "./accounts.ts";
 import { ignoreUnknownEvents } from "./anthropic-events.ts";
+import { askOllamaForContext } from "./servers/ollama-chat.ts";
 
 /**
  * The provider packages' lowest-level interface: one call, no retries, no tools run. A model object, never its name.
@@ -16,13 +17,20 @@ export type StreamPart = StreamResult["stream"] extends ReadableStream<infer P> 
 
 export type OpenAiApi = "responses" | "chat";
 
+export interface ProviderOptions {
+  readonly fetch: typeof globalThis.fetch;
+  readonly api: OpenAiApi;
+  /** What Ollama is asked for; without it, the server decides. */
+  readonly contextTokens: number | undefined;
+}
+
 /** Provider packages are loaded here on first use, and nowhere else. */
 export async function loadLanguageModel(
   { provider, baseUrl: baseURL, key }: Account,
   id: string,
-  options: { readonly fetch: typeof globalThis.fetch; readonly api: OpenAiApi },
+  options: ProviderOptions,
 ): Promise<ProviderLanguageModel> {
-  const { fetch, api } = options;
+  const { fetch, api, contextTokens } = options;
   switch (provider) {
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -44,7 +52,9 @@ export async function loadLanguageModel(
       const withKey = key === null ? {} : { apiKey: key };
       // The package returns its own metadata under this name, whatever the server is called.
       const name = "openaiCompatible";
-      return createOpenAICompatible({ name, baseURL, fetch, includeUsage: true, ...withKey })(id);
+      const chat = contextTokens === undefined ? fetch : askOllamaForContext(fetch, contextTokens);
+      const shared = { name, baseURL, fetch: chat, includeUsage: true };
+      return createOpenAICompatible({ ...shared, ...withKey })(id);
     }
   }
 }

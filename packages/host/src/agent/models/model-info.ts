@@ -34,6 +34,8 @@ export function parseModelName(name: string): ModelName | null {
 export type ModelFacts = Omit<TableRow, "name"> & {
   /** The model cannot be given tools. */
   readonly tools?: "none";
+  /** The server has to be asked for the window. */
+  readonly asksWindow?: true;
 };
 
 const rate = z.number().nonnegative();
@@ -94,7 +96,7 @@ export function factsOf(
 
 function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
   const { takes, ...rest } = base;
-  const { maxWindow = Infinity, images, tools, price } = served;
+  const { maxWindow = Infinity, images, tools, price, takesWindow } = served;
   const window = served.window ?? Math.min(base.window, maxWindow);
   const accepted = images === undefined ? takes : images ? (["images"] as const) : undefined;
   return {
@@ -104,6 +106,7 @@ function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
     ...(accepted && { takes: accepted }),
     ...(price && { price }),
     ...(tools === false && { tools: "none" }),
+    ...(takesWindow === true && { asksWindow: true }),
   };
 }
 

@@ -101,7 +101,11 @@ async function* requestOnce(
   const reader = new ProviderStreamReader(format, names);
   try {
     const { account, id, api = "responses" } = deps;
-    const language = await loadLanguageModel(account, id, { fetch: connection.fetch, api });
+    // A key belongs to the base URL, and Ollama's own API is beside it.
+    const asks = deps.facts.asksWindow === true && account.key === null;
+    const contextTokens = asks ? deps.facts.window : undefined;
+    const { fetch } = connection;
+    const language = await loadLanguageModel(account, id, { fetch, api, contextTokens });
     const { stream } = await language.doStream({
       ...(await optionsFor(deps, omitted.tools ? { ...request, tools: [] } : request, format)),
       abortSignal: signal,

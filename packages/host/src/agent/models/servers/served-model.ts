@@ -12,6 +12,8 @@ export interface ServedModel {
   readonly price?: Price;
   readonly images?: boolean;
   readonly tools?: boolean;
+  /** The server gives each request the window that it asks for. */
+  readonly takesWindow?: boolean;
   /** Some servers list models that cannot chat, such as those for embeddings. */
   readonly chats?: boolean;
 }

@@ -1,100 +1,34 @@
 import type { Json } from "@holdfast/protocol";
-import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import { chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import {
   type HeardRequest,
   openProviderServer,
-  type ProviderServer,
   refuses,
   type ServerAnswer,
 } from "@holdfast/testing/host/providers/provider-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { memorySecrets, noModelConfig } from "../../../../test/support/providers/models.ts";
+import { failureIn, textIn } from "../../../../test/support/providers/provider-rig.ts";
 import {
-  failureIn,
-  requestOf,
-  textIn,
-  unaborted,
-  user,
-} from "../../../../test/support/providers/provider-rig.ts";
-import { listModels } from "../list-models.ts";
-import { createModelRegistry, type ModelRegistry } from "../registry.ts";
-import { createLocalServers } from "./local-servers.ts";
-import { createServedModels } from "./served-models.ts";
-
-type Answers = Readonly<Record<string, Json | ServerAnswer | ((request: HeardRequest) => Json)>>;
-
-const isServerAnswer = (value: unknown): value is ServerAnswer =>
-  typeof value === "object" && value !== null && ("frames" in value || "cut" in value);
-
-/** Answers by path. A chat is answered with a greeting, anything else not at all. */
-async function serve(answers: Answers): Promise<ProviderServer> {
-  const server = await openProviderServer((request) => {
-    const given = answers[request.path];
-    const answer = typeof given === "function" ? given(request) : given;
-    if (isServerAnswer(answer)) return answer;
-    if (answer !== undefined) return refuses(200, answer);
-    if (request.path.endsWith("/chat/completions"))
-      return { frames: chatFrames([{ text: "Good day." }]) };
-    return refuses(404, { error: "not found" });
-  });
-  onTestFinished(() => server[Symbol.asyncDispose]());
-  return server;
-}
-
-interface Given {
-  readonly settings?: Partial<Record<keyof typeof noModelConfig, unknown>>;
-  readonly environment?: Record<string, string>;
-  readonly now?: () => number;
-  readonly lmStudio?: string;
-  readonly warn?: (message: string) => void;
-}
-
-function open({ settings = {}, environment = {}, now, lmStudio, warn }: Given): ModelRegistry {
-  const source = { from: "environment", name: "test" } as const;
-  const set = Object.entries(settings).map(([name, value]) => [name, { value, source }] as const);
-  const config: typeof noModelConfig = { ...noModelConfig, ...Object.fromEntries<object>(set) };
-  return createModelRegistry({
-    config,
-    environment,
-    secrets: memorySecrets(),
-    served: createServedModels(now && { now }),
-    local: createLocalServers(lmStudio ?? "http://127.0.0.1:9/v1"),
-    ...(warn && { warn }),
-  });
-}
-
-const compatible = (server: ProviderServer, more: Given["settings"] = {}) => ({
-  settings: { openaiBaseUrl: `${server.url}/v1`, ...more },
-});
-const ollama = (server: ProviderServer, more: Given["settings"] = {}) => ({
-  settings: { ollamaBaseUrl: `${server.url}/v1`, ...more },
-});
-
-async function ask(models: ModelRegistry, name: string) {
-  return readToEnd(models.open(name).stream(requestOf(user("Hi")), unaborted()));
-}
-
-const toolsIn = ({ body }: HeardRequest): boolean => JSON.stringify(body).includes('"tools"');
-const chats = ({ requests }: ProviderServer) =>
-  requests.filter(({ path }) => path.endsWith("/chat/completions"));
-
-const openRouter = {
-  id: "maker/large",
-  context_length: 400_000,
-  architecture: { input_modalities: ["text", "image", "video"] },
-  pricing: { prompt: "0.000003", completion: "0.000015", input_cache_read: "0.0000003" },
-  top_provider: { context_length: 200_000, max_completion_tokens: 64_000, is_moderated: false },
-  supported_parameters: ["tools", "temperature"],
-};
+  type Answers,
+  ask,
+  chats,
+  compatible,
+  ollama,
+  openModels,
+  openRouter,
+  serveModels,
+  toolsIn,
+} from "../../../../test/support/providers/served-rig.ts";
+import { createModelRegistry } from "../registry.ts";
 
 describe("what a server says of its models", () => {
   test("OpenRouter: window, longest answer, price, pictures and tools", async () => {
     const plain = { id: "maker/plain", context_length: 8_000, supported_parameters: ["seed"] };
     const variable = { id: "auto", pricing: { prompt: "-1", completion: "-1" } };
-    const server = await serve({ "/v1/models": { data: [openRouter, plain, variable] } });
-    const models = open(compatible(server));
+    const server = await serveModels({ "/v1/models": { data: [openRouter, plain, variable] } });
+    const models = openModels(compatible(server));
     await models.listServed();
     expect(models.facts("openai-compatible/maker/large")).toEqual({
       window: 200_000,
@@ -118,8 +52,8 @@ describe("what a server says of its models", () => {
       { id: "d", max_model_len: "many" },
       { name: "no id" },
     ];
-    const server = await serve({ "/v1/models": { data } });
-    const models = open(compatible(server));
+    const server = await serveModels({ "/v1/models": { data } });
+    const models = openModels(compatible(server));
     expect(await models.listServed()).toEqual(
       ["a", "b", "c", "d"].map((id) => `openai-compatible/${id}`),
     );
@@ -132,8 +66,8 @@ describe("what a server says of its models", () => {
   test("llama.cpp: the context that it was started with", async () => {
     const data = [{ id: "m.gguf", owned_by: "llamacpp", meta: { n_ctx_train: 131_072 } }];
     const props = { default_generation_settings: { n_ctx: 16_384 }, modalities: { vision: true } };
-    const server = await serve({ "/v1/models": { data }, "/props": props });
-    const models = open(compatible(server));
+    const server = await serveModels({ "/v1/models": { data }, "/props": props });
+    const models = openModels(compatible(server));
     await models.listServed();
     expect(models.facts("openai-compatible/m.gguf")).toMatchObject({
       window: 16_384,
@@ -148,8 +82,11 @@ describe("what a server says of its models", () => {
       { id: "small", type: "llm", max_context_length: 8_192 },
       { id: "embed", type: "embeddings", max_context_length: 2_048 },
     ];
-    const server = await serve({ "/v1/models": { data }, "/api/v0/models": { data: described } });
-    const models = open(compatible(server));
+    const server = await serveModels({
+      "/v1/models": { data },
+      "/api/v0/models": { data: described },
+    });
+    const models = openModels(compatible(server));
     expect(await models.listServed()).toEqual([
       "openai-compatible/loaded",
       "openai-compatible/small",
@@ -162,27 +99,29 @@ describe("what a server says of its models", () => {
   });
 
   test("Ollama: the loaded context, the model's setting, its limit, and whether it has tools", async () => {
-    const server = await serve(ollamaAnswers());
-    const models = open(ollama(server));
+    const server = await serveModels(ollamaAnswers());
+    const models = openModels(ollama(server));
     expect(await models.listServed()).toEqual([
       "ollama/big:latest",
       "ollama/set:8b",
       "ollama/old:2b",
+      "ollama/warm:70b",
     ]);
-    expect(models.facts("ollama/big")).toMatchObject({ window: 4_096, takes: ["images"] });
+    expect(models.facts("ollama/big")).toMatchObject({ window: 32_000, takes: ["images"] });
+    expect(models.facts("ollama/warm:70b")).toMatchObject({ window: 65_536 });
     expect(models.facts("ollama/set:8b")).toMatchObject({ window: 16_384 });
     expect(models.facts("ollama/old:2b")).toMatchObject({ window: 8_192, tools: "none" });
   });
 
   test("settings count more, whatever a server says", async () => {
-    const server = await serve({ "/v1/models": { data: [openRouter] } });
+    const server = await serveModels({ "/v1/models": { data: [openRouter] } });
     const override = {
       window: 50_000,
       images: false,
       tools: false,
       price: { input: 1, output: 2 },
     };
-    const models = open(compatible(server, { models: { "openai-compatible/*": override } }));
+    const models = openModels(compatible(server, { models: { "openai-compatible/*": override } }));
     await models.listServed();
     expect(models.facts("openai-compatible/maker/large")).toEqual({
       window: 50_000,
@@ -206,12 +145,19 @@ function ollamaAnswers(): Answers {
       model_info: { "q.context_length": 131_072 },
     },
     "old:2b": { capabilities: ["completion"], model_info: { "g.context_length": 8_192 } },
+    "warm:70b": { capabilities: ["completion"], model_info: { "g.context_length": 131_072 } },
     "embed:latest": { capabilities: ["embedding"], model_info: { "b.context_length": 512 } },
   };
   return {
     "/v1/models": { data: Object.keys(details).map((id) => ({ id, owned_by: "library" })) },
     "/api/show": ({ body }) => details[(body as { model: string }).model] ?? null,
-    "/api/ps": { models: [{ name: "big:latest", context_length: 4_096 }] },
+    "/api/chat": { frames: ['{"message":{"content":"Good day."},"done":true}\n'] },
+    "/api/ps": {
+      models: [
+        { name: "big:latest", context_length: 4_096 },
+        { name: "warm:70b", context_length: 65_536 },
+      ],
+    },
   };
 }
 
@@ -224,22 +170,22 @@ describe("a list of models", () => {
     }));
 
   test("of several megabytes and thousands of models is whole", async () => {
-    const server = await serve({ "/v1/models": { data: long(2_500, 2_000) } });
-    const models = open(compatible(server));
+    const server = await serveModels({ "/v1/models": { data: long(2_500, 2_000) } });
+    const models = openModels(compatible(server));
     expect(await models.listServed()).toHaveLength(2_500);
     expect(models.facts("openai-compatible/m-2499").window).toBe(52_499);
   });
 
   test("beyond 16 MiB is not read", async () => {
-    const server = await serve({ "/v1/models": { data: long(20, 1024 * 1024) } });
-    expect(await open(compatible(server)).listServed()).toEqual([]);
+    const server = await serveModels({ "/v1/models": { data: long(20, 1024 * 1024) } });
+    expect(await openModels(compatible(server)).listServed()).toEqual([]);
   });
 
   test("[safety] is asked for with the key, and nothing beside it is", async () => {
     const data = [{ id: "m.gguf", owned_by: "llamacpp" }];
-    const server = await serve({ "/v1/models": { data }, "/props": {} });
+    const server = await serveModels({ "/v1/models": { data }, "/props": {} });
     const environment = { OPENAI_API_KEY: "key-of-this-test" };
-    await open({ ...compatible(server), environment }).listServed();
+    await openModels({ ...compatible(server), environment }).listServed();
     const sent = server.requests.map(({ path, headers }) => [path, headers["authorization"]]);
     expect(sent).toEqual([
       ["/v1/models", "Bearer key-of-this-test"],
@@ -250,8 +196,8 @@ describe("a list of models", () => {
 
 describe("a run", () => {
   test("learns its model's price before the first answer is paid for, and asks once", async () => {
-    const server = await serve({ "/v1/models": { data: [openRouter] } });
-    const models = open(compatible(server));
+    const server = await serveModels({ "/v1/models": { data: [openRouter] } });
+    const models = openModels(compatible(server));
     const events = await ask(models, "openai-compatible/maker/large");
     expect(events.at(-1)).toMatchObject({ usage: { costMicros: 10 * 3 + 7 * 15 } });
     await ask(models, "openai-compatible/maker/large");
@@ -261,8 +207,8 @@ describe("a run", () => {
   test("asks again after a while, and keeps what it knows of a server that is silent for less than an hour", async () => {
     let now = 0;
     const answers: Record<string, Json | ServerAnswer> = { "/v1/models": { data: [openRouter] } };
-    const server = await serve(answers);
-    const models = open({ ...compatible(server), now: () => now });
+    const server = await serveModels(answers);
+    const models = openModels({ ...compatible(server), now: () => now });
     const name = "openai-compatible/maker/large";
     await ask(models, name);
     now += 11 * 60_000;
@@ -280,8 +226,8 @@ describe("a run", () => {
 
   test("goes on without what a server does not say", async () => {
     const silent: ServerAnswer = { frames: [], ending: "hang" };
-    const server = await serve({ "/v1/models": silent });
-    const models = open(compatible(server));
+    const server = await serveModels({ "/v1/models": silent });
+    const models = openModels(compatible(server));
     const events = await ask(models, "openai-compatible/m");
     expect(failureIn(events)).toBeNull();
     expect(textIn(events)).toBe("Good day.");
@@ -289,8 +235,8 @@ describe("a run", () => {
   });
 
   test("gives no tools to a model that has none", async () => {
-    const server = await serve(ollamaAnswers());
-    const models = open(ollama(server));
+    const server = await serveModels(ollamaAnswers());
+    const models = openModels(ollama(server));
     expect(textIn(await ask(models, "ollama/old:2b"))).toBe("Good day.");
     expect(textIn(await ask(models, "ollama/set:8b"))).toBe("Good day.");
     expect(chats(server).map(toolsIn)).toEqual([false, true]);
@@ -308,7 +254,7 @@ describe("a run", () => {
         return { frames: chatFrames([{ text: "Good day." }]) };
       });
       onTestFinished(() => server[Symbol.asyncDispose]());
-      const models = open(compatible(server));
+      const models = openModels(compatible(server));
       expect(textIn(await ask(models, "openai-compatible/m"))).toBe("Good day.");
       expect(textIn(await ask(models, "openai-compatible/m"))).toBe("Good day.");
       expect(chats(server).map(toolsIn)).toEqual([true, false, false]);
@@ -316,80 +262,32 @@ describe("a run", () => {
   );
 });
 
-describe("a server on this machine", () => {
-  const lmStudioAnswers = {
-    "/v1/models": { data: [{ id: "local", owned_by: "organization_owner" }] },
-    "/api/v0/models": { data: [{ id: "local", type: "llm", max_context_length: 9_000 }] },
-  };
+describe("the context of an Ollama model", () => {
+  const contextIn = ({ body }: HeardRequest) =>
+    (body as { options?: { num_ctx?: number } }).options?.num_ctx;
 
-  test("LM Studio is found, and is sent no key", async () => {
-    const server = await serve(lmStudioAnswers);
-    const environment = { OPENAI_API_KEY: "key-of-this-test" };
-    const models = open({
-      settings: { localModels: "on" },
-      environment,
-      lmStudio: `${server.url}/v1`,
-    });
-    const { models: listed } = await listModels(models);
-    expect(listed.find(({ name }) => name === "openai-compatible/local")).toMatchObject({
-      usable: true,
-      facts: { window: 9_000 },
-    });
-    expect(textIn(await ask(models, "openai-compatible/local"))).toBe("Good day.");
-    expect(JSON.stringify(server.requests.map(({ headers }) => headers))).not.toContain("key-of");
+  test("is asked for, as far as the model has it; the settings say another", async () => {
+    const server = await serveModels(ollamaAnswers());
+    const set = { models: { "ollama/big*": { window: 12_000 } } };
+    const models = openModels(ollama(server, set));
+    for (const name of ["big", "set:8b", "old:2b", "warm:70b"])
+      expect(textIn(await ask(models, `ollama/${name}`))).toBe("Good day.");
+    expect(chats(server).map(contextIn)).toEqual([12_000, 16_384, 8_192, 65_536]);
   });
 
-  test("is not looked for when that is switched off", async () => {
-    const server = await serve(lmStudioAnswers);
-    const models = open({ settings: { localModels: "off" }, lmStudio: `${server.url}/v1` });
-    expect(await models.listServed()).toEqual([]);
-    expect(server.requests).toEqual([]);
-  });
-
-  test("that is something else is left alone", async () => {
-    const server = await serve({ "/v1/models": { data: [{ id: "stranger" }] } });
-    const models = open({ settings: { localModels: "on" }, lmStudio: `${server.url}/v1` });
-    expect(await models.listServed()).not.toContain("openai-compatible/stranger");
-    expect(models.check("openai-compatible/stranger")).toMatchObject({ code: "model_unusable" });
-  });
-
-  test("does not replace an address that was set", async () => {
-    const [set, found] = [await serve({}), await serve(lmStudioAnswers)];
-    const models = open({
-      settings: { localModels: "on", openaiBaseUrl: `${set.url}/v1` },
-      lmStudio: `${found.url}/v1`,
-    });
-    await models.listServed();
-    expect(models.account("openai-compatible")).toMatchObject({ baseUrl: `${set.url}/v1` });
-  });
-});
-
-describe("a spend limit", () => {
-  test("that no price binds is warned of: in the list, and once in the log", async () => {
-    const server = await serve({ "/v1/models": { data: [openRouter, { id: "unpriced" }] } });
-    const lines: string[] = [];
-    const settings = {
-      ...compatible(server, { spendPerDay: 5 }).settings,
-      model: "openai-compatible/unpriced",
-    };
-    const models = open({ settings, warn: (line) => lines.push(line) });
-    await models.prepare();
-    await ask(models, "openai-compatible/unpriced");
-    await ask(models, "openai-compatible/maker/large");
-    expect(lines).toEqual([
-      expect.stringMatching(/^No price is known of openai-compatible\/unpriced/),
-    ]);
-    const { models: listed } = await listModels(models);
-    const warned = listed.filter(({ usable, warning }) => usable && warning !== null);
-    expect(warned.map(({ name }) => name)).toEqual(["openai-compatible/unpriced"]);
-  });
-
-  test("without one, nobody is warned", async () => {
-    const server = await serve({ "/v1/models": { data: [{ id: "unpriced" }] } });
-    const lines: string[] = [];
-    const models = open({ ...compatible(server), warn: (line) => lines.push(line) });
-    await ask(models, "openai-compatible/unpriced");
-    expect(lines).toEqual([]);
-    expect(models.warning("openai-compatible/unpriced")).toBeNull();
+  test("is left to a server that says nothing of its models, or wants a key", async () => {
+    const { "/api/show": _, ...others } = ollamaAnswers();
+    const [silent, keyed] = [await serveModels(others), await serveModels(ollamaAnswers())];
+    const models = openModels(ollama(silent));
+    expect(textIn(await ask(models, "ollama/big"))).toBe("Good day.");
+    const secrets = memorySecrets();
+    await secrets.put("ollama", { key: "key-of-this-test", baseUrl: `${keyed.url}/v1` });
+    const withKey = createModelRegistry({ config: noModelConfig, environment: {}, secrets });
+    expect(textIn(await ask(withKey, "ollama/big"))).toBe("Good day.");
+    expect(withKey.facts("ollama/big").window).toBe(4_096);
+    const paths = [silent, keyed].flatMap(chats).map(({ path }) => path);
+    expect(paths).toEqual(["/v1/chat/completions", "/v1/chat/completions"]);
+    const beside = keyed.requests.filter(({ path }) => path.startsWith("/api/"));
+    expect(beside.flatMap(({ headers }) => headers["authorization"] ?? [])).toEqual([]);
   });
 });

@@ -25,6 +25,7 @@ const keptMs = 60 * 60_000;
 /** How long the first run waits for what the server says of its model. */
 const firstAnswerMs = 2_000;
 const maxServers = 16;
+const keptWindow = 16_384;
 const maxDetails = 64;
 const detailsAtOnce = 4;
 
@@ -136,7 +137,9 @@ async function askServer(
     const headers = key === null ? {} : { authorization: `Bearer ${key}` };
     const { owner, models } = readModelList(await get(`${baseUrl}/models`, { headers }));
     if (provider === "ollama")
-      return owner === undefined ? models : await askOllama(root, models, { get, details, now });
+      return owner === undefined
+        ? models
+        : await askOllama(root, models, { get, details, now, hasKey: key !== null });
     if (owner === "llamacpp" && models.length === 1) {
       const props = await get(`${root}/props`).then(readLlamaProps, () => ({}));
       return models.map((model) => ({ ...model, ...props }));
@@ -156,12 +159,13 @@ interface OllamaDeps {
   readonly get: (url: string, init?: RequestInit) => Promise<unknown>;
   readonly details: ServerEntry["details"];
   readonly now: () => number;
+  readonly hasKey: boolean;
 }
 
 async function askOllama(
   root: string,
   models: readonly ServedModel[],
-  { get, details, now }: OllamaDeps,
+  { get, details, now, hasKey }: OllamaDeps,
 ): Promise<readonly ServedModel[]> {
   const due = models
     .slice(0, maxDetails)
@@ -184,7 +188,12 @@ async function askOllama(
     () => new Map<string, number>(),
   );
   return models.map((model) => {
-    const window = loaded.get(model.id);
-    return { ...model, ...details.get(model.id)?.model, ...(window !== undefined && { window }) };
+    const described = details.get(model.id)?.model;
+    const loadedWindow = loaded.get(model.id) ?? 0;
+    // Its own API is asked without a key, so a server that wants one decides about the window itself.
+    const takesWindow = described !== undefined && !hasKey;
+    // Asking for another window reloads the model. A small one is what the server takes when nobody asks.
+    const isKept = loadedWindow >= keptWindow || (loadedWindow > 0 && !takesWindow);
+    return { ...model, ...described, takesWindow, ...(isKept && { window: loadedWindow }) };
   });
 }
