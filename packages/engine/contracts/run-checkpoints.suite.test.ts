@@ -274,8 +274,6 @@ export const runCheckpointsContract = contractSuite<ObservableDatabase>(
             return { ...createTestAgent(), model };
           },
         },
-        readVersion: async (owner, session) =>
-          (await rig.store.reads.session(owner, session))?.version ?? null,
         clock,
         limits: { bytes: 10_000_000, count: 10, idleMs: 3_600_000, baselines: 8 },
         beforeClose: async () => {},
