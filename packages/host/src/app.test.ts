@@ -74,3 +74,23 @@ test("a host that does not come to be lets go of the store that was opened meanw
   const opened = await openApp(config.value, logger, undefined, opening);
   expect([opened.ok, close.mock.calls.length]).toEqual([false, 1]);
 });
+
+test("a host that stops ends its streams before it waits for its server", async () => {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-streams-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.message);
+  const logger = reportOnly((bug) => {
+    throw bug;
+  });
+  const opened = await openApp(config.value, logger);
+  if (!opened.ok) throw new Error(opened.failure.message);
+  const { httpApp, token, stop } = opened.value;
+  const answer = await httpApp.request("http://localhost/api/events", {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(answer.status).toBe(200);
+  const frames: string[] = [];
+  await stop(async () => void frames.push(await answer.text()));
+  expect(frames).toEqual([expect.stringContaining("retry:")]);
+});
