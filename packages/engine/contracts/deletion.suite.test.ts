@@ -31,7 +31,7 @@ import {
   type TestSession,
 } from "@holdfast/testing/fixtures/open-session";
 
-import { branch } from "../src/history/branch.ts";
+import { branch as branchOff } from "../src/history/branch.ts";
 import { createLog } from "../src/log/log.ts";
 
 const trashed = () => anEvent("session.trashed", {});
@@ -151,7 +151,7 @@ export const deletionContract = contractSuite<InspectableDatabase>("deletion", (
     const watched = watchStore(rig.store);
     const held = watched.holdNext("session.created");
     const session = ids.make("session");
-    const branching = branch({ log: createLog(watched.store), ids }, origin, { session });
+    const branching = branchOff({ log: createLog(watched.store), ids }, origin, { session });
     await held.reached;
     await origin.commit([trashed()]);
     expect(await rig.store.purge(origin.owner, origin.session)).toMatchObject({ status: "purged" });
@@ -169,7 +169,7 @@ export const deletionContract = contractSuite<InspectableDatabase>("deletion", (
       await origin.commit([aUserMessage("one"), aUserMessage("two"), trashed()]);
       const session = ids.make("session");
       const [branched, purged] = await Promise.all([
-        branch({ log: rig.log, ids }, origin, { session }),
+        branchOff({ log: rig.log, ids }, origin, { session }),
         race % 2 === 0
           ? elsewhere.purge(origin.owner, origin.session)
           : nextTurn().then(() => elsewhere.purge(origin.owner, origin.session)),

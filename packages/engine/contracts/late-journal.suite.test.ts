@@ -295,7 +295,7 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     const deps = { log: rig.log, ids };
     const made = await branch(deps, chat);
     if (made.status !== "branched") throw new Error(JSON.stringify(made));
-    const readBranch = () => rig.read(runner, { ...chat, session: made.session });
+    const readBranch = () => rig.read(runner, { owner: chat.owner, session: made.session });
     expect(summarizeEntries(await readBranch()).at(-1)).toBe("notice: recovering");
     return { ...recovered, deps, readBranch };
   }

@@ -144,6 +144,7 @@ async function purgeSoon(session: Commit["session"]): Promise<void> {
 }
 
 async function branchOff(origin: Commit["session"], texts: readonly string[]): Promise<void> {
+  await rest(chance.between(0, 20));
   const session = ids.make("session");
   const result = await branch(deps, { owner: task.owner, session: origin }, { session });
   if (result.status === "branched") return print({ word: "branched", session, texts });

@@ -60,7 +60,7 @@ describe("the state of a page", () => {
         messageId: late,
         parts: [{ type: "text", text: "Found late" }],
         above: noticeId,
-      } as EventData<"message.assistant">),
+      }),
     ]);
     const shown = (to: number) => {
       const ranges = [{ from: 1 as Seq, to: to as Seq }];

@@ -183,7 +183,7 @@ export async function ingestLateJournal(
     if (events.length > 0) {
       // A branch that gives up writes about a run of its origin, which is not among its own.
       const isOwn = row?.session === lease.session;
-      const sent = isOwn ? events : events.map(({ runId: _, ...event }) => event);
+      const sent = isOwn ? events : events.map(({ id, type, v, data }) => ({ id, type, v, data }));
       const result = await run.send({ events: sent, expect: { head }, touch: "quiet" });
       if (result.status === "refused" && result.code === "head_moved") continue;
       if (result.status === "committed" && isDecided) await spills.forget(lateJournal.ref);

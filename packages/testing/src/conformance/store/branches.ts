@@ -176,9 +176,10 @@ export const branchCases: readonly StoreCase[] = [
       assertSameJson(tooFar, "invalid_event", "beyond its newest event");
       await trashAndPurge(origin);
       assertSameJson(await refusedBranch(origin, 2), "session_not_found", "purged");
-      const unknown = { ...origin, session: ids.make("session") };
+      const { owner } = origin;
+      const unknown = { store, owner, session: ids.make("session") };
       assertSameJson(await refusedBranch(unknown, 2), "session_not_found", "unknown");
-      const stolen = { ...origin, session: foreign.session };
+      const stolen = { store, owner, session: foreign.session };
       assertSameJson(await refusedBranch(stolen, 2), "session_not_found", "somebody else's");
     },
   },

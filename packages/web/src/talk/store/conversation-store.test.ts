@@ -181,7 +181,7 @@ async function openAtEarlyMessage() {
   return {
     store,
     send: (event: StoredEvent) => controller?.enqueue([{ kind: "event", event, sessionId: id }]),
-    holdReads() {
+    holdReads: () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       gate = promise;
       return resolve;

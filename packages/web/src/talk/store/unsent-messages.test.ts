@@ -35,7 +35,7 @@ function createHost() {
     sleep: async () => {},
     async fetch(url, init) {
       if (isDown) return down.promise;
-      const { clientId, text } = JSON.parse(String(init?.body)) as Received;
+      const { clientId, text } = JSON.parse(init?.body as string) as Received;
       const accepted = Promise.withResolvers<Response>();
       const reply = { messageId: ids.make("message"), runId: ids.make("run"), seq: 9 };
       received.push({
