@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,18 +15,24 @@ const exitWithParent = new URL("../processes/exit-with-parent.ts", import.meta.u
 
 export interface GatewayHost {
   readonly client: Client;
+  readonly process: ChildProcess;
   kill(): Promise<void>;
   /** It keeps its connections and everything that it believes. */
   pause(): void;
   resume(): void;
 }
 
-/** A host whose bot is on this platform. It ends with its parent. */
-export async function startGatewayHost(home: string, platform: FakeBotApi): Promise<GatewayHost> {
+/** A host whose bot is on this platform. It ends with its parent, which may preload a probe and talk to it. */
+export async function startGatewayHost(
+  home: string,
+  platform: FakeBotApi,
+  probe: readonly string[] = [],
+): Promise<GatewayHost> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_"));
-  const child = spawn(process.execPath, ["--import", exitWithParent, builtHost, "serve"], {
+  const preload = ["--import", exitWithParent, ...probe];
+  const child = spawn(process.execPath, [...preload, builtHost, "serve"], {
     cwd: repository,
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit", ...(probe.length > 0 ? (["ipc"] as const) : [])],
     env: {
       ...Object.fromEntries(inherited),
       HOLDFAST_HOME: home,
@@ -39,15 +45,18 @@ export async function startGatewayHost(home: string, platform: FakeBotApi): Prom
   });
   const gone = once(child, "close");
   let address = "";
-  for await (const line of createInterface(child.stdout)) {
+  const { stdout } = child;
+  if (stdout === null) throw new Error("The host has no output.");
+  for await (const line of createInterface(stdout)) {
     address = /^Holdfast is at ([^\s#]+)/.exec(line)?.[1] ?? "";
     if (address !== "") break;
   }
-  child.stdout.resume();
+  stdout.resume();
   if (address === "") throw new Error("The host did not start.");
   const token = readFileSync(join(home, "token"), "utf8").trim();
   return {
     client: createClient({ baseUrl: address, token }),
+    process: child,
     async kill() {
       child.kill("SIGKILL");
       await gone;

@@ -150,7 +150,10 @@ async function areAnswered(client: Client): Promise<boolean> {
 }
 
 /** Every message was accepted and answered, and everything pending was sent. */
-async function settled({ client }: GatewayHost, platform: FakeBotApi): Promise<void> {
+export async function settled(
+  { client }: Pick<GatewayHost, "client">,
+  platform: FakeBotApi,
+): Promise<void> {
   const until = performance.now() + timeoutMs;
   for (let quiet = 0; quiet < 3;) {
     await rest(300);

@@ -1,0 +1,27 @@
+// npm run soak [-- --minutes 60] [--rounds 30] [--seed N]
+import { parseArgs } from "node:util";
+
+import { wholeNumber } from "../chaos/subject.ts";
+import { runSoak } from "./run.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "60" },
+    rounds: { type: "string", default: "30" },
+    seed: { type: "string", default: String(1 + Math.floor(Math.random() * 1e9)) },
+  },
+});
+const minutes = wholeNumber("minutes", values.minutes);
+const { rows, counts, kills, problems } = await runSoak({
+  seconds: minutes * 60,
+  rounds: wholeNumber("rounds", values.rounds),
+  seed: wholeNumber("seed", values.seed),
+  print: (line) => console.log(line),
+});
+console.log(`\n| at rest | first third | last third | flat up to |\n|---|---|---|---|`);
+for (const { name, first, last, allowed } of rows)
+  console.log(`| ${name} | ${first.toFixed(1)} | ${last.toFixed(1)} | ${allowed.toFixed(1)} |`);
+console.log(`\n${minutes} minutes, ${kills} kills, ${JSON.stringify(counts)}, seed ${values.seed}`);
+for (const problem of problems) console.log(`WRONG  ${problem}`);
+console.log(problems.length === 0 ? "Everything stayed flat." : `${problems.length} problems.`);
+process.exitCode = problems.length === 0 ? 0 : 1;
