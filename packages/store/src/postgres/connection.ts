@@ -59,7 +59,7 @@ export async function connectWriter(settings: Settings): Promise<Client> {
 
 /** The connection that leases are renewed on. It has no transactions, so it never waits for a process that froze. */
 export async function connectForLeases(settings: Settings): Promise<Client> {
-  const client = await connect(configOf(settings, "leases"));
+  const client = await connect({ ...configOf(settings, "leases"), pipeline: true });
   return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
 }
 
