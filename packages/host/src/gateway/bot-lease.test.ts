@@ -64,3 +64,14 @@ test("[P11] a host whose renewals get no answer stops before its lease may have 
   expect(isHeld()).toBe(false);
   await stop();
 });
+
+test("a bot is kept while the store is away for less than its lease", async () => {
+  const { writes, wait, isHeld, stop } = await holdBot();
+  await wait(leaseMs);
+  writes.areLost = true;
+  await wait(leaseMs / 2);
+  writes.areLost = false;
+  await wait(10 * leaseMs);
+  expect(isHeld()).toBe(true);
+  await stop();
+});
