@@ -7,11 +7,12 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** An HTTP server that keeps every JSON document posted to it. */
+/** An HTTP server that keeps every JSON document posted to it. There is nothing below `/missing`. */
 export async function openReceiver() {
   const received: Received[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
+    if (request.url?.startsWith("/missing") === true) return response.writeHead(404).end();
     const pieces: Uint8Array[] = [];
     request.on("data", (piece: Uint8Array) => pieces.push(piece));
     request.on("end", () => {

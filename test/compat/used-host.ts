@@ -33,6 +33,7 @@ export async function observeHost(onCleanup: OnCleanup) {
     {
       HOLDFAST_HOME: home,
       HOLDFAST_MODEL: "rehearsal",
+      HOLDFAST_OLLAMA_BASE_URL: `${receiver.address}/missing`,
       HOLDFAST_PROCESS_REPORTS: "notice",
       HOLDFAST_NOTIFY_URL: `${receiver.address}/notified`,
       HOLDFAST_NOTIFY_SECRET: secret,
@@ -122,6 +123,10 @@ async function talk(client: Client, home: string): Promise<SessionId> {
   ];
   for (const call of calls) await say(client, session.id, `{tool:${call}}`);
   await say(client, session.id, "{fail:401}");
+  // Another model evicts the session's agent.
+  valueOf(await client.changeSession({ params, body: { model: "ollama/none" } }));
+  await say(client, session.id, "Hello?");
+  valueOf(await client.changeSession({ params, body: { model: "rehearsal" } }));
   const provider = { params: { provider: "openai" as const } };
   valueOf(await client.putSecret({ ...provider, body: { key: "a-key-of-nobody" } }));
   valueOf(await client.setPassword({ body: { password: "correct horse battery" } }));
