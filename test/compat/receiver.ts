@@ -12,7 +12,10 @@ export async function openReceiver() {
   const received: Received[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
-    if (request.url?.startsWith("/missing") === true) return response.writeHead(404).end();
+    if (request.url?.startsWith("/missing") === true) {
+      response.writeHead(404).end();
+      return;
+    }
     const pieces: Uint8Array[] = [];
     request.on("data", (piece: Uint8Array) => pieces.push(piece));
     request.on("end", () => {

@@ -206,6 +206,8 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
       expect([newer.spokenTexts, await isDirty()]).toEqual([[["second"]], false]);
       expect(await noticeTexts()).toEqual([expect.stringContaining("One turn")]);
       expect(memory.batches).toHaveLength(1);
+      const ends = (await chat.events()).filter(({ type }) => type === "memory.committed");
+      expect(ends.map(({ data }) => data["givenUp"])).toEqual([true, undefined]);
     });
 
     test("[P10] a turn undone before its commit is left out, and a redo brings it back", async () => {

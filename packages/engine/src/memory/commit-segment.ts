@@ -148,7 +148,8 @@ async function commitUnderLease(
       text: notRememberedText(count, segment.owner.provider),
       details: { provider: segment.owner.provider, turns: count },
     });
-    const cleared = newEvent(deps.ids.make("event"), "memory.committed", { key, upTo });
+    const ended = { key, upTo, givenUp: true as const };
+    const cleared = newEvent(deps.ids.make("event"), "memory.committed", ended);
     const under = { lease: lease.kind, fence: lease.fence };
     const done = await log.commit({ ...target, events: [cleared, notice], under, touch: "quiet" });
     return done.status === "committed" ? "committed" : "failed";

@@ -39,5 +39,14 @@ export const memoryEvents = [
       message: z.string().max(1_000),
     }),
   ),
-  defineEvent("memory.committed", 1, "passing", z.looseObject(segment)),
+  defineEvent(
+    "memory.committed",
+    1,
+    "passing",
+    z.looseObject({
+      ...segment,
+      /** No provider remembers these turns: the one that had to is gone, and they no longer wait for it. */
+      givenUp: z.literal(true).optional(),
+    }),
+  ),
 ] as const;
