@@ -8,6 +8,7 @@ import { chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import {
   type HeardRequest,
   openProviderServer,
+  refuses,
   type ServerAnswer,
 } from "@holdfast/testing/host/providers/provider-server";
 import { onTestFinished } from "vitest";
@@ -90,6 +91,8 @@ export async function serveModel(
 ) {
   const calls: ModelCall[] = [];
   const server = await openProviderServer((request) => {
+    // It says nothing of its models.
+    if (request.method === "GET") return refuses(404, {});
     const call = { purpose: purposeOf(request), text: JSON.stringify(request.body) };
     const before = calls.filter(({ purpose }) => purpose === call.purpose).length;
     calls.push(call);
