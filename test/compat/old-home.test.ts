@@ -5,6 +5,7 @@ import { testOldHomes } from "./suite.ts";
 
 beforeEach(requirePage);
 
-describe("a home of 0.1.0 on SQLite", () => {
+// In order: one of the last tests stops the host.
+describe("a home of 0.1.0 on SQLite", { shuffle: false }, () => {
   testOldHomes("sqlite");
 });
