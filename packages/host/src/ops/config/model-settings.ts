@@ -89,8 +89,8 @@ export const modelSettings = {
     fallbackInWords: "http://127.0.0.1:11434/v1",
   }),
   localModels: setting<"on" | "off">({
-    about: "whether Ollama and LM Studio are looked for on this machine",
-    allowed: "on (their usual addresses on loopback are asked what they serve) or off",
+    about: "whether to look for Ollama and LM Studio on this machine",
+    allowed: "on (ask their default loopback addresses what they serve) or off",
     schema: z.enum(["on", "off"]),
     fallback: () => "on",
     fallbackInWords: "on",
