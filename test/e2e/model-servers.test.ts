@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { serveWithClient, settingsFor, valueOf } from "./served-host.ts";
 
-test("a host that serves learns of its server's models, and warns of a spend limit that no price binds", async () => {
+test("a serving host learns about its server's models, and warns that a spend limit cannot count one without a price", async () => {
   const server = await openProviderServer(({ path }) =>
     path === "/v1/models"
       ? refuses(200, { data: [{ id: "heron", max_model_len: 65_536 }] })
@@ -17,7 +17,7 @@ test("a host that serves learns of its server's models, and warns of a spend lim
     HOLDFAST_SPEND_PER_DAY: "5",
   };
   const { client, home, host } = await serveWithClient(settings);
-  await host.saying(/No price is known of openai-compatible\/heron/);
+  await host.saying(/No price is known for openai-compatible\/heron/);
   expect(server.requests.map(({ path }) => path)).toEqual(["/v1/models"]);
 
   const { models } = valueOf(await client.listModels());
@@ -27,6 +27,6 @@ test("a host that serves learns of its server's models, and warns of a spend lim
 
   const env = settingsFor({ HOLDFAST_HOME: home, ...settings });
   const doctor = startHost(["doctor"], { env });
-  await doctor.saying(/Spend limit.*No price is known of openai-compatible\/heron/);
+  await doctor.saying(/Spend limit.*No price is known for openai-compatible\/heron/);
   await doctor.exited;
 });

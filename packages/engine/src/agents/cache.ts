@@ -55,8 +55,8 @@ export class AgentCache<Cached = never> {
   }
 
   /**
-   * An idle agent of the lane with the right signature, whichever session it served; otherwise a new one. Nothing is
-   * read: the borrower knows the session's version from its own first write.
+   * An idle agent of the lane with the right signature, whichever session it served; otherwise a new one. It reads
+   * nothing: the borrower knows the session's version from its own first write.
    */
   async borrow(request: AgentRequest): Promise<BorrowedAgent<Cached>> {
     const signature = await this.#deps.factory.signature(request);
@@ -141,7 +141,7 @@ export class AgentCache<Cached = never> {
     );
   }
 
-  /** Of several agents the one that knows the session. Those built for it otherwise than it wants now are evicted. */
+  /** Prefers an agent that knows the session. Agents built for it with an outdated signature are evicted. */
   #takeIdle({ lane, session }: AgentRequest, signature: string): CacheEntry<Cached> | undefined {
     const idle = this.#entriesOf(lane).filter((entry) => !entry.isBorrowed);
     const outdated = idle.filter((entry) => entry.signature !== signature && entry.knows(session));

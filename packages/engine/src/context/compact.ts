@@ -46,7 +46,7 @@ export interface CompactionTarget {
   readonly epoch?: number | undefined;
   readonly focus?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Asked before each call of the summariser; `false`: the local summary has to do. */
+  /** Asked before each summariser call. If `false`, the local summary is used. */
   readonly mayCallModel?: (() => Promise<boolean>) | undefined;
 }
 
@@ -137,7 +137,7 @@ async function compactUnderLock(
   const plan = planCompaction(entries, deps.count, target.sizes);
   const isAtRest = target.reason === "idle" || target.reason === "hygiene";
   if (plan === null) {
-    // Nobody waits for it, and nothing was paid for: a notice would only puzzle people.
+    // Nobody asked for it and it cost nothing, so a notice would only confuse people.
     if (isAtRest) return { status: "refused", code: "nothing_to_gain" };
     return recordNoGain(deps, target, entries);
   }

@@ -50,7 +50,7 @@ export interface CompactorDeps {
   readonly learn?: (texts: readonly string[]) => Promise<void>;
   /** S0.14: how long the lock lasts; five minutes by default. */
   readonly lockMs?: number;
-  /** By default a session at rest is left as it is. */
+  /** By default idle sessions are not compacted. */
   readonly whenIdle?: IdleCompactionSettings;
 }
 

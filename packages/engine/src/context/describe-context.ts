@@ -77,7 +77,7 @@ export async function describeContext(
   };
 }
 
-/** Roughly how many tokens a session's model gets. */
+/** Roughly how many tokens are sent to the session's model. */
 export function contextTokens(
   entries: ContextEntries,
   frame: FrameBytes | null,

@@ -10,7 +10,7 @@ import { readFrame } from "./prefix.ts";
 import { readContext } from "./session-context.ts";
 
 export interface IdleCompactionSettings {
-  /** How long a session has to rest. */
+  /** How long a session must be idle. */
   readonly restMs: number;
   /** A context that fills more than this share of its model's window is large. */
   readonly fullShare: number;
@@ -21,7 +21,7 @@ export interface IdleCompactorDeps {
   readonly clock: Clock;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly settings: IdleCompactionSettings;
-  /** Whose sessions are scanned; a run that ends here is looked at whoever owns it. */
+  /** Scans cover only this owner's sessions; sessions whose run ended here are examined whoever owns them. */
   readonly owner: OwnerId;
   /** `false`: the owner's spending limit is reached. */
   readonly mayCallModel: (owner: OwnerId) => Promise<boolean>;
@@ -30,12 +30,12 @@ export interface IdleCompactorDeps {
 
 const longestSweepMs = 60_000;
 const shortestSweepMs = 500;
-/** How often, at least, sessions are scanned that no run of this process announced. */
+/** The longest interval between scans for sessions that no run of this process announced. */
 const longestScanMs = 60 * 60_000;
-/** Per sweep. A summary takes a model's time and money. */
+/** Per sweep: each summary costs money and model time. */
 const maxCompactions = 2;
 const maxExamined = 20;
-/** A session that rests longer is probably not continued. */
+/** A session idle for longer is unlikely to be continued. */
 const maxRestMs = 7 * 24 * 60 * 60_000;
 const maxRemembered = 5_000;
 
@@ -43,15 +43,15 @@ type Reason = "idle" | "hygiene";
 
 /**
  * Compacts large sessions while nobody uses them, so that the next turn neither waits for a summary nor sends the whole
- * conversation. `idle`: a run ended here and the session has rested since. `hygiene`: another process, or one that died,
- * left the session large. The compaction lock keeps hosts apart; a session that is used again is left alone.
+ * conversation. `idle`: a run ended here and the session has been idle since. `hygiene`: another process, perhaps a dead
+ * one, left the session large. The compaction lock keeps two hosts from compacting the same session.
  */
 export class IdleCompactor {
   readonly #deps: IdleCompactorDeps;
   readonly #stop = new AbortController();
-  /** When a session was last used here, by our own clock; oldest first. */
+  /** When each session was last used here, by this process's clock; oldest first. */
   readonly #resting = new Map<SessionId, { readonly owner: OwnerId; readonly since: number }>();
-  /** The version at which a session was examined: until it changes there is nothing new to find. */
+  /** The version at which each session was examined: until it changes, there is no need to look again. */
   readonly #examined = new Map<SessionId, number>();
   #current: { readonly session: SessionId; readonly abort: AbortController } | null = null;
   #scan: { readonly after: ListCursor | undefined } | null = null;
@@ -62,14 +62,14 @@ export class IdleCompactor {
     this.#deps = deps;
   }
 
-  /** Announces that a run of the session has ended. */
+  /** Records that a run of the session has ended. */
   notify(owner: OwnerId, session: SessionId): void {
     this.#resting.delete(session);
     this.#resting.set(session, { owner, since: this.#deps.clock.now() });
     forgetOldest(this.#resting);
   }
 
-  /** The session is used again: a compaction of it that is under way is given up. */
+  /** The session is in use again: aborts a compaction of it. */
   interrupt(session: SessionId): void {
     this.#resting.delete(session);
     if (this.#current?.session === session) this.#current.abort.abort();
@@ -85,7 +85,7 @@ export class IdleCompactor {
     await this.#loop;
   }
 
-  /** Looks once for sessions that have rested long enough. */
+  /** Compacts large sessions that have been idle long enough, up to the limits per sweep. */
   async sweep(): Promise<void> {
     const budget = { compactions: maxCompactions, examined: maxExamined };
     for (const [session, { owner, since }] of this.#resting) {
@@ -113,7 +113,7 @@ export class IdleCompactor {
     }
   }
 
-  /** Continues where the last sweep stopped, and begins anew now and then. */
+  /** Continues the scan where the last sweep stopped, and periodically starts a new one. */
   async #scanOthers(budget: Budget): Promise<void> {
     const { log, clock, owner, settings } = this.#deps;
     if (this.#scan === null && clock.now() >= this.#nextScanAt) {
@@ -145,8 +145,8 @@ export class IdleCompactor {
   ): Promise<"in use" | "done"> {
     const { compactor, mayCallModel } = this.#deps;
     const { owner, id: session, version } = row;
-    const isPutAway = row.trashedAt !== null || row.archived;
-    if (isPutAway || this.#examined.get(session) === version) return "done";
+    const isArchivedOrTrashed = row.trashedAt !== null || row.archived;
+    if (isArchivedOrTrashed || this.#examined.get(session) === version) return "done";
     if (!(await this.#isResting(row))) return "in use";
     budget.examined -= 1;
     const window = await this.#windowIfLarge(row);
@@ -162,7 +162,7 @@ export class IdleCompactor {
       const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
       const target = { owner, session, signal, mayCallModel: () => mayCallModel(owner) };
       const result = await compactor.compactNow(target, reason, window);
-      // Somebody else's compaction, or a store that failed: look again at the next scan.
+      // Somebody else is compacting it, or the store failed: look again in the next scan.
       if (result.status === "deferred" || result.status === "failed")
         this.#examined.delete(session);
       return "done";
@@ -179,7 +179,7 @@ export class IdleCompactor {
     return (await log.store.now()) - snapshot.session.activityAt >= settings.restMs;
   }
 
-  /** The window of its model in tokens, if the context fills enough of it. */
+  /** The model's window in tokens if the context fills enough of it, otherwise `null`. */
   async #windowIfLarge({ owner, id, model }: SessionRow): Promise<number | null> {
     const { log, compactor, settings } = this.#deps;
     const { reads } = log.store;

@@ -24,7 +24,7 @@ export class OriginReads {
       const intactUpTo = await lastIntactSeq(audit, log);
       for (const [branch, upTo] of readers) {
         if (upTo <= intactUpTo) continue;
-        // Purged since it was read, and the rows of its origin with it.
+        // The branch was purged after it was read, and its origin's rows with it.
         if ((await audit.derived(branch)) === null) continue;
         yield {
           code: "origin_missing",
@@ -32,7 +32,7 @@ export class OriginReads {
           session: branch,
           key: `${branch} ${log}`,
           message:
-            `The branch reads ${log} up to ${upTo}, and rows are missing from ${intactUpTo + 1} on. ` +
+            `The branch reads ${log} up to ${upTo}, but its rows are missing from ${intactUpTo + 1} on. ` +
             "Restore a backup that has them, or delete the branch; its own messages are intact.",
         };
       }
@@ -40,7 +40,7 @@ export class OriginReads {
   }
 }
 
-/** A log whose session exists has its own check. Of a purged one only what branches read is left. */
+/** A log whose session exists is checked elsewhere. A purged session keeps only the rows that branches read. */
 async function lastIntactSeq(audit: Audit, log: SessionId): Promise<number> {
   const existing = await audit.derived(log);
   if (existing !== null) return existing.session.head;
@@ -56,7 +56,7 @@ async function lastIntactSeq(audit: Audit, log: SessionId): Promise<number> {
     if (spans.length > 0) settledUpTo = seq;
   }
   if (ledger === undefined) return 0;
-  // Output that was still open where the branch left is not kept: nobody reads it.
+  // Output that was still open where the branch starts is not kept: nobody reads it.
   const missing = ledger.close(0).missing.find(([, to]) => to < settledUpTo);
   return missing === undefined ? Infinity : missing[0] - 1;
 }

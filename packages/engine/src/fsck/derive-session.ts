@@ -59,7 +59,7 @@ export class SessionDerivation {
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
   readonly memory = new MemoryRows();
   readonly outbox = new Map<string, OutboxRow>();
-  /** The logs it reads besides its own, and up to which seq: also what it has cut since, and may restore. */
+  /** The other logs it reads, and up to which seq, including ranges it has cut but may restore. */
   readonly origins = new Map<SessionId, number>();
   events = 0;
   session: SessionRow | null = null;

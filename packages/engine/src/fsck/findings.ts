@@ -22,7 +22,7 @@ export type FindingCode =
   | "row_differs"
   /** The visible ranges overlap, are out of order or reach beyond the log. */
   | "ranges_unsound"
-  /** A branch reads rows of another log that are not there. */
+  /** A branch reads rows of another log that are missing. */
   | "origin_missing"
   /** A lane that does not point at the session bound last. */
   | "lane_differs"

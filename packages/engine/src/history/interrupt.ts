@@ -101,7 +101,7 @@ async function blockNewRuns(
   }
 }
 
-/** A lease is refused in the trash too. */
+/** A lease is also refused for a session in the trash. */
 const inTrash: Refused = {
   status: "refused",
   code: "session_trashed",

@@ -55,7 +55,7 @@ export interface LoadedRows {
   readonly session: SessionRow | null;
   /** A session with this id existed and was purged. Its id and its seqs are never reused. */
   readonly purged?: boolean;
-  /** The session that this commit branches off, if that still exists. */
+  /** The session that this commit branches off, if it still exists. */
   readonly origin: SessionRow | null;
   /** Every unreleased lease of the session, expired or not. */
   readonly leases: readonly LeaseRow[];
@@ -73,7 +73,7 @@ export interface LoadedRows {
 
 /** Which rows to load. */
 export interface CommitNeeds {
-  /** Locked with the session itself, so that a purge of it comes either before or after the branch. */
+  /** Locked together with the branch, so that a purge of the origin comes either before or after it. */
   readonly origin: SessionId | undefined;
   readonly runs: readonly RunId[];
   readonly messages: readonly MessageId[];

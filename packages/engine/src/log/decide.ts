@@ -257,7 +257,7 @@ function startingSession(
 function checkOrigin(branch: SessionRow, stored: SessionRow | null): Refused | undefined {
   if (branch.origin === null) return undefined;
   if (stored === null || stored.owner !== branch.owner)
-    return refuse("session_not_found", "The session to branch off does not exist any more.");
+    return refuse("session_not_found", "The session to branch off no longer exists.");
   if (stored.head < branch.origin.seq)
     return refuse("invalid_event", `The session to branch off ends at ${stored.head}.`);
   return undefined;

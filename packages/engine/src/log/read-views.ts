@@ -217,8 +217,8 @@ export async function withAmendments(
   const held = new Set(entries.map(({ id }) => id));
   const added: StoredEvent[] = [];
   for (const notice of missing) {
-    const { log = session.id } = rangeWith(session.ranges, notice.seq) ?? {};
-    // A branch decides for itself what its origin cannot any more.
+    const { log = session.id } = rangeContaining(session.ranges, notice.seq) ?? {};
+    // A branch decides for itself what its origin no longer can.
     for (const amended of new Set([log, session.id])) {
       const updates = await readNoticeUpdates(reads, session.owner, amended, notice);
       added.push(...(updates?.amendments ?? []).filter(({ id }) => !held.has(id)));
@@ -227,7 +227,7 @@ export async function withAmendments(
   return [...entries, ...added];
 }
 
-/** The visible range that a seq is in. */
-export function rangeWith(ranges: readonly SeqRange[], seq: Seq): SeqRange | undefined {
+/** The visible range that contains the seq. */
+export function rangeContaining(ranges: readonly SeqRange[], seq: Seq): SeqRange | undefined {
   return ranges.find(({ from, to }) => seq >= from && (to === null || seq <= to));
 }

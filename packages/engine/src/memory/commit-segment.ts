@@ -140,7 +140,7 @@ async function commitUnderLease(
     const done = await write("memory.committed", { key, upTo });
     return done.status === "committed" ? "committed" : "failed";
   };
-  /** Nobody can remember these turns any more: the person is told, and newer turns no longer wait for them. */
+  /** No provider can remember these turns any more: tells the person, and lets newer turns proceed. */
   const giveUp = async (count: number): Promise<SegmentOutcome> => {
     const notice = newEvent(deps.ids.make("event"), "notice.added", {
       noticeId: deps.ids.make("notice"),
@@ -188,12 +188,12 @@ const unreachable = {
   message: "The provider that has to remember this cannot be reached as it is configured today.",
 } as const;
 
-/** A provider that could not be opened for this long has been taken out of the configuration for good. */
+/** After this long, a provider that could not be opened counts as removed from the configuration for good. */
 const maxUnreachableMs = 24 * 60 * 60_000;
 
 function notRememberedText(count: number, provider: string): string {
   const turns = count === 1 ? "One turn" : `${count} turns`;
-  return `${turns} of this conversation will not be remembered: the memory provider ${provider} has not been available for a day. Newer turns go to the one that is configured now.`;
+  return `${turns} of this conversation will not be remembered: the memory provider ${provider} has not been available for a day. Newer turns go to the provider that is configured now.`;
 }
 
 const providerLate = {
@@ -209,7 +209,7 @@ async function callProvider(
   batch: SessionTarget & { readonly key: string; readonly turns: readonly MemoryTurn[] },
   signal: AbortSignal,
 ): Promise<MemoryAnswer | "given_up"> {
-  // The drain's time is over, or the lease was lost, while the call was prepared.
+  // The drain's deadline passed, or the lease was lost, while the call was being prepared.
   if (signal.aborted) return "given_up";
   try {
     const answer = await withTimeout({ clock, ms, signal }, (stop) => handle.commit(batch, stop));

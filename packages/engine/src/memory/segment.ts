@@ -24,7 +24,7 @@ export interface Segment {
   /** How often it was handed to its provider. */
   readonly tries: number;
   readonly retryAt: number | null;
-  /** Why the last try failed. */
+  /** Why the last attempt failed. */
   readonly lastFailure: string | null;
 }
 
@@ -148,7 +148,7 @@ export function spokenMessages(
   return text === "" ? [] : [{ role, text }];
 }
 
-/** Since when every try of the segment has failed with this code; `null` if the last one did not. */
+/** Since when every attempt at the segment has failed with this code; `null` if the last one did not. */
 export async function failingSince(
   reads: Reads,
   owner: OwnerId,

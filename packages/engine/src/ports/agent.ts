@@ -10,8 +10,8 @@ export interface AgentSession {
 }
 
 /**
- * What is expensive to build and the same from turn to turn: the provider's client and the tools byte for byte. It
- * belongs to no session: a run passes in the one it works for, and sessions of one lane share it.
+ * What is expensive to build and stays the same from turn to turn: the provider's client and, byte for byte, the tools.
+ * It belongs to no session: a run passes in the one it works for, and sessions of one lane share it.
  */
 export interface Agent {
   readonly modelName: string;
@@ -21,7 +21,7 @@ export interface Agent {
   /** The system prompt as of now: a session starts with it and keeps it while the frame's signature stays the same. */
   readonly system: (session: AgentSession) => Promise<string>;
   /**
-   * Identifies everything that the session's frame is made from, such as its workspace. By default the agent's own
+   * Identifies everything the session's frame is made from, such as its workspace. Defaults to the agent's own
    * signature.
    */
   readonly frameSignature?: (session: AgentSession) => Promise<string>;

@@ -98,8 +98,8 @@ export interface SpillStore {
   reserve(): Promise<void>;
   begin(header: SpillHeader): Promise<SpillBeginResult>;
   /**
-   * Whether `read` has something to decide on: a file with content, or the proof that there is none. Quick: it opens no
-   * file. Never rejects.
+   * Whether `read` would be conclusive: there is a file with content, or proof that there is none. Fast, since it opens
+   * no file. Never rejects.
    */
   isReady(ref: SpillRef): Promise<boolean>;
   read(ref: SpillRef): Promise<SpillReadResult>;

@@ -18,15 +18,15 @@ export interface ToolCall {
   readonly runId: RunId;
   readonly callId: CallId;
   readonly input: Json;
-  /** The folder the tool works in, as it resolved itself. */
+  /** The folder the tool works in, as the tool itself resolved it. */
   readonly place?: string;
-  /** What the folder is called on every host. An approval is bound to it, or to the folder if it has no such name. */
+  /** The workspace's name on every host. Approvals are bound to it, or to the folder if there is no name. */
   readonly workspace?: string;
   /** A person's answer, for a call that is a question. */
   readonly answer?: string;
 }
 
-/** A folder of this host, and its name that hosts with other homes share. */
+/** A folder on this host, and the name it shares with hosts that have other homes. */
 export interface ToolPlace {
   readonly folder: string;
   readonly workspace: string;

@@ -16,8 +16,8 @@ interface JournalRead {
 }
 
 /**
- * Reads journals, each once at a time. A read that takes too long goes on after its attempt was given up, and the next
- * attempt gets its answer.
+ * Reads journals, never one twice at the same time. A slow read continues after its caller has given up on it, and the
+ * next caller gets its result.
  */
 export class JournalReader {
   readonly #spills: SpillStore;
@@ -30,7 +30,7 @@ export class JournalReader {
     this.#clock = clock;
   }
 
-  /** Whether there is something to read, as far as that can be seen in time, and nobody is reading it. */
+  /** Whether there is something to read that nobody is reading yet. `false` if the disk is too slow to tell. */
   async isReady(ref: SpillRef): Promise<boolean> {
     const key = keyOf(ref);
     const underWay = this.#reading.get(key);
@@ -41,7 +41,7 @@ export class JournalReader {
     return (await this.inTime(looking)) ?? false;
   }
 
-  /** `null`: it takes too long. `onRead` is called when the answer is there, and gets it by reading again. */
+  /** `null`: the read is still running. `onRead` is called once it is done, and gets the result by reading again. */
   async read(ref: SpillRef, onRead: () => Promise<unknown>): Promise<SpillReadResult | null> {
     const key = keyOf(ref);
     const underWay = this.#reading.get(key);
@@ -54,7 +54,7 @@ export class JournalReader {
     return answer ?? null;
   }
 
-  /** `undefined`: the work goes on, but nobody should wait for it. */
+  /** `undefined`: the work is still running, but nobody should wait for it. */
   async inTime<T>(work: Promise<T>): Promise<T | undefined> {
     const result = await withTimeout({ clock: this.#clock, ms: maxReadMs }, () => work);
     return result.status === "done" ? result.value : undefined;

@@ -20,7 +20,7 @@ import {
   pendingNotices,
   readNoticeUpdates,
   newestFirst,
-  rangeWith,
+  rangeContaining,
 } from "../log/read-views.ts";
 import type { CommitResult } from "../ports/commit.ts";
 import type { SpillReadResult, SpillStore, SpillHeader, SpillRef } from "../ports/spill.ts";
@@ -29,7 +29,7 @@ import type { ClaimDeps } from "../run/claim.ts";
 import { damageIn, maxRecoveryWaitMs, maxRecoveryTries, recoveryNotice } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
 import type { JournalReader } from "./journal-reader.ts";
-import { costsRecord, eventsAfter } from "./spill.ts";
+import { eventsAfter, losesRecord } from "./spill.ts";
 import { foldStep, type StreamedTool } from "../run/fold-step.ts";
 import { toolEndOf, asRecovered, settledTool, usageEvent } from "../run/settle.ts";
 
@@ -51,7 +51,7 @@ export interface LateJournal {
   readonly answer:
     | Exclude<SpillReadResult, { status: "arriving" }>
     | { readonly status: "too_late" };
-  /** The notice as it was found: a branch decides one that is in another log. */
+  /** The notice's events as they were read: a branch may decide a notice from another log. */
   readonly seen?: readonly StoredEvent[];
   /** A file that exists is ingested even if its notice was decided without it. */
   readonly found: "by notice" | "by file";
@@ -73,7 +73,7 @@ export async function groupByDecider(
   if (row?.origin == null) return new Map([[session, events]]);
   const deciders = new Map<NoticeId, SessionId>();
   for (const { noticeId, seq, recovery } of pending) {
-    const { log = session } = rangeWith(row.ranges, seq) ?? {};
+    const { log = session } = rangeContaining(row.ranges, seq) ?? {};
     const writer = log === session ? row : await store.reads.session(owner, log);
     if (writer?.trashedAt === null) deciders.set(noticeId, log);
     else if (isExpired(recovery, await store.now())) deciders.set(noticeId, session);
@@ -93,8 +93,8 @@ const isExpired = ({ firstSeen }: PendingRecovery, now: number): boolean =>
   now - firstSeen >= maxRecoveryWaitMs;
 
 /**
- * The undecided notices that there is something to do about. A journal that is still arriving costs nothing: no try, no
- * lease, no write. After a day nobody looks any more.
+ * The undecided notices that can be decided now. A journal that is still arriving costs nothing: no attempt, no lease,
+ * no write. After a day its notice is decided without it.
  */
 export async function findDueNotices(
   { log }: LateDeps,
@@ -116,7 +116,7 @@ export async function findDueNotices(
   return looked.flat();
 }
 
-/** S4.3: only under the lease, so that one reader does the work. What cannot be read in time is left for `onRead`. */
+/** S4.3: call only under the lease, so that one reader does the work. Slow reads are left to `onRead`. */
 export async function readLateJournals(
   journals: JournalReader,
   session: SessionId,
@@ -136,10 +136,10 @@ export async function readLateJournals(
 }
 
 /**
- * Finds out which run a file belongs to that nobody writes. Empty if it contains nothing, or cannot be read in time. A
- * file that never got any output, of a run that nobody drives any more, will never contain anything.
+ * Reads a spill file that no process writes any more. Empty if it has no output or takes too long to read. A file that
+ * was begun without output is removed: its run is over, so it will never get any.
  */
-export async function readLeftSpill(
+export async function readAbandonedSpill(
   { log, spills }: LateDeps,
   journals: JournalReader,
   header: SpillHeader,
@@ -181,7 +181,7 @@ export async function ingestLateJournal(
       isOver: row === null || terminalStates.has(row.state),
     });
     if (events.length > 0) {
-      // A branch that gives up writes about a run of its origin, which is not among its own.
+      // A branch that gives up reports a run of its origin, which must not be written as its own.
       const isOwn = row?.session === lease.session;
       const sent = isOwn ? events : events.map(({ id, type, v, data }) => ({ id, type, v, data }));
       const result = await run.send({ events: sent, expect: { head }, touch: "quiet" });
@@ -314,7 +314,7 @@ function lateEntries(
     ...(fold.message?.parts ?? []),
     ...calls.map((call): Part => ({ type: "tool_call", ...call })),
   ];
-  const isWhole = end?.how === "done" && !damage.some(costsRecord);
+  const isWhole = end?.how === "done" && !damage.some(losesRecord);
   const marks = {
     ...(position.above !== null && { above: position.above }),
     ...(position.isReplaced && { superseded: true as const }),

@@ -10,7 +10,7 @@ import type {
   StoredEvent,
 } from "@holdfast/protocol";
 import type { Snapshot } from "../ports/reads.ts";
-import { costsRecord, type FoundSpill, lastOutputId } from "./spill.ts";
+import { type FoundSpill, lastOutputId, losesRecord } from "./spill.ts";
 import { foldStep, type StepFold, type StreamedTool } from "../run/fold-step.ts";
 import {
   toolEndOf,
@@ -131,7 +131,7 @@ export function recoveryNotice(
 ): NoticeContent {
   const { pending, unknown = "", damage = [] } = rest;
   const warning = unknown === "" ? "" : ` ${unknown}`;
-  const losses = damage.filter(costsRecord).length;
+  const losses = damage.filter(losesRecord).length;
   const lost =
     losses === 0 ? "" : ` Parts of its file could not be read (${losses}); they are missing.`;
   const supersededNote = rest.superseded === true ? supersededText : "";

@@ -241,13 +241,13 @@ export async function findSpill(
     answer,
     events: eventsAfter(answer.events, lastOutputId(journal)),
     end,
-    isWhole: end?.how === "done" && !damage.some(costsRecord),
+    isWhole: end?.how === "done" && !damage.some(losesRecord),
     hasMessage: [...journal, ...answer.events].some(({ type }) => type === "message.delta"),
   };
 }
 
-/** A repeated record is in the file once more than needed: nothing is missing. */
-export function costsRecord({ kind }: SpillDamage): boolean {
+/** A repeated record is merely redundant: nothing is missing. */
+export function losesRecord({ kind }: SpillDamage): boolean {
   return kind !== "repeated";
 }
 

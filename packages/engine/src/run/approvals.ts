@@ -52,7 +52,7 @@ const defaultPolicy: ToolPolicy = {
 interface CallHashes {
   /** The same on every host. */
   readonly current: string;
-  /** Of approvals from before workspaces had names: of the folder's path. */
+  /** Over the folder's path, for approvals from before workspaces had names. */
   readonly byPath: string;
 }
 

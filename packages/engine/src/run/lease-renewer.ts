@@ -37,12 +37,12 @@ export class HeldLease {
   }
 }
 
-/** A lease outlasts a store that is away for a moment, so a renewal that failed is soon tried again. */
+/** Failed renewals are retried quickly, so that a lease outlasts a short outage of the store. */
 export function renewalRetryMs(leaseMs: number): number {
   return leaseMs / 60;
 }
 
-/** How long a holder waits for an answer before it asks again. */
+/** How long a holder waits for an answer before it tries again. */
 export function renewalTimeoutMs(leaseMs: number): number {
   return leaseMs / 12;
 }
@@ -127,7 +127,7 @@ export class LeaseRenewer {
     const refs = renewing.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
     const renewal = this.#leases
       .renew(refs, this.#leaseMs)
-      // An answer that comes late still says what is ours.
+      // A late answer still says which leases are ours.
       .then((result) => this.#applyRenewal(renewing, askedAt, result))
       .catch(() => "failed" as const);
     const limit = { clock: this.#clock, ms: renewalTimeoutMs(this.#leaseMs) };
@@ -144,7 +144,7 @@ export class LeaseRenewer {
     const lost = new Map(result.lost.map(({ session, fence }) => [session, fence]));
     for (const held of renewing) {
       const { session, fence } = held.lease;
-      // A lease whose fence was raised meanwhile is not the one that was renewed.
+      // If its fence was raised in the meantime, the lease is not the one that was renewed.
       if (lost.get(session) === fence) held.lose("fenced");
       else if (!lost.has(session)) held.until = Math.max(held.until, askedAt + this.#leaseMs);
     }

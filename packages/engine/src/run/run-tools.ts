@@ -188,7 +188,7 @@ async function startTool(
       ...spillMarkFor(deps.spills, run),
     }),
   );
-  // A start that is not recorded loses the run too, which then belongs to another runner: do not start the tool here.
+  // A start that cannot be recorded also loses the run: another runner owns it, so do not start the tool here.
   if (run.lost !== null) return { callId, name, resultId, outcome: "cancelled", output: "" };
   const result = await runWithTimeLimit(deps.clock, tool, run, call, journal);
   const stored = await storeOutput(deps.log.store, run.owner, result.output);

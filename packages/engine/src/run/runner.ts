@@ -13,7 +13,7 @@ import {
   type LateJournal,
   groupByDecider,
   readLateJournals,
-  readLeftSpill,
+  readAbandonedSpill,
 } from "../recovery/late-journal.ts";
 import { JournalReader } from "../recovery/journal-reader.ts";
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
@@ -44,7 +44,7 @@ interface FoundWork {
   readonly hasLiveRun?: boolean;
 }
 
-/** Where journals outside the store are found, and what reads them. */
+/** Where journals outside the store are found, and how they are read. */
 interface LateFiles {
   readonly spills: SpillStore;
   readonly journals: JournalReader;
@@ -111,7 +111,7 @@ export class Runner {
 
   /**
    * Ingests what these entries mark as still being recovered, if it has turned up. `changed`: read again. While an
-   * ingest is under way, here or elsewhere, other callers return at once; a slow disk holds nobody up for long.
+   * ingest is under way, here or elsewhere, other callers return at once; a slow disk delays nobody for long.
    */
   async recoverLateJournals(
     owner: OwnerId,
@@ -140,7 +140,7 @@ export class Runner {
   }
 
   /** Spill files in this home that nobody writes: left by a dead process, or copied here. */
-  async #ingestLeftSpills({ spills, journals }: LateFiles): Promise<void> {
+  async #ingestAbandonedSpills({ spills, journals }: LateFiles): Promise<void> {
     for (const header of await spills.left()) {
       const { owner, session, runId, ingestId } = header;
       if (this.#working.has(session) || this.#refusedSpills.has(ingestId)) continue;
@@ -150,15 +150,15 @@ export class Runner {
       const outcome = await this.#ingest(owner, session, {
         prepare: async () => ((await journals.isReady(header)) ? [header] : []),
         read: (_headers, onRead) =>
-          readLeftSpill({ ...this.#deps, spills }, journals, header, onRead),
+          readAbandonedSpill({ ...this.#deps, spills }, journals, header, onRead),
       });
       if (outcome === "refused") this.#refusedSpills.add(ingestId);
     }
   }
 
   /**
-   * S4.3: a journal is claimed before it is read. Runs under the session's lease, and only if it is free: otherwise its
-   * holder, or the next reader, takes care of it.
+   * S4.3: a journal is claimed before it is read. Runs under the session's lease, and only if that is free: otherwise
+   * its holder, or the next reader, takes care of the journal.
    */
   async #ingest<Found>(
     owner: OwnerId,
@@ -209,11 +209,11 @@ export class Runner {
     this.#deps.agents.evictIfNeeded();
   }
 
-  /** A slow disk must not keep the next sweep from other work, so this one goes on without being waited for. */
+  /** Stops waiting after a while, so that a slow disk does not hold up the runner's other work. */
   async #sweepSpills(): Promise<void> {
     const late = this.#late;
     if (late === null) return;
-    this.#sweepingSpills ??= this.#ingestLeftSpills(late).finally(
+    this.#sweepingSpills ??= this.#ingestAbandonedSpills(late).finally(
       () => (this.#sweepingSpills = undefined),
     );
     await late.journals.inTime(this.#sweepingSpills);
@@ -324,7 +324,7 @@ export class Runner {
     const borrowed = await borrowAgent(deps.agents, run);
     try {
       await driveRun({ ...deps, ...borrowed.stepDeps }, run, position, borrowed.cachedContext);
-      // Before the release, which may evict the agent: eviction commits through the handle that is registered here.
+      // Must precede the release: that may evict the agent, and eviction commits through the handle registered here.
       if (run.lost === "ended") deps.onEnded?.(run.owner, run.session);
     } finally {
       borrowed.release();

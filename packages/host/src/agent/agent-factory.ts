@@ -21,8 +21,8 @@ const memoryPressureRatio = 0.85;
 const maxNames = 1_000;
 
 /**
- * Builds an agent from a model and the available tools. Sessions of a lane share it wherever they work: prompt and
- * workspace belong to the session's frame, and a tool learns its session from the run.
+ * Builds an agent from a model and the available tools. Sessions of a lane share it wherever they work: the
+ * prompt and workspace belong to the session's frame, and a tool gets its session from the run.
  */
 export function createAgentFactory({
   store,
@@ -58,7 +58,7 @@ export function createAgentFactory({
           .fallbacks(name)
           .map((fallback) => ({ name: fallback, model: open(fallback) })),
         system: (session) => prompt.text(session),
-        // Compared with stored frames: a part that is added, left out or moved gives every session a new frame.
+        // Compared with stored frames: adding, removing or moving a part gives every session a new frame.
         frameSignature: async (session) =>
           joinParts(
             ownSignature(name, session.owner),

@@ -45,7 +45,7 @@ export const memoryEvents = [
     "passing",
     z.looseObject({
       ...segment,
-      /** No provider remembers these turns: the one that had to is gone, and they no longer wait for it. */
+      /** No provider will remember these turns: theirs is gone, and newer turns no longer wait for it. */
       givenUp: z.literal(true).optional(),
     }),
   ),

@@ -60,9 +60,9 @@ export const approvalText = z.string().min(1).max(10_000);
 const askedFields = {
   /** A question has no effect of its own: it only asks for an answer. */
   kind: z.literal("question").optional(),
-  /** Where the call would work, if that matters: on the host that asked. */
+  /** Where the call would work on the host that asked, if that matters. */
   place: z.string().optional(),
-  /** What that place is called on every host: it is part of what is approved. Older approvals name only the place. */
+  /** The name of that place on every host, which is part of what is approved. Older approvals have only the place. */
   workspace: z.string().optional(),
   /** Exactly what would be done, in words, with invisible characters made visible. */
   shown: z.string().optional(),
@@ -230,7 +230,7 @@ export const runEvents = [
       callId,
       name: z.string(),
       input: json,
-      /** Of name, input and workspace, or place if it has no such name. */
+      /** Over the name, the input and the workspace, or the place if there is no workspace. */
       inputHash: z.string(),
       ...askedFields,
     }),

@@ -38,7 +38,7 @@ const memoryBacklog = z.looseObject({
     .nullable(),
 });
 
-/** A compaction under way, and who makes it. */
+/** A compaction in progress, and who is doing it. */
 const compactionLock = z.looseObject({
   sessionId,
   holder: z.looseObject({
@@ -48,7 +48,7 @@ const compactionLock = z.looseObject({
     agent: z.string(),
     nonce: z.string(),
   }),
-  /** Whoever holds it renews it before then. */
+  /** The holder renews it before then. */
   expiresAt: instant,
 });
 
@@ -75,7 +75,7 @@ export const ledgerRoutes = {
   listCompactions: defineRoute({
     method: "GET",
     path: "/api/compactions",
-    summary: "Compactions under way, and which host, process and thread makes each",
+    summary: "Compactions in progress, with the host, process and thread doing each",
     access: "principal",
     answer: {
       media: "json",

@@ -22,11 +22,11 @@ export const modelView = z.looseObject({
   /** `null`: unknown price. */
   price: priceView.nullable(),
   images: z.boolean(),
-  /** Whether it can be given tools. */
+  /** Whether it supports tools. */
   tools: z.boolean().optional(),
   /** Whether it is fully configured. The provider itself has not been asked. */
   usable: z.boolean(),
-  /** What to know before choosing it: that spend limits cannot count its costs. */
+  /** What to know before choosing it, such as that spend limits cannot count its cost. */
   warning: z.string().optional(),
 });
 export type ModelView = z.infer<typeof modelView>;

@@ -57,7 +57,7 @@ export async function connectWriter(settings: Settings): Promise<Client> {
   return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
 }
 
-/** The connection that leases are renewed on. It has no transactions, so it never waits for a process that froze. */
+/** The connection that leases are renewed on. It runs no transactions, so it never waits for a frozen process. */
 export async function connectForLeases(settings: Settings): Promise<Client> {
   const client = await connect({ ...configOf(settings, "leases"), pipeline: true });
   return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
@@ -69,8 +69,8 @@ export async function connectListener(settings: Settings): Promise<Client> {
 }
 
 /**
- * Migrations wait for each other and take as long as they take. Only a process that freezes in one loses it: it would
- * keep everybody else from starting.
+ * Migrations wait for each other and have no time limit. Only a process that freezes during one loses its transaction,
+ * which would otherwise keep every other process from starting.
  */
 export async function connectForMigrations(settings: Settings): Promise<Client> {
   const config = configOf(settings, "migrations");
@@ -139,7 +139,7 @@ export function execute(
   return connection.query({ name, text, values: values.map(replaceNul) });
 }
 
-/** Waits for every result, even after one that failed: only then is the connection free again. */
+/** Waits for every result, even after a failure: only then is the connection free again. */
 export async function awaitAll<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(sent);
   return results.map((result) => {

@@ -9,13 +9,13 @@ export interface PostgresOptions {
   readonly tickMs?: number;
   /** The most writes per transaction. */
   readonly maxGroup?: number;
-  /** The most connections for reads. Each process has one more for writes, one for leases and one for signals. */
+  /** The maximum for reads. Each process has three more connections: for writes, leases and signals. */
   readonly maxReaders?: number;
   /** How long a write waits for a row lock. */
   readonly lockTimeoutMs?: number;
   /**
-   * How long a transaction that writes may wait for its process before the server ends it. A process that freezes or
-   * loses power in one blocks the rows it has locked for everybody else until then.
+   * How long a write transaction may sit idle before the server ends it. Until then, a process that freezes or loses
+   * power inside one keeps its rows locked for everybody else.
    */
   readonly idleTransactionMs?: number;
   readonly statementTimeoutMs?: number;

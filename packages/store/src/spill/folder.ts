@@ -194,7 +194,7 @@ export async function openSpillFolder(
     }
   }
 
-  /** A folder that is missing for the moment proves nothing about its content. */
+  /** A folder that is temporarily missing proves nothing about its content. */
   async function isKnownEmpty(error: unknown, ref: SpillRef): Promise<boolean> {
     return hasCode(error, "ENOENT") && ref.place === place && (await readPlaceId(path)) === place;
   }

@@ -10,7 +10,7 @@ interface ModelMenuProps {
   readonly onChoose: (model: string | null) => void;
 }
 
-/** A longer list gets a field to search it, and shows the first matches. */
+/** A longer list gets a search field and shows only the first matches. */
 const maxShown = 40;
 
 export function ModelMenu({ model, onChoose }: ModelMenuProps) {

@@ -14,7 +14,7 @@ const keyedProviders: readonly Provider[] = [
   "ollama",
 ];
 
-/** Of a longer list the first matches are shown. */
+/** A longer list shows only the first matches. */
 const maxShown = 200;
 
 /** Models and provider keys. A key is sent to the host and never read back. */

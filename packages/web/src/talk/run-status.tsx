@@ -26,7 +26,7 @@ function WorkingStatus({ state, run }: { state: SessionState; run: RunView }) {
     <output className={`strip ${isWaiting ? "attention" : ""}`}>
       <span className={`dot ${isWaiting ? "notice" : "pulsing"}`} />
       {isWaiting ? (
-        // The approval is the newest thing in the transcript, which may be scrolled elsewhere.
+        // The approval is the newest item in the transcript, which may be scrolled up.
         <button type="button" className="strip-button" onClick={talk.showNewest}>
           {activityText(state, run)}
         </button>

@@ -29,7 +29,7 @@ interface MenuProps {
   readonly className?: string;
   readonly children: ReactNode;
   readonly items: readonly MenuEntry[];
-  /** A field above the items; whoever gives it filters them. */
+  /** A search field above the items; the caller filters them. */
   readonly search?: MenuSearch | null;
 }
 
@@ -155,7 +155,7 @@ function positionMenu(
 }
 
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {
-  // Home and End belong to the text of a search field.
+  // In a search field, Home and End move the text cursor.
   if (event.target instanceof HTMLInputElement && !event.key.startsWith("Arrow")) return;
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>(".menu-item")];
   const current = items.findIndex((item) => item === document.activeElement);

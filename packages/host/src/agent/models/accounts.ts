@@ -23,7 +23,7 @@ export interface AccountDeps {
   readonly config: Pick<Config, AddressSetting>;
   readonly environment: Environment;
   readonly secrets: Secrets;
-  /** Where a server was found on this machine. It needs no key and gets none. */
+  /** The address of a server found on this machine. It needs no key and is sent none. */
   readonly foundAddress?: (provider: Provider) => string | null;
 }
 

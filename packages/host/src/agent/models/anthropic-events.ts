@@ -2,8 +2,8 @@ import { createSseDecoder, encodeSseFrame } from "@holdfast/protocol";
 import { z } from "zod";
 
 /**
- * Anthropic adds events, blocks and deltas over time and asks clients to ignore those they do not know. The provider
- * package fails on them, so it gets only what is known here, with only the fields that are used.
+ * Anthropic adds events, blocks and deltas over time and asks clients to ignore unknown ones. The provider package
+ * fails on them, so it gets only known ones, with only the fields that are used.
  */
 export function ignoreUnknownEvents(send: typeof fetch): typeof fetch {
   return async (input, init) => {
@@ -75,7 +75,7 @@ const toolUse = z.object({
 const blockTypes = new Set(["text", "thinking", "redacted_thinking", "tool_use"]);
 const deltaTypes = new Set(["text_delta", "thinking_delta", "signature_delta", "input_json_delta"]);
 
-/** The event as far as it is known, or `null` to ignore it. What cannot be read is left for the package to report. */
+/** The known part of the event, or `null` to ignore it. Unreadable events are passed on for the package to report. */
 function knownPart(data: string, ignoredBlocks: Set<number>): string | null {
   const value = parseJson(data);
   const event = anyEvent.safeParse(value).data;

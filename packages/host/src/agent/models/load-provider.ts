@@ -20,7 +20,7 @@ export type OpenAiApi = "responses" | "chat";
 export interface ProviderOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly api: OpenAiApi;
-  /** What Ollama is asked for; without it, the server decides. */
+  /** The context size to ask Ollama for; without it, the server decides. */
   readonly contextTokens: number | undefined;
 }
 

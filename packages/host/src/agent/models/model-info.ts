@@ -32,9 +32,9 @@ export function parseModelName(name: string): ModelName | null {
 
 /** Without a price, the cost of a call is unknown. */
 export type ModelFacts = Omit<TableRow, "name"> & {
-  /** The model cannot be given tools. */
+  /** The model does not support tools. */
   readonly tools?: "none";
-  /** The server has to be asked for the window. */
+  /** Requests must ask the server for the window. */
   readonly asksWindow?: true;
 };
 
@@ -67,7 +67,7 @@ export type ModelOverrides = z.infer<typeof modelOverrides>;
 /** Any model worth using can take this much. */
 const unknownModelFacts: ModelFacts = { window: 32_000, output: 8_000 };
 
-/** The table is the base; what a server says of its own model counts more, and the settings most. */
+/** Settings override what a server reports about its own model, which overrides the table. */
 export function factsOf(
   name: string,
   overrides: ModelOverrides = {},

@@ -68,7 +68,7 @@ const overflow = [
 ];
 const noCredit =
   /insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required/i;
-/** With 429 only these: rate limits speak of quotas and billing pages too, and pass by themselves. */
+/** For a 429 only these count: rate limits mention quotas and billing pages too, but pass by themselves. */
 const noCreditInRateLimit =
   /insufficient_quota|insufficient.balance|exceeded_current_quota_error|billing_(?:hard_limit|not_active|error)|credit balance is too low|credits? (?:is |are )?depleted|used all available credits|monthly spending limit/i;
 /** Google reports this as an otherwise valid request. */
@@ -77,7 +77,7 @@ const moderated = /moderation|flagged_input/i;
 const refused =
   /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
 const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
-/** Ollama, OpenRouter and vLLM, of a model that cannot be given tools. */
+/** What Ollama, OpenRouter and vLLM say when a model does not support tools. */
 const toolsRefused =
   /does not support tools|support tool use|tools? (?:calling |use )?(?:is|are) not supported|enable-auto-tool-choice/i;
 /** Earlier reasoning is refused after a change of key, model or prefix. */

@@ -30,7 +30,7 @@ export interface ProviderModelDeps {
   readonly redact?: (text: string) => string;
   /** Sessions whose reasoning the provider refused to take back. */
   readonly withoutReasoning?: Set<SessionId>;
-  /** Models, by name, that refused to be given tools. */
+  /** Names of the models whose server refused tools. */
   readonly withoutTools?: Set<string>;
 }
 
@@ -45,7 +45,7 @@ async function* streamFrom(
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   const { withoutReasoning = new Set(), withoutTools = new Set(), name } = deps;
-  // Each request leaves out one more of what the provider refused, so there are at most three.
+  // Each retry leaves out one more thing that the provider refused, so there are at most three requests.
   for (;;) {
     const omitted: Omitted = {
       reasoning: request.session !== undefined && withoutReasoning.has(request.session),
@@ -69,7 +69,7 @@ async function* streamFrom(
   }
 }
 
-/** What is left out of a request because the provider does not take it. */
+/** What is left out of a request because the provider does not accept it. */
 interface Omitted {
   readonly reasoning: boolean;
   readonly tools: boolean;
@@ -218,22 +218,22 @@ function finishFailure(
       return {
         class: "retryable",
         code: "model_cut",
-        message: `The connection to ${title} was cut before the answer was whole.`,
+        message: `The connection to ${title} was cut before the answer was complete.`,
       };
   }
 }
 
-/** Any other reason, also one that is not known yet, ends the answer with what is there. */
+/** Any other reason, even an unknown one, ends the answer with the output so far. */
 const failedReasons: Readonly<Record<string, (title: string) => ModelFailure>> = {
   error: (title) => ({
     class: "retryable",
     code: "model_cut",
-    message: `${title} failed before the answer was whole.`,
+    message: `${title} failed before the answer was complete.`,
   }),
   MALFORMED_FUNCTION_CALL: (title) => ({
     class: "retryable",
     code: "model_garbled",
-    message: `${title} could not read the call that its model made.`,
+    message: `${title} could not read the tool call that its model made.`,
   }),
 };
 

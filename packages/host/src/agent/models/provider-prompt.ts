@@ -32,7 +32,7 @@ export async function toProviderPrompt(
   return format.options === "google" ? joinToolResults(prompt) : prompt;
 }
 
-/** Google wants the results of parallel calls in one turn. The other packages join them, or their wires do not care. */
+/** Google wants the results of parallel calls in one turn. The other packages merge them, or their wires accept both. */
 function joinToolResults(prompt: Prompt): Prompt {
   const joined: Prompt = [];
   for (const message of prompt) {

@@ -49,7 +49,7 @@ export interface ModelRegistryDeps {
   readonly limits?: ConnectionLimits;
   readonly served?: ServedModels;
   readonly local?: LocalServers;
-  /** Says something to the operator. */
+  /** Warns the operator. */
   readonly warn?: (message: string) => void;
 }
 
@@ -63,11 +63,11 @@ export interface ModelRegistry {
   smallModel(name: string): string;
   /** The models to fall back to, in order. */
   fallbacks(name: string): readonly string[];
-  /** As far as it is known now. */
+  /** What is known about the model now. */
   facts(name: string): ModelFacts;
   /** The names of the models that servers list now. */
   listServed(): Promise<readonly string[]>;
-  /** Learns what the models in use can do, and warns of what is missing. Returns the names that servers list. */
+  /** Learns what the models in use can do, and warns about missing prices. Returns the names that servers list. */
   prepare(): Promise<readonly string[]>;
   /** What a person should know before choosing the model. */
   warning(name: string): string | null;
@@ -87,14 +87,14 @@ interface ReachableModel {
   readonly account: Account;
 }
 
-/** Their models are known only to the server. */
+/** Providers whose models only the server knows. */
 const serverProviders = ["openai-compatible", "ollama"] as const;
 const providersWithDefaults = ["anthropic", "openai", "google"] as const;
 
 export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   const { config, environment, secrets, warn = () => {} } = deps;
   const { served = createServedModels(), local = createLocalServers() } = deps;
-  const isLookedFor = config.localModels.value === "on";
+  const usesLocalServers = config.localModels.value === "on";
   const rehearsalModel = createRehearsalModel();
   const withoutReasoning = new Set<SessionId>();
   const withoutTools = new Set<string>();
@@ -127,26 +127,26 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   }
 
   async function listServed(): Promise<readonly string[]> {
-    if (isLookedFor) await local.probe();
+    if (usesLocalServers) await local.probe();
     const names = serverProviders.map(async (provider) => {
       const found = account(provider);
-      if ("code" in found || !isAsked(found)) return [];
+      if ("code" in found || !mayAsk(found)) return [];
       return (await served.list(found)).map(({ id }) => `${provider}/${id}`);
     });
     return (await Promise.all(names)).flat();
   }
 
-  /** Nobody named Ollama's usual address: it is only looked at. */
-  function isAsked({ provider, keyFrom }: Account): boolean {
+  /** Ollama's default address is asked, without being configured, only if local models are looked for. */
+  function mayAsk({ provider, keyFrom }: Account): boolean {
     const isNamed = configuredAddress(deps, provider) !== undefined || keyFrom.from !== "none";
-    return isNamed || isLookedFor;
+    return isNamed || usesLocalServers;
   }
 
   function warning(name: string): string | null {
     const limits = [config.spendPerRun.value, config.spendPerDay.value];
     const isLimited = limits.some((limit) => limit !== undefined);
     if (!isLimited || name === rehearsal || facts(name).price !== undefined) return null;
-    return `No price is known of ${name}, so that spend limits do not count what it costs: set one under models in the configuration.`;
+    return `No price is known for ${name}, so spend limits do not count its cost: set one under models in the configuration.`;
   }
 
   const warned = new Set<string>();

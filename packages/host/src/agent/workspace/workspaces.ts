@@ -124,7 +124,7 @@ async function makeFolder({ folder, workspace }: ToolPlace): Promise<FoundFolder
   return "words" in real ? real : { folder: real.folder, workspace };
 }
 
-/** The workspace is named by its root as the operator wrote it, which may be a link to another disk on each host. */
+/** Named after the root as the operator wrote it, which may link to a different disk on each host. */
 async function findBelowRoots(roots: readonly string[], name: string): Promise<FoundFolder> {
   const found = await resolveFolder(name.startsWith("/") ? name : resolve("/", name));
   if ("words" in found) return found;

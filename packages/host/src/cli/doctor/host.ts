@@ -66,13 +66,13 @@ export async function checkHost(client: Client, home: string): Promise<DoctorFin
   ];
 }
 
-/** Nothing is wrong with a compaction under way; somebody who wonders what a session waits for finds its maker here. */
+/** A compaction in progress is not a problem, but explains what a session is waiting for. */
 async function checkCompactions(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listCompactions();
   // A host of an older version does not know this route.
   if (!listed.ok) return [];
   const { compactions } = listed.value;
-  if (compactions.length === 0) return [okFinding("Compaction", "none is under way")];
+  if (compactions.length === 0) return [okFinding("Compaction", "none in progress")];
   return compactions.map(({ sessionId, holder, expiresAt }) => {
     const { host, pid, thread, agent, nonce } = holder;
     const maker = `${agent} in thread ${thread} of process ${pid} on ${host} (${nonce})`;
@@ -134,11 +134,11 @@ async function checkModels(client: Client, home: string): Promise<DoctorFinding[
 function servedFinding([first, ...others]: readonly string[]): DoctorFinding[] {
   if (first === undefined) return [];
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return [okFinding("Local models", `${first}${more}: HOLDFAST_MODEL=${first} lets it answer`)];
+  return [okFinding("Local models", `${first}${more}: to use it, set HOLDFAST_MODEL=${first}`)];
 }
 
 function priceFinding(warning: string): DoctorFinding {
-  const mend = 'Set its price, like "models": {"…": {"price": {"input": 1, "output": 4}}}.';
+  const mend = 'Set its price, for example "models": {"…": {"price": {"input": 1, "output": 4}}}.';
   return warningFinding("Spend limit", warning, mend);
 }
 

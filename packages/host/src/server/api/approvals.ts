@@ -104,7 +104,7 @@ async function validateAnswer(
   if (decision !== "session" && decision !== "always")
     return invalidField("rule", "a rule goes with session or always");
   const { owner, session, runId, callId, input, tool: name, details } = row;
-  // The host that asked offered it for this call; the folder it looked at may be on another machine.
+  // The host that asked offered this rule for the call; the folder it saw may be on another machine.
   if (details.rules?.includes(rule) === true) return null;
   const cursor = details.place === undefined ? {} : { place: details.place };
   const question = { owner, session, runId, callId, input, name, asks: "ask", ...cursor } as const;

@@ -25,7 +25,7 @@ import {
   withTimeout,
 } from "@holdfast/protocol";
 
-/** A database that does not answer must not keep a client waiting: it sends its message again under the same id. */
+/** An unresponsive database must not keep a client waiting: it can resend its message under the same id. */
 const admissionTimeoutMs = 10_000;
 
 export function messageRoutes(deps: ApiDeps): Route[] {

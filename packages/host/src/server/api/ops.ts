@@ -36,7 +36,7 @@ export function usageRoutes(deps: ApiDeps): Route[] {
 
 const maxShownLocks = 100;
 
-/** S0.13: the locks that somebody holds now, of this owner's sessions. */
+/** S0.13: the compaction locks held now on this owner's sessions. */
 async function heldCompactionLocks(
   store: Store,
   owner: OwnerId,

@@ -37,7 +37,7 @@ const maxSliceMs = 4;
 /** Text after this many characters isn't indexed. */
 const maxIndexedChars = 64 * 1024;
 
-/** The log of a purged session stays as far as a branch reads it. Its title is gone. */
+/** A purged session's log is kept as far as a branch reads it, without its title. */
 const logs = `
   SELECT s.id, s.owner_id, s.title, s.sort_at, h.head
     FROM sessions s JOIN heads h ON h.session_id = s.id
@@ -177,7 +177,7 @@ const unindexedSessions = statement(
   `SELECT l.id AS session_id FROM (${logs}) l LEFT JOIN search_state st ON st.session_id = l.id
     WHERE st.session_id IS NULL OR st.indexed_seq < l.head`,
 );
-// What a branch still reads of a purged session stays, and is found in the branch.
+// Text of a purged session that a branch still reads stays in the index, and is found in the branch.
 const deletePurged = statement(
   "search_forget_purged",
   `WITH purged AS (

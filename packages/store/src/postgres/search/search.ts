@@ -112,13 +112,13 @@ function readCandidates(
   return pool.rows(candidates, values);
 }
 
-/** Its own log and those that it reads as a branch. */
+/** The session's own log, and those it reads as a branch. */
 const logsOf = (session: string) =>
   `ARRAY(SELECT ${session} UNION ALL SELECT log_id FROM branches WHERE session_id = ${session})`;
 
 /**
- * The session that shows a text: the one whose log it is in, or else the newest branch that reads it. Cut entries stay
- * in the index, and are found again when they are restored.
+ * The session that shows a text: the one whose log contains it, or else the newest branch that reads it. Cut entries
+ * stay in the index, and are found again once they are restored.
  */
 const sessionShowing = (only: string | undefined) => `
   SELECT x.id, x.title FROM (

@@ -145,7 +145,7 @@ function findEarlierCommit(
 }
 
 /**
- * `locked`: somebody else is writing to the session. Nobody waits for that in a group, since one row that stays locked
+ * `locked`: somebody else is writing to the session. A group does not wait for that, since one row that stays locked
  * would hold up every other write of this process.
  */
 export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult | "locked"> {

@@ -14,7 +14,7 @@ import type { Settings } from "../settings.ts";
 import { acquireJob } from "./jobs.ts";
 import type { Writer } from "./writer.ts";
 
-/** Tries until the session is free: meanwhile other writes go on. */
+/** Retries until the session is free, while other writes go on. */
 export async function acquireLease(
   writer: Writer,
   { lockTimeoutMs, onWriteFailed }: Settings,
@@ -25,7 +25,7 @@ export async function acquireLease(
     const result = await writer.submit(acquireJob(request));
     if (result !== "locked") return result;
     if (performance.now() - startedAt >= lockTimeoutMs) {
-      const message = "Someone holds the session for too long. Try again.";
+      const message = "Someone has held the session for too long. Try again.";
       const failure = { status: "failed", code: "store_busy", message } as const;
       onWriteFailed(failure);
       return failure;
@@ -34,7 +34,7 @@ export async function acquireLease(
   }
 }
 
-// In order, as an acquisition locks them. `clock_timestamp()` is later than the moment from which the holder counts.
+// In the order in which an acquisition locks them. `clock_timestamp()` is later than the time the holder counts from.
 const extendLeases = statement(
   "extend_leases",
   `WITH held AS (
@@ -49,12 +49,12 @@ const extendLeases = statement(
    RETURNING l.session_id, l.kind`,
 );
 
-/** Below this, a server that is merely slow would cost the connection. */
+/** With a shorter timeout, a merely slow server would cost the connection. */
 const shortestTimeoutMs = 2_000;
 
 /**
- * Renews leases on a connection of its own, so that no write, and no row that somebody keeps locked, makes a living
- * holder lose its work. Locks nothing but the leases.
+ * Renews leases on a dedicated connection, so that neither a slow write nor a row that stays locked costs a live holder
+ * its lease. Locks only rows in `leases`.
  */
 export class LeaseConnection {
   readonly #settings: Settings;
@@ -75,7 +75,7 @@ export class LeaseConnection {
       } catch (error) {
         const errorClass = classifyError(error);
         if (errorClass !== "retry" && errorClass !== "busy") this.#disconnect(client);
-        // A connection at rest may have been cut unnoticed. More tries are up to the holder, who knows its time.
+        // An idle connection may have been cut unnoticed. Further retries are up to the holder, which knows its deadline.
         if (tries === 0 && (errorClass === "lost" || errorClass === "retry")) continue;
         const failure = failureOf(error);
         this.#settings.onWriteFailed(failure);

@@ -35,7 +35,7 @@ import {
 export interface GroupNeeds {
   /** These are locked. */
   readonly sessions: readonly SessionId[];
-  /** These are locked unless somebody else has locked them. */
+  /** Sessions to lock unless somebody else has locked them. */
   readonly sessionsIfFree?: readonly SessionId[];
   readonly runs?: readonly RunId[];
   readonly messages?: readonly MessageId[];
@@ -81,7 +81,7 @@ const lockHeads = statement(
   "lock_heads",
   `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
 );
-// After the others: whoever holds these waits for no head.
+// Locked last, so that a holder of these never waits for another head.
 const lockFreeHeads = statement(
   "lock_free_heads",
   `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE SKIP LOCKED`,

@@ -60,7 +60,7 @@ export class Changes {
   readonly refs = new Map<string, { owner_id: string; id: string; count: number }>();
   readonly branches: Row[] = [];
   readonly leases = new Map<string, LeaseRow>();
-  /** What was stored of leases that are acquired while a row of them exists. */
+  /** The stored rows of leases that an acquisition replaces. */
   readonly replaced = new Map<string, LeaseRow>();
   readonly released = new Map<string, { session_id: string; kind: string }>();
   readonly fences = new Map<string, { session_id: string; kind: string; fence: number }>();

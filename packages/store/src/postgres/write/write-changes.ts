@@ -98,7 +98,7 @@ const putBranches = statement(
 );
 
 const putLeases = statement("put_leases", leaseTable.upsert);
-// A renewal locks only the lease: if one has come since the row was loaded, the acquisition is decided anew.
+// A renewal locks only the lease: if it was renewed since the row was loaded, the acquisition is decided again.
 const lockUnchangedLeases = statement(
   "lock_unchanged_leases",
   `SELECT 1 FROM leases l JOIN json_populate_recordset(null::leases, $1) x

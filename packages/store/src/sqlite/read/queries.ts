@@ -216,7 +216,7 @@ function readUsage(
     ...(runId === undefined ? [] : ["run_id = ?"]),
     ...(session === undefined ? [] : ["session_id = ?"]),
   ];
-  // A plus keeps the planner from taking the index by time, which would read the owner's whole ledger.
+  // The unary plus keeps the planner off the index by time, which would read the owner's whole ledger.
   const unindexed = filters.length === 0 ? "" : "+";
   const row = connection
     .sql(

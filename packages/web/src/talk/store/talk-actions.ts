@@ -67,7 +67,7 @@ export function createTalkActions(
     return result.ok;
   }
 
-  /** What starts a run shows it, wherever the reader was. */
+  /** Any action that starts a run scrolls to it, wherever the reader was. */
   async function reportAndShow(request: Promise<Result<unknown>>): Promise<boolean> {
     const isDone = await report(request);
     if (isDone) showNewest();

@@ -5,7 +5,7 @@ export interface EndFollower {
   readonly release: () => void;
   /** Scrolls to the newest message and follows from there. */
   readonly showNewest: () => void;
-  /** Sets how to scroll there, until the returned function is called. */
+  /** Sets the function that scrolls there, until the returned function is called. */
   readonly onShow: (scrollToEnd: () => void) => () => void;
 }
 

@@ -57,7 +57,7 @@ export function Transcript({ end, view, store, pending, unsent, at }: Transcript
     () =>
       end.onShow(() => {
         store.returnToTail();
-        // The end is where it is once the rows are rendered.
+        // The position of the end is known only once the rows are rendered.
         requestAnimationFrame(() => list.scrollToEnd());
       }),
     [end, store, list],
@@ -181,14 +181,14 @@ function useStickToEnd(
     const isNearEnd = (): boolean => list.getDistanceFromEnd() <= endThresholdPixels;
     let lastTop = box.scrollTop;
     const onScroll = (): void => {
-      // Only a reader scrolls up; rows that are added move the end away below.
+      // Only a reader scrolls up; added rows merely push the end further down.
       if (isNearEnd()) end.follow();
       else if (box.scrollTop < lastTop) end.release();
       lastTop = box.scrollTop;
     };
     const resizeObserver = new ResizeObserver((changes) => {
       const isBoxResized = changes.some(({ target }) => target === box);
-      // Near the end the list follows by itself, and a reader who starts to scroll up must get away.
+      // Near the end the list follows by itself, and a reader must still be able to scroll up.
       if (end.isFollowing() && (isBoxResized || !isNearEnd())) list.scrollToEnd();
     });
     box.addEventListener("scroll", onScroll, { passive: true });

@@ -40,7 +40,7 @@ describe("a server on this machine", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("that is something else is left alone", async () => {
+  test("that is something else is ignored", async () => {
     const server = await serveModels({ "/v1/models": { data: [{ id: "stranger" }] } });
     const models = openModels({ settings: { localModels: "on" }, lmStudio: `${server.url}/v1` });
     expect(await models.listServed()).not.toContain("openai-compatible/stranger");
@@ -59,7 +59,7 @@ describe("a server on this machine", () => {
 });
 
 describe("a spend limit", () => {
-  test("that no price binds is warned of: in the list, and once in the log", async () => {
+  test("that cannot count a model is warned about in the list, and once in the log", async () => {
     const server = await serveModels({ "/v1/models": { data: [openRouter, { id: "unpriced" }] } });
     const lines: string[] = [];
     const settings = {
@@ -71,14 +71,14 @@ describe("a spend limit", () => {
     await ask(models, "openai-compatible/unpriced");
     await ask(models, "openai-compatible/maker/large");
     expect(lines).toEqual([
-      expect.stringMatching(/^No price is known of openai-compatible\/unpriced/),
+      expect.stringMatching(/^No price is known for openai-compatible\/unpriced/),
     ]);
     const { models: listed } = await listModels(models);
     const warned = listed.filter(({ usable, warning }) => usable && warning !== null);
     expect(warned.map(({ name }) => name)).toEqual(["openai-compatible/unpriced"]);
   });
 
-  test("without one, nobody is warned", async () => {
+  test("that is not set causes no warning", async () => {
     const server = await serveModels({ "/v1/models": { data: [{ id: "unpriced" }] } });
     const lines: string[] = [];
     const models = openModels({ ...compatible(server), warn: (line) => lines.push(line) });

@@ -6,13 +6,13 @@ const probeTimeoutMs = 2_000;
 const probeAgeMs = 60_000;
 
 export interface LocalServers {
-  /** Asks unless it did within the last minute. No key is sent. */
+  /** Probes unless it did within the last minute. Sends no key. */
   probe(): Promise<void>;
-  /** LM Studio's base URL, if it answered the last time. */
+  /** LM Studio's base URL, if it answered the last probe. */
   lmStudio(): string | null;
 }
 
-/** LM Studio's own address; Ollama's is known without asking. Anything else that listens there is left alone. */
+/** Probes LM Studio's default address; Ollama's needs no probe. Any other server that listens there is ignored. */
 export function createLocalServers(
   baseUrl = "http://127.0.0.1:1234/v1",
   now: () => number = Date.now,

@@ -2,7 +2,7 @@ import type { BackgroundWorker } from "../../../automation/workers.ts";
 import type { Logger } from "../../../ops/telemetry/logger.ts";
 import type { ModelRegistry } from "../registry.ts";
 
-/** After a host has begun to serve: what do servers offer, and does a price bind the spend limits? */
+/** Once the host is serving, learns which models servers offer, and warns if spend limits cannot count one. */
 export function createModelDiscovery(
   models: Pick<ModelRegistry, "prepare" | "account">,
   logger: Pick<Logger, "info">,
@@ -17,7 +17,7 @@ export function createModelDiscovery(
     }
   }
   return {
-    // Without a page nobody would choose one.
+    // Without an address there is no page to choose a model on.
     start: (address) => void (address !== null && discover()),
     stop: async () => {},
   };

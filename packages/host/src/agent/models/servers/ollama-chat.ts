@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Chat completions over Ollama's own `/api/chat`: the only way to ask for a context. Without it the server takes what it
- * was started with, and silently forgets what is beyond.
+ * Sends chat completions over Ollama's own `/api/chat`, the only way to ask for a context size. Otherwise the server
+ * uses the size it was started with, and silently drops what exceeds it.
  */
 export function askOllamaForContext(send: typeof fetch, contextTokens: number): typeof fetch {
   return async (input, init = {}) => {
@@ -48,7 +48,7 @@ function toOllama({ model, messages, tools }: ChatRequest, contextTokens: number
     messages: messages.map((each) => toOllamaMessage(each, names)),
     ...(tools && { tools }),
     stream: true,
-    // What does not fit is refused, so that the conversation is summarised instead of cut.
+    // A prompt that does not fit is refused, so that the conversation is summarised instead of truncated.
     truncate: false,
     options: { num_ctx: contextTokens },
   };
@@ -106,7 +106,7 @@ const ollamaLine = z.object({
   eval_count: z.number().optional(),
 });
 
-/** From lines of JSON to server-sent events. A line that cannot be read is passed on, to be reported as garbled. */
+/** Turns lines of JSON into server-sent events. An unreadable line is passed on, to be reported as garbled. */
 function toChatChunks(model: string): TransformStream<Uint8Array, Uint8Array<ArrayBuffer>> {
   const utf8 = new TextDecoder();
   const encoder = new TextEncoder();

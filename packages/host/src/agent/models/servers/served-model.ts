@@ -1,18 +1,18 @@
 import { z } from "zod";
 import type { Price } from "../model-table.ts";
 
-/** What a server says of one of its models. What it does not say is absent. */
+/** What a server reports about one of its models. What it does not report is absent. */
 export interface ServedModel {
   readonly id: string;
-  /** In tokens: what a request may use now. */
+  /** In tokens: what a request can use now. */
   readonly window?: number;
-  /** In tokens: what the model could use if the server gave it that much. */
+  /** In tokens: what the model supports if the server allots that much. */
   readonly maxWindow?: number;
   readonly output?: number;
   readonly price?: Price;
   readonly images?: boolean;
   readonly tools?: boolean;
-  /** The server gives each request the window that it asks for. */
+  /** Requests can ask the server for a window. */
   readonly takesWindow?: boolean;
   /** Some servers list models that cannot chat, such as those for embeddings. */
   readonly chats?: boolean;
@@ -53,7 +53,7 @@ type ListedModel = z.infer<typeof listedModel>;
 
 const modelList = z.object({ data: z.array(z.unknown()) });
 
-/** More than any server lists; bounds what is kept of one. */
+/** More than any server lists; bounds how much is kept. */
 const maxModels = 20_000;
 
 export interface ServerList {
@@ -91,7 +91,7 @@ function describeListed(listed: ListedModel): ServedModel {
   });
 }
 
-/** From dollars per token to dollars per million. Cached tokens without a price of their own cost what others do. */
+/** From dollars per token to dollars per million. Cached tokens without a price of their own cost the same as others. */
 function priceOf(pricing: ListedModel["pricing"]): Price | undefined {
   if (pricing?.prompt === undefined || pricing.completion === undefined) return undefined;
   const { prompt, completion, input_cache_read: read, input_cache_write: write } = pricing;
@@ -122,7 +122,7 @@ const lmStudioModel = z.object({
   loaded_context_length: tokens,
 });
 
-/** LM Studio's `/api/v0/models`. It gives tools to every model, in its own words where a model has none for them. */
+/** LM Studio's `/api/v0/models`. It supports tools with every model, by its own prompt format where the model has none. */
 export function readLmStudioModels(answer: unknown): readonly ServedModel[] {
   const { data } = modelList.parse(answer);
   return data.flatMap((entry) => {

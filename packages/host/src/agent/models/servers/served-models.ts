@@ -14,27 +14,27 @@ import {
 
 const megabyte = 1024 * 1024;
 const askLimits: ConnectionLimits = { answerMs: 3_000, silenceMs: 3_000, bytes: 16 * megabyte };
-/** For everything that one server is asked in a row. */
+/** For all requests to one server in a row. */
 const askTimeoutMs = 15_000;
-/** A person who looks at the list wants what is served now. */
+/** A person looking at the list wants to see what is served now. */
 const listAgeMs = 60_000;
-/** A run asks again in the background; what is known meanwhile still counts. */
+/** A run refreshes older facts in the background, and uses them until then. */
 const runAgeMs = 10 * 60_000;
-/** Of a server that stopped answering. */
-const keptMs = 60 * 60_000;
-/** How long the first run waits for what the server says of its model. */
+/** How long facts about a server that stopped answering are kept. */
+const maxStaleMs = 60 * 60_000;
+/** How long a run waits for a server that has never answered. */
 const firstAnswerMs = 2_000;
 const maxServers = 16;
-const keptWindow = 16_384;
+const minKeptWindow = 16_384;
 const maxDetails = 64;
 const detailsAtOnce = 4;
 
-/** What servers say of their models, kept for a while. A server that does not answer says nothing. */
+/** Caches what servers report about their models. A server that does not answer counts as reporting nothing. */
 export interface ServedModels {
-  /** Without asking. */
+  /** What is known without asking the server. */
   known(account: Account, id: string): ServedModel | null;
   list(account: Account): Promise<readonly ServedModel[]>;
-  /** Asks unless it did lately. Waits a moment, and only for a server that has never answered. */
+  /** Asks unless it did recently. Waits briefly, and only for a server that has never answered. */
   learn(account: Account): Promise<void>;
 }
 
@@ -43,13 +43,13 @@ interface ServerEntry {
   answeredAt: number;
   asking: Promise<void>;
   models: ReadonlyMap<string, ServedModel>;
-  /** Of Ollama's models, each asked for on its own. */
+  /** Ollama reports details for one model at a time. */
   readonly details: Map<string, { readonly at: number; readonly model: Omit<ServedModel, "id"> }>;
 }
 
 export interface ServedModelsOptions {
   readonly now?: () => number;
-  /** Ends questions that are under way. */
+  /** Aborts requests in progress. */
   readonly signal?: AbortSignal;
 }
 
@@ -77,7 +77,7 @@ export function createServedModels(options: ServedModelsOptions = {}): ServedMod
     if (asked !== null) {
       entry.models = new Map(asked.map((model) => [model.id, model]));
       entry.answeredAt = now();
-    } else if (now() - entry.answeredAt > keptMs) entry.models = new Map();
+    } else if (now() - entry.answeredAt > maxStaleMs) entry.models = new Map();
   }
 
   function refresh(account: Account, maxAgeMs: number): ServerEntry {
@@ -94,7 +94,7 @@ export function createServedModels(options: ServedModelsOptions = {}): ServedMod
     async list(account) {
       const entry = refresh(account, listAgeMs);
       await entry.asking;
-      // One that did not answer now lists nothing, whatever is still known of it.
+      // A server that did not answer this time lists nothing, whatever is still known about it.
       if (entry.answeredAt < entry.askedAt) return [];
       return [...entry.models.values()].filter(({ chats }) => chats !== false);
     },
@@ -107,7 +107,7 @@ export function createServedModels(options: ServedModelsOptions = {}): ServedMod
   };
 }
 
-/** Ollama's list has a tag on every name; people leave out the usual one. */
+/** Every name in Ollama's list has a tag; people leave out the default one. */
 function nameOnServer({ provider }: Account, id: string): string {
   return provider === "ollama" && !id.includes(":") ? `${id}:latest` : id;
 }
@@ -190,10 +190,10 @@ async function askOllama(
   return models.map((model) => {
     const described = details.get(model.id)?.model;
     const loadedWindow = loaded.get(model.id) ?? 0;
-    // Its own API is asked without a key, so a server that wants one decides about the window itself.
+    // Ollama's own API is called without a key, so a server that needs one decides on the window itself.
     const takesWindow = described !== undefined && !hasKey;
-    // Asking for another window reloads the model. A small one is what the server takes when nobody asks.
-    const isKept = loadedWindow >= keptWindow || (loadedWindow > 0 && !takesWindow);
+    // Asking for another window reloads the model. A small window is only the server's default.
+    const isKept = loadedWindow >= minKeptWindow || (loadedWindow > 0 && !takesWindow);
     return { ...model, ...described, takesWindow, ...(isKept && { window: loadedWindow }) };
   });
 }
