@@ -17,7 +17,7 @@ const allowed = 2;
 const maxLoopMs = 0.2;
 const read = "the same read by the store";
 
-/** Before each turn a warm agent is compared with what is stored, and its context is brought up to date. */
+/** Before each turn, a warm agent is compared with the store and its context brought up to date. */
 export const checkCache: WorkloadDefinition<Bench> = {
   id: "cache",
   title: "whether a warm agent is up to date",
@@ -85,7 +85,7 @@ async function loopTimeOfRefresh(store: Store, session: SessionId): Promise<numb
       await refreshContext(store.reads, benchOwner, session, known);
   };
   await refresh(refreshes);
-  // The event loop counts what it did in a turn when that turn is over.
+  // The event loop adds an iteration's time only once that iteration is over.
   await systemClock.sleep(1);
   const before = performance.eventLoopUtilization();
   await refresh(refreshes);

@@ -56,7 +56,7 @@ const saidIn = async (client: Client, id: SessionId) =>
 
 type Served = Awaited<ReturnType<typeof serveWithClient>>;
 
-/** S0.13: another host's API and doctor name who compacts, and S0.14: for how long at most. */
+/** S0.13 and S0.14: another host's API and doctor name who is compacting, and until when the lock lasts. */
 async function expectHolderShown(holder: Served, other: Served, id: SessionId): Promise<void> {
   const { compactions } = valueOf(await other.client.listCompactions());
   const { pid: itsPid } = holder.host;
@@ -99,7 +99,7 @@ describe.each(storeKinds)("%s", (kind) => {
     expect(await saidIn(client, id)).toEqual(texts.flatMap((text) => [text, "Yes."]));
   });
 
-  test("[S0.12] a host compacts a context that the provider finds too long, and asks again in the same run", async () => {
+  test("[S0.12] a host compacts a context that the provider rejects as too long, and calls it again in the same run", async () => {
     const tooLong = { code: "context_length_exceeded", message: "Too many tokens." };
     const model = await serveModel(({ purpose }, before) =>
       purpose === "conversation" && before === 4 ? refuses(400, { error: tooLong }) : undefined,
@@ -129,7 +129,7 @@ describe.each(storeKinds)("%s", (kind) => {
   }
   const atRest = { HOLDFAST_COMPACT_IDLE_MS: "1000", HOLDFAST_COMPACT_IDLE_PERCENT: "40" };
 
-  test("[S0.12] a host compacts a large session that rests, and the next turn begins with the summary", async () => {
+  test("[S0.12] a host compacts a large idle session, and the next turn begins with the summary", async () => {
     const model = await serveModel();
     const store = await shareStore(kind);
     const settings = { ...store, ...model.settings, ...settingsOf("narrow"), ...atRest };
@@ -165,7 +165,7 @@ describe.each(storeKinds)("%s", (kind) => {
     return [await serveWithClient(settings), await serveWithClient(settings)] as const;
   }
 
-  test("[S0.11] [S0.12] [S0.13] [S0.14] of two hosts that compact one session one does, and the other's turn works meanwhile and afterwards", async () => {
+  test("[S0.11] [S0.12] [S0.13] [S0.14] of two hosts that try to compact one session, one does, and the other's turns work during and after it", async () => {
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
     const model = await serveModel(({ purpose }) =>
       purpose === "summary" ? { frames: whenOpen(mayEnd, usualAnswers.summary) } : undefined,

@@ -58,7 +58,7 @@ const stores = {
   },
 };
 
-/** A host scans for spill files six times in this time. */
+/** A host scans for spill files every sixth of its lease. */
 const longestLeaseMs = 600_000;
 
 async function serve(

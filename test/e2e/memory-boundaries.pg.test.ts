@@ -12,7 +12,7 @@ import {
 } from "./shared-store.ts";
 import { serveBot, startFakeBotApi, untilShown } from "./telegram-rig.ts";
 
-/** Longer than any other boundary needs: the periodic scan commits after five minutes of rest. */
+/** Polls end long before the periodic scan, which commits after five idle minutes. */
 const poll = { interval: 50 };
 
 const waiting = async (client: Client) => valueOf(await client.readMemory()).backlog.turns;
@@ -33,7 +33,7 @@ describe.each(storeKinds)("%s", (kind) => {
     );
   }
 
-  test("[S2.8] a host that is asked to stop commits completed turns, also behind a run that it interrupts", async () => {
+  test("[S2.8] a host that is asked to stop commits completed turns, even before a run that it interrupts", async () => {
     const { host, client, commitsOf } = await serve();
     const id = await createSession(client);
     await turn(client, id, "I like herons");

@@ -95,7 +95,7 @@ test("[P7] an approval that one host asks for is answered on another, and holds 
   expect((await read(second.client, id)).tools).toEqual(["run\n", "run\nrun\n"]);
 });
 
-test("while a host is frozen in a transaction, another takes messages for its sessions, and no run is interrupted", async () => {
+test("while a host is frozen in a transaction, another accepts messages for its sessions, and no run is interrupted", async () => {
   const [frozen, other] = [await serve(), await serve()];
   const id = await begin(frozen.client, "{words:200}{rate:50}");
   await untilShown(frozen.client, id);
@@ -116,7 +116,7 @@ test("while a host is frozen in a transaction, another takes messages for its se
   expect(await read(other.client, id)).toMatchObject({ words: [200, 3], notices: [] });
 });
 
-test("a run goes on when PostgreSQL was away past a renewal of its lease", async () => {
+test("a run survives a PostgreSQL outage that a renewal of its lease falls into", async () => {
   await using proxy = await startPostgresProxy(database.url);
   const leaseMs = 24_000;
   const { client } = await serve(proxy.url, { HOLDFAST_LEASE_MS: String(leaseMs) });
@@ -131,7 +131,7 @@ test("a run goes on when PostgreSQL was away past a renewal of its lease", async
     );
     return Number(rows[0]?.left) / leaseMs;
   };
-  // It is renewed at two thirds. An answer that takes longer than a sixth is not waited for.
+  // It is renewed with two thirds left. Nobody waits for an answer that takes longer than a sixth.
   await expect.poll(left).toBeLessThan(0.75);
   proxy.set("refuse");
   await expect.poll(left).toBeLessThan(0.48);
@@ -144,7 +144,7 @@ test("a run goes on when PostgreSQL was away past a renewal of its lease", async
   });
 });
 
-test("[P1] a message is answered although PostgreSQL does not answer, and is stored once when it is sent again", async () => {
+test("[P1] a message gets an answer while PostgreSQL does not respond, and is stored once when it is sent again", async () => {
   await using proxy = await startPostgresProxy(database.url);
   const { client, address, token } = await serve(proxy.url);
   const id = await begin(client, "{words:2}");

@@ -69,7 +69,7 @@ export async function createSession(client: Client): Promise<SessionId> {
 /** Tells the rehearsal model to answer with a word. */
 const shortAnswer = " {words:1}";
 
-/** Sends a message and waits until nothing of the session runs. */
+/** Sends a message and waits until no run of the session is live. */
 export async function turn(client: Client, id: SessionId, said: string): Promise<SessionState> {
   const body = { clientId: randomUUID(), text: said + shortAnswer };
   valueOf(await client.sendMessage({ params: { id }, body }));
@@ -91,7 +91,7 @@ export async function serveModel(
 ) {
   const calls: ModelCall[] = [];
   const server = await openProviderServer((request) => {
-    // It says nothing of its models.
+    // It reports nothing about its models.
     if (request.method === "GET") return refuses(404, {});
     const call = { purpose: purposeOf(request), text: JSON.stringify(request.body) };
     const before = calls.filter(({ purpose }) => purpose === call.purpose).length;

@@ -2,8 +2,8 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// Preloaded into a host: while the file HOLDFAST_TEST_SLOW_SPILLS exists, spill files take for ever to open. Each try
-// is a line in it.
+// Preloaded into a host: while the file HOLDFAST_TEST_SLOW_SPILLS exists, opening a spill file never completes. Each
+// attempt adds a line to it.
 const gate = process.env["HOLDFAST_TEST_SLOW_SPILLS"];
 const { open } = fs.promises;
 

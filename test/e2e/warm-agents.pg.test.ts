@@ -14,7 +14,7 @@ const stores = {
   },
 };
 
-/** How agents were taken and evicted, as a scrape shows it. */
+/** Counts of agents taken and evicted, by label, from the host's metrics. */
 async function agentMetrics(address: string, token: string): Promise<Record<string, number>> {
   const response = await fetch(new URL("/metrics", address), {
     headers: { authorization: `Bearer ${token}` },
@@ -30,7 +30,7 @@ async function agentMetrics(address: string, token: string): Promise<Record<stri
 }
 
 test.each(["sqlite", "postgres"] as const)(
-  "[S1.1] %s: a host takes ten turns that alternate between two sessions of a lane with one agent, and commits no memory",
+  "[S1.1] %s: a host serves ten turns that alternate between two sessions of a lane with one agent, and commits no memory",
   async (kind) => {
     const { client, address, token, home } = await serveWithClient({
       ...(await stores[kind]()),

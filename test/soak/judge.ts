@@ -1,11 +1,11 @@
 /** What a host holds at rest. */
-export interface Held {
+export interface HostFootprint {
   readonly memoryMb: number;
   readonly files: number;
   readonly handles: number;
 }
 
-export interface SoakSample extends Held {
+export interface SoakSample extends HostFootprint {
   /** Medians of the round's requests. */
   readonly acceptMs: number;
   readonly searchMs: number;
@@ -19,7 +19,7 @@ interface Bound {
   readonly slack: number;
 }
 
-/** The last third may exceed the first by this ratio, and by this much besides. */
+/** The last third may exceed the first by this ratio plus this slack. */
 const bounds: Readonly<Record<SoakFigure, Bound>> = {
   memoryMb: { name: "memory at rest, MB", ratio: 1.1, slack: 16 },
   files: { name: "open files", ratio: 1, slack: 6 },
@@ -52,7 +52,7 @@ export function compareThirds(
 }
 
 /** A sentence for each figure that grew. */
-export function grown(rows: readonly SoakRow[]): readonly string[] {
+export function describeGrowth(rows: readonly SoakRow[]): readonly string[] {
   return rows
     .filter(({ last, allowed }) => last > allowed)
     .map(

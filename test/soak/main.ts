@@ -18,7 +18,7 @@ const { rows, counts, kills, problems } = await runSoak({
   seed: wholeNumber("seed", values.seed),
   print: (line) => console.log(line),
 });
-console.log(`\n| at rest | first third | last third | flat up to |\n|---|---|---|---|`);
+console.log(`\n| at rest | first third | last third | limit |\n|---|---|---|---|`);
 for (const { name, first, last, allowed } of rows)
   console.log(`| ${name} | ${first.toFixed(1)} | ${last.toFixed(1)} | ${allowed.toFixed(1)} |`);
 console.log(`\n${minutes} minutes, ${kills} kills, ${JSON.stringify(counts)}, seed ${values.seed}`);

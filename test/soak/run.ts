@@ -12,8 +12,8 @@ import { type GatewayHost, startGatewayHost } from "../chaos/gateway/host.ts";
 import { settled } from "../chaos/gateway/run.ts";
 import {
   compareThirds,
-  grown,
-  type Held,
+  describeGrowth,
+  type HostFootprint,
   median,
   type SoakFigure,
   type SoakRow,
@@ -23,7 +23,7 @@ import { TrafficWorker } from "./traffic.ts";
 
 export interface SoakOptions {
   readonly seconds: number;
-  /** After each round everything comes to rest, and the host is measured. */
+  /** After each round, once nothing is running, the host is measured. */
   readonly rounds: number;
   readonly seed: number;
   readonly workers?: number;
@@ -42,8 +42,8 @@ export interface SoakResult {
 const probe = ["--expose-gc", "--import", new URL("./probe.ts", import.meta.url).href];
 
 /**
- * Mixed traffic on two hosts of one home. One is killed in every round; the other lives to the end, takes over what the
- * first leaves, and must hold as much in the last third as in the first.
+ * Mixed traffic on two hosts with one home. One is killed in every round; the other survives, takes over its runs, and
+ * must hold no more in the last third of the rounds than in the first.
  */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { seconds, rounds, seed, workers: count = 4, print = () => {} } = options;
@@ -72,7 +72,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
         }),
     );
     const samples: SoakSample[] = [];
-    // The first round fills caches and compiles, and counts for nothing.
+    // The first round fills caches and warms up the JIT, and is not counted.
     for (let round = 0; round <= rounds; round += 1) {
       const over = AbortSignal.timeout(Math.ceil((seconds * 1000) / (rounds + 1)));
       const working = Promise.all(workers.map((worker) => worker.workUntil(over)));
@@ -93,7 +93,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
       samples,
       counts: sum(workers),
       kills: rounds + 1,
-      problems: [...problems, ...grown(rows)],
+      problems: [...problems, ...describeGrowth(rows)],
     };
   } finally {
     for (const host of hosts) await host.kill();
@@ -102,15 +102,15 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   }
 }
 
-async function measure({ process: child }: GatewayHost): Promise<Held> {
-  const answered = new Promise<Held>((resolve) => {
-    child.once("message", (held) => resolve(held as Held));
+async function measure({ process: child }: GatewayHost): Promise<HostFootprint> {
+  const answered = new Promise<HostFootprint>((resolve) => {
+    child.once("message", (held) => resolve(held as HostFootprint));
   });
   child.send("measure");
   return answered;
 }
 
-/** Of the round; the next one begins empty. */
+/** The round's medians. Resets the workers for the next round. */
 function latencies(workers: readonly TrafficWorker[]): Pick<SoakSample, "acceptMs" | "searchMs"> {
   const acceptMs = median(workers.flatMap((worker) => worker.acceptMs));
   const searchMs = median(workers.flatMap((worker) => worker.searchMs));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { compareThirds, grown, type SoakSample } from "./judge.ts";
+import { compareThirds, describeGrowth, type SoakSample } from "./judge.ts";
 import { runSoak } from "./run.ts";
 
 const rest: SoakSample = { memoryMb: 100, files: 40, handles: 12, acceptMs: 2, searchMs: 3 };
@@ -15,13 +15,13 @@ test.each([
   [{ searchMs: Number.NaN }, []],
   [{ acceptMs: 30, searchMs: 40 }, [/^message to accepted/, /^search/]],
 ] as const)("the soak names what grew: %j", (last, expected) => {
-  const sentences = grown(compareThirds(six(last)));
+  const sentences = describeGrowth(compareThirds(six(last)));
   expect(sentences).toHaveLength(expected.length);
   for (const [index, pattern] of expected.entries()) expect(sentences[index]).toMatch(pattern);
 });
 
 test("a host under mixed traffic, with another one killed beside it, holds no more at the end than at the beginning", async () => {
-  // Seconds prove nothing about speed, and little about memory.
+  // A few seconds prove nothing about speed, and little about memory.
   const extraSlack = { memoryMb: 80, acceptMs: 1e6, searchMs: 1e6 };
   const { samples, counts, problems } = await runSoak({
     seconds: 2,

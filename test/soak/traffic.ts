@@ -17,7 +17,7 @@ export interface TrafficDeps {
 const sessionsPerWorker = 3;
 const messagesPerSession = 20;
 const chats = [1, 2, 3];
-/** A run that is killed with its host is taken over after its lease; this ends what hangs. */
+/** Longer than a take-over after a kill needs; a run that takes longer hangs. */
 const maxRunMs = 60_000;
 
 /** One person: talks, lets tools run, answers questions, branches, searches and writes to the bot. */
@@ -86,7 +86,7 @@ export class TrafficWorker {
     await this.#follow(session.id);
   }
 
-  /** Until the run has ended, and answers its questions. */
+  /** Waits until the run has ended, and answers its questions. */
   async #follow(id: SessionId): Promise<void> {
     const { steady } = this.#deps;
     const late = AbortSignal.timeout(maxRunMs);
@@ -99,7 +99,7 @@ export class TrafficWorker {
       if (run !== null && run.endedAt !== null && inbox.length === 0) return;
       if (run?.state === "waiting") await this.#approve(id);
     }
-    this.problems.push(`A run of ${id} did not end: it is ${last ?? "not there"}.`);
+    this.problems.push(`A run of ${id} did not end: its state is ${last ?? "unknown"}.`);
   }
 
   async #approve(session: SessionId): Promise<void> {
@@ -143,7 +143,7 @@ export class TrafficWorker {
   }
 }
 
-/** A machine that is too busy to send a request in time gets 408: the host has not read it. */
+/** On a machine too busy to send a request in time, the host answers 408 without having read it. */
 async function again<T extends { readonly ok: boolean; readonly error?: unknown }>(
   call: () => Promise<T>,
 ): Promise<T> {

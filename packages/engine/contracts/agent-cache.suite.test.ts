@@ -17,7 +17,7 @@ import { createGate, createTool, okResult, until } from "@holdfast/testing/rigs/
 import { type Store, StoreFailure } from "../src/ports/store.ts";
 import { answerApproval } from "../src/run/approvals.ts";
 
-/** Every line through a runner: what it reuses, and what its model is sent. */
+/** Tests every line through a runner: which agents it reuses, and what its model is sent. */
 export const agentCacheContract = contractSuite("the agent cache", (factory) => {
   const rig = useRig(() => openContractRig(factory));
   let a: TestSession;
@@ -31,7 +31,7 @@ export const agentCacheContract = contractSuite("the agent cache", (factory) => 
 
   const writeMeanwhile = (chat: TestSession, text: string) => chat.commit([aUserMessage(text)]);
 
-  /** The store with another way to read this session's row. */
+  /** The store, with reads of this session's row replaced. */
   const withSessionReads = (chat: TestSession, read: Store["reads"]["session"]): Store =>
     withMembers(rig.store, {
       reads: {
@@ -41,7 +41,7 @@ export const agentCacheContract = contractSuite("the agent cache", (factory) => 
       },
     });
 
-  test("[S1.1] turns that alternate between two sessions of a lane are all taken by one agent", async () => {
+  test("[S1.1] turns that alternate between two sessions of a lane are all served by one agent", async () => {
     const agents = openWarmAgents(rig);
     for (const chat of [a, b, a, b, a, b]) await agents.turn(chat, lane, "a turn");
     expect(agents.requests).toHaveLength(6);
@@ -96,7 +96,7 @@ export const agentCacheContract = contractSuite("the agent cache", (factory) => 
       reply: (step) => (step === 2 ? [calls("pay")] : [says(`Answer ${step}`)]),
     });
     await agents.turn(a, lane, "one");
-    // The run rests until somebody answers, so its agent goes back without a version.
+    // The run waits until somebody answers, so its agent is returned without a version.
     await agents.turn(a, lane, "pay");
     expect(agents.cache.figures()).toMatchObject({ builds: 1, hits: 1 });
     await writeMeanwhile(a, "said meanwhile");

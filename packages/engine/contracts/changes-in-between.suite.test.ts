@@ -61,7 +61,7 @@ export const changesInBetweenContract = contractSuite(
     const lookAround = createTool("look", async () => okResult("seen"));
     const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
 
-    /** A session whose reads can be interrupted. What happens meanwhile goes through another log. */
+    /** A session whose reads can be interrupted. Changes made in between go through another log. */
     async function openSession(script: Script = [], deps: RigDeps = {}) {
       const { store, afterNext } = interruptReads(contractRig.store);
       const rig = await openRunRig(store, {
@@ -87,7 +87,7 @@ export const changesInBetweenContract = contractSuite(
         others: { log, ids, holder: () => aHolder() },
         sayMeanwhile: (text: string) =>
           admitMessage(log, ids, { owner, session, clientId: ids.make("message"), text }),
-        /** Claims the next message, as a process that then does nothing with it. */
+        /** Claims the next message for a process that then does nothing with it. */
         claim: async () => {
           const lease = assertPresent(await acquireRunLease(claimDeps, session));
           const run = await claimNext(claimDeps, owner, lease);
@@ -163,7 +163,7 @@ export const changesInBetweenContract = contractSuite(
       expect(await rig.run(runId)).toMatchObject({ state: "claimed", cancelRequested: true });
     });
 
-    test("[P7] of two answers at once the later one wakes the run", async () => {
+    test("[P7] when two approvals are answered at once, the later answer wakes the run", async () => {
       const script = [[calls("pay", 1), calls("pay", 2)], says("Both paid.")];
       const { rig, target, afterNext, others } = await openSession(script);
       const { owner, session } = target;
@@ -181,7 +181,7 @@ export const changesInBetweenContract = contractSuite(
       expect(await rig.run(runId)).toMatchObject({ state: "completed" });
     });
 
-    test("[P4] of two people who continue a run at once, both get the one continuation", async () => {
+    test("[P4] two people who continue a run at once both get the same continuation", async () => {
       const { rig, target, afterNext, others } = await openSession([fails("fatal")]);
       const { owner } = target;
       const { runId } = await rig.say("Go");
@@ -196,7 +196,7 @@ export const changesInBetweenContract = contractSuite(
       expect((await rig.chat.snapshot()).inbox).toHaveLength(1);
     });
 
-    test("[P8] of two undos at once each takes a turn out of view", async () => {
+    test("[P8] two undos at once each hide a turn", async () => {
       const { target, afterNext, deps, others, texts } = await openTurns();
       afterNext("entries", () => undo(others, target));
       expect(await undo(deps, target)).toMatchObject({ status: "committed" });
@@ -212,7 +212,7 @@ export const changesInBetweenContract = contractSuite(
       expect((await chat.snapshot()).inbox).toHaveLength(1);
     });
 
-    test("[P8] a branch made during an undo shows what its row counts", async () => {
+    test("[P8] a branch made during an undo shows as many messages as its row counts", async () => {
       const { target, afterNext, deps, others } = await openTurns();
       const { owner } = target;
       // The first read looks for the branch, the second for its origin.
@@ -309,7 +309,7 @@ export const changesInBetweenContract = contractSuite(
       expect(await compactSession(compactionDeps(store), target)).toMatchObject({ epoch: 1 });
       for (const text of ["five", "six", "seven"]) await addLongTurn(chat, text);
       const deps = compactionDeps(store, async () => {
-        // By the store's clock the lock is over, but nobody else has taken it.
+        // By the store's clock the lock has expired, but nobody else has taken it.
         contractRig.advanceClock(hour);
         expect(await restoreEpoch({ log, ids }, { owner, session }, 0)).toMatchObject({
           status: "committed",

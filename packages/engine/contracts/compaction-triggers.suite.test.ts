@@ -20,7 +20,7 @@ const windowTokens = 1_000;
 const restMs = 60_000;
 const long = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
 
-/** The ways in which a session comes to be compacted, through the compactor that every process uses. */
+/** Every trigger of a compaction, through the compactor that every process uses. */
 export const compactionTriggersContract = contractSuite("compaction triggers", (factory) => {
   const rig = useRig(() => openContractRig(factory));
 
@@ -60,7 +60,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect(await rig.leasesOf(chat)).toEqual([]);
   });
 
-  test("[S0.12] a model that finds its context too long is called again with a shorter one, in the same run", async () => {
+  test("[S0.12] a model that rejects its context as too long is called again with a shorter one, in the same run", async () => {
     const answer: Script = (_request, before) =>
       before === 3 ? fails("overflow", { code: "too_long" }) : says(long(`Answer ${before}`));
     const { runs, model, chat } = await openRuns(answer, null);
@@ -108,7 +108,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     return chat;
   }
 
-  /** Looks after the sessions of one owner. */
+  /** Compacts idle sessions of one owner. */
   function anIdleCompactor(
     { owner }: Pick<TestSession, "owner">,
     rest: Partial<IdleCompactorDeps> & { readonly summarise?: Summariser["summarise"] } = {},
@@ -132,7 +132,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
       },
       ...deps,
     });
-    /** Time passes for this process and for the store. */
+    /** Advances the clocks of this process and of the store. */
     async function advance(ms: number): Promise<void> {
       rig.advanceClock(ms);
       await clock.advance(ms);
@@ -143,7 +143,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
   const epochs = (chats: readonly TestSession[]) =>
     Promise.all(chats.map(async (chat) => (await chat.row()).epoch));
 
-  test("[S0.12] a large session that rests after its run is compacted, and nothing in the list moves", async () => {
+  test("[S0.12] a large session that is idle after its run is compacted, without moving in the list", async () => {
     const chat = await openLarge();
     const { owner, session } = chat;
     // Nobody scans this owner's sessions.
@@ -161,7 +161,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect((await chat.row()).epoch).toBe(1);
   });
 
-  test("a session at rest that fills less of its model's window than was set is left alone", async () => {
+  test("an idle session that fills less of its model's window than the setting is left alone", async () => {
     const chat = await openLarge();
     const { idle, advance, asked } = anIdleCompactor(chat, {
       settings: { restMs, fullShare: 1.5 },
@@ -171,7 +171,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect([asked, await epochs([chat])]).toEqual([[], [0]]);
   });
 
-  test("a session that another process has used meanwhile is not at rest yet", async () => {
+  test("a session that another process has used in the meantime is not idle yet", async () => {
     const chat = await openLarge();
     const { idle, advance, clock } = anIdleCompactor({ owner: anOwner() });
     idle.notify(chat.owner, chat.session);
@@ -184,7 +184,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect(await epochs([chat])).toEqual([1]);
   });
 
-  test("[S0.12] a large session that another process left is found by a scan, a small one is not touched", async () => {
+  test("[S0.12] a scan finds a large session that another process left, and leaves a small one alone", async () => {
     const chat = await openLarge();
     const small = await openTestSession(rig.store, { model: "small" }, chat.owner);
     await addLongTurn(small, "one");
@@ -196,7 +196,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
   });
 
   test.each(["idle", "hygiene"] as const)(
-    "[S0.12] a compaction at rest (%s) leaves a locked session to the holder of its lock, and is made up for later",
+    "[S0.12] an idle compaction (%s) leaves a locked session to the lock's holder, and is made up for later",
     async (reason) => {
       const chat = await openLarge();
       const { idle, advance, asked } = anIdleCompactor(chat);
@@ -215,7 +215,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     },
   );
 
-  test("[S0.11] of two processes that find the same session at rest one compacts it", async () => {
+  test("[S0.11] of two processes that find the same idle session, one compacts it", async () => {
     const chat = await openLarge();
     const mayEnd = createGate();
     const first = anIdleCompactor(chat, {
@@ -238,7 +238,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
   });
 
   test.each(["live run", "queued message"] as const)(
-    "a session with a %s is not compacted at rest, however long ago it was used",
+    "a session with a %s is not compacted, however long ago it was used",
     async (what) => {
       const chat = await openLarge();
       if (what === "live run") await chat.startRun();
@@ -251,7 +251,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     },
   );
 
-  test("a session that is used again while its summary is written keeps its context", async () => {
+  test("a session that is used again while its summary is being written keeps its context", async () => {
     const chat = await openLarge();
     const { idle, advance, asked } = anIdleCompactor(chat, {
       summarise: (_request, signal) =>
@@ -269,7 +269,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect(await rig.leasesOf(chat)).toEqual([]);
   });
 
-  test("no summary at rest is asked of a model past the spending limit, and none is made", async () => {
+  test("past the spend limit, no model is asked to summarise an idle session, and no summary is made", async () => {
     const chat = await openLarge();
     let isSpent = true;
     const mayCallModel = async () => !isSpent;
@@ -283,7 +283,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect([asked, await epochs([chat])]).toEqual([[chat.session], [1]]);
   });
 
-  test("a sweep compacts two sessions at most, and the next one continues", async () => {
+  test("a sweep compacts at most two sessions, and the next one continues", async () => {
     const first = await openLarge();
     const chats = [first, await openLarge(first.owner), await openLarge(first.owner)];
     const { idle, advance } = anIdleCompactor(first);
@@ -294,7 +294,7 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect(await epochs(chats)).toEqual([1, 1, 1]);
   });
 
-  test("a session at rest that cannot be made shorter gets no notice", async () => {
+  test("an idle session that cannot be made shorter gets no notice", async () => {
     const chat = await openTestSession(rig.store, { model: "small" });
     for (const text of ["one", "two"]) await addLongTurn(chat, `${text} ${long("more").repeat(2)}`);
     const { idle, advance, asked } = anIdleCompactor(chat);

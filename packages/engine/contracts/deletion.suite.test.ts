@@ -145,7 +145,7 @@ export const deletionContract = contractSuite<InspectableDatabase>("deletion", (
     expect(await branch.entries()).toEqual(before);
   });
 
-  test("[P13] a branch whose origin is purged between its look and its commit is refused, not made empty", async () => {
+  test("[P13] a branch whose origin is purged between its read and its commit is refused, not made empty", async () => {
     const origin = await openTestSession(rig.store);
     await origin.commit([aUserMessage("one"), aUserMessage("two")]);
     const watched = watchStore(rig.store);
@@ -161,7 +161,7 @@ export const deletionContract = contractSuite<InspectableDatabase>("deletion", (
     expect(await fsckFindings(rig.store)).toEqual([]);
   });
 
-  test("[P13] of a branch and a purge at the same time, either the branch keeps every word or it is refused", async () => {
+  test("[P13] a branch made during a purge either keeps every word or is refused", async () => {
     const elsewhere = await rig.database.open();
     const seen = new Set<string>();
     for (let race = 0; race < 20; race += 1) {

@@ -47,7 +47,7 @@ function contentsOf({ session, entries, inbox, run }: Snapshot) {
   };
 }
 
-/** What the log says of the moment when the session had this head. */
+/** The session as the log describes it at this head. */
 function stateAt(log: readonly StoredEvent[], { owner, id, head, createdAt }: SessionRow) {
   const before = log.filter(({ seq }) => seq <= head);
   let session = emptySession({ owner, session: id }, assertPresent(before[0]), createdAt);
@@ -202,7 +202,7 @@ export const historyContract = contractSuite("history", (factory) => {
         );
         const run = assertPresent(await elsewhere.reads.run(owner, queued.runId));
         const isQueued = inbox.some(({ messageId }) => messageId === queued.messageId);
-        // The run is read later than the inbox: it may have ended since.
+        // The run is read after the inbox and may have ended in between.
         if (!isQueued) seen.add(`gone, run ${run.state}, ${inbox.length} left`);
         expect(session.liveRun).toBe(runId);
       }
@@ -244,9 +244,9 @@ export const historyContract = contractSuite("history", (factory) => {
     expect(await fsckFindings(contractRig.store)).toEqual([]);
   });
 
-  test("[P13] a cut that interrupts a run while its session is deleted says where the session is", async () => {
+  test("[P13] a cut that interrupts a run while its session is deleted says whether it was trashed or purged", async () => {
     const { rig, chat, deps, target, resume } = await streamingSession();
-    /** The cut has found the run live; then this happens, and then it takes its lease. */
+    /** Runs after the cut has found the run live and before it takes the lease. */
     function interruptAfter(meanwhile: () => Promise<unknown>) {
       const { leases } = contractRig.store;
       const store = withMembers(contractRig.store, {

@@ -141,7 +141,7 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     await runner.idle();
   });
 
-  /** A home whose disk is slow: a file that is read keeps its reader waiting. */
+  /** A home on a slow disk: reading a file keeps the reader waiting. */
   function slowDisk(home: SpillHome) {
     const hold = createGate();
     let reads = 0;
@@ -175,7 +175,7 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     expect(disk.reads()).toBe(1);
   });
 
-  test("[S4.3] a read that takes too long is not waited for: the session goes on, and the answer is used when it is there", async () => {
+  test("[S4.3] nobody waits for a slow read: the session goes on, and the result is used once it arrives", async () => {
     const { chat, there, here } = await abandonAndRecover(rig);
     const disk = slowDisk(here);
     const clock = manualClock();
@@ -187,7 +187,7 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     await clock.advance(1_000);
     expect(summarizeEntries(await working).at(-1)).toBe("notice: recovering");
     expect(await rig.leasesOf(chat)).toEqual([]);
-    // The disk is still busy with it: nobody claims it again, and nobody reads it twice.
+    // The disk is still reading it: nobody claims it again, and nobody reads it twice.
     expect(summarizeEntries(await rig.read(runner, chat)).at(-1)).toBe("notice: recovering");
     const sweeping = runner.sweep();
     await rig.send("And then?", { chat });
@@ -210,7 +210,7 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     expect([disk.reads(), here.files()]).toEqual([1, []]);
   });
 
-  test("[S4.3] a folder that cannot be listed in time holds up no sweep", async () => {
+  test("[S4.3] a folder that is slow to list does not hold up a sweep", async () => {
     const { chat, there, here } = await abandonAndRecover(rig);
     const hold = createGate();
     let scans = 0;
@@ -370,7 +370,7 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
       "notice: recovered",
     ]);
     const notice = noticeIn(entries);
-    // What is there twice is not missing.
+    // A repeated record is not missing.
     expect(notice.text).toContain("could not be read (2)");
     expect(notice.details?.["damage"]).toMatchObject([
       { kind: "damaged" },

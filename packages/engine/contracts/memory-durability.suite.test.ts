@@ -27,7 +27,7 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
   (factory) => {
     const contractRig = useRig(() => openContractRig(factory));
 
-    /** The rig with another store on the same data. */
+    /** The rig, with another store on the same data. */
     function withStore(store: Store): Pick<ContractRig, "store" | "log" | "send"> {
       return { store, log: createLog(store), send: (...args) => contractRig.send(...args) };
     }
@@ -180,13 +180,13 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
       expect(await contractRig.store.reads.memory(owner)).toEqual(empty);
     });
 
-    test("[S2.18] turns of a provider that is gone for a day are given up with a notice, and newer ones go on", async () => {
+    test("[S2.18] turns of a provider that has been gone for a day are given up with a notice, and newer ones are committed", async () => {
       const { memory, rig, committer, chat, turn, isDirty } = await openMemorySession(contractRig);
       const { owner, session } = chat;
       const newer = new RecordingMemory("two");
       rig.reachable.set("one", memory).set("two", newer);
       await turn("first");
-      // An outage is no absence, however long it lasts.
+      // An outage does not count as absence, however long it lasts.
       memory.fails();
       await committer.boundary(owner, session, "clear");
       contractRig.advanceClock(dayMs);

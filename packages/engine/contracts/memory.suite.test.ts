@@ -152,7 +152,7 @@ export const memoryContract = contractSuite("memory", (factory) => {
     expect(later.memory.batches.map(({ key }) => key)).toContain(memory.batches[0]?.key);
   });
 
-  test("[S2.8] no provider is called after the drain's time, even if its call was being prepared", async () => {
+  test("[S2.8] no provider is called after the drain's deadline, even if its call was being prepared", async () => {
     const [isOpening, mayOpen] = [createGate(), createGate()];
     const { memory, rig, committer, turn, isDirty } = await openMemorySession(contractRig, {
       providers: {
@@ -210,7 +210,7 @@ export const memoryContract = contractSuite("memory", (factory) => {
       fence: replacing,
     } = assertPresent(await leases.read("memory", chat.session));
     await leases.acquire({ kind, session, holder: aHolder(), ttlMs: 30_000, replacing });
-    // The next renewal finds out, long before the provider's own time is over.
+    // The next renewal finds out, long before the provider's own timeout.
     await rig.clock.advance(10_000);
     await told.promise;
     expect(await committing).toBe(false);

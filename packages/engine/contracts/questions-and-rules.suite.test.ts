@@ -20,7 +20,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
 
   async function start(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
     const worked: unknown[] = [];
-    /** Where tools work, and where they do once one of them has worked. */
+    /** The folder that tools work in, and the one they work in after the first call. */
     const folder: { path: string; next?: string } = { path: "/one" };
     const dig = createTool(
       "dig",
@@ -141,7 +141,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
     ["without rules", "Dig there", undefined],
     ["by a rule", "Dig everywhere", coversEverything],
   ])(
-    "[P7] a yes for the session holds in its folder and is asked for again in another: %s",
+    "[P7] a yes for the session holds in its folder, and another folder needs its own: %s",
     async (_how, text, policy) => {
       const it = await start(text, [calls("dig", 1), calls("dig", 2), says("Done.")], policy);
       await it.work();

@@ -346,7 +346,7 @@ export const spillContract = contractSuite("a run that loses its store", (factor
     expect(here.files()).toEqual([]);
   });
 
-  test("a spill that was begun and got no output is removed once its run is over", async () => {
+  test("a spill that was begun without output is removed once its run is over", async () => {
     const home = await rig.createHome();
     const { said, runner } = await rig.abandonRun([says("Done.")], home);
     const { owner, session } = said.chat;

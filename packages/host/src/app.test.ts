@@ -75,7 +75,7 @@ test("a host that does not come to be lets go of the store that was opened meanw
   expect([opened.ok, close.mock.calls.length]).toEqual([false, 1]);
 });
 
-test("a host that stops ends its streams before it waits for its server", async () => {
+test("a stopping host ends its streams before it waits for its server", async () => {
   const home = mkdtempSync(join(tmpdir(), "holdfast-streams-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const config = readConfig({ flags: { home }, environment: {}, personFolder: home });

@@ -17,7 +17,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openPostgresStore } from "@holdfast/store/postgres";
 
-/** Two stores of one database, and a connection that can make their transactions wait. */
+/** Two stores on one database, and a connection that can make their transactions wait. */
 async function openTwo() {
   const database = await createDatabase();
   const [first, second] = [
@@ -50,7 +50,7 @@ async function openTwo() {
   return { first, second, admin, holdInserts, waiting };
 }
 
-test("[P11] an update that two hosts take into two sessions at once is taken into one", async () => {
+test("[P11] an update that two hosts accept into two sessions at once is stored in one", async () => {
   const { first, second, holdInserts, waiting } = await openTwo();
   const here = await openTestSession(first);
   const there = (await openTestSession(first, {}, here.owner)).through(second);
@@ -83,7 +83,7 @@ test("[P13] a branch and its origin that are purged at once leave no events behi
   const release = await holdInserts("purges");
   const purges = [first.purge(branch.owner, branch.session)];
   await expect.poll(waiting).toBe(1);
-  // The first purge has deleted its rows, and nobody sees that yet.
+  // The first purge has deleted its rows, but has not committed yet.
   purges.push(second.purge(origin.owner, origin.session));
   await expect.poll(waiting).toBe(2);
   await release();
@@ -125,7 +125,7 @@ async function startRollbackProxy(target: string) {
   return { url: url.href, state };
 }
 
-test("[P1] a COMMIT that the server answers with ROLLBACK is no commit: it is tried again", async () => {
+test("[P1] a COMMIT that the server answers with ROLLBACK is not a commit, and is retried", async () => {
   const database = await createDatabase();
   const proxy = await startRollbackProxy(database.url);
   const store = await openPostgresStore({ url: proxy.url });

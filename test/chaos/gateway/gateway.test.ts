@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { runGatewayChaos } from "./run.ts";
 
-test("[P11] a host that is killed or wakes up late between update and delivery answers each message once, or marks what it cannot know", async () => {
+test("[P11] a host that is killed or resumes late between update and delivery answers each message once, or marks it as uncertain", async () => {
   const { figures, problems } = await runGatewayChaos({
     kills: 3,
     seed: 20_261_116,

@@ -17,7 +17,7 @@ export interface GatewayHost {
   readonly client: Client;
   readonly process: ChildProcess;
   kill(): Promise<void>;
-  /** It keeps its connections and everything that it believes. */
+  /** The process keeps its connections and its state. */
   pause(): void;
   resume(): void;
 }

@@ -34,7 +34,7 @@ const killsInARow = 3;
 
 /**
  * Kills a host with a bot at every point between an update and the delivery of its answer, over and over. After every
- * third kill it is stopped there instead, until another host has taken everything over, and then wakes up late.
+ * third kill it is paused there instead, until another host has taken everything over, and then resumes.
  */
 export async function runGatewayChaos({
   kills,
@@ -59,7 +59,7 @@ export async function runGatewayChaos({
   };
   let host = await start();
   let pauses = 0;
-  /** Says something and strikes when its answer gets to this point. */
+  /** Sends a message and kills or pauses the host when its answer reaches this point. */
   const strikeAt = async (point: CrashPoint, name: string, strike: () => Promise<void>) => {
     const struck = crashAt(platform, point, chance, strike);
     // Only an answer that takes longer than the platform's rate limit is ever edited.

@@ -18,7 +18,7 @@ export interface SimRun {
   readonly profile?: SimOptions["profile"];
   readonly plant?: SimOptions["plant"];
   readonly plantJournals?: SimOptions["plantJournals"];
-  /** Looks for a seed that breaks this promise, whatever else others break. */
+  /** Looks for a seed that breaks this promise, ignoring those that break others. */
   readonly promise?: string;
 }
 

@@ -34,7 +34,7 @@ export class Ledger {
     problems.push(...(await this.#checkBranches(store, owner)));
     for (const session of this.purged)
       if ((await store.reads.session(owner, session)) !== null)
-        problems.push(`${session}: was purged, and is there`);
+        problems.push(`${session}: was purged, but still exists`);
     for (const session of sessions) {
       const stored = await readAll(store, owner, session);
       const acknowledgements = this.acknowledged.filter(
@@ -47,7 +47,7 @@ export class Ledger {
     return { problems, events };
   }
 
-  /** P13: a purge of the origin takes no word from a branch. */
+  /** P13: purging the origin takes nothing from a branch. */
   async #checkBranches(store: Store, owner: Commit["owner"]): Promise<readonly string[]> {
     const problems: string[] = [];
     for (const [session, texts] of this.branches) {

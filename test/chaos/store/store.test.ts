@@ -45,7 +45,7 @@ test("the check detects lost and misplaced commits, and writes of a late holder"
   purged.note({ word: "purged", session });
   expect((await purged.check(store, owner, [])).problems).toEqual([
     `${session}: the branch reads “Something happened., Something happened.” instead of “one”`,
-    `${session}: was purged, and is there`,
+    `${session}: was purged, but still exists`,
   ]);
   await store.close();
 });

@@ -133,7 +133,7 @@ async function runTurn(session: Commit["session"]): Promise<void> {
 
 const deps = { log: createLog(store), ids };
 
-/** Somewhere between the branches' looks and their commits. */
+/** A moment between the branches' reads and their commits. */
 async function purgeSoon(session: Commit["session"]): Promise<void> {
   await rest(chance.between(0, 6));
   const trashed = newEvent(ids.make("event"), "session.trashed", {});

@@ -117,7 +117,7 @@ const viewports = [
 ];
 
 test.each(viewports)(
-  "a panel leaves the composer in the window and the transcript at its place: $width x $height",
+  "a panel keeps the composer in view and the transcript in place: $width x $height",
   async (viewport) => {
     const tab = await openLong(long, viewport);
     for (const panel of panels) {
@@ -139,7 +139,7 @@ test.each(viewports)(
 test("a panel that opens while the reader is further up leaves what they read in view", async () => {
   const tab = await openLong(long);
   await scrollBy(tab, -1500);
-  // The list corrects nothing above the view while somebody scrolls up.
+  // The list does not adjust anything above the view while somebody scrolls up.
   await scrollBy(tab, 100);
   const read = await messageInTheMiddle(tab);
   await tab.getByRole("button", { name: "Show what the model gets" }).click();
@@ -165,7 +165,7 @@ test("a message sent from further up is shown, and so is its answer", async () =
   expect(await isShown(tab, answer)).toBe(true);
 });
 
-test("an approval is shown after a message from further up, and reached from the line that names it", async () => {
+test("an approval is shown after a message from further up, and can be reached from the status line", async () => {
   const tab = await openLong(asked);
   await wheel(tab, -3000);
   await send(tab, 'Look {tool:terminal {"command":"ls"}} {words:5}');

@@ -51,7 +51,7 @@ const streaming: SessionState = reduceEvents(blank, [
 ]);
 
 describe("the state of a page", () => {
-  test("a cut keeps what came late for as long as its notice stays", () => {
+  test("a cut keeps late output for as long as its notice stays", () => {
     const [noticeId, late] = [testId("notice", 1), testId("message", 9)];
     const notice = { noticeId, kind: "interrupted", text: "Interrupted." } as const;
     const state = reduceEvents(streaming, [
@@ -166,7 +166,7 @@ describe("the state of a page", () => {
     expect(over).toMatchObject({ gaps: [[9, 9]], readAgain: "events_lost" });
   });
 
-  test("keeps what came late while its notice is in view, and hides it together with the notice", () => {
+  test("keeps late output while its notice is visible, and hides it together with the notice", () => {
     const noticeId = testId("notice", 1);
     const late = testId("message", 3);
     const words = (text: string) => [{ type: "text" as const, text }];

@@ -35,7 +35,7 @@ test("a late entry is not separated from the notice it stands above", () => {
   expect(kept.earlier).toBe(all[301]?.seq);
 });
 
-test("a page above brings each entry once, also a late one that is already shown", () => {
+test("an earlier page adds each entry once, even a late one that is already shown", () => {
   const notice = testId("notice", 1);
   const late = message(900, notice);
   const state = { ...emptyState, entries: [late, message(3), message(4)], earlier: 3 as Seq };

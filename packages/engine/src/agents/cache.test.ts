@@ -29,7 +29,7 @@ async function takeTurn(cache: AgentCache<string>, session: typeof a, version = 
 }
 
 describe("reuse", () => {
-  test("[S1.1] another session of the lane gets the cached agent, and nothing cached of the first", async () => {
+  test("[S1.1] another session of the lane gets the cached agent, and nothing cached for the first session", async () => {
     const { cache, made } = openAgentCache();
     const first = await takeTurn(cache, a);
     const second = await takeTurn(cache, b);
@@ -59,7 +59,7 @@ describe("reuse", () => {
     second.release({ version: 2 });
     expect(made).toHaveLength(2);
     expect(cache.figures().agents).toBe(2);
-    // Of two idle agents a session gets the one that knows it.
+    // A session gets the idle agent that knows it.
     expect((await cache.borrow(at(b, 2))).agent).toBe(second.agent);
   });
 
@@ -108,7 +108,7 @@ describe("reuse", () => {
     ] as const)
       await takeTurn(cache, session, version);
     expect((await takeTurn(cache, a, 3)).cached).toBe(`${a} at 3`);
-    // Of a forgotten session it knows nothing that could be stale.
+    // It knows nothing about a forgotten session that could be stale.
     expect((await takeTurn(cache, b, 9)).cached).toBeUndefined();
     expect(cache.figures().folds).toBe(0);
   });

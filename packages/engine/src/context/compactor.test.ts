@@ -111,7 +111,7 @@ test("a context that cannot be shortened ends its run with advice for the person
   expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "context_too_long" });
 });
 
-test("[S0.12] a model whose context somebody else is compacting is called again after a pause", async () => {
+test("[S0.12] a model is called again after a pause when somebody else is compacting its context", async () => {
   const { rig, model, asked, clock } = await openTight([fails("overflow"), says("Here.")], null);
   const lock = createCompactionLock(harness.store.leases);
   await lock.acquire(rig.chat.session, aHolder({ agent: "other" }));

@@ -35,7 +35,7 @@ const compaction = (summarise: Summariser["summarise"]): EngineSettings => ({
   compaction: { summariser: { summarise }, windowOf: () => 1_000, whenIdle },
 });
 
-test("a message to a session whose summary is being written at rest ends the summary", async () => {
+test("a message to an idle session whose summary is being written aborts the summary", async () => {
   const store = createReferenceStore();
   const session = await fillSession(store);
   const signals: AbortSignal[] = [];
@@ -53,7 +53,7 @@ test("a message to a session whose summary is being written at rest ends the sum
   await until(() => signals[0]?.aborted === true);
 });
 
-test("an engine whose daily limit is spent asks no model for a summary at rest", async () => {
+test("an engine past its daily limit asks no model to summarise an idle session", async () => {
   const store = createReferenceStore();
   await fillSession(store);
   const asked: string[] = [];

@@ -93,7 +93,7 @@ describe("[P14] an undamaged store", () => {
     });
   });
 
-  test("keeps of a purged origin what its branch reads, without output that was still open", async () => {
+  test("accepts that a purged origin keeps only what its branch reads, without output that was still open", async () => {
     const { store } = harness;
     const origin = await openTestSession(store, {}, chat.owner);
     const { runId, under } = await origin.startRun();

@@ -40,7 +40,7 @@ test("[P8] a queued message waits for the cut that interrupts the run before it"
   const cut = await interruptThen(deps, { owner, session }, async (target) => {
     const { run, inbox } = await rig.chat.snapshot();
     if (run === null) {
-      // Whoever would claim the message now has had the time to.
+      // Any runner that would claim the message has had time to.
       await rig.work();
       queuedAtCut.push(inbox.length, (await rig.chat.snapshot()).inbox.length);
     }

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 /**
- * A run whose first runner died in a tool that may start again, and whose second one died right after its take-over:
+ * A run whose first runner died in a repeatable tool, and whose second runner died right after its take-over:
  * the tool's start is in the log, but in nobody's journal.
  */
 async function abandonBegunCall() {
@@ -50,20 +50,20 @@ async function abandonBegunCall() {
   return { rig, owner, runId, finish };
 }
 
-test("[P7] a call that an earlier runner began is unknown when its run is cancelled", async () => {
+test("[P7] a call that an earlier runner began has an unknown outcome when its run is cancelled", async () => {
   const { rig, owner, runId, finish } = await abandonBegunCall();
   await requestCancel(rig.log, ids, owner, runId);
   expect(await finish()).toEqual(["tool: unknown "]);
   expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
 });
 
-test("[P7] a call that an earlier runner began is unknown when its tool is gone", async () => {
+test("[P7] a call that an earlier runner began has an unknown outcome when its tool is gone", async () => {
   const { rig, runId, finish } = await abandonBegunCall();
   expect(await finish([])).toEqual(["tool: unknown "]);
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
 });
 
-test("[P7] a call that an earlier runner began and that may start again starts again", async () => {
+test("[P7] a repeatable call that an earlier runner began is started again", async () => {
   const { rig, runId, finish } = await abandonBegunCall();
   const look = createTool("look", async () => okResult("seen"), { replay: "safe" });
   expect(await finish([look])).toEqual(["tool: ok seen"]);

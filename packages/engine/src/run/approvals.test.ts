@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A tool that needs approval, in a place the test can move. Without a workspace only its folder is known. */
+/** A tool that needs approval, in a folder that the test can change. Without a workspace only its folder is known. */
 async function openPlaced(here: { place: string; workspace?: string } = { place: "/one" }) {
   const worked: unknown[] = [];
   const dig = createTool("dig", async ({ place }) => okResult(`dug ${worked.push(place)}`), {

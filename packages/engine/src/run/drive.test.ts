@@ -44,7 +44,7 @@ describe("a turn", () => {
     expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
   });
 
-  test("each try of the model costs what it used, once", async () => {
+  test("each model call is charged once, for what it used", async () => {
     const clock = manualClock();
     const model = scriptedModel([
       [says("Half"), uses({ output: 1, costMicros: 10 }), fails("retryable")],

@@ -15,7 +15,7 @@ const lease = {
   expiresAt: leaseMs,
 } as const;
 
-/** Holds a lease of 30 s on a store that is away during these times, by the clock that the test advances. */
+/** Holds a 30 s lease on a store that is unavailable during these times, by the clock that the test advances. */
 async function holdDuring(
   away: (now: number) => boolean,
   answer: () => Promise<RenewResult>,
@@ -54,7 +54,7 @@ test.each([
   }
 });
 
-test("a lease is renewed right after an outage, and then at its usual pace", async () => {
+test("a lease is renewed right after an outage, and then at its usual interval", async () => {
   const isAway = (now: number) => now >= 9_000 && now < 15_000;
   const { renewals } = await holdDuring(isAway, async () => failed, 40_000);
   expect(renewals[0]).toBeLessThanOrEqual(15_000 + leaseMs / 60 + 100);

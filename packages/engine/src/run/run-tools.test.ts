@@ -83,7 +83,7 @@ describe("tools", () => {
     expect(await rig.run(runId)).toMatchObject({ state: "running" });
   });
 
-  test("[P6] a tool that does not stop when it is told to is fenced out", async () => {
+  test("[P6] a tool that ignores its cancel is fenced out", async () => {
     const watched = watchStore(harness.store);
     const clock = manualClock();
     const rig = await openRunRig(watched.store, {

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-test("[P3] a lease that has just expired is left alone until it was not renewed for half its time", async () => {
+test("[P3] an expired lease is left alone until it has gone unrenewed for another half of its duration", async () => {
   const clock = manualClock();
   const rig = await openRunRig(harness.store, { model: scriptedModel([says("Here.")]), clock });
   const { chat, runner } = rig;

@@ -70,7 +70,7 @@ async function framesOf(chat: TestSession) {
 }
 
 test.each(databases.map((database) => [database.name, database] as const))(
-  "[S1.1] %s: two sessions of a lane with folders of their own share one agent, and nothing is committed to memory",
+  "[S1.1] %s: two sessions of a lane with their own folders share one agent, and nothing is committed to memory",
   async (_name, database) => {
     const { a, b, engine, say, readFile } = await open(database);
     for (let turn = 0; turn < 5; turn += 1)
@@ -93,7 +93,7 @@ test.each(databases.map((database) => [database.name, database] as const))(
       expect(types).not.toContain("memory.committed");
     }
     expect([await readFile(a, "4.txt"), await readFile(b, "4.txt")]).toEqual(["a4", "b4"]);
-    // P9: one frame each, whose signature has the same parts as before agents were shared.
+    // P9: one frame each, with the same parts in its signature as before agents were shared.
     const [first, second] = [await framesOf(a), await framesOf(b)];
     expect([first.length, second.length]).toEqual([1, 1]);
     const [ofA = [], ofB = []] = [first[0]?.split(" "), second[0]?.split(" ")];

@@ -53,7 +53,7 @@ test("[S1.1] sessions in different workspaces share an agent, and each keeps its
   expect(await factory.signature(forB)).toBe(signature);
   const agent = await factory.build(forA, signature);
   expect(await agent.system(forB)).toBe(`You work in ${b.session}.`);
-  // As in stored frames: another text would give every session a new frame.
+  // Must match stored frames: any other text would give every session a new frame.
   expect(await agent.frameSignature?.(forB)).toBe(
     `model=${shortHash("own")} owner=${shortHash(a.owner)} persona=0a workspace=${shortHash(b.session)} mcp=0c`,
   );

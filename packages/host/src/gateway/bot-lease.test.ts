@@ -8,7 +8,7 @@ import { withBotLease } from "./bot-lease.ts";
 
 const leaseMs = 3_000;
 
-/** A host that holds the bot, on a store whose writes can be made to fail. */
+/** A host that holds the bot's lease, on a store whose writes can be made to fail. */
 async function holdBot() {
   const clock = manualClock();
   const { register } = createReferenceStore();
@@ -49,7 +49,7 @@ async function holdBot() {
   return { writes, wait, stop, isHeld: () => held[0]?.aborted === false };
 }
 
-test("a bot is held for as long as its lease is renewed", async () => {
+test("a host keeps its bot for as long as it renews the lease", async () => {
   const { wait, isHeld, stop } = await holdBot();
   await wait(10 * leaseMs);
   expect(isHeld()).toBe(true);
@@ -65,7 +65,7 @@ test("[P11] a host whose renewals get no answer stops before its lease may have 
   await stop();
 });
 
-test("a bot is kept while the store is away for less than its lease", async () => {
+test("a host keeps its bot through a store outage shorter than the lease", async () => {
   const { writes, wait, isHeld, stop } = await holdBot();
   await wait(leaseMs);
   writes.areLost = true;

@@ -8,11 +8,11 @@ const object = z.record(z.string(), json);
 const answer = z.strictObject({
   status: z.int().default(200),
   headers: z.record(z.string(), z.string()).default({}),
-  /** The body of an answer that is no stream; a text is sent as it is. */
+  /** The body of an answer that is not a stream; a string is sent as is. */
   body: json.optional(),
-  /** An object is one event; a text is a line of its own, such as `: a comment` or `data: [DONE]`. */
+  /** An object is one event; a string is a raw line, such as `: a comment` or `data: [DONE]`. */
   events: z.array(z.union([z.string(), object])).default([]),
-  /** Lines of JSON, as Ollama's own API sends them; a text is sent as it is. */
+  /** Lines of JSON, as Ollama's own API sends them; a string is sent as is. */
   lines: z.array(z.union([z.string(), object])).default([]),
   lineEnd: z.enum(["\n", "\r\n"]).default("\n"),
   /** The body is sent in pieces of this many bytes. By default each event is one piece. */
@@ -22,16 +22,16 @@ const answer = z.strictObject({
 export type WireAnswer = z.infer<typeof answer>;
 
 const step = z.strictObject({
-  /** What a person says. A later step without it sends the results of the calls of the step before. */
+  /** What a person says. A later step without it sends the results of the previous step's calls. */
   says: z.string().optional(),
   /** Whether the person attaches a picture. */
   picture: z.boolean().default(false),
   answer,
   /** The request contains all of this. */
   request: object.optional(),
-  /** Texts that are nowhere in it. */
+  /** Strings that must not occur in it. */
   requestLacks: z.array(z.string()).default([]),
-  /** What the engine gets of it. */
+  /** What the engine receives. */
   gives: z.strictObject({
     text: z.string().default(""),
     reasoning: z.string().default(""),
@@ -61,7 +61,7 @@ export interface WireCase {
   readonly steps: Transcript["steps"];
 }
 
-/** The transcripts of one file, once for each wire. */
+/** The transcripts of one file, once per wire. */
 export function readTranscripts(name: string): WireCase[] {
   const text = readFileSync(new URL(name, import.meta.url), "utf8");
   const { wires: usual, transcripts } = file.parse(JSON.parse(text));
@@ -86,7 +86,7 @@ export function piecesOf({ body, events, lines, lineEnd, pieceBytes }: WireAnswe
   );
 }
 
-/** Events with a type name it in a field of their own too, as Anthropic and OpenAI do. */
+/** An event's type is also sent in its `event:` field, as Anthropic and OpenAI do. */
 function blockOf(event: string | z.infer<typeof object>): string {
   if (typeof event === "string") return event;
   const data = `data: ${JSON.stringify(event)}`;

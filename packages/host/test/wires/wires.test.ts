@@ -34,7 +34,7 @@ interface WireSettings {
   readonly model: string;
   readonly address: "anthropicBaseUrl" | "openaiBaseUrl" | "googleBaseUrl" | "ollamaBaseUrl";
   readonly api?: "chat";
-  /** What the server says of its models, by path. */
+  /** What the server reports about its models, by path. */
   readonly serves?: Readonly<Record<string, Json>>;
 }
 
@@ -114,7 +114,7 @@ async function expectTranscript({ wire, steps }: WireCase): Promise<void> {
   expectStablePrefix(callsTo(server).map(({ body }) => body));
 }
 
-/** Not a question for what the server serves. */
+/** Excludes requests for the list of models. */
 function isCall(path: string): boolean {
   return !/\/models$|\/api\/(?:show|ps)$/.test(path);
 }
@@ -151,7 +151,7 @@ function withSession(request: JsonObject): JsonObject {
   return jsonObject.parse(JSON.parse(JSON.stringify(request).replaceAll("$session", session)));
 }
 
-/** What a provider has cached stays as it was: only cache marks move. */
+/** What a provider has cached must not change: only cache marks move. */
 function expectStablePrefix(bodies: readonly Json[]): void {
   const sent = bodies.map(withoutMarks);
   for (const [index, next] of sent.slice(1).entries()) {

@@ -35,7 +35,7 @@ async function lockWaiters(): Promise<number> {
   return rows.length;
 }
 
-/** The sleeper stops in a transaction that has locked the session of a run of its own. */
+/** Freezes the sleeper in a transaction that has locked the session of one of its runs. */
 async function freezeInTransaction(ttlMs: number) {
   const chat = await openTestSession(store);
   const { session } = chat;
@@ -51,7 +51,7 @@ async function freezeInTransaction(ttlMs: number) {
   await held.reached();
   sleeper.signal("SIGSTOP");
   onTestFinished(() => sleeper.signal("SIGCONT"));
-  // From now on the lock is the sleeper's, which cannot answer.
+  // From now on the lock belongs to the sleeper, which cannot respond.
   await held.release();
   return { chat, late };
 }
@@ -73,14 +73,14 @@ test("[P3] a process that was frozen in a transaction is refused if its run was 
   expect(textsOf(await chat.entries())).toEqual(["taken over"]);
 });
 
-/** Waits for locks as long as a test lasts. */
+/** Waits for locks for as long as a test lasts. */
 async function openPatient(): Promise<Store> {
   const patient = await openPostgresStore({ url, lockTimeoutMs: 60_000 });
   onTestFinished(() => patient.close());
   return patient;
 }
 
-test("a row that stays locked keeps nobody from renewing leases", async () => {
+test("a row that stays locked does not stop lease renewals", async () => {
   const patient = await openPatient();
   const [stuck, other] = [await openTestSession(patient), await openTestSession(patient)];
   const leases = [await stuck.lease(), await other.lease()];
@@ -92,7 +92,7 @@ test("a row that stays locked keeps nobody from renewing leases", async () => {
   expect(await written).toMatchObject({ status: "committed" });
 });
 
-test("a session that stays locked is acquired later, and holds up no write to others", async () => {
+test("a session that stays locked is acquired later, without holding up writes to others", async () => {
   const patient = await openPatient();
   const [stuck, other] = [await openTestSession(patient), await openTestSession(patient)];
   const held = await database.holdWrites(stuck.session);

@@ -76,7 +76,7 @@ export function withMembers(store: Store, members: Partial<Store>): Store {
   });
 }
 
-/** A store on which others write between what somebody reads and what they commit because of it. */
+/** A store on which others can write between a caller's read and the commit based on it. */
 export interface InterruptedStore {
   readonly store: Store;
   /** Runs the action once, after the next read of this kind and before its caller gets the result. */

@@ -82,7 +82,7 @@ export function overtakeByLock(url: string): HoldableDatabase["overtakeWrite"] {
 /** Resolves when this many transactions of the database wait for a lock. */
 async function untilLockWaiters(client: Client, count: number): Promise<void> {
   for (;;) {
-    // Within a transaction the list of connections is that of the first look.
+    // Within a transaction, pg_stat_activity keeps showing its first snapshot.
     await client.query("SELECT pg_stat_clear_snapshot()");
     const { rowCount } = await client.query(
       "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",

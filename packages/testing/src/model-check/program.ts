@@ -71,7 +71,7 @@ export class Program {
   async #create({ owner: index, branch, point }: Extract<Step, { step: "create" }>): Promise<void> {
     const owner = this.#ownerAt(index);
     const session = ids.make("session");
-    // Also purged ones, which nobody can branch off.
+    // Includes purged ones, which cannot be branched off.
     const own = [...this.#model.sessions.values()].filter((known) => known.owner === owner);
     const origin = branch === null ? undefined : own[branch % Math.max(1, own.length)];
     await this.#send({ owner, session, actions: [creationAction(origin, point)], quiet: false }, 0);

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
  *
  * - `pass`: nothing.
  * - `refuse`: closes existing and new connections.
- * - `hold`: accepts connections and passes nothing on, as a server that is paused, until the mode changes.
+ * - `hold`: accepts connections but forwards nothing, like a paused server, until the mode changes.
  * - `cut before commit`: ends the connection instead of forwarding a COMMIT. Then passes again.
  * - `cut after commit`: forwards the COMMIT, and ends the connection instead of returning its reply. Then passes
  * again.

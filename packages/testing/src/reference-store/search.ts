@@ -30,7 +30,7 @@ export function createSearch(data: ReferenceData): Search {
   };
 }
 
-/** Each entry once: in the session that wrote it if that shows it, or else in the newest branch that does. */
+/** Each entry once: in the session that wrote it if it still shows it, or else in the newest branch that does. */
 function documentsOf(
   data: ReferenceData,
   owner: OwnerId,

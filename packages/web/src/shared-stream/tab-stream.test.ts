@@ -10,7 +10,7 @@ function event(seq: number): StreamBatch[number] {
   return { kind: "event", sessionId: session, event: stored };
 }
 
-test("[P5] an event is delivered once, also if the next leader starts further back", async () => {
+test("[P5] an event is delivered once, even if the next leader starts further back", async () => {
   const stream = createTabStream({
     wanted: { cursors: new Map([[session, 3 as Seq]]), list: false },
     openDirectly: () => Promise.reject(new Error("not shared")),

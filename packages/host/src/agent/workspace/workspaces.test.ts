@@ -29,7 +29,7 @@ test("[safety] no workspace contains the home with its token and keys, by whatev
   expect(await workspaces.folderFor({ owner, session })).toBe(project);
 });
 
-test("[P7] hosts with other homes and disks call the same workspace by the same name", async () => {
+test("[P7] hosts with different homes and disks give the same workspace the same name", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspace-")));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const store = createReferenceStore();

@@ -192,7 +192,7 @@ test("[P6] a child that waits for a person is cancelled once its parent has ende
   await host.runner.stop();
   await requestCancel(host.log, ids, host.owner, runId);
   const row = await host.store.reads.session(host.owner, child);
-  // Nobody works on it, so only its question leads to it.
+  // No runner works on it, so it can be found only by its question.
   await expect
     .poll(async () => (await host.store.work.live(9)).map(({ session }) => session))
     .not.toContain(child);
@@ -224,7 +224,7 @@ test("delegation is limited in depth, and a run in its number of children", asyn
   expect(await host.children()).toHaveLength(1);
 });
 
-test("a host that allows no depth offers no delegation", async () => {
+test("a host with a delegation depth of 0 offers no delegation", async () => {
   const host = await open({ HOLDFAST_DELEGATE_DEPTH: "0" });
   await host.say(delegate("{words:1}"));
   await host.until(host.session, ended);

@@ -233,7 +233,7 @@ test("the beginning and the end of a long output are kept, within bounds", async
   expect(sizes.filter(Boolean).length).toBeLessThan(3);
 });
 
-test("processes that are started at once are counted one after the other", async () => {
+test("processes started at the same time all count towards the limit", async () => {
   const host = await open({ perSession: 2 });
   const results = await Promise.all([1, 2, 3, 4].map(() => host.run("sleep 600")));
   const refused = results.filter(({ outcome }) => outcome === "failed");

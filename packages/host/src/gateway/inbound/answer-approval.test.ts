@@ -111,7 +111,7 @@ test("a question from a scheduled run can be answered in its chat", async () => 
   expect(await answeredBy()).toBe("telegram:7");
 });
 
-test("a question is asked once, also by a bot that starts again while it is open", async () => {
+test("a question is asked once, even by a bot that restarts while it is open", async () => {
   const { platform, rig, bot, given } = await openQuestion();
   await bot.stop();
   openBot(rig, platform, { allowedPeople: ["7", "8"] });

@@ -48,7 +48,7 @@ test("[P11] a host that lost its outbox lease writes nothing", async () => {
   expect(await reads.outbox(rig.owner, query)).toEqual([row]);
 });
 
-test("[P11] what a host that died was delivering is delivered at once, not when its lease expires", async () => {
+test("[P11] a dead host's deliveries are made at once, not when its lease expires", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   const session = await sessionOf(rig);
@@ -68,7 +68,7 @@ test("[P11] what a host that died was delivering is delivered at once, not when 
   expect(textsIn(platform)).toEqual(["Hello."]);
 });
 
-test("[P11] what is due while a delivery ends is not left to the next sweep", async () => {
+test("[P11] a message that falls due while a delivery ends is not left to the next sweep", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([]);
   const session = await sessionOf(rig);

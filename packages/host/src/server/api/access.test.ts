@@ -56,7 +56,7 @@ async function askAs(
 const codeOf = async (answer: Response): Promise<string> => problem.parse(await answer.json()).code;
 
 test("[safety] revoking a sign-in closes its streams at once, and no others", async () => {
-  // No heartbeat comes, which would end them as well.
+  // There is no heartbeat, which would end them too.
   const rig = open({ clock: manualClock() });
   const id = await newSession(rig);
   const [revoked, other] = [
@@ -119,7 +119,7 @@ test("[safety] an expired sign-in loses its streams at the next heartbeat", asyn
 });
 
 test("[safety] logging out ends the streams of that sign-in", async () => {
-  // No heartbeat comes, which would end them as well.
+  // There is no heartbeat, which would end them too.
   const rig = open({ clock: manualClock() });
   const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
   const reader = (await askAs(rig, as, "GET", "/api/events")).body?.getReader();

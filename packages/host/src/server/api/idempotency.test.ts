@@ -116,7 +116,7 @@ test("an undo being replayed cannot be redone under the same key unless it was u
   go.resolve();
 });
 
-test("another request under a key whose first request is in progress is a conflict", async () => {
+test("a different request under a key whose first request is in progress is a conflict", async () => {
   const { client } = open();
   const call = (title: string) => client.createSession({ headers: under("both"), body: { title } });
   const [one, two] = await Promise.all([call("One"), call("Two")]);
@@ -125,7 +125,7 @@ test("another request under a key whose first request is in progress is a confli
   expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
 });
 
-test("a request that another host answered first, under the same key for something else, is a conflict", async () => {
+test("a request whose key another host has used for a different request is a conflict", async () => {
   const { store, owner } = open();
   const [here, there] = [createIdempotency(store), createIdempotency(store)];
   const begun = Promise.withResolvers<void>();

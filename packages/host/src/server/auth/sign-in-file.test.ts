@@ -112,7 +112,7 @@ test("a sign-in at one host does not restore what another revoked at the same mo
     expect(each.authenticate(shown(secret))).toBeUndefined();
 });
 
-test("a sign-in that began at another host on the same home can be revoked here at once", () => {
+test("a sign-in made at another host on the same home can be revoked here at once", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
   const file = () => openSignInFile(home, "the token", () => clock.now);

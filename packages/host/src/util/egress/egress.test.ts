@@ -26,7 +26,7 @@ async function serveAt(address: string, listener: RequestListener, port = 0): Pr
   return (server.address() as AddressInfo).port;
 }
 
-/** A port that is free at one address may be taken at the other. */
+/** A port that is free on one address may be taken on the other. */
 async function serveAtBoth(atOuter: RequestListener, atInner: RequestListener): Promise<number> {
   for (;;) {
     const port = await serveAt(outer, atOuter);

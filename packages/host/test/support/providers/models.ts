@@ -28,7 +28,7 @@ export const noModelConfig: ModelConfig = {
   googleBaseUrl: unset,
   ollamaBaseUrl: unset,
   models: { ...unset, value: {} },
-  // A test does not depend on what happens to run on this machine.
+  // Tests must not depend on what happens to run on this machine.
   localModels: { ...unset, value: "off" },
   spendPerRun: unset,
   spendPerDay: unset,

@@ -23,7 +23,7 @@ export type Answers = Readonly<
 const isServerAnswer = (value: unknown): value is ServerAnswer =>
   typeof value === "object" && value !== null && ("frames" in value || "cut" in value);
 
-/** Answers by path. A chat is answered with a greeting, anything else not at all. */
+/** Serves these answers by path. By default a chat gets a greeting, and anything else 404. */
 export async function serveModels(answers: Answers): Promise<ProviderServer> {
   const server = await openProviderServer((request) => {
     const given = answers[request.path];
@@ -38,7 +38,7 @@ export async function serveModels(answers: Answers): Promise<ProviderServer> {
   return server;
 }
 
-interface Given {
+interface OpenModelsOptions {
   readonly settings?: Partial<Record<keyof typeof noModelConfig, unknown>>;
   readonly environment?: Record<string, string>;
   readonly now?: () => number;
@@ -52,7 +52,7 @@ export function openModels({
   now,
   lmStudio,
   warn,
-}: Given): ModelRegistry {
+}: OpenModelsOptions): ModelRegistry {
   const source = { from: "environment", name: "test" } as const;
   const set = Object.entries(settings).map(([name, value]) => [name, { value, source }] as const);
   const config: typeof noModelConfig = { ...noModelConfig, ...Object.fromEntries<object>(set) };
@@ -66,10 +66,10 @@ export function openModels({
   });
 }
 
-export const compatible = (server: ProviderServer, more: Given["settings"] = {}) => ({
+export const compatible = (server: ProviderServer, more: OpenModelsOptions["settings"] = {}) => ({
   settings: { openaiBaseUrl: `${server.url}/v1`, ...more },
 });
-export const ollama = (server: ProviderServer, more: Given["settings"] = {}) => ({
+export const ollama = (server: ProviderServer, more: OpenModelsOptions["settings"] = {}) => ({
   settings: { ollamaBaseUrl: `${server.url}/v1`, ...more },
 });
 

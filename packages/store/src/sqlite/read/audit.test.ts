@@ -8,10 +8,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { connect } from "../connection.ts";
 import { openSqliteStore } from "../store.ts";
 
-/** Its rows outlive their session on purpose. */
+/** Rows in this table outlive their session on purpose. */
 const outliving = "purges";
 
-test("[P14] a row of a missing session is found in every table that has rows of sessions", async () => {
+test("[P14] a row of a missing session is found in every table with a session key", async () => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-audit-"));
   const file = join(folder, "store.db");
   const store = await openSqliteStore({ file });

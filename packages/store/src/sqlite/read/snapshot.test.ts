@@ -88,7 +88,7 @@ const readers: readonly (readonly [
   ],
 ];
 
-test.each(readers)("[S3.15] a snapshot read %s is of one instant", async (_where, open) => {
+test.each(readers)("[S3.15] a snapshot read %s shows one instant", async (_where, open) => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-instant-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "store.db");

@@ -68,7 +68,7 @@ test("[P1] a write that fails halfway leaves nothing in the transaction of its n
   ]);
 });
 
-test("[P2] a write that is rolled back after it was made does not count for the next one", () => {
+test("[P2] a write that is rolled back leaves no trace for the next one", () => {
   let releases = 0;
   const writer = openWriter((sql) => {
     if (sql === "RELEASE one_write" && ++releases === 2) throw new Error("not released");

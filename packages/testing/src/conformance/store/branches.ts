@@ -166,7 +166,7 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "no branch begins off a session that is purged, unknown or somebody else's",
+    title: "a branch off a session that is purged, unknown or somebody else's is refused",
     async run({ store }) {
       const origin = await openTestSession(store);
       await say(origin, "one");

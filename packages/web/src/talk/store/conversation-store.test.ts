@@ -192,15 +192,18 @@ async function openAtEarlyMessage() {
 test.each([
   ["cut", "history.cut"],
   ["restored", "history.restored"],
-])("a history that was %s shows its end at once, not the range of a link", async (_, type) => {
-  const { store, send, holdReads } = await openAtEarlyMessage();
-  // Before the history is read again.
-  const release = holdReads();
-  onTestFinished(() => release());
-  send(createCountedEvent(1001, type, { ranges: [{ from: 1, to: 995 }] }).event);
-  await expect.poll(() => store.read().state?.seq).toBe(1001);
-  expect(store.read().detached).toBeNull();
-});
+])(
+  "a history that was %s shows its end at once, not the range a link pointed to",
+  async (_, type) => {
+    const { store, send, holdReads } = await openAtEarlyMessage();
+    // This must hold before the history is read again.
+    const release = holdReads();
+    onTestFinished(() => release());
+    send(createCountedEvent(1001, type, { ranges: [{ from: 1, to: 995 }] }).event);
+    await expect.poll(() => store.read().state?.seq).toBe(1001);
+    expect(store.read().detached).toBeNull();
+  },
+);
 
 test("a page that arrives after the reader has left its range is dropped", async () => {
   const { store, holdReads } = await openAtEarlyMessage();

@@ -86,7 +86,7 @@ test("live messages are appended, running tools attach to their call, and other 
   expect(same).toEqual([true, true, true, true, false, false]);
 });
 
-test("a row differs once one of its calls has a result, or another one", () => {
+test("a row changes when one of its calls gets a result, or a different one", () => {
   const callMessage = message("assistant", [call]);
   const failed: Part = { ...result, outcome: "failed" };
   const rowWith = (...parts: Part[]) =>

@@ -23,7 +23,7 @@ import {
 } from "../../../../test/support/providers/served-rig.ts";
 import { createModelRegistry } from "../registry.ts";
 
-describe("what a server says of its models", () => {
+describe("what a server reports about its models", () => {
   test("OpenRouter: window, longest answer, price, pictures and tools", async () => {
     const plain = { id: "maker/plain", context_length: 8_000, supported_parameters: ["seed"] };
     const variable = { id: "auto", pricing: { prompt: "-1", completion: "-1" } };
@@ -113,7 +113,7 @@ describe("what a server says of its models", () => {
     expect(models.facts("ollama/old:2b")).toMatchObject({ window: 8_192, tools: "none" });
   });
 
-  test("settings count more, whatever a server says", async () => {
+  test("settings override what a server reports", async () => {
     const server = await serveModels({ "/v1/models": { data: [openRouter] } });
     const override = {
       window: 50_000,
@@ -169,14 +169,14 @@ describe("a list of models", () => {
       description: "x".repeat(bytes),
     }));
 
-  test("of several megabytes and thousands of models is whole", async () => {
+  test("with several megabytes and thousands of models is read in full", async () => {
     const server = await serveModels({ "/v1/models": { data: long(2_500, 2_000) } });
     const models = openModels(compatible(server));
     expect(await models.listServed()).toHaveLength(2_500);
     expect(models.facts("openai-compatible/m-2499").window).toBe(52_499);
   });
 
-  test("beyond 16 MiB is not read", async () => {
+  test("larger than 16 MiB is not read", async () => {
     const server = await serveModels({ "/v1/models": { data: long(20, 1024 * 1024) } });
     expect(await openModels(compatible(server)).listServed()).toEqual([]);
   });
@@ -224,7 +224,7 @@ describe("a run", () => {
     expect(models.facts(name).window).toBe(32_000);
   });
 
-  test("goes on without what a server does not say", async () => {
+  test("does without what a server does not report", async () => {
     const silent: ServerAnswer = { frames: [], ending: "hang" };
     const server = await serveModels({ "/v1/models": silent });
     const models = openModels(compatible(server));
@@ -234,7 +234,7 @@ describe("a run", () => {
     expect(models.facts("openai-compatible/m").window).toBe(32_000);
   });
 
-  test("gives no tools to a model that has none", async () => {
+  test("sends no tools to a model that does not support them", async () => {
     const server = await serveModels(ollamaAnswers());
     const models = openModels(ollama(server));
     expect(textIn(await ask(models, "ollama/old:2b"))).toBe("Good day.");
@@ -266,7 +266,7 @@ describe("the context of an Ollama model", () => {
   const contextIn = ({ body }: HeardRequest) =>
     (body as { options?: { num_ctx?: number } }).options?.num_ctx;
 
-  test("is asked for, as far as the model has it; the settings say another", async () => {
+  test("is asked for up to the model's limit, unless the settings give another", async () => {
     const server = await serveModels(ollamaAnswers());
     const set = { models: { "ollama/big*": { window: 12_000 } } };
     const models = openModels(ollama(server, set));
@@ -275,7 +275,7 @@ describe("the context of an Ollama model", () => {
     expect(chats(server).map(contextIn)).toEqual([12_000, 16_384, 8_192, 65_536]);
   });
 
-  test("is left to a server that says nothing of its models, or wants a key", async () => {
+  test("is left to a server that reports nothing about its models, or needs a key", async () => {
     const { "/api/show": _, ...others } = ollamaAnswers();
     const [silent, keyed] = [await serveModels(others), await serveModels(ollamaAnswers())];
     const models = openModels(ollama(silent));

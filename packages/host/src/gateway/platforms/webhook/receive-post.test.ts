@@ -222,7 +222,7 @@ test("a webhook without an address is accepted, and its answers are dropped", as
   await expect.poll(rows).toEqual([["dropped", "no_address", runId]]);
 });
 
-test("[P11] other bytes under an id conflict while the first post is still being handled", async () => {
+test("[P11] a different body under the same id conflicts while the first post is still being handled", async () => {
   const { rig } = await open([]);
   const begun = Promise.withResolvers<void>();
   const mayGoOn = Promise.withResolvers<void>();
