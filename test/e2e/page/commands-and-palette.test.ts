@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { valueOf } from "../served-host.ts";
 import { answers, createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
@@ -37,21 +38,22 @@ test("slash commands complete, run, and are distinguished from messages", async 
 });
 
 test("the palette finds sessions and commands by a few letters", async () => {
+  valueOf(await rig.client().createSession({ body: { title: "Found by letters" } }));
   const { tab } = await rig.openTab();
-  await tab.getByRole("link", { name: /Named by a command/ }).waitFor();
+  await tab.getByRole("link", { name: /Found by letters/ }).waitFor();
   await tab.keyboard.press("Control+k");
   const field = tab.getByRole("combobox", { name: "Search and commands" });
-  await field.fill("named com");
-  await tab.getByRole("option", { name: "Named by a command" }).waitFor();
+  await field.fill("found let");
+  await tab.getByRole("option", { name: "Found by letters" }).waitFor();
   await tab.keyboard.press("Enter");
-  await tab.locator(".talk-title").getByText("Named by a command").waitFor();
+  await tab.locator(".talk-title").getByText("Found by letters").waitFor();
   await tab.keyboard.press("Control+k");
   await field.fill("theme dark");
   await tab.keyboard.press("Enter");
   expect(await tab.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
   await tab.reload();
   expect(await tab.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
-  await tab.locator(".talk-title").getByText("Named by a command").waitFor();
+  await tab.locator(".talk-title").getByText("Found by letters").waitFor();
   await tab.keyboard.press("Control+Shift+O");
   await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
   expect(new URL(tab.url()).searchParams.get("from")).toMatch(/^ses_/);
