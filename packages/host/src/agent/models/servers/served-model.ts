@@ -21,7 +21,12 @@ export interface ServedModel {
 const tokens = z.int().min(256).max(100_000_000).optional().catch(undefined);
 const text = z.string().optional().catch(undefined);
 const texts = z.array(z.string()).optional().catch(undefined);
-const dollarsPerToken = z.coerce.number().nonnegative().max(1).optional().catch(undefined);
+// Only a number or its text: `null` or an empty text says nothing, least of all that tokens cost nothing.
+const dollarsPerToken = z
+  .union([z.number(), z.string().regex(/^\d/).transform(Number)])
+  .pipe(z.number().nonnegative().max(1))
+  .optional()
+  .catch(undefined);
 
 /** The fields of OpenRouter, vLLM, llama.cpp, Groq and Mistral. Others are ignored. */
 const listedModel = z.object({

@@ -44,6 +44,31 @@ describe("what a server reports about its models", () => {
     expect(models.facts("openai-compatible/auto")).toEqual({ window: 32_000, output: 8_000 });
   });
 
+  test.each([null, "", " ", true])(
+    "a price of %j says nothing, and a spend limit warns of it",
+    async (rate) => {
+      const data = [{ id: "m", pricing: { prompt: rate, completion: rate } }];
+      const server = await serveModels({ "/v1/models": { data } });
+      const models = openModels(compatible(server, { spendPerDay: 5 }));
+      await models.listServed();
+      expect(models.facts("openai-compatible/m").price).toBeUndefined();
+      expect(models.warning("openai-compatible/m")).toMatch(/^No price is known/);
+    },
+  );
+
+  test("a price of 0 is a price, as text and as a number", async () => {
+    const free = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const data = [
+      { id: "text", pricing: { prompt: "0", completion: "0" } },
+      { id: "number", pricing: { prompt: 0, completion: 0 } },
+    ];
+    const server = await serveModels({ "/v1/models": { data } });
+    const models = openModels(compatible(server));
+    await models.listServed();
+    expect(models.facts("openai-compatible/text").price).toEqual(free);
+    expect(models.facts("openai-compatible/number").price).toEqual(free);
+  });
+
   test("vLLM, Groq and Mistral: the window", async () => {
     const data = [
       { id: "a", owned_by: "vllm", max_model_len: 131_072 },
