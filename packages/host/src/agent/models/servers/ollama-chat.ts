@@ -90,20 +90,20 @@ function withParsedArguments({
 }
 
 const ollamaLine = z.object({
-  error: z.string().optional(),
+  error: z.string().nullish(),
   message: z
     .object({
-      content: z.string().optional(),
-      thinking: z.string().optional(),
+      content: z.string().nullish(),
+      thinking: z.string().nullish(),
       tool_calls: z
         .array(z.object({ function: z.object({ name: z.string(), arguments: z.unknown() }) }))
-        .optional(),
+        .nullish(),
     })
-    .optional(),
-  done: z.boolean().optional(),
-  done_reason: z.string().optional(),
-  prompt_eval_count: z.number().optional(),
-  eval_count: z.number().optional(),
+    .nullish(),
+  done: z.boolean().nullish(),
+  done_reason: z.string().nullish(),
+  prompt_eval_count: z.number().nullish(),
+  eval_count: z.number().nullish(),
 });
 
 /** Turns lines of JSON into server-sent events. An unreadable line is passed on, to be reported as garbled. */
@@ -116,8 +116,9 @@ function toChatChunks(model: string): TransformStream<Uint8Array, Uint8Array<Arr
   function chunksOf(line: string): string[] {
     const parsed = ollamaLine.safeParse(parseJson(line)).data;
     if (parsed === undefined) return [line];
-    const { error, message: said, done, done_reason: reason = "stop" } = parsed;
-    if (error !== undefined)
+    const { error, message: said, done } = parsed;
+    const reason = parsed.done_reason ?? "stop";
+    if (typeof error === "string")
       return [JSON.stringify({ error: { message: error, type: "server_error" } })];
     const calls = said?.tool_calls?.map(({ function: { name, arguments: input } }) => {
       const index = callCount++;
@@ -131,7 +132,8 @@ function toChatChunks(model: string): TransformStream<Uint8Array, Uint8Array<Arr
     };
     const finish =
       done !== true ? null : reason === "stop" && callCount > 0 ? "tool_calls" : reason;
-    const { prompt_eval_count: prompt = 0, eval_count: completion = 0 } = parsed;
+    const prompt = parsed.prompt_eval_count ?? 0;
+    const completion = parsed.eval_count ?? 0;
     const usage = {
       prompt_tokens: prompt,
       completion_tokens: completion,
@@ -141,14 +143,25 @@ function toChatChunks(model: string): TransformStream<Uint8Array, Uint8Array<Arr
     return [JSON.stringify({ id: "ollama", model, choices, ...(done === true && { usage }) })];
   }
 
+  function send(line: string, controller: TransformStreamDefaultController<Uint8Array>): void {
+    if (line.trim() === "") return;
+    for (const data of chunksOf(line)) controller.enqueue(encoder.encode(`data: ${data}\n\n`));
+  }
+
   return new TransformStream({
     transform(bytes, controller) {
-      const lines = (rest + utf8.decode(bytes, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines)
-        if (line.trim() !== "")
-          for (const data of chunksOf(line))
-            controller.enqueue(encoder.encode(`data: ${data}\n\n`));
+      const pieces = utf8.decode(bytes, { stream: true }).split("\n");
+      // Only the last piece is unfinished, so a long line is never scanned twice.
+      const unfinished = pieces.pop() ?? "";
+      for (const piece of pieces) {
+        send(rest + piece, controller);
+        rest = "";
+      }
+      rest += unfinished;
+    },
+    flush(controller) {
+      // A line that was cut is left out: the answer then has no end, and counts as cut.
+      if (parseJson(rest) !== undefined) send(rest, controller);
     },
   });
 }

@@ -300,6 +300,20 @@ describe("the context of an Ollama model", () => {
     expect(chats(server).map(contextIn)).toEqual([12_000, 16_384, 8_192, 65_536]);
   });
 
+  test("is answered line by line, also without a last line break and with empty fields", async () => {
+    const lines = [
+      { message: { content: "Good ", thinking: null, tool_calls: null }, done_reason: null },
+      { message: { content: "day." }, error: null },
+      { message: null, done: true, prompt_eval_count: null, eval_count: 7 },
+    ];
+    const frames = [lines.map((line) => JSON.stringify(line)).join("\n")];
+    const server = await serveModels({ ...ollamaAnswers(), "/api/chat": { frames } });
+    const events = await ask(openModels(ollama(server)), "ollama/big");
+    expect(failureIn(events)).toBeNull();
+    expect(textIn(events)).toBe("Good day.");
+    expect(events.at(-1)).toMatchObject({ usage: { input: 0, output: 7 } });
+  });
+
   test("is left to a server that reports nothing about its models, or needs a key", async () => {
     const { "/api/show": _, ...others } = ollamaAnswers();
     const [silent, keyed] = [await serveModels(others), await serveModels(ollamaAnswers())];
