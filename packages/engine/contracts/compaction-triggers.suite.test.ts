@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { ids } from "@holdfast/protocol";
+import { ids, newEvent } from "@holdfast/protocol";
 import { addLongTurn } from "@holdfast/testing/contracts/compaction-rig";
 import { openContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
@@ -292,6 +292,60 @@ export const compactionTriggersContract = contractSuite("compaction triggers", (
     expect((await epochs(chats)).filter((epoch) => epoch === 1)).toHaveLength(2);
     await idle.sweep();
     expect(await epochs(chats)).toEqual([1, 1, 1]);
+  });
+
+  test("an idle session whose summary is too long to help is paid for once, until the next message", async () => {
+    const chat = await openTestSession(rig.store, { model: "small" });
+    // Two turns are covered, and the long one after them stays: twice the length asked for frees too little.
+    for (const text of ["one", "two", "three", "y".repeat(1_500)]) await addLongTurn(chat, text);
+    const summarise: Summariser["summarise"] = async () => {
+      const usage = { model: "small", input: 900, output: 190 };
+      await chat.commit([newEvent(ids.make("event"), "usage.recorded", usage)], {
+        touch: "quiet",
+      });
+      return { status: "summarised", text: "x".repeat(4 * 190) };
+    };
+    const { idle, advance, asked } = anIdleCompactor(chat, { summarise });
+    for (let hour = 0; hour < 5; hour += 1) {
+      await advance(3_600_000);
+      await idle.sweep();
+    }
+    expect([asked, await epochs([chat])]).toEqual([[chat.session], [0]]);
+    await addLongTurn(chat, "six");
+    await advance(3_600_000);
+    await idle.sweep();
+    expect(asked).toHaveLength(2);
+  });
+
+  test("an idle session keeps its context while the summarizing model fails", async () => {
+    const chat = await openLarge();
+    let isAway = true;
+    const { idle, advance, asked } = anIdleCompactor(chat, {
+      summarise: (...args) =>
+        isAway
+          ? Promise.resolve({ status: "failed", code: "model_unreachable", message: "Away." })
+          : inShort(...args),
+    });
+    await advance(restMs);
+    const { head } = await chat.row();
+    await idle.sweep();
+    expect([asked, (await chat.row()).head]).toEqual([[chat.session], head]);
+    isAway = false;
+    await addLongTurn(chat, "six");
+    await advance(3_600_000);
+    await idle.sweep();
+    expect(await epochs([chat])).toEqual([1]);
+  });
+
+  test("an idle session is left alone while its model's window is unknown", async () => {
+    const chat = await openLarge();
+    const windowOf = () => null;
+    const { idle, advance, asked } = anIdleCompactor(chat, {
+      settings: { restMs, fullShare: 0.5, windowOf },
+    });
+    await advance(restMs);
+    await idle.sweep();
+    expect([asked, await epochs([chat])]).toEqual([[], [0]]);
   });
 
   test("an idle session that cannot be made shorter gets no notice", async () => {

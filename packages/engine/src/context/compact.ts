@@ -21,7 +21,7 @@ import {
   planCompaction,
 } from "./plan-compaction.ts";
 import { type ContextEntries, readContext } from "./session-context.ts";
-import { writeSummary } from "./write-summary.ts";
+import { isMadeAtRest, writeSummary } from "./write-summary.ts";
 
 export interface CompactionDeps {
   readonly log: Log;
@@ -54,7 +54,7 @@ export interface CompactionTarget {
  * - `compacted`: the context now starts with the new summary.
  * - `deferred`: somebody else is compacting or was first, or the lock was lost; nothing changed, and that is not a
  * failure.
- * - `refused`: it would not free enough, or it was tried in vain recently.
+ * - `refused`: it would not free enough, or it was tried in vain recently, or at rest the summariser failed.
  */
 export type Compaction =
   | {
@@ -65,7 +65,7 @@ export type Compaction =
       readonly freedTokens: number;
     }
   | { readonly status: "deferred"; readonly why: "held" | "newer" | "lost" | "rewound" }
-  | { readonly status: "refused"; readonly code: "nothing_to_gain" | "backed_off" }
+  | { readonly status: "refused"; readonly code: "nothing_to_gain" | "backed_off" | "no_summary" }
   | { readonly status: "refused"; readonly code: "session_not_found" | "session_trashed" }
   | Failed;
 
@@ -135,7 +135,7 @@ async function compactUnderLock(
 ): Promise<Compaction> {
   await deps.learn?.(countedTexts(entries, target.sizes));
   const plan = planCompaction(entries, deps.count, target.sizes);
-  const isAtRest = target.reason === "idle" || target.reason === "hygiene";
+  const isAtRest = isMadeAtRest(target);
   if (plan === null) {
     // Nobody asked for it and it cost nothing, so a notice would only confuse people.
     if (isAtRest) return { status: "refused", code: "nothing_to_gain" };
@@ -146,6 +146,7 @@ async function compactUnderLock(
     const signal = AbortSignal.any([heartbeat.lost, ...(target.signal ? [target.signal] : [])]);
     const summary = await writeSummary(deps, target, plan, signal);
     if (signal.aborted) return { status: "deferred", why: "lost" };
+    if (summary === null) return { status: "refused", code: "no_summary" };
     const summaryTokens = deps.count(summary);
     if (!isWorthIt(plan, summaryTokens)) return await recordNoGain(deps, target, entries);
     const epoch = row.epoch + 1;

@@ -1,10 +1,16 @@
-import { decodeEvent, type OwnerId, type SessionId, type StoredEvent } from "@holdfast/protocol";
+import {
+  decodeEvent,
+  type OwnerId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ListCursor } from "../ports/reads.ts";
 import type { SessionRow } from "../ports/rows.ts";
 import { StoreFailure } from "../ports/store.ts";
-import type { Compactor } from "./compactor.ts";
+import type { Compactor, ContextFit } from "./compactor.ts";
 import { contextTokens } from "./describe-context.ts";
 import { readFrame } from "./prefix.ts";
 import { readContext } from "./session-context.ts";
@@ -14,6 +20,8 @@ export interface IdleCompactionSettings {
   readonly restMs: number;
   /** A context that fills more than this share of its model's window is large. */
   readonly fullShare: number;
+  /** As for runs by default. `null`: unknown, and the session is left alone. */
+  readonly windowOf?: ContextFit["windowOf"];
 }
 
 export interface IdleCompactorDeps {
@@ -53,6 +61,8 @@ export class IdleCompactor {
   readonly #resting = new Map<SessionId, { readonly owner: OwnerId; readonly since: number }>();
   /** The version at which each session was examined: until it changes, there is no need to look again. */
   readonly #examined = new Map<SessionId, number>();
+  /** The last message of a session that was tried in vain: its cost changes the version, but nothing was said since. */
+  readonly #triedInVain = new Map<SessionId, Seq | undefined>();
   #current: { readonly session: SessionId; readonly abort: AbortController } | null = null;
   #scan: { readonly after: ListCursor | undefined } | null = null;
   #nextScanAt = 0;
@@ -64,9 +74,7 @@ export class IdleCompactor {
 
   /** Records that a run of the session has ended. */
   notify(owner: OwnerId, session: SessionId): void {
-    this.#resting.delete(session);
-    this.#resting.set(session, { owner, since: this.#deps.clock.now() });
-    forgetOldest(this.#resting);
+    remember(this.#resting, session, { owner, since: this.#deps.clock.now() });
   }
 
   /** The session is in use again: aborts a compaction of it. */
@@ -149,22 +157,21 @@ export class IdleCompactor {
     if (isArchivedOrTrashed || this.#examined.get(session) === version) return "done";
     if (!(await this.#isResting(row))) return "in use";
     budget.examined -= 1;
-    const window = await this.#windowIfLarge(row);
-    if (window !== null && !(await mayCallModel(owner))) return "done";
-    this.#examined.delete(session);
-    this.#examined.set(session, version);
-    forgetOldest(this.#examined);
-    if (window === null) return "done";
+    const large = await this.#findIfLarge(row);
+    if (large !== null && !(await mayCallModel(owner))) return "done";
+    remember(this.#examined, session, version);
+    if (large === null) return "done";
     budget.compactions -= 1;
     const abort = new AbortController();
     this.#current = { session, abort };
     try {
       const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
       const target = { owner, session, signal, mayCallModel: () => mayCallModel(owner) };
-      const result = await compactor.compactNow(target, reason, window);
+      const result = await compactor.compactNow(target, reason, large.window);
       // Somebody else is compacting it, or the store failed: look again in the next scan.
       if (result.status === "deferred" || result.status === "failed")
         this.#examined.delete(session);
+      if (result.status === "refused") remember(this.#triedInVain, session, large.last);
       return "done";
     } finally {
       this.#current = null;
@@ -179,19 +186,27 @@ export class IdleCompactor {
     return (await log.store.now()) - snapshot.session.activityAt >= settings.restMs;
   }
 
-  /** The model's window in tokens if the context fills enough of it, otherwise `null`. */
-  async #windowIfLarge({ owner, id, model }: SessionRow): Promise<number | null> {
+  /** If the context fills enough of its model's window: that window in tokens, and the last message. */
+  async #findIfLarge({ owner, id, model }: SessionRow): Promise<LargeContext | null> {
     const { log, compactor, settings } = this.#deps;
     const { reads } = log.store;
     const entries = await readContext(reads, owner, id);
     if (entries === null) return null;
+    const last = entries.tail.findLast(({ type }) => type.startsWith("message."))?.seq;
+    if (this.#triedInVain.has(id) && this.#triedInVain.get(id) === last) return null;
     const name = model ?? lastModelIn(entries.tail) ?? lastModelIn(entries.head);
-    const window = name === null ? null : compactor.windowOf(name);
+    const windowOf = settings.windowOf ?? compactor.windowOf;
+    const window = name === null ? null : windowOf(name);
     if (window === null) return null;
     const frame = entries.frame && (await readFrame({ reads }, owner, entries.frame));
     const tokens = contextTokens(entries, frame, compactor.count);
-    return tokens > window * settings.fullShare ? window : null;
+    return tokens > window * settings.fullShare ? { window, last } : null;
   }
+}
+
+interface LargeContext {
+  readonly window: number;
+  readonly last: Seq | undefined;
 }
 
 interface Budget {
@@ -203,7 +218,9 @@ function isSpent({ compactions, examined }: Budget): boolean {
   return compactions <= 0 || examined <= 0;
 }
 
-function forgetOldest(map: Map<SessionId, unknown>): void {
+function remember<T>(map: Map<SessionId, T>, session: SessionId, value: T): void {
+  map.delete(session);
+  map.set(session, value);
   const [oldest] = map.keys();
   if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest);
 }

@@ -10,18 +10,21 @@ import type { CompactionPlan } from "./plan-compaction.ts";
 /** The most tokens a summariser gets at once, and the most characters of a single message. */
 const maxPieceTokens = 24_000;
 const maxTextLength = 16_000;
+/** There is no model to wait for. */
+const noModelCode = "no_model";
 
 /**
  * Writes the summary of a plan piece by piece, each piece updating the previous summary. Secrets go neither in nor out.
- * If the summariser fails or returns nothing, the local summary is used.
+ * If the summariser fails or returns nothing, the local summary is used. At rest nobody waits, so that a model that
+ * fails gets none instead: `null`.
  */
 export async function writeSummary(
   { summariser, count }: { readonly summariser: Summariser; readonly count: CountTokens },
   target: Pick<SummaryRequest, "owner" | "session" | "focus"> &
-    Pick<CompactionTarget, "sizes" | "mayCallModel">,
+    Pick<CompactionTarget, "sizes" | "mayCallModel" | "reason">,
   plan: CompactionPlan,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | null> {
   const { owner, session, focus, sizes } = target;
   const limitTokens = sizes.summaryTokens;
   let summary = plan.previous;
@@ -30,6 +33,8 @@ export async function writeSummary(
     const request = { owner, session, previous: summary, material, focus, limitTokens };
     const mayCall = (await target.mayCallModel?.()) ?? true;
     const answer = mayCall ? await summariser.summarise(request, signal) : null;
+    if (answer?.status === "failed" && answer.code !== noModelCode && isMadeAtRest(target))
+      return null;
     const text = answer?.status === "summarised" ? redactSecrets(answer.text).trim() : "";
     // An overlong summary does not count as one.
     summary =
@@ -38,6 +43,11 @@ export async function writeSummary(
         : summariseLocally(summary, material, limitTokens, count);
   }
   return summary ?? "";
+}
+
+/** Nobody waits for it. */
+export function isMadeAtRest({ reason }: Pick<CompactionTarget, "reason">): boolean {
+  return reason === "idle" || reason === "hygiene";
 }
 
 function splitMaterial(

@@ -82,11 +82,15 @@ function compactionReply(
     case "deferred":
       return answer({ outcome: "deferred", sessionId });
     case "refused":
-      // A backoff applies to automatic compaction only: a person is never told to wait.
-      return problem(compaction.code === "backed_off" ? "nothing_to_gain" : compaction.code);
+      return problem(refusalProblem(compaction.code));
     case "failed":
       return problemFromFailure(compaction.code);
   }
+}
+
+/** A backoff and a missing summary concern automatic compaction only: a person is never told to wait. */
+function refusalProblem(code: Extract<Compaction, { status: "refused" }>["code"]) {
+  return code === "backed_off" || code === "no_summary" ? "nothing_to_gain" : code;
 }
 
 function viewContext(
