@@ -12,9 +12,11 @@ function open() {
   const store: Store = createReferenceStore();
   onTestFinished(() => store.close());
   const readers: ImageReader[] = [];
+  const learned: string[] = [];
   const models = {
     defaultModel: () => "own",
     fallbacks: () => [],
+    learn: async (name: string) => void learned.push(name),
     open(_name: string, readImage?: ImageReader): Model {
       if (readImage !== undefined) readers.push(readImage);
       return scriptedModel([]);
@@ -29,7 +31,7 @@ function open() {
       text: async ({ session }) => `You work in ${session}.`,
     },
   });
-  return { store, factory, readers };
+  return { store, factory, readers, learned };
 }
 
 const lane = laneKey.parse("telegram:bot:p7:0");
@@ -57,6 +59,13 @@ test("[S1.1] sessions in different workspaces share an agent, and each keeps its
   expect(await agent.frameSignature?.(forB)).toBe(
     `model=${shortHash("own")} owner=${shortHash(a.owner)} persona=0a workspace=${shortHash(b.session)} mcp=0c`,
   );
+});
+
+test("what a server says of the model is learned before the run's first step", async () => {
+  const { store, factory, learned } = open();
+  const { owner, session } = await openTestSession(store, { model: "ollama/big" });
+  await factory.signature({ owner, session, lane });
+  expect(learned).toEqual(["ollama/big"]);
 });
 
 test("a model gets its owner's images up to the size that providers accept", async () => {

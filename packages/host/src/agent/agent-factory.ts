@@ -8,7 +8,7 @@ import type { SystemPrompt } from "./system-prompt.ts";
 
 export interface AgentFactoryDeps {
   readonly store: Store;
-  readonly models: Pick<ModelRegistry, "defaultModel" | "open" | "fallbacks">;
+  readonly models: Pick<ModelRegistry, "defaultModel" | "open" | "fallbacks" | "learn">;
   /** The tools available now. */
   readonly tools: (request: AgentRequest) => Promise<AgentTools>;
   /** A session's system prompt, frozen with the session. */
@@ -39,6 +39,8 @@ export function createAgentFactory({
   return {
     async signature(request) {
       const name = await modelOf(request);
+      // Before the first step, which compacts what does not fit the window.
+      await models.learn(name);
       const { signature: toolsSignature } = await tools(request);
       const signature = joinParts(ownSignature(name, request.owner), toolsSignature);
       names.set(signature, name);

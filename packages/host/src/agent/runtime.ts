@@ -101,11 +101,14 @@ function runLimits({
   };
 }
 
-function idleCompaction({
-  compactIdleMs: { value: restMs },
-  compactIdlePercent: { value: percent },
-}: Pick<Config, "compactIdleMs" | "compactIdlePercent">): Pick<CompactorDeps, "whenIdle"> {
-  return restMs === 0 ? {} : { whenIdle: { restMs, fullShare: percent / 100 } };
+function idleCompaction(
+  {
+    compactIdleMs: { value: restMs },
+    compactIdlePercent: { value: percent },
+  }: Pick<Config, "compactIdleMs" | "compactIdlePercent">,
+  { knownWindow: windowOf }: Pick<ModelRegistry, "knownWindow">,
+): Pick<CompactorDeps, "whenIdle"> {
+  return restMs === 0 ? {} : { whenIdle: { restMs, fullShare: percent / 100, windowOf } };
 }
 
 export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentRuntime> {
@@ -164,7 +167,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       count: tokens.count,
       learn: (texts) => tokens.preload(texts, tokenizerTimeoutMs),
       lockMs: config.compactionLockMs.value,
-      ...idleCompaction(config),
+      ...idleCompaction(config, models),
     },
     memory,
     isFromPerson,

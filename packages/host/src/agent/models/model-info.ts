@@ -76,7 +76,7 @@ export function factsOf(
   const row = modelTable.find((entry) => fits(entry.name, name));
   const { name: _, ...base } = row ?? { name, ...unknownModelFacts };
   const known: ModelFacts = served === null ? base : withServed(base, served);
-  const override = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
+  const override = overrideOf(name, overrides);
   if (override === undefined) return known;
   const { window = known.window, output = known.output, images, price } = override;
   const { takes, price: general, tools: servedTools, ...rest } = known;
@@ -92,6 +92,13 @@ export function factsOf(
     ...(priceOverride && { price: priceOverride }),
     ...(!hasTools && { tools: "none" }),
   };
+}
+
+export function overrideOf(
+  name: string,
+  overrides: ModelOverrides,
+): ModelOverrides[string] | undefined {
+  return Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
 }
 
 function withServed(base: ModelFacts, served: ServedModel): ModelFacts {

@@ -14,6 +14,7 @@ import {
 import {
   factsOf,
   fallbacksOf,
+  overrideOf,
   type ModelFacts,
   type ModelName,
   parseModelName,
@@ -65,6 +66,10 @@ export interface ModelRegistry {
   fallbacks(name: string): readonly string[];
   /** What is known about the model now. */
   facts(name: string): ModelFacts;
+  /** The window, unless only its server could say, and has not. */
+  knownWindow(name: string): number | null;
+  /** Waits a moment for what the model's server says of it, if it has never answered. */
+  learn(name: string): Promise<void>;
   /** The names of the models that servers list now. */
   listServed(): Promise<readonly string[]>;
   /** Learns what the models in use can do, and warns about missing prices. Returns the names that servers list. */
@@ -116,6 +121,18 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   function facts(name: string): ModelFacts {
     const model = servedModel(name);
     return factsOf(name, config.models.value, model && served.known(model.account, model.id));
+  }
+
+  function knownWindow(name: string): number | null {
+    const model = servedModel(name);
+    const isTold = model === null || served.known(model.account, model.id) !== null;
+    const own = overrideOf(name, config.models.value)?.window;
+    return isTold ? facts(name).window : (own ?? null);
+  }
+
+  async function learn(name: string): Promise<void> {
+    const model = servedModel(name);
+    if (model !== null) await served.learn(model.account);
   }
 
   function servedModel(name: string): ReachableModel | null {
@@ -195,7 +212,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     if (found === rehearsal) yield* rehearsalModel.stream(...args);
     else if ("code" in found) yield notConfigured(found);
     else {
-      if (servedModel(name) !== null) await served.learn(found.account);
+      await learn(name);
       warnOnce(name);
       yield* providerModel(name, found, image).stream(...args);
     }
@@ -230,6 +247,8 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     smallModel,
     fallbacks,
     facts,
+    knownWindow,
+    learn,
     listServed,
     prepare,
     warning,

@@ -249,6 +249,19 @@ describe("a run", () => {
     expect(models.facts(name).window).toBe(32_000);
   });
 
+  test("learns its model's window before it has to fit, and until then nobody knows it", async () => {
+    const server = await serveModels({ "/v1/models": { data: [openRouter] } });
+    const set = { models: { "openai-compatible/set": { window: 9_000 } } };
+    const models = openModels(compatible(server, set));
+    const name = "openai-compatible/maker/large";
+    expect(models.knownWindow(name)).toBeNull();
+    await models.learn(name);
+    expect(models.knownWindow(name)).toBe(200_000);
+    expect(models.knownWindow("openai-compatible/unlisted")).toBeNull();
+    expect(models.knownWindow("openai-compatible/set")).toBe(9_000);
+    expect(models.knownWindow("rehearsal")).toBe(models.facts("rehearsal").window);
+  });
+
   test("does without what a server does not report", async () => {
     const silent: ServerAnswer = { frames: [], ending: "hang" };
     const server = await serveModels({ "/v1/models": silent });
