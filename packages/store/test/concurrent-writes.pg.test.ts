@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 
 import {
+  aHolder,
   anEvent,
   anInput,
   aRange,
@@ -47,7 +48,7 @@ async function openTwo() {
     );
     return rowCount ?? 0;
   }
-  return { first, second, admin, holdInserts, waiting };
+  return { first, second, admin, holdInserts, waiting, url: database.url };
 }
 
 test("[P11] an update that two hosts accept into two sessions at once is stored in one", async () => {
@@ -90,6 +91,42 @@ test("[P13] a branch and its origin that are purged at once leave no events behi
   expect((await Promise.all(purges)).map(({ status }) => status)).toEqual(["purged", "purged"]);
   const { rows } = await admin.query("SELECT session_id FROM events");
   expect(rows).toEqual([]);
+});
+
+test("leases that are released together are locked in order, as a renewal locks them", async () => {
+  const { first, holdInserts, waiting, url } = await openTwo();
+  const chat = await openTestSession(first);
+  const { session: other } = await openTestSession(first);
+  const [low = other, high = other] = [chat.session, other].toSorted();
+  const acquire = async (session: typeof other) => {
+    const result = await first.leases.acquire({
+      kind: "run",
+      session,
+      holder: aHolder(),
+      ttlMs: 60_000,
+    });
+    if (result.status !== "acquired") throw new Error(JSON.stringify(result));
+    return result.lease;
+  };
+  const leases = [await acquire(high), await acquire(low)];
+  // What is written after this one is written together.
+  const letGo = await holdInserts("events");
+  const sent = chat.send([aUserMessage("waits")]);
+  await expect.poll(waiting).toBe(1);
+  const released = Promise.all(leases.map((lease) => first.leases.release(lease)));
+  const renewal = new Client({ connectionString: url });
+  await renewal.connect();
+  onTestFinished(() => renewal.end());
+  const lock = (session: string) =>
+    renewal.query("SELECT 1 FROM leases WHERE session_id = $1 FOR UPDATE SKIP LOCKED", [session]);
+  await renewal.query("BEGIN");
+  expect((await lock(low)).rowCount).toBe(1);
+  await letGo();
+  await sent;
+  await expect.poll(waiting).toBe(1);
+  expect((await lock(high)).rowCount).toBe(1);
+  await renewal.query("COMMIT");
+  expect((await released).map(({ status }) => status)).toEqual(["released", "released"]);
 });
 
 /** Forwards to the server, and once turns a COMMIT into a ROLLBACK, as if the transaction had failed unseen. */

@@ -105,10 +105,15 @@ const lockUnchangedLeases = statement(
        ON l.session_id = x.session_id AND l.kind = x.kind AND l.expires_at = x.expires_at
     ORDER BY l.session_id, l.kind FOR UPDATE OF l`,
 );
+// In order, as a renewal locks them: otherwise the two could wait for each other.
 const dropLeases = statement(
   "drop_leases",
-  `DELETE FROM leases l USING json_populate_recordset(null::leases, $1) x
-    WHERE l.session_id = x.session_id AND l.kind = x.kind`,
+  `WITH held AS (
+     SELECT l.session_id, l.kind
+       FROM leases l JOIN json_populate_recordset(null::leases, $1) x
+         ON l.session_id = x.session_id AND l.kind = x.kind
+      ORDER BY l.session_id, l.kind FOR UPDATE OF l)
+   DELETE FROM leases l USING held h WHERE l.session_id = h.session_id AND l.kind = h.kind`,
 );
 const putFences = statement("put_fences", upsertRows("fences", "session_id, kind", "fence"));
 // Keeps bytes that exist already, but restarts their grace period: someone is about to refer to them.
