@@ -206,6 +206,35 @@ describe("a list of models", () => {
     expect(await openModels(compatible(server)).listServed()).toEqual([]);
   });
 
+  test.each([
+    ["/props", "llamacpp"],
+    ["/api/v0/models", "organization_owner"],
+  ])("stays when the server answers nonsense at %s", async (path, owner) => {
+    const data = [{ id: "m", owned_by: owner, context_length: 50_000 }];
+    // LM Studio answers every path with 200, also those it does not know.
+    const nonsense = { data: null, default_generation_settings: 7, error: "Unexpected endpoint" };
+    for (const answer of [nonsense, null, "no"]) {
+      const server = await serveModels({ "/v1/models": { data }, [path]: answer });
+      const models = openModels(compatible(server));
+      expect(await models.listServed()).toEqual(["openai-compatible/m"]);
+      expect(models.facts("openai-compatible/m").window).toBe(50_000);
+    }
+  });
+
+  test("stays when Ollama answers nonsense of one model, or of what is loaded", async () => {
+    const { "/api/show": show } = ollamaAnswers();
+    if (typeof show !== "function") throw new Error("It answers by model.");
+    const server = await serveModels({
+      ...ollamaAnswers(),
+      "/api/show": (request) =>
+        JSON.stringify(request.body).includes("big") ? "no" : show(request),
+      "/api/ps": { models: null },
+    });
+    const models = openModels(ollama(server));
+    expect(await models.listServed()).toHaveLength(4);
+    expect(models.facts("ollama/set:8b").window).toBe(16_384);
+  });
+
   test("[safety] is asked for with the key, and nothing beside it is", async () => {
     const data = [{ id: "m.gguf", owned_by: "llamacpp" }];
     const server = await serveModels({ "/v1/models": { data }, "/props": {} });

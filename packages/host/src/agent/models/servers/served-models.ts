@@ -131,7 +131,7 @@ async function askServer(
     if (!response.ok) throw new Error(`It answered with status ${response.status}.`);
     return response.json();
   };
-  // Other paths are asked without the key: it belongs to the base URL.
+  // Other paths are asked without the key: it belongs to the base URL. They only add to the list.
   const root = baseUrl.replace(/\/v1$/, "");
   try {
     const headers = key === null ? {} : { authorization: `Bearer ${key}` };
@@ -141,11 +141,15 @@ async function askServer(
         ? models
         : await askOllama(root, models, { get, details, now, hasKey: key !== null });
     if (owner === "llamacpp" && models.length === 1) {
-      const props = await get(`${root}/props`).then(readLlamaProps, () => ({}));
+      const props = await get(`${root}/props`)
+        .then(readLlamaProps)
+        .catch(() => ({}));
       return models.map((model) => ({ ...model, ...props }));
     }
     if (owner === "organization_owner") {
-      const found = await get(`${root}/api/v0/models`).then(readLmStudioModels, () => []);
+      const found = await get(`${root}/api/v0/models`)
+        .then(readLmStudioModels)
+        .catch(() => []);
       const byId = new Map(found.map((model) => [model.id, model]));
       return models.map((model) => ({ ...model, ...byId.get(model.id) }));
     }
@@ -176,17 +180,16 @@ async function askOllama(
       const { id } = next;
       const body = JSON.stringify({ model: id });
       const headers = { "content-type": "application/json" };
-      const answer = await get(`${root}/api/show`, { method: "POST", headers, body }).catch(
-        () => null,
-      );
-      if (answer !== null) details.set(id, { at: now(), model: readOllamaModel(answer) });
+      const model = await get(`${root}/api/show`, { method: "POST", headers, body })
+        .then(readOllamaModel)
+        .catch(() => null);
+      if (model !== null) details.set(id, { at: now(), model });
     }
   };
   await Promise.all(Array.from({ length: detailsAtOnce }, askNext));
-  const loaded = await get(`${root}/api/ps`).then(
-    readOllamaLoaded,
-    () => new Map<string, number>(),
-  );
+  const loaded = await get(`${root}/api/ps`)
+    .then(readOllamaLoaded)
+    .catch(() => new Map<string, number>());
   return models.map((model) => {
     const described = details.get(model.id)?.model;
     const loadedWindow = loaded.get(model.id) ?? 0;
