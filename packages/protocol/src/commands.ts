@@ -1,3 +1,5 @@
+import { sessionMode } from "./rights/session-mode.ts";
+
 /** What may follow a command's name. */
 export type CommandArgument =
   | { readonly kind: "nothing" }
@@ -105,6 +107,12 @@ export const commands = [
       example: "/model rehearsal",
     },
   ),
+  define(
+    "mode",
+    { kind: "choice", label: "mode", choices: sessionMode.options },
+    "What runs here without asking, or another mode: plan only reads, ask asks, edits changes files, full also runs commands in the sandbox.",
+    { example: "/mode plan" },
+  ),
   define("memory", noArgument, "What still waits to be remembered.", { needs: "nothing" }),
   define("usage", noArgument, "Tokens and cost of this session, of today and of everything.", {
     aliases: ["cost"],
@@ -126,6 +134,12 @@ export const commands = [
   define("stop", noArgument, "End the answer that is being written. What was said stays.", {
     aliases: ["cancel"],
   }),
+  define(
+    "giveup",
+    noArgument,
+    "Stop waiting for the rest of an answer whose host is gone, or for a memory provider that is.",
+    { aliases: ["stop-waiting"] },
+  ),
   define(
     "queue",
     optionalText("message"),

@@ -142,7 +142,7 @@ export function createIds(
 export const ids: IdSource = createIds();
 
 /** The time, in milliseconds, at which an id was created: its first 50 bits, two of them padding. */
-export function timeOf(id: Id<IdKind>): number {
+export function timeOf<K extends IdKind>(id: Id<K>): number {
   const text = id.slice(id.indexOf("_") + 1);
   let time = 0;
   for (const character of text.slice(0, 10)) time = time * 32 + alphabet.indexOf(character);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { taintSources } from "./rights/taint.ts";
 import { blobId, callId, runId, sessionId, type BlobId } from "./ids.ts";
 
 /** Plain JSON, as stored and sent. */
@@ -71,6 +72,10 @@ export const toolDetails = z.looseObject({
   files: z.array(toolFile).optional(),
   /** Why it was not run: `denied` by a person, `forbidden` by a rule, `expired`, `unanswered`, … */
   refusal: z.string().optional(),
+  /** What a confined command asked of the network, and whether it got there: `reached`, or why not. */
+  reached: z
+    .array(z.looseObject({ host: z.string(), port: z.int(), outcome: z.string(), times: z.int() }))
+    .optional(),
   /** The session that got the task. */
   child: z.looseObject({ sessionId, runId }).optional(),
 });
@@ -81,6 +86,13 @@ const recoveredMark = {
   /** It was missing from the store when its run was given up, and was recovered later. */
   recovered: z.literal(true).optional(),
 };
+/** Where it came from, if a stranger may have written it. It is not sent to the model. */
+const taintMark = { taint: taintSources.optional() };
+/** Ranges of a text (from, to) that its sender did not write: a quote, a forwarded message, something pasted. */
+export const quotedRanges = z
+  .array(z.tuple([z.int().nonnegative(), z.int().nonnegative()]))
+  .max(100);
+export type QuotedRanges = z.infer<typeof quotedRanges>;
 const providerFields = {
   ...recoveredMark,
   /** What the provider wants back unchanged with the next request. */
@@ -89,6 +101,8 @@ const providerFields = {
 export const textPart = z.looseObject({
   type: z.literal("text"),
   text: z.string(),
+  quoted: quotedRanges.optional(),
+  ...taintMark,
   ...providerFields,
 });
 export const reasoningPart = z.looseObject({
@@ -114,6 +128,7 @@ export const toolResultPart = z.looseObject({
   output: z.string(),
   blobId: blobId.optional(),
   details: toolDetails.optional(),
+  ...taintMark,
   ...recoveredMark,
 });
 export const filePart = z.looseObject({
@@ -144,6 +159,9 @@ export const attachedPart = z.looseObject({
   text: z.string(),
 });
 
+/** The source of an attached part with a client's own system text, which holds for its turn. */
+export const instructionsSource = "instructions";
+
 export const part = z.discriminatedUnion("type", [
   textPart,
   reasoningPart,
@@ -156,6 +174,7 @@ export const part = z.discriminatedUnion("type", [
 ]);
 export type Part = z.infer<typeof part>;
 export type TextPart = z.infer<typeof textPart>;
+export type AttachedPart = z.infer<typeof attachedPart>;
 export type ToolCallPart = z.infer<typeof toolCallPart>;
 export type ToolResultPart = z.infer<typeof toolResultPart>;
 
@@ -180,6 +199,27 @@ export function textOf(parts: readonly Part[]): string {
     else if (item.type === "tool_result") texts.push(item.output);
   }
   return texts.join("\n");
+}
+
+/** Like `textOf`, without what the sender did not write themselves. */
+export function ownTextOf(parts: readonly Part[]): string {
+  return textOf(
+    parts.map((item) =>
+      item.type === "text" && item.quoted !== undefined
+        ? { ...item, text: withoutRanges(item.text, item.quoted) }
+        : item,
+    ),
+  );
+}
+
+function withoutRanges(text: string, ranges: QuotedRanges): string {
+  let own = "";
+  let at = 0;
+  for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {
+    own += text.slice(at, Math.max(at, from));
+    at = Math.max(at, to);
+  }
+  return (own + text.slice(at)).trim();
 }
 
 export function blobsOf(parts: readonly Part[]): BlobId[] {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { accessProblems } from "./util/access-problems.ts";
 
 /** Problems of bots, their people and lanes, webhooks, schedules and background processes. */
 export const gatewayProblems = {
@@ -89,6 +90,40 @@ export const gatewayProblems = {
   },
 } as const;
 
+/** Problems of rights profiles, and of facts that wait for a person's yes. */
+const rightsProblems = {
+  rights_not_found: {
+    status: 404,
+    title: "There is no rights profile with this name.",
+    next: "Read the rights again, or create the profile first.",
+  },
+  rights_built_in: {
+    status: 409,
+    title: "This rights profile is built in and cannot be changed.",
+    next: "Create one under another name and assign that.",
+  },
+  rights_in_use: {
+    status: 409,
+    title: "This rights profile is still assigned.",
+    next: "Assign another one first; the list of rights shows who has it.",
+  },
+  too_many_rights: {
+    status: 409,
+    title: "There are too many rights profiles or assignments.",
+    next: "Remove one that is no longer needed.",
+  },
+  fact_not_found: {
+    status: 404,
+    title: "No such fact waits for a decision.",
+    next: "Read the waiting facts again.",
+  },
+  memory_busy: {
+    status: 503,
+    title: "Another process is writing to memory.",
+    next: "Wait a moment and send the same request again.",
+  },
+} as const;
+
 /** The media type of every error response. */
 export const problemMediaType = "application/problem+json";
 
@@ -124,6 +159,11 @@ export const problemKinds = {
     title: "The model cannot be asked yet.",
     next: "Set its provider's key or address, in the settings or in the environment.",
   },
+  mode_too_wide: {
+    status: 403,
+    title: "The session cannot be switched to this mode from here.",
+    next: "Switch it where approvals are answered, such as the page. A child's mode is at most its parent's.",
+  },
   unauthorized: {
     status: 401,
     title: "Nobody is signed in.",
@@ -153,18 +193,20 @@ export const problemKinds = {
     title: "There is no such approval.",
     next: "Read the open approvals again.",
   },
+  grant_not_found: {
+    status: 404,
+    title: "Nothing of this kind was allowed for a session.",
+    next: "Read what is allowed again.",
+  },
   rule_not_found: {
     status: 404,
     title: "There is no such rule.",
     next: "Read the rules again.",
   },
   ...gatewayProblems,
+  ...rightsProblems,
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
-  sign_in_not_found: {
-    status: 404,
-    title: "There is no such sign-in.",
-    next: "Read the sign-ins again.",
-  },
+  ...accessProblems,
   mcp_server_not_found: {
     status: 404,
     title: "There is no such MCP server.",
@@ -268,6 +310,11 @@ export const problemKinds = {
     status: 422,
     title: "The document cannot be taken in.",
     next: "Correct the lines that `errors` names; nothing of it was kept.",
+  },
+  export_unsupported: {
+    status: 409,
+    title: "This host has no key to sign an audit export with.",
+    next: "Run holdfast doctor on the host: it says what is wrong with its key.",
   },
   backup_unsupported: {
     status: 409,

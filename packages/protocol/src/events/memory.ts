@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { seq } from "../ids.ts";
+import { taintSources } from "../rights/taint.ts";
 import { defineEvent } from "./define.ts";
 
 /** Which provider has to remember a turn, with a hash of its configuration. */
@@ -18,7 +19,16 @@ const segment = {
 
 export const memoryEvents = [
   /** P10: a completed turn that a provider has to remember. Its own seq is the turn's generation. */
-  defineEvent("memory.marked", 1, "passing", z.looseObject({ owner: memoryOwner })),
+  defineEvent(
+    "memory.marked",
+    1,
+    "passing",
+    z.looseObject({
+      owner: memoryOwner,
+      /** What the model had read that a stranger may have written. */
+      taint: taintSources.optional(),
+    }),
+  ),
   /** Written before the provider is called: from here on the segment keeps its range and its key. */
   defineEvent(
     "memory.tried",

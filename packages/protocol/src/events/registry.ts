@@ -38,6 +38,7 @@ export const storedEvent: z.ZodType<StoredEvent> = z.looseObject({
 /** An event without its seq and time yet. */
 export type NewEvent = Pick<StoredEvent, "id" | "type" | "v" | "runId" | "data">;
 
+export { type CallDecision, callDecision } from "./decision.ts";
 export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
 export {
   type ApprovalAnswer,
@@ -45,7 +46,11 @@ export {
   approvalAnswer,
   approvalDecision,
   type ApprovalDetails,
+  answeredDetails,
   approvalDetails,
+  approvedFile,
+  type ApprovedFile,
+  askedDetails,
   approvalText,
   type RunState,
   type InputMode,
@@ -78,7 +83,12 @@ export {
   type OutboxState,
   outboxState,
 } from "./outbox.ts";
-export { type PendingRecovery, pendingRecoveryIn, type RecoveryKind } from "./run.ts";
+export {
+  type PendingRecovery,
+  pendingRecoveryIn,
+  type RecoveryKind,
+  waitingNoticeKinds,
+} from "./run.ts";
 
 /** Every event that this version writes or reads. */
 export const eventDefinitions = [

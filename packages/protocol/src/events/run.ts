@@ -11,7 +11,20 @@ import {
   seq,
   eventId,
 } from "../ids.ts";
-import { attachment, json, jsonObject, part, toolDetails, toolOutcome } from "../parts.ts";
+import {
+  attachedPart,
+  attachment,
+  json,
+  jsonObject,
+  part,
+  quotedRanges,
+  toolDetails,
+  toolOutcome,
+} from "../parts.ts";
+import { rights } from "../rights/rights.ts";
+import { sessionMode } from "../rights/session-mode.ts";
+import { callDecision, decisionFields } from "./decision.ts";
+import { taintSources } from "../rights/taint.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 import { inbound } from "./outbox.ts";
 
@@ -48,6 +61,8 @@ export const clientId = z
 const inputContent = {
   text: z.string(),
   attachments: z.array(attachment).optional(),
+  /** What of the text the sender did not write. */
+  quoted: quotedRanges.optional(),
 };
 
 const messageContent = { messageId, parts: z.array(part) };
@@ -57,6 +72,9 @@ export const approvalAnswer = z.enum(["once", "session", "always", "deny"]);
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
 /** Anything longer is not an answer to a question. */
 export const approvalText = z.string().min(1).max(10_000);
+/** A file that a command names or loads, as it was when the person was asked. `hash` is null if it was not there. */
+export const approvedFile = z.looseObject({ path: z.string(), hash: z.string().nullable() });
+export type ApprovedFile = z.infer<typeof approvedFile>;
 const askedFields = {
   /** A question has no effect of its own: it only asks for an answer. */
   kind: z.literal("question").optional(),
@@ -68,16 +86,44 @@ const askedFields = {
   shown: z.string().optional(),
   /** Rules that would cover it, narrowest first. */
   rules: z.array(z.string()).optional(),
+  /** What the call would load. It is asked again if one of these has changed by the time it runs. */
+  files: z.array(approvedFile).optional(),
+  /** What the tool was when this was asked, if it may change behind its name. */
+  identity: z.string().optional(),
+  /** What else the person should know, such as what has changed since it was allowed. */
+  notes: z.array(z.string()).optional(),
+  /** An earlier approval of the same call, whose yes no longer counts because something has changed. */
+  replaces: approvalId.optional(),
+  /** How many characters were too much to show. It cannot be allowed then. */
+  hidden: z.int().positive().optional(),
+  /** An operator's rule asks each time: no answer covers another call. */
+  onceOnly: z.literal(true).optional(),
+  ...decisionFields,
+  /** The mode that applied when it was asked; absent for `ask`. */
+  mode: sessionMode.optional(),
+  /** A question whose answer may approve a plan and so switch the session's mode. */
+  plan: z.literal(true).optional(),
 };
+/** What an `approval.asked` tells of its call besides the call itself. */
+export const askedDetails = z.object(askedFields);
 const answerFields = {
   answer: approvalText.optional(),
   /** What was allowed beyond this one call. */
   rule: z.string().optional(),
   /** Who answered. */
   by: z.string().optional(),
+  /** How long a yes that covers more than this call holds, from the answer on; without it, until it is revoked. */
+  lastsMs: z.int().positive().optional(),
 };
+/** What an `approval.answered` tells besides the decision. */
+export const answeredDetails = z.object(answerFields);
 /** What is known of an approval beyond its call: what the person is shown, and how they answered. */
-export const approvalDetails = z.looseObject({ ...askedFields, ...answerFields });
+export const approvalDetails = z.looseObject({
+  ...askedFields,
+  ...answerFields,
+  /** When it was revoked, if it covered more than its call. */
+  revokedAt: z.int().nonnegative().optional(),
+});
 export type ApprovalDetails = z.infer<typeof approvalDetails>;
 
 /** How the approval was decided. `expired`: nobody answered in time, which counts as a no. */
@@ -134,6 +180,12 @@ export const runEvents = [
       inbound: inbound.optional(),
       /** Without text: the run continues where this one ended. */
       continues: runId.optional(),
+      /** What it may cause at most; by default what its lane may. */
+      rights: rights.optional(),
+      /** What its text was derived from, if a stranger may have written that. */
+      taint: taintSources.optional(),
+      /** What the model gets alongside it: a client's instructions, or its own account of the conversation. */
+      attached: z.array(attachedPart).max(20).optional(),
       ...inputContent,
     }),
   ),
@@ -151,6 +203,8 @@ export const runEvents = [
       continues: runId.optional(),
     }),
   ),
+  /** A runner gave up its run, and its spill has no file: whoever takes over has nothing to wait for. */
+  defineEvent("run.released", 1, "passing", z.looseObject({ emptySpill: spillMark })),
   defineEvent("run.cancel", 1, "passing", z.looseObject({ by: z.string().optional() })),
   defineEvent(
     "step.started",
@@ -190,6 +244,11 @@ export const runEvents = [
       replay: z.enum(["never", "safe"]),
       /** Which rule or approval allowed it, if one had to. */
       allowedBy: z.string().optional(),
+      decided: callDecision.optional(),
+      /** The mode that applied; absent for `ask`. */
+      mode: sessionMode.optional(),
+      /** What a stranger may have written of its output. */
+      taint: taintSources.optional(),
       spill: spillMark.optional(),
     }),
   ),
@@ -205,6 +264,7 @@ export const runEvents = [
       output: z.string(),
       blobId: blobId.optional(),
       details: toolDetails.optional(),
+      taint: taintSources.optional(),
     }),
   ),
   defineEvent(
@@ -219,6 +279,8 @@ export const runEvents = [
       cacheWrite: z.int().nonnegative().optional(),
       /** Millionths of a dollar, so that sums stay exact. */
       costMicros: z.int().nonnegative().optional(),
+      /** The rights profile that it was spent under, if its rights are limited. */
+      profile: z.string().min(1).max(1_000).optional(),
     }),
   ),
   defineEvent(
@@ -230,7 +292,10 @@ export const runEvents = [
       callId,
       name: z.string(),
       input: json,
-      /** Over the name, the input and the workspace, or the place if there is no workspace. */
+      /**
+       * Over what is approved: the name, the input, the workspace (or the place if there is none), what is shown, the
+       * files and the tool's identity. Older approvals hash only the first three.
+       */
       inputHash: z.string(),
       ...askedFields,
     }),
@@ -245,11 +310,27 @@ export const runEvents = [
       ...answerFields,
     }),
   ),
+  /** A yes that covered more than its call covers nothing from here on. */
+  defineEvent(
+    "approval.revoked",
+    1,
+    "passing",
+    z.looseObject({ approvalId, by: z.string().optional() }),
+  ),
   defineEvent(
     "message.user",
     1,
     "entry",
-    z.looseObject({ ...messageContent, clientId: clientId.optional(), lane: laneKey.optional() }),
+    z.looseObject({
+      ...messageContent,
+      clientId: clientId.optional(),
+      lane: laneKey.optional(),
+      /**
+       * What the run may do from here on: the rights of this message, and of those before it in the run. Absent where
+       * nothing is limited.
+       */
+      rights: rights.optional(),
+    }),
   ),
   defineEvent(
     "message.assistant",
@@ -275,8 +356,8 @@ export const runEvents = [
   ),
 ] as const;
 
-/** The three wordings of the one notice that a run leaves when its runner dies. */
-const recoveryKinds = ["recovering", "recovered", "nothing_recovered"] as const;
+/** The wordings of the one notice that a run leaves when its runner dies. */
+const recoveryKinds = ["recovering", "host_away", "recovered", "nothing_recovered"] as const;
 export type RecoveryKind = (typeof recoveryKinds)[number];
 
 /** What a "recovering" notice records, so that its next reader can continue the search. Removed once it is decided. */
@@ -290,6 +371,8 @@ const pendingRecovery = z.looseObject({
   upTo: eventId.optional(),
   /** The run continued without it. */
   resumed: z.literal(true).optional(),
+  /** Its home has not been heard of for a while, and the notice says so. */
+  isAway: z.literal(true).optional(),
   /** Tools that had started and have no recorded end. */
   tools: z
     .array(z.looseObject({ callId, resultId: messageId, name: z.string(), input: json }))
@@ -303,3 +386,10 @@ const recoveryDetails = z.looseObject({ runId, recovery: pendingRecovery });
 export function pendingRecoveryIn(details: unknown): z.infer<typeof recoveryDetails> | undefined {
   return recoveryDetails.safeParse(details).data;
 }
+
+/** The kinds of notices that wait for something that may never come, until a person stops it. */
+export const waitingNoticeKinds: ReadonlySet<string> = new Set([
+  "recovering",
+  "host_away",
+  "memory_waiting",
+]);

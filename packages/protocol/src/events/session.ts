@@ -2,6 +2,8 @@ import { z } from "zod";
 
 import { blobId, callId, laneKey, noticeId, runId, seq, sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
+import { sessionMode } from "../rights/session-mode.ts";
+import { taintSources } from "../rights/taint.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
 /** Where a title comes from; a weaker source never replaces a stronger one. */
@@ -50,6 +52,8 @@ export const sessionSettings = z.looseObject({
   archived: z.boolean().optional(),
   project: z.string().min(1).max(120).nullable().optional(),
   tags: z.array(tag).max(50).optional(),
+  /** What runs without asking. It never changes back to not being set: the model has been told of it. */
+  mode: sessionMode.optional(),
 });
 export type SessionSettings = z.infer<typeof sessionSettings>;
 
@@ -79,6 +83,18 @@ export const sessionEvents = [
   defineEvent("session.changed", 1, "meta", sessionSettings),
   defineEvent("session.trashed", 1, "meta", z.looseObject({})),
   defineEvent("session.restored", 1, "meta", z.looseObject({})),
+  // The log of an older version becomes verifiable from here on, and what came before is hashed as a whole.
+  defineEvent(
+    "chain.began",
+    1,
+    "passing",
+    z.looseObject({
+      salt: z.string().min(1).max(100),
+      digest: z.string().min(1).max(100),
+      /** How many events the digest covers. */
+      events: z.int().nonnegative(),
+    }),
+  ),
   defineEvent("lane.bound", 1, "passing", z.looseObject({ lane: laneKey })),
   defineEvent(
     "history.cut",
@@ -109,6 +125,8 @@ export const sessionEvents = [
       covers: z.looseObject({ from: seq, to: seq }),
       summary: z.string(),
       blobId: blobId.optional(),
+      /** What a stranger may have written of what it covers. */
+      taint: taintSources.optional(),
       /** What the context starts with from here on, so that nobody has to search below. */
       frame: contextFrame.optional(),
     }),

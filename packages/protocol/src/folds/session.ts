@@ -8,6 +8,7 @@ import { type EventRole } from "../events/define.ts";
 import { type RunState, terminalStates } from "../events/run.ts";
 import { type SessionSettings, type TitleSource } from "../events/session.ts";
 import type { RunId, Seq, SessionId } from "../ids.ts";
+import type { SessionMode } from "../rights/session-mode.ts";
 import { textOf } from "../parts.ts";
 
 /** What a session's own events say about it. A store's row and a page's view may both hold more. */
@@ -28,6 +29,8 @@ export interface SessionFacts {
   readonly archived: boolean;
   readonly project: string | null;
   readonly tags: readonly string[];
+  /** `null`: it was never given one. */
+  readonly mode?: SessionMode | null | undefined;
   readonly preview: string;
   readonly messageCount: number;
   readonly liveRun: RunId | null;
@@ -141,6 +144,7 @@ const titleStrength: Record<TitleSource, number> = { derived: 0, generated: 1, c
 /** `null` clears, absent keeps, and a weaker title never replaces a stronger one. */
 function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
   const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
+  const { mode } = data;
   const name = titleFrom(title ?? "");
   const replacesTitle =
     name !== "" && titleStrength[titleSource] >= titleStrength[facts.titleSource ?? "derived"];
@@ -152,6 +156,7 @@ function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
     ...(archived !== undefined && { archived }),
     ...(project !== undefined && { project: project && columnText(project) }),
     ...(tags !== undefined && { tags: [...new Set(tags.map(columnText))].toSorted() }),
+    ...(mode !== undefined && { mode }),
   };
 }
 

@@ -5,6 +5,7 @@ import { defineRoute } from "./define.ts";
 import { instant } from "./views.ts";
 
 const secret = z.string().min(1).max(512);
+const pageKey = z.string().regex(/^[\w-]{32,100}$/, "expected 32 to 100 letters, digits, - and _");
 const newPassword = z.string().min(10).max(512);
 
 const signInView = z.looseObject({
@@ -18,7 +19,19 @@ const signInView = z.looseObject({
 });
 export type SignInView = z.infer<typeof signInView>;
 
-/** Signing in and out. */
+const apiKeyView = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  /** The rights profile that it names. */
+  profile: z.string(),
+  createdAt: instant,
+  /** About to the minute. */
+  lastUsedAt: instant.nullable(),
+  revokedAt: instant.nullable(),
+});
+const plainName = z.string().regex(/^[\w][\w .-]{0,63}$/, "expected a name of at most 64 letters");
+
+/** Signing in and out, and keys of programs. */
 export const accessRoutes = {
   login: defineRoute({
     method: "POST",
@@ -30,8 +43,17 @@ export const accessRoutes = {
         code: secret.optional(),
         token: secret.optional(),
         password: secret.optional(),
+        /**
+         * Chosen by the page, which sends it with each request from then on. Alone it binds a sign-in that has none yet
+         * to this page.
+         */
+        pageKey: pageKey.optional(),
       })
-      .refine((proof) => Object.keys(proof).length === 1, "expected one of them"),
+      .refine(
+        ({ pageKey: key, ...proof }) =>
+          Object.keys(proof).length === 1 || (Object.keys(proof).length === 0 && key !== undefined),
+        "expected one of them",
+      ),
     largestBody: 16 * 1024,
     example: { token: "the token that lies in the home" },
     answer: { media: "none", status: 204 },
@@ -56,8 +78,10 @@ export const accessRoutes = {
       media: "json",
       status: 200,
       schema: z.looseObject({
-        principal: z.looseObject({ ownerId, by: z.enum(["token", "sign-in"]) }),
+        principal: z.looseObject({ ownerId, by: z.enum(["token", "sign-in", "api-key"]) }),
         password: z.boolean(),
+        /** Opens blobs by their links, for a page that has sent its page key. */
+        linkKey: z.string().optional(),
       }),
     },
     problems: [],
@@ -105,6 +129,41 @@ export const accessRoutes = {
     access: "principal",
     answer: { media: "none", status: 204 },
     problems: ["forbidden"],
+    repeat: "safe",
+  }),
+  listKeys: defineRoute({
+    method: "GET",
+    path: "/api/keys",
+    summary: "The API keys, without their secrets",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: z.looseObject({ keys: z.array(apiKeyView) }) },
+    problems: [],
+    repeat: "safe",
+  }),
+  createKey: defineRoute({
+    method: "POST",
+    path: "/api/keys",
+    summary: "Make an API key; its secret is shown once",
+    access: "principal",
+    body: z.strictObject({ name: plainName, profile: plainName.optional() }),
+    example: { name: "backup-job" },
+    answer: {
+      media: "json",
+      status: 201,
+      schema: z.looseObject({ key: apiKeyView, secret: z.string() }),
+    },
+    problems: ["forbidden", "api_key_exists", "too_many_api_keys", "rights_not_found"],
+    // Without an Idempotency-Key: a kept answer would contain the secret.
+    repeat: "never",
+  }),
+  revokeKey: defineRoute({
+    method: "DELETE",
+    path: "/api/keys/:id",
+    summary: "Revoke an API key and end its streams at once",
+    access: "principal",
+    params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/) }),
+    answer: { media: "none", status: 204 },
+    problems: ["api_key_not_found"],
     repeat: "safe",
   }),
 } as const;

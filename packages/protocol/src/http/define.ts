@@ -31,6 +31,8 @@ export interface Route {
   readonly body?: z.ZodType | "bytes";
   /** In bytes; by default one megabyte. */
   readonly largestBody?: number;
+  /** Images and downloads lead to it, which send no headers: it accepts a sign-in's link key as `key`. */
+  readonly linked?: true;
   /** A valid body, for routes where an empty one is not. */
   readonly example?: JsonObject;
   readonly answer: Answer;
@@ -42,6 +44,9 @@ export interface Route {
    */
   readonly repeat: "safe" | "key" | "never";
 }
+
+/** Proves that a request with a sign-in's cookie comes from a page of this origin: cookies ignore ports. */
+export const pageKeyHeader = "x-holdfast-page-key";
 
 /** Keeps the literal types, so that inputs and answers can be inferred. */
 export function defineRoute<const R extends Route>(route: R): R {

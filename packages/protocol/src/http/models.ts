@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { sessionMode } from "../rights/session-mode.ts";
 import { defineRoute } from "./define.ts";
 
 const rate = z.number().nonnegative();
@@ -62,6 +63,8 @@ export const modelRoutes = {
       schema: z.looseObject({
         /** The model for sessions that choose none. */
         usual: z.string(),
+        /** The mode of sessions that are begun without one. */
+        usualMode: sessionMode.optional(),
         /** When windows and prices were last compared with the providers' published figures. */
         tableDate: z.string(),
         models: z.array(modelView),

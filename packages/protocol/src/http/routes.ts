@@ -4,8 +4,10 @@ import { gatewayRoutes } from "./gateway.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { mcpRoutes } from "./mcp.ts";
+import { memoryRoutes } from "./memory.ts";
 import { modelRoutes } from "./models.ts";
 import { processRoutes } from "./processes.ts";
+import { rightsRoutes } from "./rights.ts";
 import { runRoutes } from "./runs.ts";
 import { scheduleRoutes } from "./schedules.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -25,7 +27,7 @@ export {
   type WebhookView,
 } from "./webhooks.ts";
 export { type ContextView, contextView } from "./context.ts";
-export { type WorkspaceView, workspaceView } from "./workspace.ts";
+export { type AllowedFolder, type WorkspaceView, workspaceView } from "./workspace.ts";
 export { type GatewayView, type OutboxView } from "./gateway.ts";
 export {
   type ScheduleBody,
@@ -48,6 +50,8 @@ export {
 export type { ModelView, ProviderView } from "./models.ts";
 export type { McpServerView } from "./mcp.ts";
 export type { SignInView } from "./access.ts";
+export type { WaitingFactView } from "./memory.ts";
+export type { ProfileView } from "./rights.ts";
 export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
 export { sessionPatch } from "./sessions.ts";
 
@@ -69,6 +73,8 @@ export const routes = {
   ...transferRoutes,
   ...modelRoutes,
   ...mcpRoutes,
+  ...rightsRoutes,
+  ...memoryRoutes,
 } as const;
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

@@ -2,10 +2,11 @@ import { z } from "zod";
 
 import { approvalAnswer, approvalText } from "../events/run.ts";
 import { approvalId, runId, sessionId } from "../ids.ts";
+import { planMode } from "../rights/session-mode.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor } from "./fields.ts";
 import { idempotencyHeader } from "./sessions.ts";
-import { approvalView, auditEntry, ruleView, runView } from "./views.ts";
+import { approvalView, auditEntry, grantView, ruleView, runView } from "./views.ts";
 
 const run = z.strictObject({ id: runId });
 const withRun = z.looseObject({ run: runView });
@@ -76,8 +77,12 @@ export const runRoutes = {
       decision: approvalAnswer,
       /** The answer to a question; without one it can only be denied. */
       answer: approvalText.optional(),
+      /** Approves a plan and switches its session to this mode. Any other answer to a plan is a comment on it. */
+      mode: planMode.optional(),
       /** What `session` and `always` cover; by default the narrowest rule offered. */
       rule: z.string().min(1).max(2_000).optional(),
+      /** How long `session` and `always` hold; by default until they are revoked. */
+      lastsSeconds: z.int().min(60).max(31_536_000).optional(),
     }),
     example: { decision: "once" },
     answer: { media: "json", status: 200, schema: z.looseObject({ approval: approvalView }) },
@@ -101,6 +106,34 @@ export const runRoutes = {
     params: z.strictObject({ id: approvalId }),
     answer: { media: "none", status: 204 },
     problems: ["rule_not_found"],
+    repeat: "safe",
+  }),
+  listGrants: defineRoute({
+    method: "GET",
+    path: "/api/grants",
+    summary: "What is allowed for a whole session, newest first",
+    access: "principal",
+    query: z.strictObject({
+      sessionId: sessionId.optional(),
+      limit: limitText.optional(),
+      cursor: pageCursor.optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ grants: z.array(grantView), nextCursor: z.string().nullable() }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  revokeGrant: defineRoute({
+    method: "DELETE",
+    path: "/api/grants/:id",
+    summary: "Revoke what was allowed for a session; from then on people are asked again",
+    access: "principal",
+    params: z.strictObject({ id: approvalId }),
+    answer: { media: "none", status: 204 },
+    problems: ["grant_not_found"],
     repeat: "safe",
   }),
   listAudit: defineRoute({

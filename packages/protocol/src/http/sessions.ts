@@ -1,8 +1,9 @@
 import { z } from "zod";
 
 import { clientId, inputMode } from "../events/run.ts";
-import { laneKey, messageId, runId, seq, sessionId } from "../ids.ts";
-import { attachment } from "../parts.ts";
+import { laneKey, messageId, noticeId, runId, seq, sessionId } from "../ids.ts";
+import { attachment, quotedRanges } from "../parts.ts";
+import { sessionMode } from "../rights/session-mode.ts";
 import { defineRoute } from "./define.ts";
 import { flagText, idempotencyKey, limitText, pageCursor, revisionTag, seqText } from "./fields.ts";
 import { sessionRead, sessionView } from "./views.ts";
@@ -29,6 +30,7 @@ export const sessionPatch = z.strictObject({
   archived: z.boolean().optional(),
   project: z.string().min(1).max(120).nullable().optional(),
   tags: z.array(z.string().min(1).max(60)).max(50).optional(),
+  mode: sessionMode.optional(),
 });
 
 export const acceptedInput = z.looseObject({ messageId, runId, seq });
@@ -45,12 +47,14 @@ export const sessionRoutes = {
       title: title.optional(),
       model: model.optional(),
       workspace: workspace.optional(),
+      mode: sessionMode.optional(),
+      tags: sessionPatch.shape.tags,
       /** The session the lane leaves: its turns are committed to memory. */
       previousSessionId: sessionId.optional(),
     }),
     example: { title: "A first session" },
     answer: { media: "json", status: 201, schema: withSession },
-    problems: ["session_not_found", "model_unknown", "model_unusable"],
+    problems: ["session_not_found", "model_unknown", "model_unusable", "mode_too_wide"],
     repeat: "key",
   }),
   listSessions: defineRoute({
@@ -67,6 +71,8 @@ export const sessionRoutes = {
       pinned: flagText.optional(),
       project: z.string().min(1).max(120).optional(),
       tag: z.string().min(1).max(60).optional(),
+      /** As the sessions name it: for a folder, its path. */
+      workspace: workspace.optional(),
     }),
     answer: {
       media: "json",
@@ -103,6 +109,7 @@ export const sessionRoutes = {
       "revision_conflict",
       "model_unknown",
       "model_unusable",
+      "mode_too_wide",
     ],
     repeat: "never",
   }),
@@ -127,6 +134,26 @@ export const sessionRoutes = {
     problems: ["session_not_found", "session_not_trashed"],
     repeat: "key",
   }),
+  stopWaiting: defineRoute({
+    method: "POST",
+    path: "/api/sessions/:id/stop-waiting",
+    summary:
+      "Stop waiting for the output of a stopped host or for a missing memory provider. Output that arrives later is still added",
+    access: "principal",
+    params: sessionParams,
+    headers: idempotencyHeader,
+    /** The one notice that is meant; by default all that wait. */
+    body: z.strictObject({ noticeId: noticeId.optional() }),
+    example: {},
+    answer: {
+      media: "json",
+      status: 200,
+      /** 0: nothing waited, or it was decided meanwhile. */
+      schema: z.looseObject({ session: sessionView, settled: z.int().nonnegative() }),
+    },
+    problems: ["session_not_found", "session_trashed"],
+    repeat: "key",
+  }),
   sendMessage: defineRoute({
     method: "POST",
     path: "/api/sessions/:id/messages",
@@ -139,6 +166,8 @@ export const sessionRoutes = {
       attachments: attachments.optional(),
       mode: inputMode.optional(),
       lane: laneKey.optional(),
+      /** What of the text was pasted or forwarded. Memory keeps nothing of it. */
+      quoted: quotedRanges.optional(),
     }),
     example: { clientId: "from-the-docs", text: "Hello" },
     answer: { media: "json", status: 202, schema: acceptedInput },
@@ -152,7 +181,11 @@ export const sessionRoutes = {
     summary: "Rewrite a message that is still waiting",
     access: "principal",
     params: z.strictObject({ id: sessionId, messageId }),
-    body: z.strictObject({ text, attachments: attachments.optional() }),
+    body: z.strictObject({
+      text,
+      attachments: attachments.optional(),
+      quoted: quotedRanges.optional(),
+    }),
     example: { text: "In other words" },
     answer: { media: "json", status: 200, schema: z.looseObject({ seq }) },
     problems: ["session_not_found", "message_not_found", "input_claimed", "blob_not_found"],
@@ -174,9 +207,9 @@ export const sessionRoutes = {
     summary: "The session as a document",
     access: "principal",
     params: sessionParams,
-    query: z.strictObject({ format: z.enum(["json", "md", "html"]).optional() }),
+    query: z.strictObject({ format: z.enum(["json", "md", "html", "audit"]).optional() }),
     answer: { media: "text", status: 200 },
-    problems: ["session_not_found"],
+    problems: ["session_not_found", "export_unsupported"],
     repeat: "safe",
   }),
 } as const;

@@ -58,6 +58,9 @@ export const systemRoutes = {
     summary: "The bytes of a blob",
     access: "principal",
     params: z.strictObject({ id: blobId }),
+    /** The link key of a sign-in, for images and downloads. */
+    query: z.strictObject({ key: z.string().max(512).optional() }),
+    linked: true,
     answer: { media: "bytes", status: 200 },
     problems: ["blob_not_found"],
     repeat: "safe",

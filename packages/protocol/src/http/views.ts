@@ -2,12 +2,15 @@ import { z } from "zod";
 
 import {
   approvalDecision,
+  approvedFile,
   approvalDetails,
+  askedDetails,
   clientId,
   inputMode,
   partialCause,
   runState,
 } from "../events/run.ts";
+import { callDecision } from "../events/decision.ts";
 import { parentLink, titleSource } from "../events/session.ts";
 import {
   approvalId,
@@ -21,6 +24,7 @@ import {
   seq,
   sessionId,
 } from "../ids.ts";
+import { sessionMode } from "../rights/session-mode.ts";
 import { attachment, json, jsonObject, part, toolDetails, toolOutcome } from "../parts.ts";
 
 /** Milliseconds of the store's clock. */
@@ -38,6 +42,8 @@ export const sessionView = z.looseObject({
   archived: z.boolean(),
   project: z.string().nullable(),
   tags: z.array(z.string()),
+  /** What runs without asking; `null` or absent: it was never set, which is `ask`. */
+  mode: sessionMode.nullable().optional(),
   /** Where a branch left its origin. */
   origin: z.looseObject({ sessionId, seq }).optional(),
   /** The call that gave this session its task; present in a session read, not in lists. */
@@ -182,7 +188,7 @@ export const liveApproval = z.looseObject({
   input: json,
   inputHash: z.string(),
   askedAt: instant,
-  ...approvalDetails.pick({ kind: true, place: true, shown: true, rules: true }).shape,
+  ...askedDetails.shape,
 });
 
 /** The folded journal of the running step: what is shown of it before it settles. Absent if no run is live. */
@@ -218,7 +224,8 @@ export const approvalView = z.looseObject({
   state: z.enum(["open", "answered", "withdrawn"]),
   decision: approvalDecision.nullable(),
   answeredAt: instant.nullable(),
-  ...approvalDetails.pick({ answer: true, rule: true, by: true }).shape,
+  ...approvalDetails.pick({ answer: true, rule: true, by: true, lastsMs: true, revokedAt: true })
+    .shape,
 });
 export type ApprovalView = z.infer<typeof approvalView>;
 
@@ -230,11 +237,34 @@ export const ruleView = z.looseObject({
   sessionId,
   by: z.string(),
   madeAt: instant,
+  /** When it ends by itself, if it does. */
+  until: instant.optional(),
+  /** The files that its command loads. It is asked again if one of these has changed. */
+  files: z.array(approvedFile).optional(),
+  /** It allows nothing any more: it covered more than a person can be shown. */
+  tooWide: z.literal(true).optional(),
 });
 export type RuleView = z.infer<typeof ruleView>;
 
+/** A yes for a session that covers more than its call. */
+export const grantView = z.looseObject({
+  /** The approval it was given with. */
+  id: approvalId,
+  sessionId,
+  tool: z.string(),
+  /** What it covers; without a rule, exactly the same call. */
+  rule: z.string().optional(),
+  shown: z.string().optional(),
+  by: z.string().optional(),
+  madeAt: instant,
+  /** When it ends by itself, if it does. */
+  until: instant.optional(),
+  files: z.array(approvedFile).optional(),
+});
+export type GrantView = z.infer<typeof grantView>;
+
 /** Who allowed or denied what, when, and by which rule. */
-export const auditEntry = z.looseObject({
+export const auditEntry = callDecision.extend({
   at: instant,
   sessionId,
   runId,
@@ -245,6 +275,8 @@ export const auditEntry = z.looseObject({
   shown: z.string().optional(),
   rule: z.string().optional(),
   by: z.string().optional(),
+  /** The mode that applied when it was asked or run; absent for `ask`. */
+  mode: sessionMode.optional(),
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 

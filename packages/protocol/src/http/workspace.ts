@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { defineRoute } from "./define.ts";
 import { idempotencyHeader, sessionParams } from "./sessions.ts";
+import { instant } from "./views.ts";
 
 export const workspaceView = z.looseObject({
   folder: z.string(),
@@ -11,6 +12,26 @@ export const workspaceView = z.looseObject({
   trust: z.enum(["trusted", "refused", "undecided"]),
 });
 export type WorkspaceView = z.infer<typeof workspaceView>;
+
+/** A folder that the owner has allowed sessions to work in. */
+export const allowedFolder = z.looseObject({
+  id: z.string(),
+  path: z.string(),
+  allowedAt: instant,
+});
+export type AllowedFolder = z.infer<typeof allowedFolder>;
+
+/** `allowed`: a session may name it. `askable`: it may once the owner says yes. `refused`: it never may. */
+const folderState = z.looseObject({
+  path: z.string(),
+  state: z.enum(["allowed", "askable", "refused"]),
+  reason: z.string().optional(),
+});
+
+const folderPath = z
+  .string()
+  .max(4096)
+  .regex(/^\/[^\0]*$/, "expected an absolute path");
 
 const common = { access: "principal", params: sessionParams } as const;
 
@@ -38,5 +59,50 @@ export const workspaceRoutes = {
     problems: ["session_not_found", "instructions_changed"],
     headers: idempotencyHeader,
     repeat: "key",
+  }),
+  listFolders: defineRoute({
+    method: "GET",
+    path: "/api/folders",
+    summary:
+      "Where sessions may work: the operator's roots, and the folders that the owner allowed",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ roots: z.array(z.string()), folders: z.array(allowedFolder) }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  checkFolder: defineRoute({
+    method: "GET",
+    path: "/api/folders/check",
+    summary: "Whether sessions may work in a folder, or may once the owner says yes",
+    access: "principal",
+    query: z.strictObject({ path: folderPath }),
+    answer: { media: "json", status: 200, schema: folderState },
+    problems: [],
+    repeat: "safe",
+  }),
+  allowFolder: defineRoute({
+    method: "PUT",
+    path: "/api/folders",
+    summary: "Allow sessions to work in a folder of this machine; only the token itself can",
+    access: "principal",
+    body: z.strictObject({ path: folderPath }),
+    example: { path: "/projects/tides" },
+    answer: { media: "json", status: 200, schema: z.looseObject({ folder: allowedFolder }) },
+    problems: ["folder_refused"],
+    repeat: "safe",
+  }),
+  forgetFolder: defineRoute({
+    method: "DELETE",
+    path: "/api/folders/:id",
+    summary: "No longer allow a folder; sessions that name it then work in their own",
+    access: "principal",
+    params: z.strictObject({ id: z.string().regex(/^[0-9a-f]{16}$/, "expected a folder's id") }),
+    answer: { media: "none", status: 204 },
+    problems: ["folder_not_found"],
+    repeat: "safe",
   }),
 } as const;

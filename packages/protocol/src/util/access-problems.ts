@@ -1,0 +1,38 @@
+/** Problems of sign-ins, API keys, allowed folders and stored secrets. */
+export const accessProblems = {
+  api_key_not_found: {
+    status: 404,
+    title: "There is no such API key.",
+    next: "Read the keys again.",
+  },
+  api_key_exists: {
+    status: 409,
+    title: "There is already an API key with this name.",
+    next: "Choose another name, or revoke that key first.",
+  },
+  too_many_api_keys: {
+    status: 409,
+    title: "There are too many API keys.",
+    next: "Revoke one that is no longer used.",
+  },
+  folder_refused: {
+    status: 409,
+    title: "Sessions cannot be allowed to work in this folder.",
+    next: "Read `detail`, and choose a project's folder of your own.",
+  },
+  folder_not_found: {
+    status: 404,
+    title: "No folder was allowed under this id.",
+    next: "Read the folders again.",
+  },
+  secrets_locked: {
+    status: 503,
+    title: "This host cannot open the stored secrets.",
+    next: "Give it the key that they were encrypted with: HOLDFAST_SECRETS_KEY, or secrets.key in the home.",
+  },
+  sign_in_not_found: {
+    status: 404,
+    title: "There is no such sign-in.",
+    next: "Read the sign-ins again.",
+  },
+} as const;
