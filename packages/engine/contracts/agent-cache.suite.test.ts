@@ -15,7 +15,7 @@ import {
 import { createGate, createTool, okResult, until } from "@holdfast/testing/rigs/run-rig";
 
 import { type Store, StoreFailure } from "../src/ports/store.ts";
-import { answerApproval } from "../src/run/approvals.ts";
+import { answerApproval } from "../src/run/answer-approval.ts";
 
 /** Tests every line through a runner: which agents it reuses, and what its model is sent. */
 export const agentCacheContract = contractSuite("the agent cache", (factory) => {

@@ -14,7 +14,7 @@ import { until } from "@holdfast/testing/rigs/run-rig";
 
 import { branch } from "../src/history/branch.ts";
 import { removeInput } from "../src/run/admit.ts";
-import { answerApproval } from "../src/run/approvals.ts";
+import { answerApproval } from "../src/run/answer-approval.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 
 const hour = 60 * 60 * 1000;
@@ -283,7 +283,8 @@ export const approvalsContract = contractSuite("approvals", (factory) => {
     const next = it.runner(rig.store, { limits }, clock);
     await next.sweep();
     await until(async () => (await it.run()).attempt === 1);
-    await clock.advance(0);
+    // The renewal of its lease and the pause: what begins to sleep later would not be woken.
+    await until(async () => clock.sleepers === 2);
     expect(it.model.requests).toHaveLength(1);
     await clock.advance(500);
     await next.idle();

@@ -47,7 +47,7 @@ import { restore, trash } from "../src/history/trash.ts";
 import { createLog } from "../src/log/log.ts";
 import { giveUpRun } from "../src/recovery/take-over.ts";
 import { admitMessage, changeInput } from "../src/run/admit.ts";
-import { answerApproval } from "../src/run/approvals.ts";
+import { answerApproval } from "../src/run/answer-approval.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 import { acquireRunLease, claimNext } from "../src/run/claim.ts";
 import { resumeRun } from "../src/run/resume.ts";
@@ -161,6 +161,25 @@ export const changesInBetweenContract = contractSuite(
       afterNext("snapshot", async () => afterNext("run", answer));
       expect(await requestCancel(rig.log, ids, owner, runId)).toEqual({ status: "requested" });
       expect(await rig.run(runId)).toMatchObject({ state: "claimed", cancelRequested: true });
+    });
+
+    test("[P6] a run that comes to rest during its cancel ends with a result for each of its calls", async () => {
+      const asked = createGate();
+      const script = [[gate(asked.promise), calls("look"), calls("pay")]];
+      const { rig, target, afterNext } = await openSession(script);
+      const { owner, session } = target;
+      const { runId } = await rig.say("Look, then pay");
+      rig.runner.notify(owner, session);
+      await until(async () => (await rig.run(runId)).state === "running");
+      afterNext("run", async () => {
+        asked.open();
+        await rig.runner.idle();
+      });
+      expect(await requestCancel(rig.log, ids, owner, runId)).toEqual({ status: "ended" });
+      const results = transcriptLines(await rig.entries()).filter((line) =>
+        line.startsWith("tool:"),
+      );
+      expect(results).toEqual(["tool: ok seen", expect.stringMatching(/^tool: cancelled /)]);
     });
 
     test("[P7] when two approvals are answered at once, the later answer wakes the run", async () => {

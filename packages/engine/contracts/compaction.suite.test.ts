@@ -227,6 +227,15 @@ export const compactionContract = contractSuite("compaction", (factory) => {
     expect(await agent.compact({ reason: "asked" })).toMatchObject({ status: "compacted" });
   });
 
+  test("a compaction that succeeds ends the back-off of the one that gained nothing", async () => {
+    const agent = anAgent();
+    await agent.compact({ sizes: { tailTokens: 100_000, summaryTokens: 50 } });
+    expect(await agent.compact()).toMatchObject({ code: "backed_off" });
+    expect(await agent.compact({ reason: "asked" })).toMatchObject({ status: "compacted" });
+    for (const text of ["five", "six", "seven"]) await addLongTurn(chat, text);
+    expect(await agent.compact()).toMatchObject({ status: "compacted", epoch: 2 });
+  });
+
   test("a model that does not answer does not prevent a compaction", async () => {
     const agent = anAgent();
     const failed = { status: "failed", code: "away", message: "Away." } as const;

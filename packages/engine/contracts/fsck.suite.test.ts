@@ -28,9 +28,15 @@ const damagedRows: readonly FoundDamage[] = [
 
 const beyondRepair: readonly FoundDamage[] = [
   { what: "a head below the log", found: ["sessions head_differs"] },
-  { what: "a missing event", found: ["events number_missing"] },
-  { what: "a changed payload", found: ["events event_unreadable"] },
-  { what: "an event that its own schema refuses", found: ["events event_invalid"] },
+  { what: "a missing event", found: ["events chain_broken", "events number_missing"] },
+  { what: "a changed payload", found: ["events chain_broken", "events event_unreadable"] },
+  { what: "a changed payload whose checksum fits", found: ["events chain_broken"] },
+  { what: "an event with another time", found: ["events chain_broken"] },
+  { what: "an event without its link", found: ["events chain_broken"] },
+  {
+    what: "an event that its own schema refuses",
+    found: ["events chain_broken", "events event_invalid"],
+  },
   { what: "a seq issued twice", found: ["events number_missing", "events number_repeated"] },
   { what: "a blob whose bytes have changed", found: ["blobs blob_damaged"] },
   { what: "a lease that never ends", found: ["leases lease_unsound"] },

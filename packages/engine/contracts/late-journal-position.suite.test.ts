@@ -7,13 +7,21 @@ import {
   abandonAndRecover,
   copySpills,
   openLateJournalRig,
+  replaceSpill,
   silence,
   summarizeEntries,
   untilSpilled,
 } from "@holdfast/testing/contracts/late-journal-rig";
-import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { calls, gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { createGate, modelMessageText, until } from "@holdfast/testing/rigs/run-rig";
+import {
+  createGate,
+  createTool,
+  modelMessageText,
+  okResult,
+  until,
+  untilRecorded,
+} from "@holdfast/testing/rigs/run-rig";
 
 import { undo } from "../src/history/cut.ts";
 
@@ -134,6 +142,57 @@ export const lateJournalPositionContract = contractSuite(
         );
       },
     );
+
+    test("[P7] what turns up while the run's next runner is frozen in a tool does not make the tool run again", async () => {
+      const [there, here, later] = [
+        await rig.createHome(),
+        await rig.createHome(),
+        await rig.createHome(),
+      ];
+      const away = createGate();
+      const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
+      const { said, outage } = await rig.abandonRun([reply], there);
+      const { chat } = said;
+      await until(async () => JSON.stringify(await chat.events()).includes("It was "));
+      outage.isDown = true;
+      away.open();
+      await untilSpilled(there, chat.session, "dark night");
+      const call = { callId: ids.make("call"), resultId: ids.make("message") };
+      await replaceSpill(there, (write) => [
+        write("message.delta", { messageId: ids.make("message"), text: "a dark night." }),
+        write("tool.started", { ...call, name: "look", input: {}, replay: "never" }),
+        write("tool.ended", { ...call, outcome: "ok", output: "rain" }),
+      ]);
+      let paid = 0;
+      const pay = createTool("pay", async (_call, { signal }) => {
+        paid += 1;
+        if (paid === 1) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return okResult("paid");
+      });
+      const deps = { policy: "resume", tools: new Map([["pay", pay]]) } as const;
+      const frozen = rig.recoverer(here, deps, [calls("pay")]);
+      await frozen.sweep();
+      await untilRecorded({ chat }, "tool.started");
+      rig.advanceClock(60_000);
+      copySpills(there, later);
+      const last = rig.recoverer(later, deps, [says("Done.")]);
+      await rig.read(last, chat);
+      await last.sweep();
+      await last.idle();
+      rig.advanceClock(-60_000);
+      expect(summarizeEntries(await rig.read(last, chat))).toEqual([
+        "user: Begin",
+        "assistant: It was ",
+        "assistant: a dark night.*|calls look* (superseded)",
+        "tool: ok rain* (superseded)",
+        "notice: recovered",
+        "assistant: calls pay",
+        "tool: unknown ",
+        expect.stringMatching(/^notice: rec/),
+        "assistant: Done.",
+      ]);
+      expect(paid).toBe(1);
+    });
 
     test("a home that is known to be empty says so at once", async () => {
       const home = await rig.createHome();

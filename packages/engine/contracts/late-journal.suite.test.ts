@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 
-import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
+import { ids, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import {
@@ -8,6 +8,7 @@ import {
   copySpills,
   type LateJournalRig,
   openLateJournalRig,
+  replaceSpill,
   type SpillHome,
   summarizeEntries,
 } from "@holdfast/testing/contracts/late-journal-rig";
@@ -55,30 +56,14 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
   test("[S4.2] once it arrives, its text and tools are above the notice, in transcript and context", async () => {
     const { chat, said, read, there, here } = await abandonAndRecover(rig);
     const before = await chat.row();
-    const [header] = await there.headers();
-    const { owner, session, runId, fence, place } = assertPresent(header);
-    // As written by a runner whose tools start without the store.
-    await there.journals.forget(assertPresent(header));
-    const opened = await there.journals.begin({
-      owner,
-      session,
-      runId,
-      fence,
-      place,
-      ingestId: ids.make("event"),
-    });
-    if (opened.status === "failed") throw new Error(opened.message);
     const call = { callId: ids.make("call"), resultId: ids.make("message") };
     const messageId = ids.make("message");
-    const write = (type: "message.delta" | "tool.started" | "tool.ended", data: object) =>
-      newEvent(ids.make("event"), type, data as never, runId);
-    await opened.file.append([
+    await replaceSpill(there, (write) => [
       write("message.delta", { messageId, text: "a dark night. " }),
       write("tool.started", { ...call, name: "look", input: {}, replay: "never" }),
       write("tool.ended", { ...call, outcome: "ok", output: "rain" }),
       write("message.delta", { messageId, text: "It rained." }),
     ]);
-    await opened.file.close();
 
     const next = rig.recoverer(here, {}, [says("And so on.")]);
     const after = await rig.send("And then?", { chat });
@@ -325,7 +310,12 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     await rig.store.purge(purged.chat.owner, purged.chat.session);
     for (const { readBranch } of [cleared, trashed, purged])
       expect(summarizeEntries(await readBranch()).at(-1)).toBe("notice: recovering");
-    rig.advanceClock(24 * 60 * 60_000);
+    rig.advanceClock(24 * 60 * 60_000 - 60_000);
+    expect(summarizeEntries(await cleared.readBranch()).at(-1)).toBe("notice: host_away");
+    // An origin in the trash may come back and decide for itself.
+    for (const { readBranch } of [trashed, purged])
+      expect(summarizeEntries(await readBranch()).at(-1)).toBe("notice: recovering");
+    rig.advanceClock(60_000);
     for (const { readBranch } of [cleared, trashed, purged]) {
       const given = await readBranch();
       expect(summarizeEntries(given)).toEqual([

@@ -107,7 +107,7 @@ export const leasesContract = contractSuite<SharedDatabase>("leases", (factory) 
 
   test("[S0.17] a slow but living holder keeps its lock by heartbeat, past the time to live", async () => {
     const { session } = await openTestSession(rig.store);
-    const ttlMs = 2_000;
+    const ttlMs = 4_000;
     const lock = createCompactionLock(assertPresent(processes[2]).store.leases, { ttlMs });
     const holder = await assertPresent(processes[2]).holder("slow");
     const contender = createCompactionLock(assertPresent(processes[3]).store.leases, { ttlMs });

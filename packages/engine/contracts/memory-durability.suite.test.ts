@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-import { ids } from "@holdfast/protocol";
+import { entriesOf, ids, type NoticeId } from "@holdfast/protocol";
 import { contractSuite, useRig } from "@holdfast/testing/contracts/contract-suite";
 import { fsckFindings } from "@holdfast/testing/conformance/harness";
 import { type ContractRig, openContractRig } from "@holdfast/testing/contracts/contract-rig";
@@ -11,6 +11,7 @@ import type { SharedDatabase } from "@holdfast/testing/contracts/test-database";
 import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
+import type { TestSession } from "@holdfast/testing/fixtures/open-session";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { createGate, until } from "@holdfast/testing/rigs/run-rig";
 
@@ -21,6 +22,13 @@ import type { Store } from "../src/ports/store.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 
 const dayMs = 24 * 60 * 60_000;
+
+/** The session's notices as they read now: kind, and how many turns. */
+async function noticesOf(chat: Pick<TestSession, "entries">): Promise<readonly string[]> {
+  return entriesOf(await chat.entries()).flatMap((entry) =>
+    entry.type === "notice" ? [`${entry.kind}: ${entry.text.split(" of this")[0]}`] : [],
+  );
+}
 
 export const memoryDurabilityContract = contractSuite<SharedDatabase>(
   "durable memory",
@@ -193,21 +201,96 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
       rig.reachable.delete("one");
       rig.turnTo(newer);
       await turn("second");
-      const noticeTexts = async () =>
-        (await chat.entries()).flatMap(({ type, data }) =>
-          type === "notice.added" ? [data["text"]] : [],
-        );
       await committer.boundary(owner, session, "clear");
       contractRig.advanceClock(dayMs - 60_000);
       await committer.boundary(owner, session, "clear");
-      expect([newer.batches, await noticeTexts()]).toEqual([[], []]);
+      expect([newer.batches, await noticesOf(chat)]).toEqual([[], ["memory_waiting: One turn"]]);
       contractRig.advanceClock(3_600_000);
       await committer.boundary(owner, session, "clear");
       expect([newer.spokenTexts, await isDirty()]).toEqual([[["second"]], false]);
-      expect(await noticeTexts()).toEqual([expect.stringContaining("One turn")]);
+      expect(await noticesOf(chat)).toEqual(["not_remembered: One turn"]);
       expect(memory.batches).toHaveLength(1);
       const ends = (await chat.events()).filter(({ type }) => type === "memory.committed");
       expect(ends.map(({ data }) => data["givenUp"])).toEqual([true, undefined]);
+    });
+
+    /** A session with a turn whose provider is gone, and one for the provider that is configured now. */
+    async function openAbandoned() {
+      const opened = await openMemorySession(contractRig);
+      const newer = new RecordingMemory("two");
+      opened.rig.reachable.set("two", newer);
+      await opened.turn("first");
+      opened.rig.turnTo(newer);
+      await opened.turn("second");
+      const { committer, chat } = opened;
+      const boundary = () => committer.boundary(chat.owner, chat.session, "clear");
+      await boundary();
+      return { ...opened, newer, boundary };
+    }
+
+    test("[S2.19] the person is told once when a provider has been missing for a while, and how it ended", async () => {
+      const { memory, rig, chat, newer, boundary, isDirty } = await openAbandoned();
+      contractRig.advanceClock(9 * 60_000);
+      await boundary();
+      expect(await noticesOf(chat)).toEqual([]);
+      for (let tries = 0; tries < 3; tries += 1) {
+        contractRig.advanceClock(60 * 60_000);
+        await boundary();
+        expect(await noticesOf(chat)).toEqual(["memory_waiting: One turn"]);
+      }
+      const told = (await chat.entries()).filter(({ type }) => type.startsWith("notice."));
+      expect(told).toHaveLength(1);
+      rig.reachable.set("one", memory);
+      contractRig.advanceClock(60 * 60_000);
+      await boundary();
+      expect(await noticesOf(chat)).toEqual(["remembered: One turn"]);
+      expect([memory.spokenTexts, newer.spokenTexts, await isDirty()]).toEqual([
+        [["first"]],
+        [["second"]],
+        false,
+      ]);
+    });
+
+    test("[S2.19] a person stops waiting for a provider that is gone, and newer turns are committed", async () => {
+      const { committer, memory, chat, newer, isDirty } = await openAbandoned();
+      const { owner, session } = chat;
+      expect(await committer.stopWaiting(owner, session, ids.make("notice"))).toBe(0);
+      expect(await committer.stopWaiting(owner, session)).toBe(1);
+      await until(async () => !(await isDirty()));
+      expect([memory.batches, newer.spokenTexts]).toEqual([[], [["second"]]]);
+      expect(await noticesOf(chat)).toEqual(["not_remembered: One turn"]);
+      expect(await committer.stopWaiting(owner, session)).toBe(0);
+    });
+
+    test("[S2.19] stopping the wait by its notice gives up all turns of that provider, however many", async () => {
+      const { rig, committer, memory, chat, turn, isDirty } = await openMemorySession(contractRig);
+      const { owner, session } = chat;
+      for (let turns = 0; turns < 51; turns += 1) await turn(`turn ${turns}`);
+      rig.turnTo(new RecordingMemory("two"));
+      const boundary = () => committer.boundary(owner, session, "clear");
+      await boundary();
+      contractRig.advanceClock(15 * 60_000);
+      await boundary();
+      expect(await noticesOf(chat)).toEqual(["memory_waiting: 50 turns"]);
+      const notice = (await chat.entries()).findLast(({ type }) => type === "notice.added");
+      const noticeId = notice?.data["noticeId"] as NoticeId;
+      expect(await committer.stopWaiting(owner, session, noticeId)).toBe(2);
+      expect([await isDirty(), memory.batches]).toEqual([false, []]);
+      expect(await noticesOf(chat)).toEqual([
+        "not_remembered: 50 turns",
+        "not_remembered: One turn",
+      ]);
+    });
+
+    test("[S2.19] a provider that fails is not given up by stopping the wait: it is still there", async () => {
+      const { memory, rig, committer, chat, turn, isDirty } = await openMemorySession(contractRig);
+      const { owner, session } = chat;
+      rig.reachable.set("one", memory);
+      await turn("first");
+      memory.fails();
+      await committer.boundary(owner, session, "clear");
+      expect(await committer.stopWaiting(owner, session)).toBe(0);
+      expect([await isDirty(), await noticesOf(chat)]).toEqual([true, []]);
     });
 
     test("[P10] a turn undone before its commit is left out, and a redo brings it back", async () => {

@@ -10,6 +10,8 @@ import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { createGate, until } from "@holdfast/testing/rigs/run-rig";
 
+import { clear, undo } from "../src/history/cut.ts";
+
 export const memoryContract = contractSuite("memory", (factory) => {
   const contractRig = useRig(() => openContractRig(factory));
 
@@ -138,7 +140,7 @@ export const memoryContract = contractSuite("memory", (factory) => {
     await turn("first");
     const { asked, open } = memory.waits();
     const drained = committer.drain(10_000);
-    await asked;
+    await Promise.race([asked, drained]);
     await rig.clock.advance(10_000);
     await drained;
     await committer.stop();
@@ -154,10 +156,12 @@ export const memoryContract = contractSuite("memory", (factory) => {
 
   test("[S2.8] no provider is called after the drain's deadline, even if its call was being prepared", async () => {
     const [isOpening, mayOpen] = [createGate(), createGate()];
+    let opened = 0;
     const { memory, rig, committer, turn, isDirty } = await openMemorySession(contractRig, {
       providers: {
         current: () => null,
         async open() {
+          opened += 1;
           isOpening.open();
           await mayOpen.promise;
           return memory;
@@ -166,12 +170,12 @@ export const memoryContract = contractSuite("memory", (factory) => {
     });
     await turn("first");
     const drained = committer.drain(10_000);
-    await isOpening.promise;
+    await Promise.race([isOpening.promise, drained]);
     await rig.clock.advance(10_000);
     await drained;
     mayOpen.open();
     await committer.stop();
-    expect([memory.batches, await isDirty()]).toEqual([[], true]);
+    expect([opened, memory.batches, await isDirty()]).toEqual([1, [], true]);
   });
 
   test("[P10] a process that lost its lease before the provider is called does not call it", async () => {
@@ -227,6 +231,26 @@ export const memoryContract = contractSuite("memory", (factory) => {
     ]);
     const generations = memory.batches[0]?.turns.map(({ generation }) => generation) ?? [];
     expect(generations).toEqual(generations.toSorted((a, b) => a - b));
+  });
+
+  test("[S2.15] each boundary commits what was completed since the one before", async () => {
+    const { memory, committer, chat, turn } = await openMemorySession(contractRig);
+    committer.register(chat.owner, chat.session, memory);
+    for (const text of ["one", "two"]) {
+      await turn(text);
+      await committer.boundary(chat.owner, chat.session, "compaction");
+    }
+    expect(memory.spokenTexts).toEqual([["one"], ["two"]]);
+  });
+
+  test("[S2.13] a turn that was undone before its session was cleared is not remembered", async () => {
+    const { memory, chat, turn, commit } = await openMemorySession(contractRig);
+    for (const text of ["kept", "taken back"]) await turn(text);
+    const deps = { log: contractRig.log, ids };
+    await undo(deps, chat);
+    await clear(deps, chat);
+    expect(await commit(memory)).toBe(true);
+    expect(memory.spokenTexts).toEqual([["kept"]]);
   });
 
   test("[S2.16] empty and missing ids do nothing, and queries answer no", async () => {

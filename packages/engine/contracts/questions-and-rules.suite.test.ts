@@ -13,7 +13,7 @@ import { createRunner, createTool, okResult } from "@holdfast/testing/rigs/run-r
 
 import { createLog } from "../src/log/log.ts";
 import type { ToolPolicy } from "../src/ports/tool.ts";
-import { answerApproval } from "../src/run/approvals.ts";
+import { answerApproval, revokeGrant } from "../src/run/answer-approval.ts";
 
 export const questionsAndRulesContract = contractSuite("questions and rules", (factory) => {
   const rig = useRig(() => openContractRig(factory));
@@ -21,7 +21,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
   async function start(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
     const worked: unknown[] = [];
     /** The folder that tools work in, and the one they work in after the first call. */
-    const folder: { path: string; next?: string } = { path: "/one" };
+    const folder: { path: string; next?: string; identity?: string } = { path: "/one" };
     const dig = createTool(
       "dig",
       async ({ place, input }) => {
@@ -33,6 +33,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
         place: async () => folder.path,
       },
     );
+    Object.defineProperty(dig, "identity", { get: () => folder.identity });
     const wonder = createTool(
       "wonder",
       async ({ answer = "nothing" }) => okResult(`heard ${answer}`),
@@ -69,7 +70,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
   test("[P7] a question waits without a lease, and whichever runner continues it has the answer", async () => {
     const it = await start("Wonder", [calls("wonder", "which?"), says("I see.")]);
     await it.work();
-    expect((await it.open()).details).toEqual({ kind: "question" });
+    expect((await it.open()).details).toEqual({ kind: "question", rights: "owner" });
     expect(await rig.store.leases.read("run", it.chat.session)).toBeNull();
     const answerDetails = { answer: "the blue \u0000 one", by: "me" };
     expect(await it.answer("once", answerDetails)).toMatchObject({ status: "answered" });
@@ -89,7 +90,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
   test("[P7] a call allowed in one folder does not run in another, whichever runner continues", async () => {
     const it = await start("Dig", [calls("dig", "a hole"), says("I see.")]);
     await it.work();
-    expect((await it.open()).details).toEqual({ place: "/one" });
+    expect((await it.open()).details).toEqual({ place: "/one", rights: "owner" });
     await it.answer("once");
     it.folder.path = "/two";
     await it.work();
@@ -102,7 +103,7 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
   test("[P7] a yes for the session covers what its rule says, in its folder, and permanent rules are named", async () => {
     const remembered: unknown[] = [];
     const policy: ToolPolicy = {
-      decide: async () => ({ kind: "ask" }),
+      decide: async () => ({ kind: remembered.length > 0 ? "allow" : "ask", rule: "kept" }),
       describe: async ({ input }) => ({ rules: [`only ${JSON.stringify(input)}`, "anything"] }),
       covers: async (rule, { input }) =>
         rule === "anything" || rule === `only ${JSON.stringify(input)}`,
@@ -126,9 +127,153 @@ export const questionsAndRulesContract = contractSuite("questions and rules", (f
       { owner, tool: "dig", approvalId: id, session, rule: "anything", by: "me" },
     ]);
     const started = (await it.chat.events()).filter(({ type }) => type === "tool.started");
-    expect(started.at(-1)?.data["allowedBy"]).toBe(id);
+    expect(started.slice(-2).map(({ data }) => data["allowedBy"])).toEqual([id, "kept"]);
     const { approvals } = await rig.store.reads.answered(owner, { session, limit: 9 });
     expect(approvals.map(({ details }) => details.rule)).toEqual(["anything", 'only "one"']);
+  });
+
+  test("[safety] a permanent yes that the policy no longer counts covers nothing in its own session", async () => {
+    const policy: ToolPolicy = { ...coversEverything, remember: async () => {} };
+    const it = await start(
+      "Dig for good",
+      [calls("dig", 1), calls("dig", 2), says("Done.")],
+      policy,
+    );
+    await it.work();
+    const first = await it.open();
+    await it.answer("always");
+    await it.work();
+    expect(it.worked).toEqual([["/one", 1]]);
+    expect((await it.open()).id).not.toBe(first.id);
+  });
+
+  test("[safety] no yes for the session covers what the policy binds a person to decide each time", async () => {
+    let isBinding = false;
+    const policy: ToolPolicy = {
+      ...coversEverything,
+      decide: async () => (isBinding ? { kind: "ask", binding: true } : { kind: "ask" }),
+    };
+    const digs = [1, 2, 3].map((input) => calls("dig", input));
+    const it = await start("Dig each time", [...digs, says("Done.")], policy);
+    await it.work();
+    isBinding = true;
+    await it.answer("session");
+    await it.work();
+    expect(it.worked).toEqual([["/one", 1]]);
+    expect((await it.open()).details).toEqual({ place: "/one", onceOnly: true, rights: "owner" });
+    isBinding = false;
+    await it.answer("once");
+    await it.work();
+    expect(it.worked).toHaveLength(3);
+  });
+
+  test("[safety] a revoked yes for the session covers nothing more, and revoking it again changes nothing", async () => {
+    const it = await start(
+      "Dig until told",
+      [calls("dig", 1), calls("dig", 2), says("Done.")],
+      coversEverything,
+    );
+    await it.work();
+    const first = await it.open();
+    const { owner } = it.chat;
+    const revoke = () => revokeGrant(rig.log, ids, owner, first.id, "me");
+    expect(await revoke()).toEqual({ status: "not_found" });
+    await it.answer("session");
+    expect(await revoke()).toMatchObject({ status: "answered" });
+    expect(await revoke()).toMatchObject({ status: "answered" });
+    const revoked = (await it.chat.events()).filter(({ type }) => type === "approval.revoked");
+    expect(revoked).toMatchObject([{ data: { approvalId: first.id, by: "me" } }]);
+    await it.work();
+    expect(it.worked).toEqual([["/one", 1]]);
+    expect((await it.open()).id).not.toBe(first.id);
+  });
+
+  test("[safety] a yes for the session ends by itself when its time is over, by the store's clock", async () => {
+    const digs = [1, 2, 3].map((input) => calls("dig", input));
+    let dug = 0;
+    const policy: ToolPolicy = {
+      ...coversEverything,
+      decide(question) {
+        // Its time is over when the third call is decided.
+        dug += 1;
+        if (dug === 3) rig.advanceClock(60_000);
+        return coversEverything.decide(question);
+      },
+    };
+    const it = await start("Dig for a while", [...digs, says("Done.")], policy);
+    await it.work();
+    const first = await it.open();
+    await it.answer("session", { lastsMs: 60_000 });
+    await it.work();
+    expect(it.worked).toHaveLength(2);
+    expect((await it.open()).id).not.toBe(first.id);
+  });
+
+  test("[safety] a call whose files change after the yes is asked about again, and says what changed", async () => {
+    let hash = "sha256:1";
+    const policy: ToolPolicy = {
+      ...coversEverything,
+      files: async () => [{ path: "package.json", hash }],
+    };
+    const it = await start(
+      "Dig with files",
+      [calls("dig", 1), calls("dig", 2), says("Done.")],
+      policy,
+    );
+    await it.work();
+    const first = await it.open();
+    expect(first.details.files).toEqual([{ path: "package.json", hash: "sha256:1" }]);
+    await it.answer("once");
+    hash = "sha256:2";
+    await it.work();
+    expect(it.worked).toEqual([]);
+    const second = await it.open();
+    expect([second.callId, second.details.notes]).toEqual([
+      first.callId,
+      ['"package.json" has changed since this was allowed.'],
+    ]);
+    await it.answer("session");
+    await it.work();
+    // The second call has the same files, so the yes for the session covers it.
+    expect(it.worked).toHaveLength(2);
+  });
+
+  test("[safety] a call that loads another file since the yes is asked about again, and so is one that loads fewer", async () => {
+    const [manifest, config] = ["package.json", "vitest.config.ts"].map((path) => ({
+      path,
+      hash: "sha256:1",
+    }));
+    let files = [assertPresent(manifest)];
+    const policy: ToolPolicy = { ...coversEverything, files: async () => files };
+    const it = await start("Dig with more files", [calls("dig", 1), says("Done.")], policy);
+    for (const next of [[...files, assertPresent(config)], files]) {
+      await it.work();
+      await it.answer("once");
+      files = next;
+      await it.work();
+      expect(it.worked).toEqual([]);
+      expect((await it.open()).details.notes).toEqual([
+        '"vitest.config.ts" has changed since this was allowed.',
+      ]);
+    }
+  });
+
+  test("[safety] a tool that changes after the yes is asked about again, and the person is told", async () => {
+    const it = await start("Dig with it", [calls("dig", 1), says("Done.")], coversEverything);
+    it.folder.identity = "one";
+    await it.work();
+    expect((await it.open()).details.identity).toBe("one");
+    await it.answer("once");
+    it.folder.identity = "two";
+    await it.work();
+    expect(it.worked).toEqual([]);
+    expect((await it.open()).details).toMatchObject({
+      identity: "two",
+      notes: ["The tool dig has changed since this was allowed."],
+    });
+    await it.answer("once");
+    await it.work();
+    expect(it.worked).toHaveLength(1);
   });
 
   const coversEverything: ToolPolicy = {

@@ -60,6 +60,28 @@ export const runInboxContract = contractSuite("messages sent during a run", (fac
     ]);
   });
 
+  test("what a client attaches waits with its message and reaches the model with it", async () => {
+    const answered = createGate();
+    const { chat, idle, model } = await startPausedRun([
+      [says("One."), gate(answered.promise)],
+      says("Two."),
+    ]);
+    await untilStreamed({ chat }, "One.");
+    const attached = [
+      { type: "attached", source: "instructions", text: "Be short." },
+      { type: "attached", source: "history", text: "user: x" },
+    ] as const;
+    await rig.send("Second", { chat, attached });
+    answered.open();
+    await idle();
+    const entry = (await chat.entries()).findLast(({ type }) => type === "message.user");
+    expect(entry?.data["parts"]).toEqual([{ type: "text", text: "Second" }, ...attached]);
+    expect(model.requests[1]?.messages.at(-1)).toEqual({
+      role: "user",
+      text: "Second\n\n[instructions of the client for this conversation]\nBe short.\n\n[history: material from the host, not a request]\n> user: x",
+    });
+  });
+
   test("an interrupting message ends the run and goes before queued ones", async () => {
     const run = await startPausedRun([
       [says("One"), gate(createGate().promise)],

@@ -202,17 +202,26 @@ export const spillContract = contractSuite("a run that loses its store", (factor
     await outlast(run.clock);
     await run.until(() => run.storing.includes("left"));
     await run.runner.idle();
-    const next = rig.recoverer(run.home, { policy: "resume" });
+    const { runId, chat } = run.said;
+    const kept = await rig.createHome();
+    copySpills(run.home, kept);
+    const memoryOwnerOf = () => ({ provider: "notes", configuration: "one" });
+    const next = rig.recoverer(run.home, { policy: "resume", memoryOwnerOf });
     await next.sweep();
     await next.idle();
     expect(await run.said.run()).toMatchObject({ state: "completed" });
-    expect(summarizeEntries(await rig.read(next, run.said.chat))).toEqual([
-      "user: Begin",
-      "assistant: It was a dark night.*",
-      "notice: recovered",
-    ]);
-    const used = await rig.store.reads.usage(run.said.chat.owner, { runId: run.said.runId });
+    const transcript = ["user: Begin", "assistant: It was a dark night.*", "notice: recovered"];
+    expect(summarizeEntries(await rig.read(next, chat))).toEqual(transcript);
+    const used = await rig.store.reads.usage(chat.owner, { runId });
     expect(used).toMatchObject({ output: 7, calls: 1 });
+    const { marks } = await rig.store.reads.unremembered(chat.owner, chat.session, 10);
+    expect(marks.map((mark) => mark.runId)).toEqual([runId]);
+    // As if the runner had died before it removed the file.
+    copySpills(kept, run.home);
+    const again = rig.recoverer(run.home);
+    await again.sweep();
+    await again.idle();
+    expect(summarizeEntries(await rig.read(again, chat))).toEqual(transcript);
   });
 
   test("when even the file takes no more, the model is stopped and the person is told", async () => {

@@ -5,6 +5,7 @@ import {
   ids as randomIds,
   memoryOwner,
   newEvent,
+  type NoticeId,
   type OwnerId,
   ownerId,
   type RunId,
@@ -27,10 +28,12 @@ import type { MemoryHandle, MemoryOwner, MemoryProviders } from "./ports/memory.
 import type { Model, NamedModel } from "./ports/model.ts";
 import { identityOf, type Store, StoreFailure } from "./ports/store.ts";
 import type { Tool } from "./ports/tool.ts";
+import type { Refused } from "./ports/commit.ts";
+import { stopLooking } from "./recovery/stop-looking.ts";
 import type { ResumePolicy } from "./recovery/take-over.ts";
 import { type Admission, admitMessage, type NewInput } from "./run/admit.ts";
 import { cachedContextBytes } from "./context/session-context.ts";
-import { type AnswerDetails, answerApproval, type AnswerResult } from "./run/approvals.ts";
+import { type AnswerDetails, answerApproval, type AnswerResult } from "./run/answer-approval.ts";
 import { isDailyBudgetSpent } from "./run/drive.ts";
 import { answerText, followRun } from "./run/follow-run.ts";
 import { Runner, type RunnerDeps } from "./run/runner.ts";
@@ -56,7 +59,13 @@ export interface AfterRun {
 
 type PassedOn = Pick<
   RunnerDeps,
-  "toolPolicy" | "runsSharingBudget" | "placeAttachments" | "spills" | "onSpillState"
+  | "toolPolicy"
+  | "runsSharingBudget"
+  | "placeAttachments"
+  | "rightsOf"
+  | "modeLimit"
+  | "spills"
+  | "onSpillState"
 >;
 
 /** Everything here has a default. */
@@ -145,6 +154,15 @@ export interface Engine {
   /** Tells the engine that a session may have work, or that its run was asked to end. */
   notify(owner: OwnerId, session: SessionId): void;
   recoverLateJournals: Runner["recoverLateJournals"];
+  /**
+   * A person does not want to wait for what may never come: the journal of a host that is gone, or a memory provider
+   * that is. One notice, or all of the session. Resolves to how much it settled.
+   */
+  stopWaiting(
+    owner: OwnerId,
+    session: SessionId,
+    noticeId?: NoticeId,
+  ): Promise<{ readonly status: "settled"; readonly count: number } | Refused>;
   start(): void;
   /** Releases all runs so that another process can continue them, and commits pending turns to memory. */
   stop(): Promise<void>;
@@ -219,10 +237,13 @@ export function createEngine(options: EngineOptions): Engine {
     onError,
   });
   const { toolPolicy, runsSharingBudget, placeAttachments, spills, onSpillState } = options;
+  const { rightsOf, modeLimit } = options;
   const runner = new Runner({
     ...(toolPolicy && { toolPolicy }),
     ...(runsSharingBudget && { runsSharingBudget }),
     ...(placeAttachments && { placeAttachments }),
+    ...(rightsOf && { rightsOf }),
+    ...(modeLimit && { modeLimit }),
     fit: compactor,
     ...(onSpillState && { onSpillState }),
     spills,
@@ -303,6 +324,12 @@ export function createEngine(options: EngineOptions): Engine {
       if (runs === "here") runner.notify(owner, session);
     },
     recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
+    async stopWaiting(owner, session, noticeId) {
+      const journals = await stopLooking({ log, ids }, owner, session, noticeId);
+      if (typeof journals !== "number") return journals;
+      const segments = await memory.stopWaiting(owner, session, noticeId);
+      return { status: "settled", count: journals + segments };
+    },
     start() {
       if (runs === "elsewhere" || hasStarted) return;
       hasStarted = true;

@@ -105,6 +105,7 @@ export {
   type ConversationReviewerDeps,
   type ReviewFigures,
 } from "./memory/reviews.ts";
+export { taintOf } from "./context/taint.ts";
 export { type IsFromPerson } from "./memory/segment.ts";
 export { settleJournal } from "./recovery/settle-journal.ts";
 export { type SpillState } from "./recovery/spill.ts";
@@ -122,12 +123,15 @@ export {
   type AnswerDetails,
   type AnswerResult,
   expireApproval,
-} from "./run/approvals.ts";
+  revokeGrant,
+} from "./run/answer-approval.ts";
+export { permanentRule } from "./run/approvals.ts";
 export { type RunAgents } from "./run/call-model.ts";
 export { type CancelResult, requestCancel } from "./run/cancel.ts";
 export { inputEntry } from "./run/claim.ts";
 export { type RunLimits } from "./run/drive.ts";
 export { foldStep } from "./run/fold-step.ts";
+export { eventsUntilRunEnds, type FollowedRun } from "./run/follow-run.ts";
 export {
   type Heartbeat,
   renewalRetryMs,
@@ -136,6 +140,8 @@ export {
 } from "./run/lease-renewer.ts";
 export { type ResumeResult, resumeRun, type ResumeTarget } from "./run/resume.ts";
 export { type LossReason, RunHandle } from "./run/run-handle.ts";
+export { type ModeLimit, modeOfRun } from "./run/session-mode.ts";
+export { type RightsOf, type RightsQuestion } from "./run/run-rights.ts";
 export { Runner, type RunnerDeps } from "./run/runner.ts";
 export {
   createRunEvents,

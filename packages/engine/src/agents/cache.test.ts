@@ -127,7 +127,7 @@ describe("another configuration", () => {
     expect(cache.figures().evictions).toEqual({ configuration: 1 });
   });
 
-  test("of another session of the lane is no reason to close an agent", async () => {
+  test("[S1.1] of another session of the lane is no reason to close an agent", async () => {
     const { cache, made, factory } = openAgentCache();
     factory.signature = async ({ session }) => (session === a ? "one" : "two");
     for (const version of [1, 2, 3]) {

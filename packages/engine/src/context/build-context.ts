@@ -1,4 +1,6 @@
 import {
+  type AttachedPart,
+  instructionsSource,
   type Seq,
   type ToolSpec,
   type CallId,
@@ -168,9 +170,16 @@ function userText(parts: readonly Part[]): string {
   for (const part of parts) {
     if (part.type === "file" || part.type === "image")
       texts.push(`[attached: ${part.name ?? "image"}, ${part.mediaType}, ${part.blobId}]`);
-    if (part.type === "attached") texts.push(quoteMaterial(part.source, part.text));
+    if (part.type === "attached") texts.push(attachedText(part));
   }
   return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** A client's instructions come from whoever sends the message, and are followed like it. */
+function attachedText({ source, text }: AttachedPart): string {
+  return source === instructionsSource
+    ? `[instructions of the client for this conversation]\n${text}`
+    : quoteMaterial(source, text);
 }
 
 /** Text that did not come from the person: quoted with its source, and unable to break out of the quote. */

@@ -6,6 +6,7 @@ import {
   type SessionId,
   decodeEvent,
   type EventData,
+  mergeTaint,
   backoffMs,
 } from "@holdfast/protocol";
 import type { Log } from "../log/log.ts";
@@ -21,6 +22,7 @@ import {
   planCompaction,
 } from "./plan-compaction.ts";
 import { type ContextEntries, readContext } from "./session-context.ts";
+import { taintOfEntries } from "./taint.ts";
 import { isMadeAtRest, writeSummary } from "./write-summary.ts";
 
 export interface CompactionDeps {
@@ -158,6 +160,7 @@ async function compactUnderLock(
           epoch,
           covers: plan.covers,
           summary,
+          ...coveredTaint(entries, plan),
           ...(entries.frame && { frame: entries.frame }),
         }),
       ],
@@ -170,6 +173,16 @@ async function compactUnderLock(
   } finally {
     await heartbeat.stop();
   }
+}
+
+/** A summary may repeat what a stranger wrote, so it is tainted like what it covers. */
+function coveredTaint(
+  { epoch, tail }: ContextEntries,
+  { covers }: CompactionPlan,
+): Pick<EventData<"context.compacted">, "taint"> {
+  const covered = tail.filter(({ seq }) => seq <= covers.to);
+  const taint = mergeTaint(epoch?.taint ?? [], taintOfEntries(covered));
+  return taint.length === 0 ? {} : { taint: [...taint] };
 }
 
 /** Every text the plan depends on. */

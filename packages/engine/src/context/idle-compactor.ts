@@ -1,5 +1,6 @@
 import {
   decodeEvent,
+  dropOldest,
   type OwnerId,
   type Seq,
   type SessionId,
@@ -218,11 +219,11 @@ function isSpent({ compactions, examined }: Budget): boolean {
   return compactions <= 0 || examined <= 0;
 }
 
+/** Adds it as the newest, even if it is known already. */
 function remember<T>(map: Map<SessionId, T>, session: SessionId, value: T): void {
   map.delete(session);
   map.set(session, value);
-  const [oldest] = map.keys();
-  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest);
+  dropOldest(map, maxRemembered);
 }
 
 /** The model that wrote the newest answer. */

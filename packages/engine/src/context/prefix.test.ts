@@ -76,3 +76,17 @@ test("[P9] a frame change names what changed, if the signatures name their parts
   expect(await causes("model=ee persona=dd tools=ff")).toBe("model tools");
   expect(await causes("something else")).toBe("configuration");
 });
+
+test("[P9] a frame whose bytes are lost is made anew, and the change says so", async () => {
+  notes = "Likes tea.";
+  const { frame: known } = await frame("persona 1");
+  const { store } = harness;
+  const reads = { ...store.reads, blob: async () => null };
+  const framed = await frameContext(
+    { reads, putBlob: store.putBlob.bind(store) },
+    chat.owner,
+    known,
+    source("persona 1"),
+  );
+  expect(framed).toMatchObject({ event: { frame: known, cause: "lost" } });
+});

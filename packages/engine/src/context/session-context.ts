@@ -8,6 +8,7 @@ import {
   type SeqRange,
   type SessionId,
   type StoredEvent,
+  type TaintSource,
 } from "@holdfast/protocol";
 import {
   buildContext,
@@ -27,6 +28,7 @@ import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelUsage } from "../ports/model.ts";
 import type { Store } from "../ports/store.ts";
 import type { RunHandle } from "../run/run-handle.ts";
+import { taintOf } from "./taint.ts";
 import { newestFirst, withAmendments } from "../log/read-views.ts";
 import type { Reads } from "../ports/reads.ts";
 
@@ -80,6 +82,12 @@ export class RunContext {
   /** How many epochs the session had at the last read. */
   get epochs(): number | undefined {
     return this.#cached.entries?.epochs;
+  }
+
+  /** Its text that a stranger may have written, as of the last read. */
+  get taint(): readonly TaintSource[] {
+    const { entries } = this.#cached;
+    return entries === null ? [] : taintOf(entries);
   }
 
   /** The entries the model currently gets. `null`: the session is gone. */
@@ -164,6 +172,8 @@ export interface AppliedEpoch {
   readonly seq: Seq;
   readonly covers: { readonly from: Seq; readonly to: Seq };
   readonly summary: string;
+  /** What a stranger may have written of what it covers. */
+  readonly taint?: readonly TaintSource[];
 }
 
 /** The part of a session the model gets, at one version. */
@@ -232,8 +242,7 @@ export async function refreshContext(
     if (reshaping.has(entry.type)) return readContext(reads, owner, session);
     found.push(entry);
   }
-  const after = await reads.session(owner, session);
-  if (after?.version !== row.version) return readContext(reads, owner, session);
+  // What was written since the row was read is found by the next refresh: the version is older than the entries.
   const added = found.toReversed();
   const frame = frameIn(added) ?? known.frame;
   return { ...known, version: row.version, frame, tail: [...known.tail, ...added] };
@@ -293,8 +302,8 @@ function compactedChoice({
   seq,
   data,
 }: Extract<KnownEvent, { type: "context.compacted" }>): EpochChoice {
-  const { epoch: number, covers, summary, frame } = data;
-  return { epoch: { number, seq, covers, summary }, frame: frame ?? null };
+  const { epoch: number, covers, summary, frame, taint = [] } = data;
+  return { epoch: { number, seq, covers, summary, taint }, frame: frame ?? null };
 }
 
 function frameIn(entries: readonly StoredEvent[]): ContextFrame | null {

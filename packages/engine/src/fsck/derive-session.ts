@@ -80,6 +80,7 @@ export class SessionDerivation {
     if (!this.#ledger.see(raw)) {
       return this.#markIncomplete("number_repeated", raw.seq, "The number is given to two rows.");
     }
+    this.#checkLink(raw);
     const { event } = raw;
     if (event === null) {
       const problem = raw.problem ?? "it cannot be decoded";
@@ -96,6 +97,16 @@ export class SessionDerivation {
     if (this.session === null) return this.#startSession(event);
     if (isDelta) this.session = foldDelta(this.session, event);
     else this.#fold(this.session, event);
+  }
+
+  /** P14: rows that agree with each other may still not be those that were written. */
+  #checkLink({ seq, link }: RawEvent): void {
+    if (link?.state === "broken") {
+      const message = "It was changed, or something before it was changed, removed or inserted.";
+      this.#report("chain_broken", seq, message);
+    }
+    if (link?.state === "unlinked")
+      this.#report("chain_broken", seq, "It has no link, although the event before it has one.");
   }
 
   /** Must be called after the last event. */

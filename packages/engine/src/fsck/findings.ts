@@ -13,6 +13,8 @@ export type FindingCode =
   | "event_unreadable"
   /** A row that parses but that its own schema refuses. */
   | "event_invalid"
+  /** A row that was changed after it was written, or whose predecessor was changed, removed or inserted. */
+  | "chain_broken"
   /** A log that does not start with the creation of its session. */
   | "session_unfounded"
   | "head_differs"

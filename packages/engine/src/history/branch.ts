@@ -1,4 +1,4 @@
-import { newEvent, type Seq, type SessionId } from "@holdfast/protocol";
+import { defaultMode, narrowestMode, newEvent, type Seq, type SessionId } from "@holdfast/protocol";
 
 import { newestFirst } from "../log/read-views.ts";
 import type { Failed, Refused } from "../ports/commit.ts";
@@ -48,6 +48,8 @@ export async function branch(
   const hasMoved = expectedHead !== undefined && expectedHead !== row.head;
   if (hasMoved || point === "moving") return headMoved(row);
   if (point === null) return refuseHistory("entry_not_found", "There is no such entry in view.");
+  // What runs without asking in one session was not allowed in another.
+  const mode = row.mode === null ? null : narrowestMode(row.mode, defaultMode);
   const created = newEvent(ids.make("event"), "session.created", {
     origin: { sessionId: origin, seq: point.seq },
     ranges: branchRanges(row.ranges, origin, point.seq),
@@ -59,6 +61,7 @@ export async function branch(
     workspace: row.workspace,
     project: row.project,
     tags: [...row.tags],
+    ...(mode !== null && { mode }),
   });
   const result = await log.commit({ owner, session, events: [created] });
   return result.status === "committed" ? { status: "branched", session } : result;

@@ -2,11 +2,13 @@ import { createIds, type Seq, type StoredEvent } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { aHolder, aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 import { fsckFindings, type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig, type RunRig, untilStreamed, until } from "@holdfast/testing/rigs/run-rig";
+import { removeInput } from "../run/admit.ts";
 import { branch } from "./branch.ts";
 import { clear, truncate, undo, textOfEntry } from "./cut.ts";
 import { redo } from "./redo.ts";
@@ -51,6 +53,21 @@ describe("[P8] history only appends", () => {
     await redo(deps(), target());
     expect(await visible()).toEqual(everything);
     expect(await rig.chat.row()).toMatchObject({ messageCount: 6, preview: "Answer 3" });
+  });
+
+  test("a message that was withdrawn does not end the redo", async () => {
+    await undo(deps(), target());
+    const { messageId } = await rig.say("never mind");
+    await removeInput(rig.log, ids, { ...target(), messageId });
+    expect(await redo(deps(), target())).toMatchObject({ status: "committed" });
+    expect(await visible()).toEqual(everything);
+  });
+
+  test("an entry that follows a cut directly stays when what follows it goes", async () => {
+    await clear(deps(), target());
+    for (const text of ["directly", "later"]) await rig.chat.commit([aUserMessage(text)]);
+    await truncate(deps(), target(), await seqOf("later"));
+    expect(await visible()).toEqual(["directly"]);
   });
 
   test("several undos are redone one by one, last first", async () => {
@@ -219,4 +236,22 @@ test("a session with more queued messages than one commit takes is trashed with 
   expect(visibleTexts.filter((text) => text.endsWith("w"))).toEqual(waiting);
   expect(visibleTexts.filter((text) => text === "So far")).toHaveLength(1);
   expect(await fsckFindings(harness.store)).toEqual([]);
+});
+
+test("[P13] a deletion in parts never separates a message from the end of its run", async () => {
+  const watched = watchStore(harness.store);
+  const queued = await openRunRig(watched.store, { model: scriptedModel([]) });
+  const { chat, log } = queued;
+  // Its three events move the limit of a part into the middle of a pair.
+  const runId = ids.make("run");
+  const { fence } = await chat.lease();
+  const claimed = [aRunState(runId, "claimed"), aUserMessage("Hello", undefined, runId)];
+  await chat.commit(claimed, { under: { lease: "run", fence } });
+  for (let count = 0; count < 600; count += 1) await queued.say(`Message ${count}`);
+  const before = watched.trace.length;
+  expect(await trash({ log, ids, holder: () => aHolder() }, chat)).toMatchObject({
+    status: "committed",
+  });
+  const parts = watched.trace.slice(before).filter((line) => line.startsWith("sent "));
+  expect(parts.map((part) => part.split("+").at(-1))).toEqual(["run.state", "session.trashed"]);
 });

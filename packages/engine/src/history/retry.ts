@@ -7,6 +7,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { Refused } from "../ports/commit.ts";
+import type { InputContent } from "../ports/rows.ts";
 import { type Admission, acceptInput } from "../run/admit.ts";
 import {
   cut,
@@ -67,7 +68,19 @@ async function retryFromEntry(
   const original = contentOf(point.from);
   const { owner, session } = target;
   const { text = original.text, attachments = original.attachments, clientId } = newText;
-  const input = { owner, session, clientId, text, attachments, mode: "interrupt" } as const;
+  const { rights, taint, quoted } = original;
+  const input = {
+    owner,
+    session,
+    clientId,
+    text,
+    attachments,
+    mode: "interrupt",
+    // Whoever asks again, it is still that message: it must not gain rights this way.
+    ...(rights && { rights }),
+    ...(taint && { taint }),
+    ...(quoted && newText.text === undefined && { quoted }),
+  } as const;
   const { events, refused, answer } = await acceptInput(deps.ids, input);
   if (refused !== undefined) return refused;
   const isEdit = newText.text !== undefined || newText.attachments !== undefined;
@@ -102,11 +115,13 @@ const clientIdConflict: Refused = {
   message: "This client id was used for another message.",
 };
 
-function contentOf(entry: StoredEvent): { text: string; attachments: readonly Attachment[] } {
+function contentOf(entry: StoredEvent): InputContent {
   const decoded = decodeEvent(entry);
   if (decoded.kind !== "known" || decoded.event.type !== "message.user")
     return { text: "", attachments: [] };
-  const { parts } = decoded.event.data;
+  const { parts, rights } = decoded.event.data;
   const attachments = parts.filter((part) => part.type === "file" || part.type === "image");
-  return { text: textOf(parts), attachments };
+  const text = parts.find((part) => part.type === "text");
+  const { taint, quoted } = text ?? {};
+  return { text: textOf(parts), attachments, rights, taint, quoted };
 }

@@ -1,4 +1,4 @@
-import { newEvent, type NewEvent, type Seq } from "@holdfast/protocol";
+import { newEvent, type NewEvent, ownerRights, type Seq } from "@holdfast/protocol";
 
 import type { CommitResult, Failed } from "../ports/commit.ts";
 import type { InputRow, LeaseRow } from "../ports/rows.ts";
@@ -147,7 +147,11 @@ async function endTrashedRun(
 /** P1: accepted messages are not lost. They stay in the conversation, and a person may ask them again. */
 function leaveUnanswered(ids: Ids, input: InputRow): readonly NewEvent[] {
   const run = createRunEvents(ids, input.runId);
-  return [inputEntry(run, input), run.event("run.state", { state: "cancelled", cause: "trashed" })];
+  const rights = input.content?.rights ?? ownerRights;
+  return [
+    inputEntry(run, input, { rights }),
+    run.event("run.state", { state: "cancelled", cause: "trashed" }),
+  ];
 }
 
 function unansweredNotice(ids: Ids): NewEvent {

@@ -282,7 +282,12 @@ export class CommitFold {
   }
 
   #checkApproval(event: KnownEvent): Refused | undefined {
-    if (event.type !== "approval.asked" && event.type !== "approval.answered") return undefined;
+    if (
+      event.type !== "approval.asked" &&
+      event.type !== "approval.answered" &&
+      event.type !== "approval.revoked"
+    )
+      return undefined;
     const { approvalId: id } = event.data;
     const row = this.approvals.get(id) ?? this.#loaded.approvals.get(id);
     const run = event.runId === undefined ? undefined : this.#run(event.runId);

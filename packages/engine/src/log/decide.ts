@@ -295,6 +295,7 @@ export function emptySession(
     archived: false,
     project: null,
     tags: [],
+    mode: null,
     trashedAt: null,
     ranges: known?.data.ranges ?? [{ from: (head + 1) as Seq, to: null }],
     origin: origin === null ? null : { sessionId: origin.sessionId, seq: origin.seq },

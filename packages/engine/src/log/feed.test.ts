@@ -1,9 +1,12 @@
 import type { StoredEvent } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 
-import { aNotice, toSeq } from "@holdfast/testing/fixtures/factories";
+import { aNotice, anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { seqsOf } from "@holdfast/testing/fixtures/open-session";
-import { EventRing, type EventSpan } from "./feed.ts";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
+import { systemClock } from "../ports/clock.ts";
+import { EventRing, type EventSpan, Feed, type FeedDeps, type Follower } from "./feed.ts";
+import { createLog } from "./log.ts";
 
 const event = (seq: number): StoredEvent => ({ ...aNotice(), seq: toSeq(seq), at: 0 });
 const span = (after: number, upTo: number): EventSpan => ({
@@ -43,5 +46,57 @@ describe("an event ring", () => {
     expect([ring.from, ring.to]).toEqual([2, 4]);
     ring.append(span(4, 14));
     expect([ring.from, ring.to]).toEqual([4, 14]);
+  });
+});
+
+const feedDeps: FeedDeps = {
+  clock: systemClock,
+  random: Math.random,
+  ring: { events: 100, bytes: 1e6 },
+  pageSize: 10,
+  maxBehind: 100,
+  leadMs: 250,
+  backoff: { firstMs: 1, longestMs: 1 },
+};
+
+/** Takes what there is as soon as it is told. */
+class TakingFollower implements Follower {
+  cursor = toSeq(1);
+  readonly #feed: Feed;
+
+  constructor(feed: Feed) {
+    this.#feed = feed;
+    feed.follow(this);
+  }
+
+  onChange(): void {
+    this.cursor = this.#feed.take(this.cursor)?.upTo ?? this.cursor;
+  }
+
+  onOvertaken(): void {}
+}
+
+describe("a feed", () => {
+  test("[P12] keeps what one of its readers still needs, and nothing that all of them have", async () => {
+    const store = createReferenceStore();
+    const owner = anOwner();
+    const { session } = await createLog(store).createSession({ owner });
+    const feed = new Feed(store, owner, session, feedDeps);
+    const quick = new TakingFollower(feed);
+    await feed.read(toSeq(1));
+
+    const slow: Follower = { cursor: toSeq(1), onChange() {}, onOvertaken() {} };
+    feed.follow(slow);
+    feed.publish(span(1, 3));
+    expect(quick.cursor).toBe(3);
+    expect(seqsOf(feed.take(slow.cursor)?.events ?? [])).toEqual([2, 3]);
+
+    feed.unfollow(slow);
+    feed.publish(span(3, 5));
+    expect(quick.cursor).toBe(5);
+    expect([1, 3].map((cursor) => feed.take(toSeq(cursor)))).toEqual([undefined, undefined]);
+    expect(feed.nextReadCursor(toSeq(3))).toBe(3);
+    expect(feed.nextReadCursor(quick.cursor)).toBeUndefined();
+    feed.close();
   });
 });

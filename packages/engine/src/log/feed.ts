@@ -182,6 +182,14 @@ export class Feed {
       // A reader still on older pages was never in the ring, so it is not slow.
       if (follower.cursor >= from && follower.cursor < ring.from) follower.onOvertaken();
     }
+    this.#dropTaken(ring);
+  }
+
+  /** Events that every reader has are garbage at once: kept for longer, each of them would be copied by two collections. */
+  #dropTaken(ring: EventRing): void {
+    let oldest = ring.to;
+    for (const { cursor } of this.#followers) if (cursor < oldest) oldest = cursor;
+    ring.drop(oldest);
   }
 
   #notifyFollowers(): void {
@@ -312,15 +320,26 @@ export class EventRing {
     return spanIndex;
   }
 
+  /** Drops the spans up to this seq. */
+  drop(upTo: Seq): void {
+    for (let span = this.#spans[0]; span !== undefined && span.upTo <= upTo; span = this.#spans[0])
+      this.#dropOldest(span);
+  }
+
   #trim(): void {
     const { events, bytes } = this.#limits;
-    while (this.#spans.length > 1 && (this.#events > events || this.#bytes > bytes)) {
-      const oldest = this.#spans.shift();
-      if (oldest === undefined) return;
-      this.#events -= oldest.events.length;
-      this.#bytes -= oldest.bytes;
-      this.#from = oldest.upTo;
+    while (this.#events > events || this.#bytes > bytes) {
+      const [oldest, next] = this.#spans;
+      if (oldest === undefined || next === undefined) return;
+      this.#dropOldest(oldest);
     }
+  }
+
+  #dropOldest({ events, bytes, upTo }: EventSpan & { readonly bytes: number }): void {
+    this.#spans.shift();
+    this.#events -= events.length;
+    this.#bytes -= bytes;
+    this.#from = upTo;
   }
 }
 

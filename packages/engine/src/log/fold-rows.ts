@@ -13,7 +13,14 @@ import {
   type RunState,
   terminalStates,
 } from "@holdfast/protocol";
-import type { SessionRow, InputRow, LaneRow, RunRow, UsageRow } from "../ports/rows.ts";
+import type {
+  SessionRow,
+  InputContent,
+  InputRow,
+  LaneRow,
+  RunRow,
+  UsageRow,
+} from "../ports/rows.ts";
 
 /** The session's row after one more event: the facts every reader knows, and the fields only the store has. */
 export function foldSessionRow(row: SessionRow, decoded: DecodedEvent): SessionRow {
@@ -87,11 +94,14 @@ export function foldRun(
         }
       );
     case "message.assistant": {
+      // A late entry belongs to a step that is over; the journal of the running step continues. Earlier versions moved
+      // the journal, which is harmless once the run has ended, and such rows must still follow from their logs.
+      const isLate = event.data.above !== undefined;
+      if (row === undefined || (isLate && !terminalStates.has(row.state))) return row;
       const isWhole = event.data.partial === undefined;
-      return row && { ...row, tries: isWhole ? 0 : row.tries, journalFrom: event.seq };
+      return { ...row, tries: isWhole ? 0 : row.tries, journalFrom: event.seq };
     }
     case "message.tool":
-      // A late entry belongs to a step that is over; the journal of the running step continues.
       return row && event.data.above === undefined ? { ...row, journalFrom: event.seq } : row;
     default:
       return row;
@@ -143,7 +153,7 @@ export function foldInput(
 ): InputRow | undefined {
   switch (event.type) {
     case "input.accepted": {
-      const { messageId, clientId, hash, runId, mode, lane, text, attachments = [] } = event.data;
+      const { messageId, clientId, hash, runId, mode, lane, rights, taint, attached } = event.data;
       return {
         messageId,
         session: session.id,
@@ -155,12 +165,23 @@ export function foldInput(
         state: "queued",
         lane: lane ?? null,
         at: event.at,
-        content: { text, attachments },
+        content: {
+          ...contentOf(event.data),
+          ...(rights && { rights }),
+          ...(taint && { taint }),
+          ...(attached && { attached }),
+        },
       };
     }
     case "input.changed": {
-      const { text, attachments = [] } = event.data;
-      return row?.state === "queued" ? { ...row, content: { text, attachments } } : row;
+      if (row?.state !== "queued") return row;
+      const { rights, taint, attached } = row.content ?? {};
+      const kept = {
+        ...(rights && { rights }),
+        ...(taint && { taint }),
+        ...(attached && { attached }),
+      };
+      return { ...row, content: { ...contentOf(event.data), ...kept } };
     }
     case "input.removed":
       return row?.state === "queued" ? { ...row, state: "removed", content: null } : row;
@@ -171,6 +192,14 @@ export function foldInput(
   }
 }
 
+function contentOf({
+  text,
+  attachments = [],
+  quoted,
+}: EventData<"input.changed">): Pick<InputContent, "text" | "attachments" | "quoted"> {
+  return { text, attachments, ...(quoted && { quoted }) };
+}
+
 export function laneRowOf(event: KnownEvent, session: SessionRow): LaneRow | undefined {
   if (event.type !== "lane.bound") return undefined;
   return { owner: session.owner, lane: event.data.lane, session: session.id, at: event.at };
@@ -179,6 +208,7 @@ export function laneRowOf(event: KnownEvent, session: SessionRow): LaneRow | und
 export function usageRowOf(event: KnownEvent, session: SessionRow): UsageRow | undefined {
   if (event.type !== "usage.recorded") return undefined;
   const { model, input, output, cacheRead = 0, cacheWrite = 0, costMicros = 0 } = event.data;
+  const { profile } = event.data;
   return {
     session: session.id,
     seq: event.seq,
@@ -191,6 +221,7 @@ export function usageRowOf(event: KnownEvent, session: SessionRow): UsageRow | u
     cacheRead,
     cacheWrite,
     costMicros,
+    profile: profile === undefined ? null : columnText(profile),
   };
 }
 

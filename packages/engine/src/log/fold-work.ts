@@ -1,7 +1,9 @@
 import {
+  answeredDetails,
   type ApprovalDetails,
   approvalDetails,
   type ApprovalId,
+  askedDetails,
   columnText,
   type EventData,
   type KnownEvent,
@@ -27,12 +29,13 @@ import type { LoadedRows } from "./commit-fold.ts";
 export const approvalTtlMs = 7 * 24 * 60 * 60 * 1000;
 
 type Asked = Extract<KnownEvent, { type: "approval.asked" }>;
-type Answered = Extract<KnownEvent, { type: "approval.answered" }>;
+type Answered = Extract<KnownEvent, { type: "approval.answered" | "approval.revoked" }>;
 
 export function approvalNamedBy(event: KnownEvent): ApprovalId | undefined {
   switch (event.type) {
     case "approval.asked":
     case "approval.answered":
+    case "approval.revoked":
       return event.data.approvalId;
     default:
       return undefined;
@@ -42,6 +45,11 @@ export function approvalNamedBy(event: KnownEvent): ApprovalId | undefined {
 /** The decision covers more than one call: the same tool in this session from now on. */
 export function holdsForSession(decision: ApprovalRow["decision"]): boolean {
   return decision === "session" || decision === "always";
+}
+
+/** Whether an approval covers more than its call and was not revoked. */
+export function isGrant({ decision, details }: ApprovalRow): boolean {
+  return holdsForSession(decision) && details.revokedAt === undefined;
 }
 
 /** Whether an event may close approvals it does not name: then all open ones of the session matter. */
@@ -65,14 +73,21 @@ export function foldApprovals(
     case "approval.asked":
       return isKnown(known, event) ? [] : askedRow(event, session);
     case "approval.answered": {
-      const { approvalId, decision, answer, rule, by } = event.data;
+      const { approvalId, decision } = event.data;
       return openRows(known, (row) => row.id === approvalId).map((row) => ({
         ...row,
         state: "answered",
         decision,
         answeredAt: event.at,
-        details: { ...row.details, ...definedDetails({ answer, rule, by }) },
+        details: { ...row.details, ...definedDetails(answeredDetails.parse(event.data)) },
       }));
+    }
+    case "approval.revoked": {
+      const { approvalId } = event.data;
+      return Iterator.from(known)
+        .filter((row) => row.id === approvalId && isGrant(row))
+        .map((row) => ({ ...row, details: { ...row.details, revokedAt: event.at } }))
+        .toArray();
     }
     case "run.state":
       if (!terminalStates.has(event.data.state)) return [];
@@ -91,7 +106,6 @@ function isKnown(known: Iterable<ApprovalRow>, event: Asked): boolean {
 function askedRow(event: Asked, { id: session, owner }: SessionRow): readonly ApprovalRow[] {
   if (event.runId === undefined) return [];
   const { approvalId, callId, name, input, inputHash }: EventData<"approval.asked"> = event.data;
-  const { kind, place, workspace, shown, rules } = event.data;
   return [
     {
       id: approvalId,
@@ -107,13 +121,13 @@ function askedRow(event: Asked, { id: session, owner }: SessionRow): readonly Ap
       state: "open",
       decision: null,
       answeredAt: null,
-      details: definedDetails({ kind, place, workspace, shown, rules }),
+      details: definedDetails(askedDetails.parse(event.data)),
     },
   ];
 }
 
 /** Drops undefined fields, so that a row reads the same whether a field was omitted or never known. */
-function definedDetails(details: { [K in keyof ApprovalDetails]: unknown }): ApprovalDetails {
+function definedDetails(details: Readonly<Record<string, unknown>>): ApprovalDetails {
   return approvalDetails.parse(
     Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined)),
   );
@@ -146,6 +160,8 @@ export function checkApproval(
     return asks ? undefined : refuse("invalid_event", "Only a run that goes on can ask.");
   }
   if (row === undefined || elsewhere) return refuse("invalid_event", "There is no such approval.");
+  if (event.type === "approval.revoked")
+    return isGrant(row) ? undefined : refuse("invalid_event", "There is nothing to revoke.");
   if (row.state !== "open") return refuse("approval_answered", "The approval is not open.");
   // Not the event's time, which never goes back: an approval must not be expired for who answers and open for the
   // sweep.

@@ -27,6 +27,7 @@ export {
   approvalTtlMs,
   foldApprovals,
   holdsForSession,
+  isGrant,
   type MemoryChange,
   memoryChangeOf,
   MemoryRows,

@@ -3,6 +3,7 @@ import {
   type EventData,
   type EventType,
   type IdSource,
+  type NewEvent,
   newEvent,
   type OwnerId,
   type SessionId,
@@ -15,9 +16,11 @@ import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
 import type { Liveness } from "../ports/lease.ts";
 import type { MemoryAnswer, MemoryHandle, MemoryTurn } from "../ports/memory.ts";
+import { memoryNotice, type MemoryWording } from "./memory-notice.ts";
 import {
   captureTurns,
-  failingSince,
+  type FailureRecord,
+  readFailures,
   allFromPeople,
   type IsFromPerson,
   maxSegmentTurns,
@@ -57,8 +60,14 @@ export interface SegmentCommit {
   readonly handle?: MemoryHandle | undefined;
 }
 
-/** Finds a handle to a segment's owner; `fail` records durably that there is none. */
-export type FindHandle = (segment: Segment) => Promise<MemoryHandle | undefined | "fail">;
+/**
+ * Finds a handle to a segment's owner. `fail` records durably that there is none; `give_up` that a person does not want
+ * to wait for one.
+ */
+export type FindHandle = (
+  segment: Segment,
+  failures: FailureRecord,
+) => Promise<MemoryHandle | undefined | "fail" | "give_up">;
 
 const retryBackoff = { firstMs: 60_000, longestMs: 60 * 60_000 };
 const maxMessageLength = 500;
@@ -114,66 +123,72 @@ async function commitUnderLease(
   target: SessionTarget,
   { lease, find, signal }: LeasedWork,
 ): Promise<SegmentCommit> {
-  const { log } = deps;
+  const { log, ids } = deps;
   const { owner, session } = target;
   const segment = await readSegment(log, target);
   if (segment === null) return { outcome: "nothing", segment };
-  const write = <T extends EventType>(type: T, data: EventData<T>) =>
+  const write = (...events: readonly NewEvent[]) =>
     log.commit({
       ...target,
-      events: [newEvent(deps.ids.make("event"), type, data)],
+      events,
       under: { lease: lease.kind, fence: lease.fence },
       // None of this is activity of the person or the model.
       touch: "quiet",
     });
+  const event = <T extends EventType>(type: T, data: EventData<T>) =>
+    newEvent(ids.make("event"), type, data);
   const { key, upTo } = segment;
   const tries = segment.tries + 1;
-  async function fail(failure: Extract<MemoryAnswer, { status: "failed" }>): Promise<"failed"> {
+  const { reads } = log.store;
+  const failures = await readFailures(reads, owner, session, segment, unreachable.code);
+  async function fail(
+    failure: Extract<MemoryAnswer, { status: "failed" }>,
+    notice: readonly NewEvent[] = [],
+  ): Promise<"failed"> {
     const { code, message, retryAfterMs = 0 } = failure;
     const retryAt =
       (await log.store.now()) + Math.max(backoffMs(retryBackoff, tries - 1), retryAfterMs);
     const failureFields = { code: code.slice(0, 100), message: message.slice(0, maxMessageLength) };
-    await write("memory.failed", { key, upTo, tries, retryAt, ...failureFields });
+    const failed = event("memory.failed", { key, upTo, tries, retryAt, ...failureFields });
+    await write(failed, ...notice);
     return "failed";
   }
-  const clear = async (): Promise<SegmentOutcome> => {
-    const done = await write("memory.committed", { key, upTo });
-    return done.status === "committed" ? "committed" : "failed";
-  };
-  /** No provider can remember these turns any more: tells the person, and lets newer turns proceed. */
-  const giveUp = async (count: number): Promise<SegmentOutcome> => {
-    const notice = newEvent(deps.ids.make("event"), "notice.added", {
-      noticeId: deps.ids.make("notice"),
-      kind: "not_remembered",
-      text: notRememberedText(count, segment.owner.provider),
-      details: { provider: segment.owner.provider, turns: count },
-    });
-    const ended = { key, upTo, givenUp: true as const };
-    const cleared = newEvent(deps.ids.make("event"), "memory.committed", ended);
-    const under = { lease: lease.kind, fence: lease.fence };
-    const done = await log.commit({ ...target, events: [cleared, notice], under, touch: "quiet" });
-    return done.status === "committed" ? "committed" : "failed";
-  };
+  const end = async (...events: readonly NewEvent[]): Promise<SegmentOutcome> =>
+    (await write(...events)).status === "committed" ? "committed" : "failed";
+  const notice = (wording: MemoryWording, turns: number): readonly NewEvent[] =>
+    memoryNotice(ids, failures.noticeId, { wording, turns, segment });
 
   const turns = await captureTurns(
-    log.store.reads,
+    reads,
     owner,
     session,
     segment,
     deps.isFromPerson ?? allFromPeople,
   );
+  const clear = () =>
+    end(
+      event("memory.committed", { key, upTo }),
+      ...(failures.noticeId === null ? [] : notice("remembered", turns.length)),
+    );
+  /** No provider can remember these turns any more: tells the person, and lets newer turns proceed. */
+  const giveUp = (wording: MemoryWording) =>
+    end(event("memory.committed", { key, upTo, givenUp: true }), ...notice(wording, turns.length));
   // Everything in it was undone: there is nothing to commit.
   if (turns.length === 0) return { outcome: await clear(), segment };
-  const handle = await find(segment);
+  const handle = await find(segment, failures);
   if (handle === undefined) return { outcome: "unreachable", segment };
+  if (handle === "give_up") return { outcome: await giveUp("stopped_waiting"), segment };
   if (handle === "fail") {
-    const { reads } = log.store;
-    const since = await failingSince(reads, owner, session, segment, unreachable.code);
-    const isGone = since !== null && (await log.store.now()) - since >= maxUnreachableMs;
-    return { outcome: isGone ? await giveUp(turns.length) : await fail(unreachable), segment };
+    const absentMs = failures.since === null ? 0 : (await log.store.now()) - failures.since;
+    if (absentMs >= maxUnreachableMs) return { outcome: await giveUp("not_remembered"), segment };
+    const isUntold = absentMs >= tellAfterMs && failures.noticeId === null;
+    const told = isUntold ? notice("memory_waiting", turns.length) : [];
+    return { outcome: await fail(unreachable, told), segment };
   }
   // P10: before the provider is called, so that a retry after a crash uses the same key.
-  const tried = await write("memory.tried", { key, upTo, tries, owner: { ...segment.owner } });
+  const tried = await write(
+    event("memory.tried", { key, upTo, tries, owner: { ...segment.owner } }),
+  );
   if (tried.status !== "committed") return { outcome: "failed", segment, handle };
   const answer = await callProvider(deps, handle, { ...target, key, turns }, signal);
   // Nobody knows whether the provider has them: the next try uses the same key and need not wait.
@@ -182,19 +197,18 @@ async function commitUnderLease(
   return { outcome, segment, handle };
 }
 
-const unreachable = {
+export const unreachable = {
   status: "failed",
   code: "provider_unreachable",
-  message: "The provider that has to remember this cannot be reached as it is configured today.",
+  message:
+    "The provider that has to remember this cannot be reached with the current configuration.",
 } as const;
 
 /** After this long, a provider that could not be opened counts as removed from the configuration for good. */
 const maxUnreachableMs = 24 * 60 * 60_000;
 
-function notRememberedText(count: number, provider: string): string {
-  const turns = count === 1 ? "One turn" : `${count} turns`;
-  return `${turns} of this conversation will not be remembered: the memory provider ${provider} has not been available for a day. Newer turns go to the provider that is configured now.`;
-}
+/** The person is told after this long: by then every host that has the provider has had its chance. */
+const tellAfterMs = 10 * 60_000;
 
 const providerLate = {
   status: "failed",

@@ -1,11 +1,19 @@
-import { type OwnerId, type Seq, type SessionId, withTimeout } from "@holdfast/protocol";
+import {
+  type NoticeId,
+  type OwnerId,
+  type Seq,
+  type SessionId,
+  withTimeout,
+} from "@holdfast/protocol";
 import type { MemoryHandle, MemoryProviders, MemoryOwner } from "../ports/memory.ts";
 import {
   type SegmentCommitDeps,
   commitSegment,
+  type FindHandle,
   readSegment,
   type SegmentOutcome,
   type SessionTarget,
+  unreachable,
 } from "./commit-segment.ts";
 import { ownerKey } from "./recall.ts";
 import type { Segment } from "./segment.ts";
@@ -43,6 +51,9 @@ interface CommitRequest {
 
 const pageSize = 1_000;
 const maxConcurrent = 4;
+/** Another process that finds the provider missing holds the lease for a moment only. */
+const maxHeldTries = 10;
+const heldPauseMs = 200;
 
 /**
  * Makes sure that completed turns reach their memory provider. A turn is only marked; boundaries commit, one at a time
@@ -102,6 +113,36 @@ export class MemoryCommitter {
       .catch(this.#deps.onError);
     this.#boundaries.set(session, work);
     return work;
+  }
+
+  /**
+   * A person does not want to wait for a provider that is gone: its turns in this session are given up, and newer ones
+   * committed. With a notice, only if that tells about them. Returns how many segments were given up.
+   */
+  async stopWaiting(owner: OwnerId, session: SessionId, noticeId?: NoticeId): Promise<number> {
+    const target = { owner, session };
+    let gone: string | undefined;
+    const find: FindHandle = async (segment, failures) => {
+      const key = ownerKey(segment.owner);
+      const isMeant = noticeId === undefined || failures.noticeId === noticeId;
+      if (segment.lastFailure === unreachable.code && isMeant) gone ??= key;
+      return gone === key ? "give_up" : undefined;
+    };
+    let done = 0;
+    for (let held = 0; held < maxHeldTries && !this.#stop.signal.aborted;) {
+      const { outcome } = await this.#runExclusive(session, () =>
+        commitSegment(this.#deps, target, find, this.#stop.signal),
+      );
+      if (outcome === "committed") done += 1;
+      else if (outcome !== "held") break;
+      else {
+        held += 1;
+        await this.#deps.clock.sleep(heldPauseMs, this.#stop.signal);
+      }
+    }
+    if (done > 0)
+      void this.#flush(target, { when: "due", reach: "open" }).catch(this.#deps.onError);
+    return done;
   }
 
   /** Before an agent is evicted, its session's turns are committed; afterwards its handle is no longer used. */

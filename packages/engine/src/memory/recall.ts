@@ -1,5 +1,6 @@
 import {
   type Attachment,
+  type MemoryAccess,
   type OwnerId,
   type Part,
   type SessionId,
@@ -21,6 +22,8 @@ export interface RecallQuery {
   readonly session: SessionId;
   readonly text: string;
   readonly attachments?: readonly Attachment[];
+  /** Nothing is recalled for a message without access to memory. */
+  readonly memory?: MemoryAccess;
 }
 
 /** Finds what the model should get alongside a message; an empty list if there is nothing. */
@@ -66,7 +69,7 @@ export function createRecall({
   }
 
   return async (question) => {
-    if (question.text === "") return [];
+    if (question.text === "" || question.memory === "none") return [];
     const found = await withTimeout({ clock, ms: timeoutMs }, (signal) =>
       ask(question, signal).catch((): readonly Recollection[] => []),
     );

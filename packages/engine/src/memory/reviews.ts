@@ -1,5 +1,13 @@
-import { type OwnerId, type SessionId, withTimeout } from "@holdfast/protocol";
+import {
+  mergeTaint,
+  type OwnerId,
+  type SessionId,
+  type TaintSource,
+  withTimeout,
+} from "@holdfast/protocol";
 
+import { readContext } from "../context/session-context.ts";
+import { taintOf, taintOfEntries } from "../context/taint.ts";
 import { redactSecrets } from "../context/write-summary.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { MemoryHandle, MemoryProviders } from "../ports/memory.ts";
@@ -19,7 +27,7 @@ import {
  * compact it or end it.
  */
 export interface ConversationReviewerDeps {
-  readonly reads: Pick<Reads, "session" | "entries">;
+  readonly reads: Reads;
   readonly clock: Clock;
   readonly reviewer: Reviewer;
   readonly providers: MemoryProviders;
@@ -129,14 +137,20 @@ export class ConversationReviewer {
         this.#deps.reviewer.review({ id, owner, session, material: messages }, reviewSignal),
       );
       if (answer === "over" || answer.status === "failed") this.#counts.failed += 1;
-      else await this.#storeLessons({ owner, session, id, signal, handle }, answer);
+      else {
+        // Its answers may repeat what it had read before this page.
+        const context = await readContext(this.#deps.reads, owner, session);
+        const older = context === null ? [] : taintOf(context);
+        const taint = mergeTaint(taintOfEntries(page?.entries ?? []), older);
+        await this.#storeLessons({ owner, session, id, signal, handle, taint }, answer);
+      }
     } finally {
       this.#current = null;
     }
   }
 
   async #storeLessons(
-    { owner, session, id, signal, handle }: ReviewTarget,
+    { owner, session, id, signal, handle, taint }: ReviewTarget,
     { lessons: returned, model, usage }: Extract<ReviewAnswer, { status: "reviewed" }>,
   ): Promise<void> {
     if (usage !== null)
@@ -148,7 +162,7 @@ export class ConversationReviewer {
     const row = await this.#deps.reads.session(owner, session);
     // A session that a person trashed meanwhile is not remembered.
     if (texts.length > 0 && !signal.aborted && row?.trashedAt === null) {
-      const lesson = { owner, session, key: id, texts };
+      const lesson = { owner, session, key: id, texts, ...(taint.length > 0 && { taint }) };
       const learned = await this.#within(signal, (reviewSignal) =>
         handle.learn(lesson, reviewSignal),
       );
@@ -205,6 +219,7 @@ interface ReviewTarget {
   readonly id: string;
   readonly signal: AbortSignal;
   readonly handle: LearningHandle;
+  readonly taint: readonly TaintSource[];
 }
 
 function canLearn(handle: MemoryHandle): handle is LearningHandle {

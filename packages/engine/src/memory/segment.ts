@@ -2,10 +2,13 @@ import {
   type Seq,
   type SessionId,
   decodeEvent,
+  type NoticeId,
   type OwnerId,
   type RunId,
   type StoredEvent,
+  ownTextOf,
   textOf,
+  type TaintSource,
   type EventData,
   type KnownEvent,
 } from "@holdfast/protocol";
@@ -87,7 +90,9 @@ export async function captureTurns(
     const { seq: generation, runId, at } = mark;
     const entries = inView.get(runId) ?? (await clearedEntries(reads, owner, mark));
     const messages = entries.flatMap((entry) => spokenMessages(entry, isFromPerson));
-    if (hasPerson(messages)) turns.push({ generation, runId, at, messages });
+    if (!hasPerson(messages)) continue;
+    const taint = await taintOfMark(reads, owner, mark);
+    turns.push({ generation, runId, at, messages, ...(taint.length > 0 && { taint }) });
   }
   return turns;
 }
@@ -125,12 +130,28 @@ async function readInView(
   }
 }
 
+/** What the model had read when it completed the turn. */
+async function taintOfMark(
+  reads: Reads,
+  owner: OwnerId,
+  { session, seq }: MarkRow,
+): Promise<readonly TaintSource[]> {
+  const query = { after: (seq - 1) as Seq, upTo: seq, limit: 1 };
+  const [event] = (await reads.events(owner, session, query))?.events ?? [];
+  const decoded = event && decodeEvent(event);
+  if (decoded?.kind !== "known" || decoded.event.type !== "memory.marked") return [];
+  return decoded.event.data.taint ?? [];
+}
+
 /** Whether a person is among the speakers. */
 export function hasPerson(spoken: readonly SpokenMessage[]): boolean {
   return spoken.some(({ role }) => role === "user");
 }
 
-/** Material attached to a person's message is not part of it: recalled text is not remembered again. */
+/**
+ * Material attached to a person's message is not part of it: recalled text is not remembered again. Neither is what
+ * they quoted, forwarded or pasted: they did not say it.
+ */
 export function spokenMessages(
   entry: StoredEvent,
   isFromPerson: IsFromPerson,
@@ -141,30 +162,44 @@ export function spokenMessages(
   if (event.type !== "message.user" && event.type !== "message.assistant") return [];
   const role = event.type === "message.user" ? "user" : "assistant";
   if (event.type === "message.user") {
-    const { lane = null, clientId = null } = event.data;
+    const { lane = null, clientId = null, rights } = event.data;
     if (!isFromPerson({ lane, clientId })) return [];
+    if (rights !== undefined && rights.memory !== "write") return [];
   }
-  const text = textOf(event.data.parts).slice(0, maxTextLength);
+  const spoken = role === "user" ? ownTextOf(event.data.parts) : textOf(event.data.parts);
+  const text = spoken.slice(0, maxTextLength);
   return text === "" ? [] : [{ role, text }];
 }
 
-/** Since when every attempt at the segment has failed with this code; `null` if the last one did not. */
-export async function failingSince(
+/** What the log says about earlier attempts at a segment. */
+export interface FailureRecord {
+  /** Since when every attempt has failed with the code; `null` if the last one did not. */
+  readonly since: number | null;
+  /** The notice that tells the person about it, if there is one. */
+  readonly noticeId: NoticeId | null;
+}
+
+export async function readFailures(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
   { key, upTo, lastFailure }: Pick<Segment, "key" | "upTo" | "lastFailure">,
   code: string,
-): Promise<number | null> {
-  if (lastFailure !== code) return null;
+): Promise<FailureRecord> {
   let since: number | null = null;
+  let noticeId: NoticeId | null = null;
+  if (lastFailure === null) return { since, noticeId };
   for await (const event of eventsOf(reads, owner, { session }, { after: upTo })) {
-    const decoded = event.type === "memory.failed" ? decodeEvent(event) : null;
-    if (decoded?.kind !== "known" || decoded.event.type !== "memory.failed") continue;
-    if (decoded.event.data.key !== key) continue;
-    since = decoded.event.data.code === code ? (since ?? event.at) : null;
+    if (event.type !== "memory.failed" && event.type !== "notice.added") continue;
+    const decoded = decodeEvent(event);
+    if (decoded.kind !== "known") continue;
+    const known = decoded.event;
+    if (known.type === "notice.added" && known.data.details?.["memoryKey"] === key)
+      ({ noticeId } = known.data);
+    if (known.type === "memory.failed" && known.data.key === key)
+      since = known.data.code === code ? (since ?? event.at) : null;
   }
-  return since;
+  return { since, noticeId };
 }
 
 const eventPageSize = 500;

@@ -1,4 +1,4 @@
-import type { BlobId, SessionId, StoredEvent } from "@holdfast/protocol";
+import type { BlobId, OwnerId, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type {
   ApprovalRow,
@@ -24,7 +24,15 @@ export interface RawEvent {
   readonly problem?: string;
   /** `log` rows stay; `delta` rows are open output of a live run; `pruned` ones await deletion. */
   readonly place: "log" | "delta" | "pruned";
+  /** Of `log` rows, in a store that links them. */
+  readonly link?: { readonly state: LinkState; readonly text: string | null };
 }
+
+/**
+ * How an event of the log is linked by hash to the one before it. `unlinked`: it has no link although the one before it
+ * does. `before chain`: written by a version that linked nothing.
+ */
+export type LinkState = "linked" | "broken" | "unlinked" | "before chain";
 
 export interface RawBlob extends BlobRow {
   /** Whether the bytes still match the hash that is their id. */
@@ -49,6 +57,18 @@ export interface Derived {
   readonly outbox: readonly OutboxRow[];
 }
 
+/** The last event of a log, and its hash: `null` if it has none. */
+export interface LogEnd {
+  readonly seq: number;
+  readonly hash: string | null;
+}
+
+export interface UnlinkedSessions {
+  readonly sessions: readonly { readonly owner: OwnerId; readonly session: SessionId }[];
+  /** The last session that was looked at; `null` if there are no more. */
+  readonly last: string | null;
+}
+
 /** The whole store, row by row, for `fsck`. Nothing is filtered by owner. Keyset order, bounded pages inside. */
 export interface Audit {
   sessions(): AsyncIterable<SessionRow>;
@@ -57,6 +77,10 @@ export interface Audit {
    * read.
    */
   events(session: SessionId): AsyncIterable<RawEvent>;
+  /** `null` if there is no such log. */
+  logEnd(session: SessionId): Promise<LogEnd | null>;
+  /** Of so many sessions, in the order of their ids: those whose last event is not linked. */
+  unlinked(after: string, limit: number): Promise<UnlinkedSessions>;
   /** The derived rows of one session. */
   derived(session: SessionId): Promise<Derived | null>;
   leases(): AsyncIterable<LeaseRow>;

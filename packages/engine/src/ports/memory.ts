@@ -1,4 +1,4 @@
-import type { OwnerId, RunId, Seq, SessionId } from "@holdfast/protocol";
+import type { OwnerId, RunId, Seq, SessionId, TaintSource } from "@holdfast/protocol";
 
 /** Which provider has to remember a turn. It is stored with the turn; a handle is only a way to reach it. */
 export interface MemoryOwner {
@@ -15,6 +15,8 @@ export interface MemoryTurn {
   /** When it was completed, by the store's clock. */
   readonly at: number;
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
+  /** What the model had read that a stranger may have written: keep nothing of the turn without a person's yes. */
+  readonly taint?: readonly TaintSource[];
 }
 
 export interface MemorySegment {
@@ -53,6 +55,8 @@ export interface MemoryLesson {
   readonly session: SessionId;
   readonly key: string;
   readonly texts: readonly string[];
+  /** What of the conversation a stranger may have written: keep nothing of it without a person's yes. */
+  readonly taint?: readonly TaintSource[];
 }
 
 /** A way to reach one owner. Its answers may be slow: callers use a timeout. */

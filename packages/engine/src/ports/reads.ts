@@ -31,6 +31,8 @@ export interface ListQuery {
   readonly pinned?: true;
   readonly project?: string;
   readonly tag?: string;
+  /** As the session names it. */
+  readonly workspace?: string;
   readonly limit: number;
   /** Where the last page ended, exclusive. */
   readonly after?: ListCursor;
@@ -121,6 +123,8 @@ export interface UsageQuery {
   readonly session?: SessionId;
   readonly runId?: RunId;
   readonly since?: number;
+  /** What was spent under this rights profile, also where others applied too. */
+  readonly profile?: string;
 }
 
 export interface Blob {

@@ -2,6 +2,7 @@ import type {
   ApprovalDecision,
   ApprovalDetails,
   ApprovalId,
+  AttachedPart,
   Attachment,
   BlobId,
   CallId,
@@ -14,11 +15,15 @@ import type {
   MessageId,
   OutboxState,
   OwnerId,
+  QuotedRanges,
+  Rights,
   RunId,
   RunState,
   Seq,
   SeqRange,
   SessionId,
+  SessionMode,
+  TaintSource,
   TitleSource,
 } from "@holdfast/protocol";
 
@@ -47,6 +52,8 @@ export interface SessionRow {
   readonly archived: boolean;
   readonly project: string | null;
   readonly tags: readonly string[];
+  /** `null`: it was never given one, and the model was never told of any. */
+  readonly mode: SessionMode | null;
   readonly trashedAt: number | null;
   /** The visible conversation, oldest first. */
   readonly ranges: readonly SeqRange[];
@@ -129,6 +136,19 @@ export interface MemoryTryRow {
   readonly message: string | null;
 }
 
+export interface InputContent {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+  /** What of the text the sender did not write. */
+  readonly quoted?: QuotedRanges | undefined;
+  /** What it may cause at most. */
+  readonly rights?: Rights | undefined;
+  /** What the text was derived from. */
+  readonly taint?: readonly TaintSource[] | undefined;
+  /** What the model gets alongside it. */
+  readonly attached?: readonly AttachedPart[] | undefined;
+}
+
 export type InputState = "queued" | "taken" | "removed";
 
 export interface InputRow {
@@ -143,7 +163,7 @@ export interface InputRow {
   readonly lane: LaneKey | null;
   readonly at: number;
   /** Absent once the message has been claimed: it is then an entry in the log. */
-  readonly content: { readonly text: string; readonly attachments: readonly Attachment[] } | null;
+  readonly content: InputContent | null;
 }
 
 export interface UsageRow {
@@ -158,6 +178,8 @@ export interface UsageRow {
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly costMicros: number;
+  /** The rights profile that it was spent under, if its rights are limited; names joined by `+`. */
+  readonly profile: string | null;
 }
 
 export interface LaneRow {

@@ -10,6 +10,9 @@ export interface SpillRef {
   readonly place: string;
 }
 
+/** Which file it is in its place. */
+export type SpillName = Pick<SpillRef, "runId" | "fence">;
+
 export interface SpillHeader extends SpillRef {
   readonly owner: OwnerId;
   /**
@@ -107,4 +110,6 @@ export interface SpillStore {
   forget(ref: SpillRef): Promise<void>;
   /** Spills that nobody in this process is writing. */
   left(): Promise<readonly SpillHeader[]>;
+  /** Every spill in this place, whoever writes it. `null` if that cannot be told. Never rejects. */
+  all(): Promise<readonly SpillName[] | null>;
 }

@@ -1,12 +1,17 @@
 import type {
   ApprovalDetails,
   ApprovalId,
+  ApprovedFile,
   BlobId,
   CallId,
   Json,
+  LaneKey,
   OwnerId,
+  Rights,
   RunId,
   SessionId,
+  SessionMode,
+  TaintSource,
   ToolDetails,
   ToolOutcome,
   ToolSpec,
@@ -24,6 +29,16 @@ export interface ToolCall {
   readonly workspace?: string;
   /** A person's answer, for a call that is a question. */
   readonly answer?: string;
+  /** What the message behind the run may cause; everything if absent. */
+  readonly rights?: Rights;
+  /** Where the run's message came from. */
+  readonly lane?: LaneKey | null;
+  /** What the model has read that a stranger may have written. */
+  readonly taint?: readonly TaintSource[];
+  /** The mode that applies to the call; `ask` if absent. */
+  readonly mode?: SessionMode;
+  /** It was allowed only because a sandbox confines it: without one it must not run. */
+  readonly confined?: true;
 }
 
 /** A folder on this host, and the name it shares with hosts that have other homes. */
@@ -47,6 +62,8 @@ export interface ToolResult {
   readonly blobId?: BlobId;
   /** For people and pages; the model gets only the output. Dropped if too large. */
   readonly details?: ToolDetails;
+  /** What a stranger may have written of the output, besides what the tool itself declares. */
+  readonly taint?: readonly TaintSource[];
 }
 
 /**
@@ -57,26 +74,36 @@ export interface ToolResult {
 export interface Tool extends ToolSpec {
   readonly replay: "never" | "safe";
   readonly timeLimitMs: number;
+  /** A digest of what the tool is, if somebody else may change that behind its name. */
+  readonly identity?: string;
   /**
    * Whether a call with this input needs approval before it runs; without this, none does. A `question` waits the same
    * way and gets the person's answer.
    */
   approval?(input: Json): ApprovalNeed;
+  /** Whether a call with this input changes nothing. In plan mode no other call runs. */
+  onlyReads?(input: Json): boolean;
   /**
    * Where a call would work (a folder, for example). An approval holds only there, and `run` gets exactly the place
    * that was decided on. Rejects if there is no such place: the call then fails. A plain string is a place that has
    * the same name on every host.
    */
   place?(call: ToolCall): Promise<string | ToolPlace>;
+  /** What a stranger may have written of this call's output, however it ends. */
+  taint?(input: Json): readonly TaintSource[];
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 
-export type ApprovalNeed = "none" | "ask" | "question";
+/** `plan`: a question whose answer may approve a plan, and then switches the session's mode. */
+export type ApprovalNeed = "none" | "ask" | "question" | "plan";
 
 /** A call that is about to run, and its tool's approval need. */
 export interface PolicyQuestion extends ToolCall {
   readonly name: string;
   readonly asks: ApprovalNeed;
+  readonly identity?: string;
+  /** What the call would load, as the policy found it. */
+  readonly files?: readonly ApprovedFile[];
 }
 
 /** A person's permanent decision: calls the rule covers run without asking. */
@@ -89,11 +116,18 @@ export interface PolicyRule {
   /** As the policy wrote it; the whole tool if it wrote none. */
   readonly rule: string | null;
   readonly by: string | null;
+  /** When it ends by itself, by the store's clock. */
+  readonly until?: number;
+  /** The files its call loads: if one changes, the person is asked again. */
+  readonly files?: readonly ApprovedFile[];
 }
 
 export type PolicyDecision =
-  /** With the rule that allows it, if any. */
-  { readonly kind: "allow"; readonly rule?: string } | { readonly kind: "ask" | "deny" };
+  /** With the rule that allows it, if any. `confined`: it is allowed in a sandbox alone. */
+  | { readonly kind: "allow"; readonly rule?: string; readonly confined?: true }
+  /** `binding`: no earlier answer of a person covers it. */
+  | { readonly kind: "ask"; readonly binding?: true }
+  | { readonly kind: "deny" };
 
 /**
  * What may run here. It is asked once for each call that has not started; if it cannot answer, a person is asked.
@@ -101,9 +135,20 @@ export type PolicyDecision =
  */
 export interface ToolPolicy {
   decide(question: PolicyQuestion): Promise<PolicyDecision>;
+  /** The files that a call would load. They are part of what is approved. */
+  files?(question: PolicyQuestion): Promise<readonly ApprovedFile[]>;
   /** What a person is shown besides the call itself: what it does in words, and rules that would cover it. */
-  describe?(question: PolicyQuestion): Promise<Pick<ApprovalDetails, "shown" | "rules">>;
-  /** Whether a rule a person chose for this session covers a call. */
+  describe?(
+    question: PolicyQuestion,
+  ): Promise<Pick<ApprovalDetails, "shown" | "hidden" | "rules" | "notes" | "sandbox">>;
+  /** What confines the process that a call starts; `null` if it starts none. */
+  confines?(question: PolicyQuestion): Promise<ApprovalDetails["sandbox"] | null>;
+  /**
+   * Whether a rule a person chose for this session covers a call. If there is none, the policy knows no rules, and a
+   * permanent yes holds for its session; otherwise `decide` applies what `remember` was given.
+   */
   covers?(rule: string, question: PolicyQuestion): Promise<boolean>;
+  /** What a stranger may have written of a call's output, by rules. */
+  taints?(question: PolicyQuestion): Promise<readonly TaintSource[]>;
   remember(rule: PolicyRule): Promise<void>;
 }

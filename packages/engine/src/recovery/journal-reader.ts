@@ -46,12 +46,14 @@ export class JournalReader {
     const key = keyOf(ref);
     const underWay = this.#reading.get(key);
     if (underWay !== undefined) return underWay.isDone ? underWay.answer : null;
-    const reading: JournalRead = { answer: this.#spills.read(ref), isDone: false };
+    // A folder that fails against its contract must not leave the journal claimed for good.
+    const answer = this.#spills.read(ref).catch(() => ({ status: "arriving" }) as const);
+    const reading: JournalRead = { answer, isDone: false };
     this.#reading.set(key, reading);
-    const answer = await this.inTime(reading.answer);
-    if (answer === undefined) void this.#finish(key, reading, onRead);
+    const result = await this.inTime(reading.answer);
+    if (result === undefined) void this.#finish(key, reading, onRead);
     else this.#reading.delete(key);
-    return answer ?? null;
+    return result ?? null;
   }
 
   /** `undefined`: the work is still running, but nobody should wait for it. */

@@ -26,10 +26,17 @@ import type { CommitResult } from "../ports/commit.ts";
 import type { SpillReadResult, SpillStore, SpillHeader, SpillRef } from "../ports/spill.ts";
 import type { LeaseRow } from "../ports/rows.ts";
 import type { ClaimDeps } from "../run/claim.ts";
-import { damageIn, maxRecoveryWaitMs, maxRecoveryTries, recoveryNotice } from "./settle-journal.ts";
+import {
+  awayAfterMs,
+  damageIn,
+  maxRecoveryWaitMs,
+  maxRecoveryTries,
+  recoveryNotice,
+} from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
 import type { JournalReader } from "./journal-reader.ts";
 import { eventsAfter, losesRecord } from "./spill.ts";
+import { isStatedEmpty } from "./spill-statement.ts";
 import { foldStep, type StreamedTool } from "../run/fold-step.ts";
 import { toolEndOf, asRecovered, settledTool, usageEvent } from "../run/settle.ts";
 
@@ -50,7 +57,8 @@ export interface LateJournal {
   readonly notice: NoticeRef | null;
   readonly answer:
     | Exclude<SpillReadResult, { status: "arriving" }>
-    | { readonly status: "too_late" };
+    /** Its home has not been heard of. `too_late`: for so long that nobody looks any more. */
+    | { readonly status: "away" | "too_late" };
   /** The notice's events as they were read: a branch may decide a notice from another log. */
   readonly seen?: readonly StoredEvent[];
   /** A file that exists is ingested even if its notice was decided without it. */
@@ -59,13 +67,15 @@ export interface LateJournal {
 
 /**
  * Groups undecided notices by the session that decides them. A branch also shows notices of its origin: they are decided
- * where they were written, even if a cut hides them there. If that session is gone, the branch gives up after a day.
+ * where they were written, even if a cut hides them there. If that session is gone, the branch gives up after a day, or
+ * at once.
  */
 export async function groupByDecider(
   { log: { store } }: Pick<LateDeps, "log">,
   owner: OwnerId,
   session: SessionId,
   entries: Iterable<StoredEvent>,
+  givesUp: "after a day" | "at once" = "after a day",
 ): Promise<ReadonlyMap<SessionId, readonly StoredEvent[]>> {
   const events = [...entries];
   const pending = pendingNotices(events);
@@ -76,7 +86,8 @@ export async function groupByDecider(
     const { log = session } = rangeContaining(row.ranges, seq) ?? {};
     const writer = log === session ? row : await store.reads.session(owner, log);
     if (writer?.trashedAt === null) deciders.set(noticeId, log);
-    else if (isExpired(recovery, await store.now())) deciders.set(noticeId, session);
+    else if (givesUp === "at once" || isExpired(recovery, await store.now()))
+      deciders.set(noticeId, session);
   }
   return Map.groupBy(
     events.filter(({ data }) => deciders.has(data["noticeId"] as NoticeId)),
@@ -84,9 +95,12 @@ export async function groupByDecider(
   );
 }
 
-/** An undecided notice whose journal can be read, or that has waited too long. */
+/**
+ * An undecided notice about which something new is known: its journal can be read, its home has stated that there is
+ * none, or it has waited for a while or too long.
+ */
 export interface DueNotice extends PendingNotice {
-  readonly isLate: boolean;
+  readonly finding: "readable" | "stated_empty" | "away" | "too_late";
 }
 
 const isExpired = ({ firstSeen }: PendingRecovery, now: number): boolean =>
@@ -105,16 +119,30 @@ export async function findDueNotices(
   const pending = pendingNotices(entries);
   if (pending.length === 0) return [];
   const now = await log.store.now();
+  const lookFor = async ({
+    runId,
+    recovery,
+  }: PendingNotice): Promise<DueNotice["finding"] | null> => {
+    if (isExpired(recovery, now)) return "too_late";
+    const ref = spillRefOf(session, runId, recovery);
+    if (await journals.isReady(ref)) return "readable";
+    if (await isStatedEmpty(log.store.register, ref, recovery.firstSeen)) return "stated_empty";
+    return now - recovery.firstSeen >= awayAfterMs && !recovery.isAway ? "away" : null;
+  };
   const looked = await Promise.all(
     pending.map(async (notice) => {
-      const { runId, recovery } = notice;
-      const isLate = isExpired(recovery, now);
-      const isDue = isLate || (await journals.isReady(spillRefOf(session, runId, recovery)));
-      return isDue ? [{ ...notice, isLate }] : [];
+      const finding = await lookFor(notice);
+      return finding === null ? [] : [{ ...notice, finding }];
     }),
   );
   return looked.flat();
 }
+
+const answerByFinding = {
+  stated_empty: { status: "known_empty" },
+  away: { status: "away" },
+  too_late: { status: "too_late" },
+} as const;
 
 /** S4.3: call only under the lease, so that one reader does the work. Slow reads are left to `onRead`. */
 export async function readLateJournals(
@@ -125,9 +153,10 @@ export async function readLateJournals(
 ): Promise<readonly LateJournal[]> {
   const seen = [...notices.seen];
   const read = await Promise.all(
-    notices.due.map(async ({ isLate, ...notice }): Promise<readonly LateJournal[]> => {
+    notices.due.map(async ({ finding, ...notice }): Promise<readonly LateJournal[]> => {
       const ref = spillRefOf(session, notice.runId, notice.recovery);
-      const answer = isLate ? ({ status: "too_late" } as const) : await journals.read(ref, onRead);
+      const answer =
+        finding === "readable" ? await journals.read(ref, onRead) : answerByFinding[finding];
       if (answer === null || answer.status === "arriving") return [];
       return [{ ref, notice, answer, seen, found: "by notice" }];
     }),
@@ -219,7 +248,7 @@ function ingestEvents(
   rest: { readonly isReplaced: boolean; readonly isOver: boolean },
 ): IngestPlan {
   const { runId } = run;
-  const damage = answer.status === "too_late" ? [] : damageIn(answer);
+  const damage = damageIn(answer);
   if (answer.status === "output") {
     const position = { above: notice?.noticeId ?? null, recovery: notice?.recovery, ...rest };
     const entries = lateEntries(run, answer, position);
@@ -237,10 +266,15 @@ function ingestEvents(
   // The file is empty, and its notice tells, or will tell, whoever waited for it.
   if (notice === null || found === "by file") return { events: [], isDecided: true };
   const { noticeId, recovery } = notice;
+  if (answer.status === "away") {
+    const wording = recoveryNotice("host_away", runId, { pending: { ...recovery, isAway: true } });
+    return { events: [run.event("notice.changed", { noticeId, ...wording })], isDecided: false };
+  }
   const tries = recovery.tries + 1;
   if (answer.status === "sealed" && tries < maxRecoveryTries) {
     const pending = { ...recovery, tries };
-    const wording = recoveryNotice("recovering", runId, { pending, damage });
+    const kind = recovery.isAway ? "host_away" : "recovering";
+    const wording = recoveryNotice(kind, runId, { pending, damage });
     return { events: [run.event("notice.changed", { noticeId, ...wording })], isDecided: false };
   }
   const wording = recoveryNotice("nothing_recovered", runId, { damage });

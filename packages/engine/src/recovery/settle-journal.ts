@@ -24,7 +24,7 @@ import {
   truncateToBytes,
   sizeLimits,
 } from "../run/settle.ts";
-import type { SpillReadResult, SpillDamage } from "../ports/spill.ts";
+import type { SpillDamage } from "../ports/spill.ts";
 
 /** The entries made from what a run left in its journal. */
 export interface SettledJournal {
@@ -98,15 +98,22 @@ function modelOf(snapshot: Snapshot): string {
 /** How often a sealed journal without output is checked, in case it is a copy still being written. */
 export const maxRecoveryTries = 12;
 export const maxRecoveryWaitMs = 24 * 60 * 60_000;
+/** A host that restarts is back well within this time. */
+export const awayAfterMs = 15 * 60_000;
 
 const recoveryTexts: Record<RecoveryKind, string> = {
   recovering:
     "The host stopped in the middle of this answer. What it wrote down elsewhere is being looked for.",
+  host_away:
+    "The host stopped in the middle of this answer and has not come back. If it does, any output it still has is added here.",
   recovered:
     "The host stopped in the middle of this answer. What it had said and done until then is above.",
   nothing_recovered:
     "The host stopped in the middle of this answer. Nothing more of it was recovered.",
 };
+
+const stoppedWaitingText =
+  "The host stopped in the middle of this answer. The rest is no longer expected; if it still arrives, it is added here.";
 
 const supersededText =
   " It was found after the run had gone on without it, and the model is not told.";
@@ -117,7 +124,7 @@ export interface NoticeContent {
   readonly details: JsonObject;
 }
 
-/** One notice with three wordings. While undecided it carries what the next check needs to know. */
+/** One notice with several wordings. While undecided it carries what the next check needs to know. */
 export function recoveryNotice(
   kind: RecoveryKind,
   runId: RunId,
@@ -127,6 +134,8 @@ export function recoveryNotice(
     readonly unknown?: string;
     readonly damage?: readonly SpillDamage[];
     readonly superseded?: boolean;
+    /** A person did not want to wait any longer. */
+    readonly stoppedWaiting?: true;
   } = {},
 ): NoticeContent {
   const { pending, unknown = "", damage = [] } = rest;
@@ -135,12 +144,14 @@ export function recoveryNotice(
   const lost =
     losses === 0 ? "" : ` Parts of its file could not be read (${losses}); they are missing.`;
   const supersededNote = rest.superseded === true ? supersededText : "";
+  const text = rest.stoppedWaiting ? stoppedWaitingText : recoveryTexts[kind];
   return {
     kind,
-    text: `${recoveryTexts[kind]}${lost}${supersededNote}${warning}`,
+    text: `${text}${lost}${supersededNote}${warning}`,
     details: {
       cause: "host_stopped",
       runId,
+      ...(rest.stoppedWaiting && { stoppedWaiting: true }),
       ...(damage.length > 0 && { damage: damage.slice(0, 20).map(damageJson) }),
       ...(pending !== undefined && { recovery: pending as JsonObject }),
     },
@@ -151,8 +162,11 @@ function damageJson({ kind, offset }: SpillDamage): Json {
   return { kind, offset };
 }
 
-export function damageIn(answer: SpillReadResult): readonly SpillDamage[] {
-  return answer.status === "output" || answer.status === "sealed" ? answer.damage : [];
+export function damageIn(answer: {
+  readonly status: string;
+  readonly damage?: readonly SpillDamage[];
+}): readonly SpillDamage[] {
+  return answer.damage ?? [];
 }
 
 export interface TakeOverFacts {

@@ -3,12 +3,12 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { expect, test } from "vitest";
 
 import { createLog } from "../log/log.ts";
-import type { SpillStore } from "../ports/spill.ts";
-import { aDelta } from "@holdfast/testing/fixtures/factories";
+import type { SpillDamage, SpillStore } from "../ports/spill.ts";
+import { aDelta, anEvent, anOwner, toFence, toSeq } from "@holdfast/testing/fixtures/factories";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { RunHandle } from "../run/run-handle.ts";
-import { SpillWriter } from "./spill.ts";
+import { findSpill, SpillWriter } from "./spill.ts";
 
 /** A spill store that records which of its files are open. */
 function countingSpills(): SpillStore & { readonly opened: string[]; readonly open: Set<string> } {
@@ -30,6 +30,7 @@ function countingSpills(): SpillStore & { readonly opened: string[]; readonly op
     read: async () => ({ status: "known_empty" }),
     async forget() {},
     left: async () => [],
+    all: async () => [],
   };
 }
 
@@ -56,4 +57,29 @@ test("output after a lost run was released opens no file: nobody would close it,
   await add();
   expect(spills.opened).toEqual([runId]);
   expect(spills.open.size).toBe(0);
+});
+
+test("[S4.8] an answer is whole if its stream ended by itself and no record of its spill is lost", async () => {
+  const [owner, session, runId] = [anOwner(), ids.make("session"), ids.make("run")];
+  const ref = { session, runId, place: "here", fence: toFence(1) };
+  const spill = { place: ref.place, fence: ref.fence };
+  const step = anEvent("step.started", { step: 1, model: "scripted", spill }, runId);
+  const isWhole = async (how: "done" | "stopped", damage: readonly SpillDamage[]) => {
+    const spills: SpillStore = {
+      ...countingSpills(),
+      read: async () => ({
+        status: "output",
+        header: { ...ref, owner, ingestId: ids.make("event") },
+        events: [aDelta(runId)],
+        end: { how, model: "scripted", calls: [], usage: null },
+        damage,
+      }),
+    };
+    const journal = [{ ...step, seq: toSeq(1), at: 0 }];
+    return (await findSpill(spills, { session, runId }, journal)).isWhole;
+  };
+  expect(await isWhole("done", [])).toBe(true);
+  expect(await isWhole("done", [{ kind: "repeated", offset: 0 }])).toBe(true);
+  expect(await isWhole("done", [{ kind: "damaged", offset: 0 }])).toBe(false);
+  expect(await isWhole("stopped", [])).toBe(false);
 });

@@ -7,6 +7,7 @@ import {
   type EventId,
   type RunId,
   backoffMs,
+  newEvent,
 } from "@holdfast/protocol";
 import type { Clock } from "../ports/clock.ts";
 import type {
@@ -19,6 +20,7 @@ import type {
   SpillRef,
 } from "../ports/spill.ts";
 import type { ModelFailure } from "../ports/model.ts";
+import type { ClaimDeps } from "../run/claim.ts";
 import type { RunHandle } from "../run/run-handle.ts";
 
 /**
@@ -43,6 +45,23 @@ export function spillMarkFor(
 ): { readonly spill?: SpillMark } {
   if (spills === undefined) return {};
   return { spill: { place: spills.place, fence: run.lease.fence } };
+}
+
+/**
+ * A runner that stops says that it leaves no spill, so that the next one, perhaps in another home, need not wait for
+ * one. If the store is away it stays unsaid.
+ */
+export async function recordEmptySpill(
+  { log, ids, spills }: Pick<ClaimDeps, "log" | "ids"> & Pick<SpillDeps, "spills">,
+  { owner, session, runId, lease: { kind, fence } }: RunHandle,
+): Promise<void> {
+  if (spills === undefined) return;
+  const { place } = spills;
+  if ((await spills.read({ session, runId, fence, place })).status !== "known_empty") return;
+  const released = { emptySpill: { place, fence } };
+  const events = [newEvent(ids.make("event"), "run.released", released, runId)];
+  const under = { lease: kind, fence };
+  await log.commit({ owner, session, events, under, touch: "quiet" }, { retryForMs: 0 });
 }
 
 const restoreBackoff = { firstMs: 100, longestMs: 1_000 };
@@ -231,6 +250,7 @@ export async function findSpill(
   const mark = lastSpillMark(journal);
   if (mark === null) return noSpill;
   const ref: SpillRef = { ...run, place: mark.place, fence: mark.fence };
+  if (isReleasedEmpty(journal, mark)) return { ...noSpill, ref };
   // Without spills of our own there is nowhere to look, and another home may have it.
   if (spills === undefined) return { ...noSpill, ref, answer: { status: "arriving" } };
   const answer = await spills.read(ref);
@@ -279,4 +299,13 @@ function lastSpillMark(journal: readonly StoredEvent[]): SpillMark | null {
     return spill !== undefined;
   });
   return spill ?? null;
+}
+
+/** The runner said when it gave up the run that its spill has no file. */
+function isReleasedEmpty(journal: readonly StoredEvent[], { place, fence }: SpillMark): boolean {
+  const released = journal.findLast(({ type }) => type === "run.released");
+  const decoded = released && decodeEvent(released);
+  if (decoded?.kind !== "known" || decoded.event.type !== "run.released") return false;
+  const { emptySpill } = decoded.event.data;
+  return emptySpill.place === place && emptySpill.fence === fence;
 }

@@ -18,6 +18,9 @@ import { findSpill, type FoundSpill, type SpillDeps } from "./spill.ts";
 import { deltaRanges, foldStepInSlices, foldStep, type StepFold } from "../run/fold-step.ts";
 import { settleJournal, takeOverNotice, type TakeOverFacts } from "./settle-journal.ts";
 import { RunHandle } from "../run/run-handle.ts";
+import { rightsOfRun } from "../run/run-rights.ts";
+import { readContext } from "../context/session-context.ts";
+import { taintOf } from "../context/taint.ts";
 
 /** What happens to a run whose runner died: it resumes by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";
@@ -70,7 +73,7 @@ export async function takeOverRun(
         ? await settleUnrunCalls(log.store.reads, run, stepEntries, callsToSettle(fold, spill))
         : []),
     ];
-    const marks = next === completed ? memoryMark(deps.memoryOwnerOf, run) : [];
+    const marks = next === completed ? await memoryMarkOf(deps, run) : [];
     const events = withIngestId([...leftover, next.event(run), ...marks], spill);
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
@@ -87,6 +90,13 @@ export async function takeOverRun(
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
     return null;
   }
+}
+
+async function memoryMarkOf(deps: TakeOverDeps, run: RunHandle): Promise<readonly NewEvent[]> {
+  const context = await readContext(deps.log.store.reads, run.owner, run.session);
+  if (context === null) return [];
+  const rights = await rightsOfRun(deps, run, context);
+  return memoryMark(deps.memoryOwnerOf, run, { rights, taint: taintOf(context) });
 }
 
 /**

@@ -1,15 +1,20 @@
 import {
+  type AttachedPart,
   type Attachment,
   type IdSource,
   type InputMode,
+  isUnlimited,
   type LaneKey,
   type MessageId,
   newEvent,
   type NewEvent,
   type OwnerId,
+  type QuotedRanges,
+  type Rights,
   type RunId,
   type Seq,
   type SessionId,
+  type TaintSource,
 } from "@holdfast/protocol";
 
 import type { Log } from "../log/log.ts";
@@ -28,6 +33,14 @@ export interface NewInput {
   readonly lane?: LaneKey;
   /** The message came from a platform, so its lane is owed a reply. */
   readonly inbound?: { readonly key: string; readonly replyTo?: string };
+  /** What of the text the sender did not write: a quote, a forwarded message, something pasted. */
+  readonly quoted?: QuotedRanges;
+  /** What it may cause at most; by default what its lane may. */
+  readonly rights?: Rights;
+  /** What the text was derived from, if a stranger may have written that. */
+  readonly taint?: readonly TaintSource[];
+  /** What the model gets alongside it. */
+  readonly attached?: readonly AttachedPart[];
 }
 
 export type Admission =
@@ -63,7 +76,8 @@ export async function acceptInput(
   answer: (result: CommitResult) => Admission;
 }> {
   const { clientId, text, attachments = [], mode = "queue", lane, inbound } = input;
-  const refused = refusalOf(text, attachments);
+  const { rights, taint = [], attached = [] } = input;
+  const refused = refusalOf(text, attachments, attached);
   const runId = ids.make("run");
   const accepted = newEvent(
     ids.make("event"),
@@ -77,6 +91,10 @@ export async function acceptInput(
       text,
       ...(attachments.length > 0 && { attachments: [...attachments] }),
       ...(lane !== undefined && { lane }),
+      ...quotedWithin(text, input.quoted),
+      ...(rights !== undefined && !isUnlimited(rights) && { rights }),
+      ...(taint.length > 0 && { taint: [...taint] }),
+      ...(attached.length > 0 && { attached: [...attached] }),
       // P11: the same transaction accepts the message and records the reply it is owed.
       ...(inbound !== undefined && { inbound: { ...inbound, delivery: ids.make("delivery") } }),
     },
@@ -86,12 +104,27 @@ export async function acceptInput(
   return { events: [accepted], refused, answer: admissionOf };
 }
 
+/** Ranges outside of the text say nothing. */
+function quotedWithin(
+  { length }: string,
+  quoted: QuotedRanges = [],
+): { readonly quoted?: QuotedRanges } {
+  const within = quoted
+    .map(([from, to]): [number, number] => [from, Math.min(to, length)])
+    .filter(([from, to]) => from < to);
+  return within.length === 0 ? {} : { quoted: within };
+}
+
 /** An accepted message must still fit once it becomes an entry, together with what is added to it then. */
-function refusalOf(text: string, attachments: readonly Attachment[]): Refused | undefined {
+function refusalOf(
+  text: string,
+  attachments: readonly Attachment[],
+  attached: readonly AttachedPart[] = [],
+): Refused | undefined {
   if (text.trim() === "" && attachments.length === 0) {
     return refuse("invalid_event", "A message needs words or an attachment.");
   }
-  if (jsonSize({ text, attachments }) <= sizeLimits.input) return undefined;
+  if (jsonSize({ text, attachments, attached }) <= sizeLimits.input) return undefined;
   return refuse("payload_too_large", "The message is too long. Attach it as a file instead.");
 }
 
@@ -125,12 +158,14 @@ interface QueuedInputTarget {
   readonly messageId: MessageId;
 }
 
+type ChangedContent = Pick<NewInput, "text" | "attachments" | "quoted">;
+
 /** Changes a queued message; the store refuses one that was claimed (`input_claimed`) or never existed. */
 export function changeInput(
   log: Log,
   ids: IdSource,
   { owner, session, messageId }: QueuedInputTarget,
-  { text, attachments }: { readonly text: string; readonly attachments?: readonly Attachment[] },
+  { text, attachments, quoted }: ChangedContent,
 ): Promise<CommitResult> {
   const refused = refusalOf(text, attachments ?? []);
   if (refused !== undefined) return Promise.resolve(refused);
@@ -138,6 +173,7 @@ export function changeInput(
     messageId,
     text,
     ...(attachments && { attachments: [...attachments] }),
+    ...quotedWithin(text, quoted),
   });
   return log.commit({ owner, session, events: [changed] });
 }

@@ -14,7 +14,7 @@ import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { answerApproval } from "./approvals.ts";
+import { answerApproval } from "./answer-approval.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {

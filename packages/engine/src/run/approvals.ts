@@ -1,33 +1,47 @@
 import {
   type ApprovalDetails,
+  type ApprovedFile,
+  type CallDecision,
   columnText,
-  type ApprovalAnswer,
-  type ApprovalDecision,
-  type ApprovalId,
-  type IdSource,
-  newEvent,
-  type OwnerId,
 } from "@holdfast/protocol";
-import { holdsForSession } from "../log/fold-work.ts";
+import { isGrant } from "../log/fold-work.ts";
 import { type Log } from "../log/log.ts";
 import type { ApprovalRow } from "../ports/rows.ts";
-import type { ApprovalNeed, PolicyQuestion, Tool, ToolCall, ToolPolicy } from "../ports/tool.ts";
+import type {
+  ApprovalNeed,
+  PolicyQuestion,
+  PolicyRule,
+  Tool,
+  ToolCall,
+  ToolPolicy,
+} from "../ports/tool.ts";
 import type { ModelCall } from "../ports/model.ts";
 import { sha256OfJson } from "../hash.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { type ResumeCause } from "../log/fold-rows.ts";
-import type { CommitResult } from "../ports/commit.ts";
+import { type ModeDeps, onlyReads, recordedMode, type RunMode } from "./session-mode.ts";
 
 /** What happens to a call that has not started: it runs, a person is asked, or the model is told why it did not run. */
 export type CallVerdict =
-  | ({ readonly kind: "run"; readonly allowedBy?: string; readonly answer?: string } & CallPlace)
+  | ({
+      readonly kind: "run";
+      readonly allowedBy?: string;
+      readonly decided?: CallDecision;
+      readonly answer?: string;
+    } & Pick<ToolCall, "confined"> &
+      CallPlace)
   | { readonly kind: "ask"; readonly inputHash: string; readonly details: ApprovalDetails }
   | { readonly kind: "refused"; readonly why: keyof typeof callRefusals }
   | { readonly kind: "failed"; readonly message: string };
 
 type CallPlace = Pick<ToolCall, "place" | "workspace">;
 
-export interface CallPolicyDeps {
+const isQuestion = (asks: ApprovalNeed): boolean => asks === "question" || asks === "plan";
+
+/** What a run's calls are judged by besides themselves. */
+export type CallCircumstances = Required<Pick<ToolCall, "rights" | "taint">>;
+export type JudgedBy = CallCircumstances & RunMode;
+
+export interface CallPolicyDeps extends ModeDeps {
   readonly log: Log;
   readonly toolPolicy?: ToolPolicy;
 }
@@ -38,6 +52,9 @@ export const callRefusals = {
     "A person did not allow this, so it was not run. Do not try to reach the same another way.",
   expired: "Nobody answered whether this is allowed, so it was not run.",
   forbidden: "This is not allowed here, so it was not run.",
+  plan_mode:
+    "The session is in plan mode, in which nothing is changed, so this was not run. Go on with what only reads, and submit a plan.",
+  plan_refused: "A person did not approve the plan. The session stays in plan mode.",
   changed: "This is not what was allowed, so it was not run.",
   cancelled: "The run ended before this was begun, so it was not run.",
 } as const;
@@ -48,25 +65,33 @@ const defaultPolicy: ToolPolicy = {
   remember: async () => {},
 };
 
-/** An approval covers a tool, its exact arguments and its workspace: any other call has different hashes. */
-interface CallHashes {
-  /** The same on every host. */
-  readonly current: string;
-  /** Over the folder's path, for approvals from before workspaces had names. */
-  readonly byPath: string;
-}
+type CallContent = Pick<ModelCall, "name" | "input">;
 
-async function hashCall(
-  { name, input }: Pick<ModelCall, "name" | "input">,
+/** What an approval covers: any other call, or the same one shown differently, has another hash. */
+function hashCall(
+  { name, input }: CallContent,
   { place, workspace }: CallPlace,
-): Promise<CallHashes> {
-  const byPath = await sha256OfJson({ name, input, ...(place !== undefined && { place }) });
-  if (workspace === undefined) return { current: byPath, byPath };
-  return { current: await sha256OfJson({ name, input, workspace }), byPath };
+  { shown, files, identity }: ApprovalDetails,
+): Promise<string> {
+  const where = workspace === undefined ? { ...(place !== undefined && { place }) } : { workspace };
+  return sha256OfJson({
+    name,
+    input,
+    ...where,
+    ...(shown !== undefined && { shown }),
+    ...(files !== undefined && { files }),
+    ...(identity !== undefined && { identity }),
+  });
 }
 
-function isSameCall({ inputHash }: ApprovalRow, { current, byPath }: CallHashes): boolean {
-  return inputHash === current || inputHash === byPath;
+async function isSameCall(row: ApprovalRow, call: CallContent, place: CallPlace): Promise<boolean> {
+  const { inputHash, details } = row;
+  if (inputHash === (await hashCall(call, place, details))) return true;
+  // Older approvals do not hash what was shown, and the oldest have the folder's path instead of the workspace.
+  if (details.files !== undefined) return false;
+  if (inputHash === (await hashCall(call, place, {}))) return true;
+  const { workspace: _, ...byPath } = place;
+  return inputHash === (await hashCall(call, byPath, {}));
 }
 
 function isSamePlace({ details }: ApprovalRow, { place, workspace }: CallPlace): boolean {
@@ -95,53 +120,162 @@ export async function decideCalls(
   deps: CallPolicyDeps,
   run: RunHandle,
   calls: readonly { readonly call: ModelCall; readonly tool: Tool }[],
+  { mayLeavePlan, ...circumstances }: JudgedBy,
 ): Promise<readonly CallVerdict[]> {
   const { toolPolicy = defaultPolicy } = deps;
   if (calls.length === 0) return [];
-  const { owner, session, runId } = run;
+  const { owner, session, runId, lane } = run;
+  const { taint, mode } = circumstances;
   const approvals = await deps.log.store.reads.approvalsFor(owner, session, runId);
   return Promise.all(
     calls.map(async ({ call, tool }): Promise<CallVerdict> => {
       const { callId, name, input } = call;
-      const toolCall = { owner, session, runId, callId, input };
+      const toolCall = { owner, session, runId, callId, input, lane, ...circumstances };
+      const asks = approvalNeedOf(tool, call);
+      // Even a call that a person has allowed: the switch to plan mode came later.
+      if (mode === "plan" && !isQuestion(asks) && !onlyReads(tool, input))
+        return { kind: "refused", why: "plan_mode" };
       const place = await resolvePlace(tool, toolCall);
       if ("message" in place) return { kind: "failed", message: place.message };
-      const hashes = await hashCall(call, place);
+      const { identity } = tool;
+      const asked: PolicyQuestion = {
+        ...toolCall,
+        name,
+        asks,
+        ...place,
+        ...(identity !== undefined && { identity }),
+      };
+      const files = await filesOf(toolPolicy, asked);
+      const question = { ...asked, ...(files !== undefined && { files }) };
       // A withdrawn approval binds nobody; its call is asked about again.
-      const ownApproval = approvals.findLast(
-        (row) => row.callId === callId && row.state !== "withdrawn",
+      const ownApproval = newestApproval(
+        approvals.filter((row) => row.callId === callId && row.state !== "withdrawn"),
       );
-      if (ownApproval !== undefined) return applyAnswer(toolPolicy, ownApproval, hashes, place);
-      const question = { ...toolCall, name, asks: approvalNeedOf(tool, call), ...place };
+      const changes = ownApproval === undefined ? [] : changesSince(ownApproval, question);
+      const decidedFor = async (): Promise<CallDecision> => ({
+        ...(lane !== null && { lane }),
+        rights: circumstances.rights.profile,
+        ...(taint.length > 0 && { after: [...taint] }),
+        ...(await sandboxNote(toolPolicy, question)),
+      });
+      if (ownApproval !== undefined && changes.length === 0) {
+        const verdict = await applyAnswer(toolPolicy, ownApproval, call, place);
+        return verdict.kind === "run" ? { ...verdict, decided: await decidedFor() } : verdict;
+      }
+      if (asks === "plan" && (mode !== "plan" || !mayLeavePlan))
+        return { kind: "failed", message: mode === "plan" ? planOfChild : notInPlanMode };
       const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
       if (decided.kind === "deny") return { kind: "refused", why: "forbidden" };
+      const binds = decided.kind === "ask" && "binding" in decided;
       // Only a person can answer a question, whatever the rules allow.
-      if (question.asks !== "question") {
-        if (decided.kind === "allow")
-          return { kind: "run", ...place, ...(decided.rule && { allowedBy: decided.rule }) };
-        const covering = await findCovering(toolPolicy, approvals, question, hashes);
-        if (covering !== undefined) return { kind: "run", ...place, allowedBy: covering.id };
+      if (!isQuestion(asks) && !binds) {
+        if (decided.kind === "allow") {
+          const { rule, confined } = decided;
+          return {
+            kind: "run",
+            ...place,
+            ...(rule && { allowedBy: rule, decided: await decidedFor() }),
+            ...(confined && { confined }),
+          };
+        }
+        const covering = await findCovering(deps, toolPolicy, approvals, question);
+        if (covering !== undefined)
+          return {
+            kind: "run",
+            ...place,
+            allowedBy: covering.id,
+            decided: await decidedFor(),
+          };
       }
-      const details = await describeCall(toolPolicy, question);
-      return { kind: "ask", inputHash: hashes.current, details: { ...details, ...place } };
+      const details = await describeCall(toolPolicy, question, changes, binds);
+      const inputHash = await hashCall(call, place, details);
+      return {
+        kind: "ask",
+        inputHash,
+        details: {
+          ...(await decidedFor()),
+          ...details,
+          ...place,
+          ...recordedMode(mode),
+          ...(ownApproval && { replaces: ownApproval.id }),
+        },
+      };
     }),
   );
 }
 
-/** An earlier approval for the session covers what its rule covers, in the workspace it was given for. */
+const notInPlanMode =
+  "The session is not in plan mode, so there is no plan to approve. Go on with the work.";
+const planOfChild =
+  "This session works for another one, which is in plan mode: answer with your plan, and that session submits it.";
+
+async function sandboxNote(
+  policy: ToolPolicy,
+  question: PolicyQuestion,
+): Promise<Partial<CallDecision>> {
+  const sandbox = isQuestion(question.asks)
+    ? null
+    : await policy.confines?.(question).catch(() => null);
+  return sandbox == null ? {} : { sandbox };
+}
+
+/** Files that cannot be read are none, and the call is asked about: a rule is bound to those that it had. */
+async function filesOf(
+  policy: ToolPolicy,
+  question: PolicyQuestion,
+): Promise<readonly ApprovedFile[] | undefined> {
+  return isQuestion(question.asks) ? undefined : policy.files?.(question).catch(() => []);
+}
+
+/** The times of two approvals can be equal, so each names the one that it replaces. */
+function newestApproval(rows: readonly ApprovalRow[]): ApprovalRow | undefined {
+  const replaced = new Set(rows.map(({ details }) => details.replaces));
+  return rows.findLast(({ id }) => !replaced.has(id));
+}
+
+/** What has changed since a person said yes to a call that has not started. It is then asked about again. */
+function changesSince({ decision, details }: ApprovalRow, question: PolicyQuestion): string[] {
+  if (decision === null || decision === "deny" || decision === "expired") return [];
+  const notes = changedFiles(details.files, question.files).map(
+    (path) => `${JSON.stringify(path)} has changed since this was allowed.`,
+  );
+  return details.identity === undefined || details.identity === question.identity
+    ? notes
+    : [...notes, `The tool ${question.name} has changed since this was allowed.`];
+}
+
+/** The paths whose content differs. An approval from before files were recorded is bound to none. */
+function changedFiles(
+  before: readonly ApprovedFile[] | undefined,
+  now: readonly ApprovedFile[] | undefined,
+): readonly string[] {
+  if (before === undefined) return [];
+  const old = new Map(before.map(({ path, hash }) => [path, hash]));
+  const current = new Map((now ?? []).map(({ path, hash }) => [path, hash]));
+  return [...new Set([...old.keys(), ...current.keys()])].filter(
+    (path) => (old.get(path) ?? null) !== (current.get(path) ?? null),
+  );
+}
+
+/** An earlier yes for the session covers what its rule covers, in the workspace it was given for. */
 async function findCovering(
+  { log }: Pick<CallPolicyDeps, "log">,
   policy: ToolPolicy,
   approvals: readonly ApprovalRow[],
   question: PolicyQuestion,
-  hashes: CallHashes,
 ): Promise<ApprovalRow | undefined> {
   const isCovered = async (rule: string): Promise<boolean> =>
     (await policy.covers?.(rule, question).catch(() => false)) === true;
   for (const row of approvals) {
-    const { rule } = row.details;
-    if (row.tool !== columnText(question.name) || !holdsForSession(row.decision)) continue;
-    if (!isSamePlace(row, question)) continue;
-    if (rule === undefined ? coversSameCall(policy, row, hashes) : await isCovered(rule))
+    const { rule, files, lastsMs } = row.details;
+    if (row.tool !== columnText(question.name) || !isGrant(row)) continue;
+    // A permanent yes with a rule is the policy's to apply, so that revoking it there is enough.
+    if (row.decision === "always" && rule !== undefined && policy.covers !== undefined) continue;
+    // By the store's clock, which the answer's time is from.
+    if (lastsMs !== undefined && (row.answeredAt ?? 0) + lastsMs <= (await log.store.now()))
+      continue;
+    if (!isSamePlace(row, question) || changedFiles(files, question.files).length > 0) continue;
+    if (rule === undefined ? await coversSameCall(policy, row, question) : await isCovered(rule))
       return row;
   }
   return undefined;
@@ -151,17 +285,34 @@ async function findCovering(
  * A yes without a rule. If the policy has no rules at all, it covers the tool; if it has, but none fits this call (too
  * long, or about many files), it covers only the identical call.
  */
-function coversSameCall(policy: ToolPolicy, row: ApprovalRow, hashes: CallHashes): boolean {
-  return policy.covers === undefined || isSameCall(row, hashes);
+async function coversSameCall(
+  policy: ToolPolicy,
+  row: ApprovalRow,
+  question: PolicyQuestion,
+): Promise<boolean> {
+  return policy.covers === undefined || isSameCall(row, question, question);
 }
 
 /** The person is asked in any case, if need be without the policy's description. */
 async function describeCall(
   policy: ToolPolicy,
   question: PolicyQuestion,
+  changes: readonly string[],
+  binds: boolean,
 ): Promise<ApprovalDetails> {
+  if (question.asks === "plan") return { kind: "question", plan: true };
   if (question.asks === "question") return { kind: "question" };
-  return (await policy.describe?.(question).catch(() => ({}))) ?? {};
+  const described = await policy.describe?.(question).catch(() => undefined);
+  const { rules, notes = [], ...details } = described ?? {};
+  const { files, identity } = question;
+  const allNotes = [...changes, ...notes];
+  return {
+    ...details,
+    ...(files !== undefined && { files: [...files] }),
+    ...(identity !== undefined && { identity }),
+    ...(allNotes.length > 0 && { notes: allNotes }),
+    ...(binds ? { onceOnly: true } : rules !== undefined && { rules }),
+  };
 }
 
 /** A tool that fails to say whether it needs approval needs it. */
@@ -176,24 +327,24 @@ function approvalNeedOf(tool: Tool, { input }: ModelCall): ApprovalNeed {
 async function applyAnswer(
   policy: ToolPolicy,
   row: ApprovalRow,
-  hashes: CallHashes,
+  call: CallContent,
   place: CallPlace,
 ): Promise<CallVerdict> {
-  const { id: approvalId, decision, tool, owner, session, details } = row;
-  const { answer, rule = null, by = null } = details;
+  const { id: approvalId, decision, details } = row;
+  const { answer } = details;
   // P7: an approval holds for these arguments in this workspace and no others.
-  if (!isSameCall(row, hashes)) return { kind: "refused", why: "changed" };
+  if (!(await isSameCall(row, call, place))) return { kind: "refused", why: "changed" };
   const run = { kind: "run", ...place, allowedBy: approvalId } as const;
   switch (decision) {
     case "always":
       // Remember before the call runs: a crash then remembers twice rather than not at all.
-      await policy.remember({ owner, tool, approvalId, session, rule, by }).catch(() => {});
+      await policy.remember(permanentRule(row)).catch(() => {});
       return run;
     case "once":
     case "session":
       return answer === undefined ? run : { ...run, answer };
     case "deny":
-      return { kind: "refused", why: details.kind === "question" ? "unanswered" : "denied" };
+      return { kind: "refused", why: refusalOf(details) };
     case "expired":
       return { kind: "refused", why: "expired" };
     case null:
@@ -201,132 +352,23 @@ async function applyAnswer(
   }
 }
 
-export type AnswerResult =
-  | { readonly status: "answered"; readonly approval: ApprovalRow }
-  | { readonly status: "not_found" }
-  | Exclude<CommitResult, { status: "committed" }>;
-
-/** What a person says besides yes or no. */
-export interface AnswerDetails {
-  /** The answer to a question. */
-  readonly answer?: string;
-  /** The rule for a yes that covers more than this call; by default the narrowest one offered. */
-  readonly rule?: string;
-  readonly by?: string;
+function refusalOf({ kind, plan }: ApprovalDetails): keyof typeof callRefusals {
+  if (plan === true) return "plan_refused";
+  return kind === "question" ? "unanswered" : "denied";
 }
 
-/**
- * Records a person's answer. Repeating it changes nothing; a different or a late answer is refused. Closing the last
- * open approval of a run wakes the run: a runner in this process is notified, one elsewhere finds it on its sweep.
- */
-export function answerApproval(
-  log: Log,
-  ids: IdSource,
-  owner: OwnerId,
-  approvalId: ApprovalId,
-  decision: ApprovalAnswer,
-  answerDetails: AnswerDetails = {},
-): Promise<AnswerResult> {
-  return closeApproval(log, ids, owner, approvalId, decision, answerDetails);
-}
-
-/** Nobody answered in time by the store's clock, which counts as a no. */
-export function expireApproval(
-  log: Log,
-  ids: IdSource,
-  owner: OwnerId,
-  approvalId: ApprovalId,
-): Promise<AnswerResult> {
-  return closeApproval(log, ids, owner, approvalId, "expired");
-}
-
-const answeredCause: ResumeCause = "answered";
-
-async function closeApproval(
-  log: Log,
-  ids: IdSource,
-  owner: OwnerId,
-  approvalId: ApprovalId,
-  decision: ApprovalDecision,
-  answerDetails: AnswerDetails = {},
-): Promise<AnswerResult> {
-  const { reads } = log.store;
-  for (;;) {
-    const first = await reads.approval(owner, approvalId);
-    const session = first && (await reads.session(owner, first.session));
-    // Read after the session: any later change moves the session's head, and the commit is refused.
-    const row = session && (await reads.approval(owner, approvalId));
-    if (row === null || session === null) return { status: "not_found" };
-    if (row.state !== "open") return alreadyClosed(row, decision, answerDetails);
-    const { runId } = row;
-    const approvals = { ...answerDetails, ...ruleOf(row, decision, answerDetails) };
-    const open = await reads.approvalsFor(owner, session.id, runId);
-    const isLast = !open.some(
-      (approval) => approval.state === "open" && approval.id !== approvalId,
-    );
-    const wakes = isLast && session.liveRun === runId && session.liveState === "waiting";
-    const result = await log.commit({
-      owner,
-      session: session.id,
-      expect: { head: session.head },
-      events: [
-        newEvent(
-          ids.make("event"),
-          "approval.answered",
-          { approvalId, decision, ...approvals },
-          runId,
-        ),
-        ...(wakes
-          ? [
-              newEvent(
-                ids.make("event"),
-                "run.state",
-                { state: "claimed", cause: answeredCause },
-                runId,
-              ),
-            ]
-          : []),
-      ],
-    });
-    if (result.status === "committed") {
-      const { at } = result;
-      return {
-        status: "answered",
-        approval: {
-          ...row,
-          state: "answered",
-          decision,
-          answeredAt: at,
-          details: { ...row.details, ...approvals },
-        },
-      };
-    }
-    if (result.status === "failed" || result.code !== "head_moved") return result;
-  }
-}
-
-/** A yes for more than one call always names its rule, if the policy offered any. */
-function ruleOf(
-  { details }: ApprovalRow,
-  decision: ApprovalDecision,
-  { rule = details.rules?.[0] }: AnswerDetails,
-): Pick<AnswerDetails, "rule"> {
-  return holdsForSession(decision) && rule !== undefined ? { rule } : {};
-}
-
-function alreadyClosed(
-  row: ApprovalRow,
-  decision: ApprovalDecision,
-  { answer }: AnswerDetails,
-): AnswerResult {
-  if (row.decision === decision && row.details.answer === answer)
-    return { status: "answered", approval: row };
+/** What a permanent yes hands to the policy. */
+export function permanentRule(row: ApprovalRow): PolicyRule {
+  const { id: approvalId, tool, owner, session, answeredAt, details } = row;
+  const { rule = null, by = null, files, lastsMs } = details;
   return {
-    status: "refused",
-    code: "approval_answered",
-    message:
-      row.state === "withdrawn"
-        ? "The run that asked has ended."
-        : `The approval was answered before: ${row.decision}.`,
+    owner,
+    tool,
+    approvalId,
+    session,
+    rule,
+    by,
+    ...(files !== undefined && { files }),
+    ...(lastsMs !== undefined && { until: (answeredAt ?? 0) + lastsMs }),
   };
 }

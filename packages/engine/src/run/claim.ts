@@ -1,8 +1,10 @@
 import {
   type IdSource,
   type MessageId,
+  noRights,
   type OwnerId,
   type Part,
+  type Rights,
   type SessionId,
   newEvent,
   type NewEvent,
@@ -11,14 +13,17 @@ import {
 import type { Log } from "../log/log.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Holder, InputRow, LeaseRow } from "../ports/rows.ts";
+import type { Holder, InputContent, InputRow, LeaseRow } from "../ports/rows.ts";
 import { RunHandle } from "./run-handle.ts";
 import type { RunEvents } from "./settle.ts";
+import { type ModeDeps, modeParts } from "./session-mode.ts";
+import { narrowRights, recordedRights, type RightsDeps, rightsOfInput } from "./run-rights.ts";
 
-export interface ClaimDeps {
+export interface ClaimDeps extends RightsDeps, ModeDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly clock: Clock;
+  /** A new one for each call: whoever acquires again as the same holder gets the fence of writes still under way. */
   readonly holder: () => Holder;
   readonly leaseMs: number;
   /** Finds what the model gets alongside a message. It is quick and never fails. */
@@ -47,10 +52,11 @@ export async function acquireRunLease(
  * has a run that has not ended, which must end first.
  */
 export async function claimNext(
-  { log, ids, clock, recall }: ClaimDeps,
+  deps: ClaimDeps,
   owner: OwnerId,
   lease: LeaseRow,
 ): Promise<RunHandle | "run_live" | "nothing"> {
+  const { log, ids, clock, recall } = deps;
   const recalled = new Map<MessageId, readonly Part[]>();
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
@@ -60,17 +66,23 @@ export async function claimNext(
     if (input === undefined) return "nothing";
     const { head } = snapshot.session;
     const { runId, lane, messageId, content } = input;
+    const rights = await rightsOfInput(deps, { owner, session: lease.session }, input);
     if (recall !== undefined && content !== null && !recalled.has(messageId)) {
       const { text, attachments } = content;
-      const question = { owner, session: lease.session, text, attachments };
+      const { memory } = rights;
+      const question = { owner, session: lease.session, text, attachments, memory };
       recalled.set(messageId, await recall(question));
       // Read again: the session may have moved on during the recall.
       continue;
     }
     const run = new RunHandle(log, ids, { owner, runId, lease, head, lane }, clock);
+    const attached = [
+      ...(recalled.get(messageId) ?? []),
+      ...(await modeParts(deps, snapshot.session, rights)),
+    ];
     const events = [
       run.event("run.state", { state: "claimed" }),
-      inputEntry(run, input, recalled.get(messageId)),
+      inputEntry(run, input, { rights, attached }),
     ];
     const result = await run.send({ events, expect: { head } });
     if (result.status === "committed") return run;
@@ -90,18 +102,30 @@ function nextInput(inbox: readonly InputRow[]): InputRow | undefined {
 export function inputEntry(
   run: RunEvents,
   input: InputRow,
-  attached: readonly Part[] = [],
+  {
+    rights,
+    attached = [],
+  }: { readonly rights: Rights; readonly attached?: readonly Part[] | undefined },
 ): NewEvent {
   const { messageId, clientId, lane, content } = input;
   if (isContinuation(input)) return run.event("input.removed", { messageId });
-  const text: Part[] =
-    content === null || content.text === "" ? [] : [{ type: "text", text: content.text }];
+  const text: Part[] = content === null || content.text === "" ? [] : [textPartOf(content)];
   return run.event("message.user", {
     messageId,
-    parts: [...text, ...(content?.attachments ?? []), ...attached],
+    parts: [...text, ...(content?.attachments ?? []), ...(content?.attached ?? []), ...attached],
     clientId,
     ...(lane !== null && { lane }),
+    ...recordedRights(rights),
   });
+}
+
+function textPartOf({ text, quoted, taint = [] }: InputContent): Part {
+  return {
+    type: "text",
+    text,
+    ...(quoted && { quoted }),
+    ...(taint.length > 0 && { taint: [...taint] }),
+  };
 }
 
 /** Every message from a person has text or an attachment. */
@@ -109,7 +133,7 @@ function isContinuation({ content }: InputRow): boolean {
   return content !== null && content.text === "" && content.attachments.length === 0;
 }
 
-export interface SteerDeps {
+export interface SteerDeps extends RightsDeps, ModeDeps {
   readonly log: Log;
   /** Stores a message's attachments where tools can find them and says where. It never fails. */
   readonly placeAttachments?: Recall;
@@ -125,10 +149,11 @@ function hasAttachments({ content }: InputRow): boolean {
  * its turn.
  */
 export async function takeSteering(
-  { log, placeAttachments }: SteerDeps,
+  deps: SteerDeps,
   run: RunHandle,
-  entries: readonly StoredEvent[],
+  { entries, rights: current }: { entries: readonly StoredEvent[]; rights: Rights },
 ): Promise<number> {
+  const { log, placeAttachments } = deps;
   const { owner, session, runId } = run;
   const firstMessage = entries.find(
     (entry) => entry.type === "message.user" && entry.runId === runId,
@@ -150,8 +175,17 @@ export async function takeSteering(
       // Read again: the session may have moved on while the attachments were stored.
       continue;
     }
-    const events = steering.flatMap((input) => [
-      inputEntry(run, input, placed.get(input.messageId)),
+    const added = await Promise.all(steering.map((input) => rightsOfInput(deps, run, input)));
+    let rights = current;
+    const narrowed = added.map((each) => (rights = narrowRights(rights, each)));
+    const modes = await Promise.all(
+      narrowed.map((each) => modeParts(deps, snapshot.session, each)),
+    );
+    const events = steering.flatMap((input, index) => [
+      inputEntry(run, input, {
+        rights: narrowed[index] ?? noRights,
+        attached: [...(placed.get(input.messageId) ?? []), ...(modes[index] ?? [])],
+      }),
       newEvent(
         run.ids.make("event"),
         "run.state",

@@ -2,6 +2,7 @@ import {
   backoffMs,
   type NewEvent,
   type RequestRecord,
+  type Rights,
   type RunState,
   type StoredEvent,
   type RunId,
@@ -39,6 +40,7 @@ import { runTools } from "./run-tools.ts";
 import type { CallPolicyDeps } from "./approvals.ts";
 import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
 import { type SteerDeps, takeSteering } from "./claim.ts";
+import { createRunRights, permittedTools } from "./run-rights.ts";
 import type { Log } from "../log/log.ts";
 
 export interface RunLimits {
@@ -104,6 +106,7 @@ export async function driveRun(
   let { step, tries, journal, isFallbackPending } = position;
   let fallback: string | null = null;
   const context = new RunContext(deps.log.store, run, cachedContext, deps.fit?.count);
+  const rightsNow = createRunRights(deps, run);
   // After a take-over, wait as long as the previous runner would have.
   if (tries > 0) await deps.clock.sleep(backoffMs(stepBackoff, tries - 1, deps.random), run.signal);
   for (;;) {
@@ -118,6 +121,8 @@ export async function driveRun(
     if (entries === null) return run.lose("trashed");
     const calls = pendingCalls(entries.tail);
     const stepEntries = { owner: run.owner, session: run.session, entries: entries.tail };
+    const rights = await rightsNow(entries);
+    const permitted = { ...deps, tools: permittedTools(deps.tools, rights) };
     // P7: calls that never started must not look as if they might have.
     if (run.cancelled) {
       return endRun(
@@ -127,7 +132,8 @@ export async function driveRun(
       );
     }
     if (calls.length > 0) {
-      await runTools(deps, run, { ...stepEntries, calls }, new Journal(deps, run, journal));
+      const requested = { ...stepEntries, calls, rights, taint: context.taint };
+      await runTools(permitted, run, requested, new Journal(deps, run, journal));
       journal = [];
       continue;
     }
@@ -141,14 +147,19 @@ export async function driveRun(
         "spend_day",
       );
     }
-    const steered = await takeSteering(deps, run, entries.tail);
+    const spentProfile = await findSpentProfile(deps, run, rights);
+    if (spentProfile !== null) {
+      const text = `The rights profile ${spentProfile} has reached its spending limit for 24 hours. Raise the limit, or ask again later.`;
+      return endRun(run, "limit", [noticeEvent(run, "spend_profile", text)], "spend_profile");
+    }
+    const steered = await takeSteering(deps, run, { entries: entries.tail, rights });
     if (steered > 0) continue;
     step += tries === 0 && !isFallbackPending ? 1 : 0;
     // A compaction may have covered the notice that names the fallback.
     fallback = currentFallback(entries.tail, run.runId) ?? fallback;
-    const call = await callStepModel(deps, run, context, { step, tries, fallback });
+    const call = await callStepModel(permitted, run, context, { step, tries, fallback });
     if (call === null) return;
-    const next = await settleCall(deps, run, call, tries);
+    const next = await settleCall(deps, run, { ...call, rights }, tries);
     if (next === "ended") return;
     tries = next === "retry" ? tries + 1 : 0;
     isFallbackPending = next === "fallback";
@@ -216,14 +227,14 @@ function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
 async function settleCall(
   deps: DriveDeps,
   run: RunHandle,
-  call: ModelCallOutcome,
+  call: ModelCallOutcome & { readonly rights: Rights },
   tries: number,
 ): Promise<NextAction | "retry" | "fallback"> {
   const { end, calls, usage, modelName: model, journal, record: request } = call;
   const { message } = journal.fold();
   // The settled message carries the record; if it cannot be settled, the run is lost and this state with it.
   if (message !== null || calls.length > 0) call.context.markRecorded();
-  const usages = usageEvent(run, model, usage);
+  const usages = usageEvent(run, model, usage, call.rights);
   if (end === "stopped" || end === "abandoned") {
     if (end === "abandoned") await deps.raiseFence();
     if (run.cancelled)
@@ -244,7 +255,9 @@ async function settleCall(
         "empty_reply",
       );
     } else {
-      await endRun(run, "completed", settled, undefined, memoryMark(deps.memoryOwnerOf, run));
+      const circumstances = { rights: call.rights, taint: call.context.taint };
+      const mark = memoryMark(deps.memoryOwnerOf, run, circumstances);
+      await endRun(run, "completed", settled, undefined, mark);
     }
     return "ended";
   }
@@ -359,6 +372,21 @@ export async function isDailyBudgetSpent(
   const since = (await log.store.now()) - dayMs;
   const usage = await log.store.reads.usage(owner, { since });
   return usage.costMicros >= limits.costMicrosPerDay;
+}
+
+/** A profile of the run that has spent what it may within 24 hours, with all runs that have it. */
+async function findSpentProfile(
+  { log }: BudgetDeps,
+  { owner }: Pick<RunHandle, "owner">,
+  { spend }: Rights,
+): Promise<string | null> {
+  if (spend === undefined) return null;
+  const since = (await log.store.now()) - dayMs;
+  for (const [profile, limitMicros] of Object.entries(spend)) {
+    const usage = await log.store.reads.usage(owner, { since, profile });
+    if (usage.costMicros >= limitMicros) return profile;
+  }
+  return null;
 }
 
 function dailyBudgetText({ costMicrosPerDay = 0 }: RunLimits): string {

@@ -59,44 +59,53 @@ export async function* answerText(
   follow: (after: Seq) => AsyncIterable<TailItem>,
 ): AsyncGenerator<string, undefined> {
   const given = new Map<MessageId, number>();
-  for await (const event of eventsOfRun(reads, run, follow)) {
-    const decoded = decodeEvent(event);
-    if (decoded.kind !== "known") continue;
-    const { type, data } = decoded.event;
-    if (type === "message.delta" && data.kind !== "reasoning") {
-      given.set(data.messageId, (given.get(data.messageId) ?? 0) + data.text.length);
-      yield data.text;
-    }
-    if (type !== "message.assistant") continue;
-    const text = data.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-    const rest = text.slice(given.get(data.messageId) ?? 0);
-    if (rest !== "") yield rest;
-  }
+  for await (const events of eventsUntilRunEnds(reads, run, follow))
+    for (const event of events) yield* textOfEvent(run.runId, event, given);
 }
 
-/** All of them, also for a reader that is slow or far behind. */
-async function* eventsOfRun(
+function* textOfEvent(
+  runId: RunId,
+  event: StoredEvent,
+  given: Map<MessageId, number>,
+): Generator<string, undefined> {
+  const decoded = event.runId === runId ? decodeEvent(event) : undefined;
+  if (decoded?.kind !== "known") return;
+  const { type, data } = decoded.event;
+  if (type === "message.delta" && data.kind !== "reasoning") {
+    given.set(data.messageId, (given.get(data.messageId) ?? 0) + data.text.length);
+    yield data.text;
+  }
+  if (type !== "message.assistant") return;
+  const text = data.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const rest = text.slice(given.get(data.messageId) ?? 0);
+  if (rest !== "") yield rest;
+}
+
+/**
+ * The session's events, each once and in order, as many at a time as there are, until `follow` ends; also for a reader
+ * that is slow or far behind. A missing seq belongs to a delta that a settled entry names.
+ */
+export async function* eventsUntilRunEnds(
   reads: Pick<Reads, "events">,
-  { owner, session, runId, after }: FollowedRun,
+  { owner, session, after }: Omit<FollowedRun, "runId">,
   follow: (after: Seq) => AsyncIterable<TailItem>,
-): AsyncGenerator<StoredEvent, undefined> {
+): AsyncGenerator<readonly StoredEvent[], undefined> {
   let cursor = after;
-  function* take(events: readonly StoredEvent[]): Generator<StoredEvent, undefined> {
-    for (const event of events) {
-      if (event.seq <= cursor) continue;
-      cursor = event.seq;
-      if (event.runId === runId) yield event;
-    }
+  function take(events: readonly StoredEvent[]): readonly StoredEvent[] {
+    const isNew = (events[0]?.seq ?? 0) > cursor;
+    const fresh = isNew ? events : events.filter(({ seq }) => seq > cursor);
+    cursor = fresh.at(-1)?.seq ?? cursor;
+    return fresh;
   }
   for (let isCut = true; isCut;) {
     isCut = false;
     for await (const item of follow(cursor)) {
       if (item.kind === "cut") isCut = true;
-      if (item.kind === "events") yield* take(item.events);
+      if (item.kind === "events") yield take(item.events);
       if (item.kind !== "resync") continue;
       for (let more = true; more;) {
         const page = await reads.events(owner, session, { after: cursor, limit: pageSize });
-        yield* take(page?.events ?? []);
+        yield take(page?.events ?? []);
         more = page?.more ?? false;
       }
     }

@@ -3,7 +3,7 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { expect, test } from "vitest";
 
 import { createLog, type Log } from "../log/log.ts";
-import { aMessageId, aRunId } from "@holdfast/testing/fixtures/factories";
+import { aMessageId, aRunId, aToolStart } from "@holdfast/testing/fixtures/factories";
 import { createGate } from "@holdfast/testing/rigs/run-rig";
 import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
@@ -68,10 +68,10 @@ test("many callbacks fire a few at a time, once each, and the next tick is later
   expect(fired.at(-1)).toBe("one more");
 });
 
-test("output until the tick becomes one event, and a flush does not wait for the tick", async () => {
+/** A journal whose commits are recorded before they are made. */
+async function openJournal(beforeCommit: () => Promise<void> = async () => undefined) {
   const clock = manualClock();
   const commits: NewEvent[][] = [];
-  const slow = createGate();
   const { store } = await referenceHarness.open();
   const chat = await openTestSession(store);
   const { head } = await chat.row();
@@ -80,15 +80,24 @@ test("output until the tick becomes one event, and a flush does not wait for the
     ...log,
     async commit(commit) {
       commits.push([...commit.events]);
-      if (commits.length === 2) await slow.promise;
+      await beforeCommit();
       return log.commit(commit);
     },
   };
-  const held = { owner: chat.owner, runId: aRunId(), lease: await chat.lease(), head };
+  const runId = aRunId();
+  const held = { owner: chat.owner, runId, lease: await chat.lease(), head };
   const run = new RunHandle(watched, createIds(), held, clock);
   const journal = new Journal({ clock, tick: new Tick(clock) }, run);
   const messageId = aMessageId();
   const say = (text: string) => journal.addText({ messageId, part: 0, as: "text", text });
+  return { clock, commits, journal, runId, say };
+}
+
+test("output until the tick becomes one event, and a flush does not wait for the tick", async () => {
+  const slow = createGate();
+  const { clock, commits, journal, say } = await openJournal(async () => {
+    if (commits.length === 2) await slow.promise;
+  });
   await say("One");
   await nextTurn();
   for (const text of [" two", " three", " four"]) {
@@ -108,4 +117,17 @@ test("output until the tick becomes one event, and a flush does not wait for the
     [" five six"],
   ]);
   expect(clock.sleepers).toBe(0);
+});
+
+test("an event is stored after everything that was output before it", async () => {
+  const { commits, journal, runId, say } = await openJournal();
+  await say("One");
+  expect(await journal.record(aToolStart(runId))).toBe(true);
+  await say("two");
+  expect(await journal.flush()).toBe(true);
+  expect(commits.flat().map(({ type }) => type)).toEqual([
+    "message.delta",
+    "tool.started",
+    "message.delta",
+  ]);
 });

@@ -72,3 +72,38 @@ test("a lease that cannot be renewed is given up a third of its time before it e
   expect(lostAt).toBeGreaterThanOrEqual(20_000);
   expect(lostAt).toBeLessThanOrEqual(20_000 + leaseMs / 60);
 });
+
+test("a lease counts from when it was asked for, however late the answer came", async () => {
+  const clock = manualClock();
+  const leases = {
+    renew: async () => failed,
+    release: async () => ({ status: "released" }),
+  } as unknown as Leases;
+  const renewer = new LeaseRenewer(leases, clock, leaseMs);
+  const askedAt = clock.now();
+  await clock.advance(6_000);
+  const held = renewer.hold(lease, askedAt);
+  while (!held.lost && clock.now() < 40_000) await clock.advance(100);
+  expect(clock.now()).toBeLessThanOrEqual(20_000 + leaseMs / 60);
+  await renewer.release(held);
+});
+
+test("[P3] a renewal that was under way when the fence was raised does not give up the lease", async () => {
+  const clock = manualClock();
+  const answer = Promise.withResolvers<RenewResult>();
+  const raised = { ...lease, fence: toFence(2) };
+  const leases = {
+    renew: () => answer.promise,
+    acquire: async () => ({ status: "acquired", lease: raised }),
+    release: async () => ({ status: "released" }),
+  } as unknown as Leases;
+  const renewer = new LeaseRenewer(leases, clock, leaseMs);
+  const held = renewer.hold(lease, clock.now());
+  await clock.advance(leaseMs / 3);
+  await renewer.raiseFence(held, aHolder());
+  const { kind, session, fence } = lease;
+  answer.resolve({ status: "renewed", lost: [{ kind, session, fence }] });
+  await clock.advance(100);
+  expect([held.lost, held.lease.fence]).toEqual([false, raised.fence]);
+  await renewer.release(held);
+});

@@ -2,7 +2,7 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Store } from "../ports/store.ts";
-import { createTool, okResult, openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { createTool, okResult, openRunRig, until } from "@holdfast/testing/rigs/run-rig";
 import { calls, says, scriptedModel, uses } from "@holdfast/testing/fakes/scripted-model";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
@@ -52,6 +52,27 @@ describe("a tool's output", () => {
       expect(new TextDecoder().decode(stored.bytes) === output).toBe(true);
     },
   );
+
+  test("that is streamed in one piece is stored up to its limit, and the run continues", async () => {
+    let streamed = "";
+    const shout = createTool("shout", async (_call, { write }) => {
+      write("y".repeat(3_000_000));
+      write("and more");
+      await until(async () => (await rig.chat.row()).openDeltas > 0);
+      const outputs = (await rig.chat.events()).filter(({ type }) => type === "tool.output");
+      streamed = outputs.map(({ data }) => data["text"] as string).join("");
+      return okResult("done");
+    });
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([calls("shout"), says("I heard.")]),
+      tools: [shout],
+    });
+    const { runId } = await rig.say("Shout");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+    expect(streamed).toMatch(/^y+$/);
+    expect(streamed.length).toBeLessThanOrEqual(512 * 1024);
+  });
 
   test("whose blob cannot be stored is truncated, says so, and the run continues", async () => {
     const full = { status: "failed", code: "store_full", message: "No room." } as const;

@@ -1,6 +1,10 @@
 import {
   type BlobId,
+  type CallDecision,
+  defaultMode,
+  mergeTaint,
   type MessageId,
+  type TaintSource,
   type ToolDetails,
   toolDetails,
   type ToolOutcome,
@@ -29,9 +33,12 @@ import {
   resolvePlace,
   callRefusals,
   decideCalls,
+  type CallCircumstances,
+  type JudgedBy,
   type CallVerdict,
   type CallPolicyDeps,
 } from "./approvals.ts";
+import { modeOfRun, recordedMode } from "./session-mode.ts";
 import type { Store } from "../ports/store.ts";
 
 export interface ToolDeps extends CallPolicyDeps {
@@ -52,17 +59,19 @@ const abandonAfterMs = 5_000;
 export async function runTools(
   deps: ToolDeps,
   run: RunHandle,
-  step: StepEntries & { readonly calls: readonly ModelCall[] },
+  step: StepEntries & { readonly calls: readonly ModelCall[] } & CallCircumstances,
   journal: Journal,
 ): Promise<void> {
-  const { calls } = step;
+  const { calls, rights, taint } = step;
+  const { mode, mayLeavePlan } = await modeOfRun(deps, deps.log.store.reads, run, rights);
+  const circumstances = { rights, taint, mode };
   const startedTools = journal.fold().tools;
   const todo = calls.map((call) => ({ call, earlier: startedTools.get(call.callId) }));
   const fresh = todo.flatMap(({ call, earlier }) => {
     const tool = call.malformed ? undefined : deps.tools.get(call.name);
     return earlier === undefined && tool !== undefined ? [{ call, tool }] : [];
   });
-  const decisions = await decideCalls(deps, run, fresh);
+  const decisions = await decideCalls(deps, run, fresh, { ...circumstances, mayLeavePlan });
   const verdicts = new Map(fresh.map(({ call }, index) => [call.callId, decisions[index]]));
   const asks = calls.flatMap((call) => {
     const verdict = verdicts.get(call.callId);
@@ -71,7 +80,12 @@ export async function runTools(
   const now = todo.filter(({ call }) => verdicts.get(call.callId)?.kind !== "ask");
   const ends = await Promise.all(
     now.map(({ call, earlier }) =>
-      finishCall(deps, run, call, { journal, earlier, verdict: verdicts.get(call.callId) }),
+      finishCall(deps, run, call, {
+        journal,
+        earlier,
+        verdict: verdicts.get(call.callId),
+        circumstances,
+      }),
     ),
   );
   if (!(await journal.flush())) return;
@@ -120,9 +134,10 @@ async function finishCall(
     readonly journal: Journal;
     readonly earlier: StreamedTool | undefined;
     readonly verdict: CallVerdict | undefined;
+    readonly circumstances: Omit<JudgedBy, "mayLeavePlan">;
   },
 ): Promise<ToolEnd> {
-  const { journal, earlier, verdict } = rest;
+  const { journal, earlier, verdict, circumstances } = rest;
   if (earlier !== undefined && (earlier.ended !== null || earlier.started.replay === "never"))
     return toolEndOf(earlier);
   const { callId, name } = call;
@@ -136,15 +151,16 @@ async function finishCall(
   if (verdict?.kind === "failed")
     return { callId, name, resultId, outcome: "failed", output: verdict.message };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
-  const { owner, session, runId } = run;
-  const toolCall = { owner, session, runId, callId, input: call.input };
+  const { owner, session, runId, lane } = run;
+  const toolCall = { owner, session, runId, callId, input: call.input, lane, ...circumstances };
   if (verdict?.kind === "run") {
-    const { kind: _, allowedBy, ...bound } = verdict;
+    const { kind: _, allowedBy, decided, ...bound } = verdict;
     return startTool(deps, run, tool, {
       call: { ...toolCall, ...bound },
       resultId,
       journal,
       allowedBy,
+      decided,
     });
   }
   // A call that may start again runs in today's workspace; the runner that started it earlier had resolved its own.
@@ -167,16 +183,18 @@ interface Start {
   readonly resultId: MessageId;
   readonly journal: Journal;
   readonly allowedBy?: string | undefined;
+  readonly decided?: CallDecision | undefined;
 }
 
 async function startTool(
   deps: ToolDeps,
   run: RunHandle,
   tool: Tool,
-  { call, resultId, journal, allowedBy }: Start,
+  { call, resultId, journal, allowedBy, decided }: Start,
 ): Promise<ToolEnd> {
   const { callId, input } = call;
   const { name, replay } = tool;
+  const declared = await declaredTaint(deps, tool, call);
   await journal.record(
     run.event("tool.started", {
       callId,
@@ -185,6 +203,9 @@ async function startTool(
       input,
       replay,
       ...(allowedBy !== undefined && { allowedBy }),
+      ...(decided !== undefined && { decided }),
+      ...recordedMode(call.mode ?? defaultMode),
+      ...(declared.length > 0 && { taint: [...declared] }),
       ...spillMarkFor(deps.spills, run),
     }),
   );
@@ -195,9 +216,31 @@ async function startTool(
   const { outcome } = result;
   const { output, blobId = result.blobId } = stored;
   const details = fittingDetails(result.details);
+  const found = mergeTaint(result.taint ?? []);
   const extras = { ...(blobId && { blobId }), ...(details && { details }) };
-  await journal.record(run.event("tool.ended", { callId, resultId, outcome, output, ...extras }));
-  return { callId, name, resultId, outcome, output, ...extras };
+  await journal.record(
+    run.event("tool.ended", {
+      callId,
+      resultId,
+      outcome,
+      output,
+      ...extras,
+      ...(found.length > 0 && { taint: [...found] }),
+    }),
+  );
+  const taint = mergeTaint(declared, found);
+  return { callId, name, resultId, outcome, output, ...extras, taint };
+}
+
+/** Known before the tool starts, so that it holds however the call ends. */
+async function declaredTaint(
+  { toolPolicy }: ToolDeps,
+  tool: Tool,
+  call: ToolCall,
+): Promise<readonly TaintSource[]> {
+  const question = { ...call, name: tool.name, asks: "none" } as const;
+  const byRules = (await toolPolicy?.taints?.(question).catch(() => [])) ?? [];
+  return mergeTaint(tool.taint?.(call.input) ?? [], byRules);
 }
 
 interface ToolOutcomeResult {
@@ -205,6 +248,7 @@ interface ToolOutcomeResult {
   readonly output: string;
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
+  readonly taint?: readonly TaintSource[] | undefined;
 }
 
 /** A result without its details is better than no result. */

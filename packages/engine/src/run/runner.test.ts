@@ -5,11 +5,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CachedContext, cachedContextBytes } from "../context/session-context.ts";
 import { AgentCache } from "../agents/cache.ts";
 import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
-import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { aHolder, aLane, aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { createTestAgent } from "@holdfast/testing/rigs/agent-rig";
-import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
+import {
+  createGate,
+  openRunRig,
+  transcriptLines,
+  untilStreamed,
+} from "@holdfast/testing/rigs/run-rig";
+import { watchStore, withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { createLog } from "../log/log.ts";
 import { admitMessage } from "./admit.ts";
@@ -60,6 +65,55 @@ test("[P1] a message is acknowledged once it is durable, and not before", async 
   held.release();
   expect(await admitting).toMatchObject({ status: "accepted" });
   expect((await rig.chat.snapshot()).inbox).toHaveLength(1);
+});
+
+test("a message that is announced while the work on its session ends is answered without a sweep", async () => {
+  const ending = createGate();
+  const announced = createGate();
+  const { leases } = harness.store;
+  const store = withMembers(harness.store, {
+    leases: {
+      ...leases,
+      async release(lease) {
+        ending.open();
+        await announced.promise;
+        return leases.release(lease);
+      },
+    },
+  });
+  const model = scriptedModel([says("One."), says("Two.")]);
+  const rig = await openRunRig(store, { model });
+  const { chat, runner } = rig;
+  await rig.say("First");
+  runner.notify(chat.owner, chat.session);
+  await ending.promise;
+  await rig.say("Second");
+  runner.notify(chat.owner, chat.session);
+  announced.open();
+  await runner.idle();
+  expect(transcriptLines(await rig.entries())).toEqual([
+    "user: First",
+    "assistant: One.",
+    "user: Second",
+    "assistant: Two.",
+  ]);
+});
+
+test("a run whose store was closed is left alone, and nothing is reported as a bug", async () => {
+  const closed = createGate();
+  const errors: unknown[] = [];
+  const rig = await openRunRig(harness.store, {
+    model: scriptedModel([[says("One"), gate(closed.promise), says(" two.")]]),
+    deps: { onError: (error) => void errors.push(error) },
+  });
+  const { chat, runner } = rig;
+  await rig.say("Count");
+  runner.notify(chat.owner, chat.session);
+  await untilStreamed({ chat }, "One");
+  await harness.store.close();
+  closed.open();
+  await runner.idle();
+  expect(errors).toEqual([]);
 });
 
 describe("the context that an agent keeps", () => {

@@ -4,7 +4,7 @@ import type { LeaseRow } from "../ports/rows.ts";
 import type { Liveness } from "../ports/lease.ts";
 import type { SpillStore } from "../ports/spill.ts";
 import type { LiveWork, Work } from "../ports/work.ts";
-import { expireApproval } from "./approvals.ts";
+import { expireApproval } from "./answer-approval.ts";
 import { type ClaimDeps, claimNext, acquireRunLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import {
@@ -17,6 +17,8 @@ import {
 } from "../recovery/late-journal.ts";
 import { JournalReader } from "../recovery/journal-reader.ts";
 import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
+import { recordEmptySpill } from "../recovery/spill.ts";
+import { stateSpills } from "../recovery/spill-statement.ts";
 import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { borrowAgent, type RunAgents, type StepDeps } from "./call-model.ts";
@@ -85,6 +87,8 @@ export class Runner {
 
   readonly #late: LateFiles | null;
   #sweepingSpills: Promise<void> | undefined;
+  /** At the start, and after a run was lost here, hosts with other homes may be waiting for a spill of ours. */
+  #isStatementDue = true;
   /** Spills the store refuses as they are; they stay for a person to inspect. */
   readonly #refusedSpills = new Set<EventId>();
 
@@ -154,6 +158,14 @@ export class Runner {
       });
       if (outcome === "refused") this.#refusedSpills.add(ingestId);
     }
+    await this.#stateSpills(spills);
+  }
+
+  async #stateSpills(spills: SpillStore): Promise<void> {
+    if (!this.#isStatementDue) return;
+    this.#isStatementDue = false;
+    const isStated = await stateSpills(this.#deps.log.store, spills).catch(() => false);
+    if (!isStated) this.#isStatementDue = true;
   }
 
   /**
@@ -310,6 +322,8 @@ export class Runner {
     if (this.#stop.signal.aborted) run.lose("stopping");
     await this.#driveWithAgent(held, run, position);
     held.run = null;
+    if (run.lost === "stopping") await recordEmptySpill(this.#deps, run);
+    else if (run.lost !== "ended" && run.lost !== "rests") this.#isStatementDue = true;
     if (run.refusal !== null) {
       await giveUpRun(this.#deps, run.owner, held.lease, run.refusal.code);
       return;

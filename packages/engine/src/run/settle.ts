@@ -8,7 +8,12 @@ import {
   type NewEvent,
   type Part,
   type RequestRecord,
+  isUnlimited,
+  mergeTaint,
+  ownerRights,
+  type Rights,
   type RunId,
+  type TaintSource,
   type ToolDetails,
   type ToolOutcome,
   type OwnerId,
@@ -95,15 +100,17 @@ export interface ToolEnd {
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
   readonly recovered?: true | undefined;
+  readonly taint?: readonly TaintSource[] | undefined;
 }
 
 /** How a tool ended according to its journal. P7: one that started and has no recorded end is unknown. */
 export function toolEndOf(tool: StreamedTool): ToolEnd {
   const { callId, resultId, name } = tool.started;
-  if (tool.ended === null)
-    return { callId, name, resultId, outcome: "unknown", output: tool.output };
+  const taint = mergeTaint(tool.started.taint ?? [], tool.ended?.taint ?? []);
+  const call = { callId, name, resultId, taint };
+  if (tool.ended === null) return { ...call, outcome: "unknown", output: tool.output };
   const { outcome, output, blobId, details } = tool.ended;
-  return { callId, name, resultId, outcome, output, blobId, details, recovered: tool.recovered };
+  return { ...call, outcome, output, blobId, details, recovered: tool.recovered };
 }
 
 /** The entry for a tool and its streamed output. */
@@ -112,8 +119,9 @@ export function settledTool(
   end: ToolEnd,
   deltas: StreamedTool["deltas"],
 ): NewEvent {
-  const { callId, resultId, name, outcome, output, blobId, details, recovered } = end;
+  const { callId, resultId, name, outcome, output, blobId, details, recovered, taint = [] } = end;
   const marks = {
+    ...(taint.length > 0 && { taint: [...taint] }),
     ...(blobId && { blobId }),
     ...(details && { details }),
     ...(recovered && { recovered }),
@@ -145,8 +153,11 @@ export function usageEvent(
   run: RunEvents,
   model: string,
   usage: ModelUsage | null,
+  rights: Rights = ownerRights,
 ): readonly NewEvent[] {
-  return usage === null ? [] : [run.event("usage.recorded", usageData(model, usage))];
+  if (usage === null) return [];
+  const under = isUnlimited(rights) ? {} : { profile: rights.profile };
+  return [run.event("usage.recorded", { ...usageData(model, usage), ...under })];
 }
 
 /** A model call's usage as the ledger stores it. */
@@ -242,17 +253,23 @@ export async function markStartedAsUnknown(
 export type MemoryOwnerOf = (run: RunHandle) => MemoryOwner | null;
 
 /**
- * Marks the turn as to be remembered. The mark follows the run's completion in the same commit, so a completion refused
+ * Marks the turn as to be remembered, if its message may write to memory. The mark follows the run's completion in the same commit, so a completion refused
  * because of a cancel takes its mark with it. P10: nothing is committed here.
  */
 export function memoryMark(
   memoryOwnerOf: MemoryOwnerOf | undefined,
   run: RunHandle,
+  { rights, taint }: { readonly rights: Rights; readonly taint: readonly TaintSource[] },
 ): readonly NewEvent[] {
-  const owner = memoryOwnerOf?.(run) ?? null;
+  const owner = rights.memory === "write" ? (memoryOwnerOf?.(run) ?? null) : null;
   if (owner === null) return [];
   const { provider, configuration } = owner;
-  return [run.event("memory.marked", { owner: { provider, configuration } })];
+  return [
+    run.event("memory.marked", {
+      owner: { provider, configuration },
+      ...(taint.length > 0 && { taint: [...taint] }),
+    }),
+  ];
 }
 
 /** Characters that JSON stores unescaped, in one byte each. */
