@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 
 import {
+  aFile,
   aHolder,
   anEvent,
   anInput,
@@ -91,6 +92,20 @@ test("[P13] a branch and its origin that are purged at once leave no events behi
   expect((await Promise.all(purges)).map(({ status }) => status)).toEqual(["purged", "purged"]);
   const { rows } = await admin.query("SELECT session_id FROM events");
   expect(rows).toEqual([]);
+});
+
+test("[P13] an event whose blob is collected before it is stored is refused", async () => {
+  const { first, second, admin, holdInserts, waiting } = await openTwo();
+  const chat = await openTestSession(first);
+  const put = await first.putBlob(chat.owner, new TextEncoder().encode("old"), "text/plain");
+  if (put.status !== "stored") throw new Error(put.message);
+  await admin.query("UPDATE blobs SET created_at = 0");
+  const release = await holdInserts("events");
+  const committing = chat.send([anInput({ attachments: [aFile(put.id)] })]);
+  await expect.poll(waiting).toBe(1);
+  expect(await second.prune(100)).toEqual({ status: "pruned", rows: 1 });
+  await release();
+  expect(await committing).toMatchObject({ status: "refused", code: "blob_not_found" });
 });
 
 test("leases that are released together are locked in order, as a renewal locks them", async () => {

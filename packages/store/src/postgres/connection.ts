@@ -47,6 +47,21 @@ const requireDurableCommits = `
 // began.
 const useReadCommitted = "SET default_transaction_isolation = 'read committed'";
 
+/**
+ * The server notices within half a minute that a host has disappeared, and ends its sessions and their locks.
+ * The other way around, Node probes an idle connection after `keepAliveInitialDelayMillis` and ten more seconds, and
+ * `query_timeout` bounds a busy one: it offers no `tcp_user_timeout`.
+ */
+const noticeLostHost = `
+  SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+         set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '25000', false)`;
+const writerSetup = [
+  requireDurableCommits,
+  useReadCommitted,
+  "SET jit = off",
+  noticeLostHost,
+] as const;
+
 /** The connection for all writes. It sends statements without waiting for the previous result. */
 export async function connectWriter(settings: Settings): Promise<Client> {
   const client = await connect({
@@ -54,18 +69,20 @@ export async function connectWriter(settings: Settings): Promise<Client> {
     idle_in_transaction_session_timeout: settings.idleTransactionMs,
     pipeline: true,
   });
-  return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
+  return runSetup(client, ...writerSetup);
 }
 
 /** The connection that leases are renewed on. It runs no transactions, so it never waits for a frozen process. */
 export async function connectForLeases(settings: Settings): Promise<Client> {
   const client = await connect({ ...configOf(settings, "leases"), pipeline: true });
-  return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
+  return runSetup(client, ...writerSetup);
 }
 
 /** Signals are hints, so nothing waits for a disk here. */
 export async function connectListener(settings: Settings): Promise<Client> {
-  return runSetup(await connect(configOf(settings, "signals")), "SET synchronous_commit = off");
+  const client = await connect(configOf(settings, "signals"));
+  await runSetup(client, "SET synchronous_commit = off");
+  return runSetup(client, noticeLostHost);
 }
 
 /**
@@ -75,13 +92,16 @@ export async function connectListener(settings: Settings): Promise<Client> {
 export async function connectForMigrations(settings: Settings): Promise<Client> {
   const config = configOf(settings, "migrations");
   const { application_name, connectionString, connectionTimeoutMillis } = config;
-  const { idle_in_transaction_session_timeout } = config;
-  return connect({
+  const { idle_in_transaction_session_timeout, keepAlive, keepAliveInitialDelayMillis } = config;
+  const client = await connect({
     application_name,
     connectionString,
     connectionTimeoutMillis,
     idle_in_transaction_session_timeout,
+    keepAlive,
+    keepAliveInitialDelayMillis,
   });
+  return runSetup(client, noticeLostHost);
 }
 
 /** Closes a connection that can't be set up. */
@@ -113,7 +133,10 @@ export function createReaderPool(settings: Settings): Pool {
     max: settings.maxReaders,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
-    onConnect: configureClient,
+    async onConnect(client) {
+      configureClient(client);
+      await client.query(noticeLostHost);
+    },
   });
   pool.on("error", () => undefined);
   return pool;

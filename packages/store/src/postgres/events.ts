@@ -1,5 +1,6 @@
 import { roleOf, type SessionId, type StoredEvent, type OwnerId, seq } from "@holdfast/protocol";
-import { type EventRead, events, fromEventRow, toEventRow } from "../schema/tables.ts";
+import { type EventRead, type EventRow, events, fromEventRow } from "../schema/tables.ts";
+import type { LinkedRow } from "../shared/hash-chain.ts";
 import { insertRows, type Row, type Connection, execute, statement } from "./connection.ts";
 import { checkedDecoder, encoder, namesOf, shapeOf, type StoredSession } from "./rows.ts";
 import type {
@@ -15,12 +16,17 @@ import type { ReaderPool } from "./read/reader-pool.ts";
 /** The same in `events` and `deltas`. */
 export const eventColumns = namesOf(events.columns).join(", ");
 
-export const insertEvents = insertRows("events", `session_id, entry, ${eventColumns}`);
+export const insertEvents = insertRows("events", `session_id, entry, link, ${eventColumns}`);
 export const insertDeltas = insertRows("deltas", `session_id, ${eventColumns}`);
 
 const shape = shapeOf(events);
 const decodeRow = checkedDecoder(events);
 const encodeRow = encoder(events);
+
+/** The columns as they are, for what looks at a row that may be damaged. */
+export function readEventRow(row: Row): EventRow {
+  return decodeRow(row);
+}
 
 export function decodeEventRow(row: Row): EventRead {
   const parsed = shape.safeParse(row);
@@ -37,12 +43,12 @@ export function decodeEvents(rows: readonly Row[]): StoredEvent[] {
   });
 }
 
-export function encodeDelta(session: SessionId, event: StoredEvent): Row {
-  return { session_id: session, ...encodeRow(toEventRow(event)) };
+export function encodeDelta(session: SessionId, row: EventRow): Row {
+  return { session_id: session, ...encodeRow(row) };
 }
 
-export function encodeEvent(session: SessionId, event: StoredEvent): Row {
-  return { ...encodeDelta(session, event), entry: roleOf(event) === "entry" };
+export function encodeEvent(session: SessionId, { row, link }: LinkedRow): Row {
+  return { ...encodeDelta(session, row), entry: roleOf(row) === "entry", link };
 }
 
 const eventPage = statement(

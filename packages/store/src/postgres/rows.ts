@@ -9,6 +9,12 @@ import {
 import * as tables from "../schema/tables.ts";
 import { insertRows, type Row } from "./connection.ts";
 import type { SessionRow } from "@holdfast/engine";
+import {
+  type ChainState,
+  decodeRunningHash,
+  encodeRunningHash,
+  hashOfLink,
+} from "../shared/hash-chain.ts";
 
 export function namesOf(columns: readonly FieldColumn[]): string[] {
   return columns.map(({ name }) => name);
@@ -100,9 +106,14 @@ export interface StoredSession {
   readonly settledUpto: number;
 }
 
+/** As a commit locks it. */
+export interface LockedSession extends StoredSession {
+  readonly chain: ChainState;
+}
+
 const columnsOfHead = tables.sessions.columns.filter(({ field }) => tables.headFields.has(field));
 /** The columns of `heads` besides the session's id. */
-export const headColumns = [...namesOf(columnsOfHead), "settled_upto"];
+export const headColumns = [...namesOf(columnsOfHead), "settled_upto", "output_hash"];
 
 /** Every read of a session joins its head. */
 export const sessionColumns = [
@@ -118,6 +129,25 @@ export function decodeSession(row: Row): StoredSession {
   return { row: decodeRow(row), settledUpto: z.int().parse(row["settled_upto"]) };
 }
 
+/** What a commit also reads. Older versions write no link and no hash of the output. */
+export const lockedColumns = `${sessionColumns}, h.output_hash,
+  (SELECT e.link FROM events e WHERE e.session_id = s.id ORDER BY e.seq DESC LIMIT 1) AS last_link`;
+
+const lockedCells = z.object({
+  output_hash: z.string().nullable(),
+  last_link: z.string().nullable(),
+});
+
+export function decodeLockedSession(cells: Row): LockedSession {
+  const stored = decodeSession(cells);
+  const { output_hash, last_link } = lockedCells.parse(cells);
+  const chain: ChainState = {
+    last: hashOfLink(last_link),
+    output: decodeRunningHash(output_hash, stored.row.openDeltas),
+  };
+  return { ...stored, chain };
+}
+
 /** Head, activity and open deltas are stored in `heads`. */
 export const sessionTable = postgresTable<SessionRow>({
   ...tables.sessions,
@@ -126,8 +156,9 @@ export const sessionTable = postgresTable<SessionRow>({
 
 const encodeHeadFields = encoder<SessionRow>({ ...tables.sessions, columns: columnsOfHead });
 
-export function encodeHead({ row, settledUpto }: StoredSession): Row {
-  return { session_id: row.id, ...encodeHeadFields(row), settled_upto: settledUpto };
+export function encodeHead({ row, settledUpto, chain: { output } }: LockedSession): Row {
+  const output_hash = output === null || output.count === 0 ? null : encodeRunningHash(output);
+  return { session_id: row.id, ...encodeHeadFields(row), settled_upto: settledUpto, output_hash };
 }
 
 /** Tags carry a copy of the list's order, so that a list by tag is one scan too. */

@@ -21,6 +21,7 @@ import {
   approvalDecision,
   approvalDetails,
   approvalId,
+  attachedPart,
   attachment,
   type BlobId,
   blobId,
@@ -34,11 +35,15 @@ import {
   messageId,
   outboxState,
   ownerId,
+  quotedRanges,
+  rights,
   runId,
   runState,
   seq,
   seqRange,
   sessionId,
+  sessionMode,
+  taintSources,
   titleSource,
   type EventId,
   eventId,
@@ -84,6 +89,7 @@ export const sessions = describeTable<SessionRow>("sessions", ["id"], {
   archived: bool("archived"),
   project: nullable(text("project")),
   tags: repeatedJson("tags", tags),
+  mode: nullable(option("mode", sessionMode)),
   trashedAt: nullable(int("trashed_at")),
   ranges: repeatedJson("ranges", ranges),
   origin: group({ sessionId: text("origin_id", sessionId), seq: int("origin_seq", seq) }),
@@ -130,6 +136,10 @@ export const runs = describeTable<RunRow>("runs", ["id"], {
 const inputContent: z.ZodType<NonNullable<InputRow["content"]>> = z.object({
   text: z.string(),
   attachments: z.array(attachment),
+  quoted: quotedRanges.optional(),
+  rights: rights.optional(),
+  taint: taintSources.optional(),
+  attached: z.array(attachedPart).optional(),
 });
 
 export const inputs = describeTable<InputRow>("inputs", ["messageId"], {
@@ -183,6 +193,7 @@ export const usage = describeTable<UsageRow>("usage", ["session", "seq"], {
   cacheRead: int("cache_read"),
   cacheWrite: int("cache_write"),
   costMicros: int("cost_micros"),
+  profile: nullable(text("profile")),
 });
 
 export const leases = describeTable<LeaseRow>("leases", ["session", "kind"], {

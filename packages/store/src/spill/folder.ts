@@ -19,6 +19,7 @@ import type {
   SpillStore,
   SpillBeginResult,
   SpillHeader,
+  SpillName,
   SpillRef,
 } from "@holdfast/engine";
 import {
@@ -28,6 +29,7 @@ import {
   encodeHeader,
   decodeHeader,
   decodeSpill,
+  decodeSpillName,
 } from "./format.ts";
 
 /** The header and its copy are records 0 and 1. */
@@ -183,7 +185,8 @@ export async function openSpillFolder(
 
   async function read(ref: SpillRef): Promise<SpillReadResult> {
     try {
-      const result = decodeSpill(await readFileStart(join(path, fileNameOf(ref)), maxFileBytes));
+      const bytes = await readFileStart(join(path, fileNameOf(ref)), maxFileBytes);
+      const result = await decodeSpill(bytes);
       if (result.status === "arriving" || result.status === "known_empty") return result;
       const { session, runId, fence } = result.header;
       // A file under another run's name belongs to nobody.
@@ -228,6 +231,12 @@ export async function openSpillFolder(
       );
       return headers.filter((header) => header !== undefined);
     },
+    async all() {
+      // The id last: a folder that was replaced meanwhile says nothing about ours.
+      const names = await readdir(path).catch(() => null);
+      if (names === null || (await readPlaceId(path)) !== place) return null;
+      return names.flatMap(spillNameIn);
+    },
   };
 }
 
@@ -241,8 +250,15 @@ async function truncateFile(file: string): Promise<void> {
   }
 }
 
-function fileNameOf({ runId, fence }: SpillRef): string {
+function fileNameOf({ runId, fence }: SpillName): string {
   return `${runId}-${fence}${suffix}`;
+}
+
+/** Empty for anything else that is in the folder. */
+function spillNameIn(fileName: string): readonly SpillName[] {
+  const [, runId, fence] = /^(.+)-(\d+)\.spill$/.exec(fileName) ?? [];
+  const name = decodeSpillName({ runId, fence: Number(fence) });
+  return name === undefined ? [] : [name];
 }
 
 /** The folder's id: it stays with the folder wherever that is moved, and another folder's copy isn't taken for ours. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import type {
@@ -6,6 +7,7 @@ import type {
   ModelCall,
   SpillEnd,
   SpillHeader,
+  SpillName,
 } from "@holdfast/engine";
 import {
   callId,
@@ -58,6 +60,15 @@ export interface DecodedRecords {
  * the next magic with a valid checksum.
  */
 export function decodeRecords(bytes: Buffer): DecodedRecords {
+  const decoding = scanRecords(bytes);
+  for (;;) {
+    const step = decoding.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Yields how many bytes each step has examined. */
+function* scanRecords(bytes: Buffer): Generator<number, DecodedRecords> {
   const found = new Map<number, DecodedRecord>();
   const damage: SpillDamage[] = [];
   // Bounds the checksum work on a file that consists of magics only.
@@ -65,7 +76,9 @@ export function decodeRecords(bytes: Buffer): DecodedRecords {
   let offset = 0;
   while (offset < bytes.length && budget > 0) {
     const length = recordLengthAt(bytes, offset);
-    budget -= length === undefined ? 1 : recordHeadBytes + length;
+    const examined = length === undefined ? 1 : recordHeadBytes + length;
+    budget -= examined;
+    yield examined;
     if (length === undefined || !isChecksumValid(bytes, offset, length)) {
       const next = nextMagic(bytes, offset + 1);
       const isLast = next === bytes.length;
@@ -112,9 +125,10 @@ function nextMagic(bytes: Buffer, from: number): number {
   return at === -1 ? bytes.length : at;
 }
 
+/** Each byte equals the next one, and the first is zero: a comparison in native code. */
 function isZero(bytes: Buffer, from: number): boolean {
-  for (let at = from; at < bytes.length; at += 1) if (bytes[at] !== 0) return false;
-  return true;
+  if (from >= bytes.length) return true;
+  return bytes[from] === 0 && bytes.subarray(from, -1).equals(bytes.subarray(from + 1));
 }
 
 const header = z.object({
@@ -181,9 +195,30 @@ export function encodeEnd(value: SpillEnd): string {
   return JSON.stringify({ kind: "end", end: value });
 }
 
-/** What a file says about its run. Everything else in it is reported and left out. */
-export function decodeSpill(bytes: Buffer): SpillReadResult {
-  const { records, damage: recordDamage } = decodeRecords(bytes);
+/** How much of a file is decoded in one turn of the event loop; a record is decoded in one piece. */
+const sliceBytes = 64 * 1024;
+
+/** Waits for the next turn of the event loop whenever a slice is full. */
+function createSlices(): (bytes: number) => Promise<void> | undefined {
+  let used = 0;
+  return (bytes) => {
+    used += bytes;
+    if (used < sliceBytes) return undefined;
+    used = 0;
+    return nextTurn();
+  };
+}
+
+/**
+ * What a file says about its run. Everything else in it is reported and left out. Other work goes on between slices of
+ * a long file.
+ */
+export async function decodeSpill(bytes: Buffer): Promise<SpillReadResult> {
+  const endStep = createSlices();
+  const scan = scanRecords(bytes);
+  let step = scan.next();
+  for (; step.done !== true; step = scan.next()) await endStep(step.value);
+  const { records, damage: recordDamage } = step.value;
   const damage: SpillDamage[] = [...recordDamage];
   let foundHeader: SpillHeader | undefined;
   let endRecord: SpillEnd | null = null;
@@ -194,6 +229,7 @@ export function decodeSpill(bytes: Buffer): SpillReadResult {
     else if (value.kind === "header") foundHeader ??= value.header;
     else if (value.kind === "end") endRecord ??= toSpillEnd(value.end);
     else for (const item of value.events) events.set(item.id, item);
+    await endStep(text.length);
   }
   if (foundHeader === undefined) return { status: "arriving" };
   const ownEvents = [...events.values()].filter((item) => item.runId === foundHeader.runId);
@@ -202,6 +238,12 @@ export function decodeSpill(bytes: Buffer): SpillReadResult {
   return endRecord === null
     ? { status: "arriving", isBegun: true }
     : { status: "sealed", header: foundHeader, damage };
+}
+
+const spillName = z.object({ runId, fence });
+
+export function decodeSpillName(value: unknown): SpillName | undefined {
+  return spillName.safeParse(value).data;
 }
 
 /** The start of the file is enough to know whose it is. */

@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { SpillHeader } from "@holdfast/engine";
 import { type Fence, ids, newEvent, type NewEvent, ownerId } from "@holdfast/protocol";
@@ -94,7 +95,7 @@ describe("spill records", () => {
     );
   });
 
-  test("decoding arbitrary bytes ends and never throws", () => {
+  test("decoding arbitrary bytes ends and never throws", async () => {
     const magics = fc.constant(Buffer.from("HFS1\0\0\xff\0", "latin1"));
     const pieces = fc.array(
       fc.oneof(
@@ -102,10 +103,9 @@ describe("spill records", () => {
         magics,
       ),
     );
-    fc.assert(
-      fc.property(pieces, (chunks) => {
-        const bytes = Buffer.concat(chunks);
-        expect(() => decodeSpill(bytes)).not.toThrow();
+    await fc.assert(
+      fc.asyncProperty(pieces, async (chunks) => {
+        expect(await decodeSpill(Buffer.concat(chunks))).toHaveProperty("status");
       }),
     );
     expect(decodeRecords(Buffer.from("HFS1\0\x01\0\0".repeat(20_000), "latin1")).records).toEqual(
@@ -136,18 +136,35 @@ describe("a decoded spill", () => {
   const end = { how: "done", model: "m", calls: [], usage: null } as const;
   const read = (...payloads: string[]) => decodeSpill(Buffer.concat(fileOf(payloads)));
 
-  test("is arriving with a header only, sealed with an end, and output with events", () => {
-    expect(read()).toEqual({ status: "arriving" });
-    expect(read(encodeHeader(header))).toEqual({ status: "arriving", isBegun: true });
-    expect(read(encodeHeader(header), encodeEnd(end))).toMatchObject({ status: "sealed", header });
-    expect(read(encodeHeader(header), encodeEvents([event]))).toMatchObject({
+  test("is arriving with a header only, sealed with an end, and output with events", async () => {
+    expect(await read()).toEqual({ status: "arriving" });
+    expect(await read(encodeHeader(header))).toEqual({ status: "arriving", isBegun: true });
+    expect(await read(encodeHeader(header), encodeEnd(end))).toMatchObject({
+      status: "sealed",
+      header,
+    });
+    expect(await read(encodeHeader(header), encodeEvents([event]))).toMatchObject({
       status: "output",
       events: [event],
       end: null,
     });
   });
 
-  test("leaves out malformed records and events of another run", () => {
+  test("is read while other work goes on, however long it is", async () => {
+    const long = Array.from({ length: 200 }, () => aDelta(header, "word ".repeat(1_000)));
+    let turns = 0;
+    const decoded = new AbortController();
+    const otherWork = (async () => {
+      for (; !decoded.signal.aborted; turns += 1) await nextTurn();
+    })();
+    const result = await read(encodeHeader(header), ...long.map((each) => encodeEvents([each])));
+    decoded.abort();
+    await otherWork;
+    expect(result).toMatchObject({ status: "output", events: long });
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  test("leaves out malformed records and events of another run", async () => {
     const foreign = aDelta(aHeader(), "not ours");
     const hostile = [
       "null",
@@ -156,7 +173,7 @@ describe("a decoded spill", () => {
       '{"__proto__":1}',
       "{",
     ];
-    const result = read(encodeHeader(header), ...hostile, encodeEvents([event, foreign]));
+    const result = await read(encodeHeader(header), ...hostile, encodeEvents([event, foreign]));
     expect(result).toMatchObject({ status: "output", events: [event] });
     expect("damage" in result && result.damage.map(({ kind }) => kind)).toEqual(
       hostile.map(() => "foreign"),
@@ -224,11 +241,13 @@ describe("a spill folder", () => {
   });
 
   test("removes the reserves of dead processes and leaves other files alone", async () => {
+    const ours = `0022.reserve.${process.pid}`;
     writeFileSync(join(path, "0011.reserve.999999999"), "");
+    writeFileSync(join(path, ours), "");
     writeFileSync(join(path, "notes.txt"), "");
     writeFileSync(join(path, "nobody.spill"), "what is this");
     const folder = await openSpillFolder(path);
-    expect(readdirSync(path).toSorted()).toEqual(["nobody.spill", "notes.txt", "place"]);
+    expect(readdirSync(path).toSorted()).toEqual([ours, "nobody.spill", "notes.txt", "place"]);
     expect(await folder.left()).toEqual([]);
   });
 });

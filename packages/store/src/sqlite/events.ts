@@ -1,16 +1,9 @@
 import { roleOf, type StoredEvent } from "@holdfast/protocol";
-import { type EventRead, events, fromEventRow, toEventRow } from "../schema/tables.ts";
+import { type EventRead, type EventRow, events, fromEventRow } from "../schema/tables.ts";
+import type { LinkedRow } from "../shared/hash-chain.ts";
 import type { Cells, Connection } from "./connection.ts";
 import { decoderByName, decoderByPosition, encoder, type Row, type StoredSession } from "./rows.ts";
-import type {
-  EntryPage,
-  EventPage,
-  EntryQuery,
-  EventQuery,
-  JournalEvent,
-  SessionRow,
-} from "@holdfast/engine";
-import { joinDeltas } from "@holdfast/engine/log";
+import type { EntryPage, EventPage, EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
 
 const columnNames = events.columns.map(({ name }) => name);
 /** The same for the log and for deltas. */
@@ -19,6 +12,16 @@ export const eventColumns = columnNames.join(", ");
 const rowByName = decoderByName(events);
 const rowByPosition = decoderByPosition(events);
 const cellsOf = encoder(events);
+
+/** The last position of an event, although a purge may have deleted it: search follows them, so none is given twice. */
+export const lastPosition = `max(
+  coalesce((SELECT max(pos) FROM events), 0),
+  coalesce((SELECT last_pos FROM purges WHERE rowid = (SELECT max(rowid) FROM purges)), 0))`;
+
+/** The columns as they are, for what looks at a row that may be damaged. */
+export function readEventRow(row: Row): EventRow {
+  return rowByName(row);
+}
 
 export function decodeEventRow(row: Row): EventRead {
   return fromEventRow(rowByName(row));
@@ -34,11 +37,22 @@ function insertInto(table: string, ...others: readonly string[]): string {
   return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
 }
 
-const insertEvent = insertInto("events", "session_key", "entry");
+const eventNames = ["session_key", "entry", "link", "unordered", ...columnNames];
+const insertEvent = `
+  INSERT INTO events (pos, ${eventNames.join(", ")})
+  VALUES (1 + ${lastPosition}, ${eventNames.map(() => "?").join(", ")})`;
 
-export function appendEvent(connection: Connection, key: number, event: StoredEvent): void {
-  const entry = Number(roleOf(event) === "entry");
-  connection.sql(insertEvent).run(key, entry, ...cellsOf(toEventRow(event)));
+export interface NewEventRow extends LinkedRow {
+  readonly isOrdered: boolean;
+}
+
+export function appendEvent(
+  connection: Connection,
+  key: number,
+  { row, link, isOrdered }: NewEventRow,
+): void {
+  const entry = Number(roleOf(row) === "entry");
+  connection.sql(insertEvent).run(key, entry, link, Number(!isOrdered), ...cellsOf(row));
 }
 
 const insertDelta = insertInto("deltas", "prev", "session_key");
@@ -48,10 +62,9 @@ export function appendDelta(
   connection: Connection,
   key: number,
   prev: number | null,
-  event: StoredEvent,
+  row: EventRow,
 ): number {
-  const cells = cellsOf(toEventRow(event));
-  return Number(connection.sql(insertDelta).run(prev, key, ...cells).lastInsertRowid);
+  return Number(connection.sql(insertDelta).run(prev, key, ...cellsOf(row)).lastInsertRowid);
 }
 
 /** Walks a chain backwards from its end to the first seq that isn't wanted. */
@@ -80,7 +93,7 @@ export interface ChainPart {
   readonly older: number | null;
 }
 
-function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
+export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
   const adjacent = readAdjacent(connection, from, limit);
   if (adjacent.older === null || adjacent.rows.length >= limit / 4) return adjacent;
   const rest = followChain(connection, adjacent.older, limit - adjacent.rows.length);
@@ -245,8 +258,6 @@ const journalOf = `
 
 /** The number of deltas that come with the snapshot itself. Few journals have more. */
 const maxSnapshotDeltas = 500;
-/** Older deltas are read in pages of this size, so that other reads get a turn in between. */
-const deltasPerPage = 2_000;
 
 /** What the live run has logged since its current step began, and its newest deltas. */
 export function readJournal(
@@ -264,19 +275,3 @@ export function readJournal(
 }
 
 export const noDeltas: ChainPart = { rows: [], older: null };
-
-/** A page of a long journal, oldest first, decoded and joined in the reader thread so that little has to be copied. */
-export interface JournalPart {
-  readonly events: readonly JournalEvent[];
-  readonly damaged: readonly DamagedRow[];
-  readonly older: number | null;
-}
-
-/** `null`: the deltas were pruned. */
-export function readDeltas(connection: Connection, from: number): JournalPart | null {
-  const { rows, older } = readChainPart(connection, from, deltasPerPage);
-  if (rows.length === 0) return null;
-  const damaged: DamagedRow[] = [];
-  const deltas = decodeEventRows(rows.toReversed(), (damage) => damaged.push(damage));
-  return { events: joinDeltas(deltas), damaged, older };
-}

@@ -50,6 +50,8 @@ export async function migrate(
       "SQLite cannot use a write-ahead log in this folder. Put the data folder on a local disk.",
     );
   }
+  // A migration may edit the declaration of a table whose rows stay as they are.
+  connection.database.enableDefensive(false);
   await retryWhileBusy(() => connection.exec("BEGIN IMMEDIATE"));
   try {
     applyPending(connection, migrations);
@@ -57,6 +59,8 @@ export async function migrate(
   } catch (error) {
     if (connection.database.isTransaction) connection.exec("ROLLBACK");
     throw error;
+  } finally {
+    connection.database.enableDefensive(true);
   }
 }
 

@@ -42,7 +42,10 @@ export function text<Id extends string = string>(row: Row, column: string | numb
   return value as Id;
 }
 
-function textOrNull<Id extends string = string>(row: Row, column: string | number): Id | null {
+export function textOrNull<Id extends string = string>(
+  row: Row,
+  column: string | number,
+): Id | null {
   return cellOf(row, column) === null ? null : text<Id>(row, column);
 }
 
@@ -182,10 +185,25 @@ export interface StoredSession {
   readonly lastDeltaId: string | null;
 }
 
+const listedFields: ReadonlySet<string> = new Set<keyof SessionRow>([
+  "owner",
+  "sortAt",
+  "archived",
+  "trashedAt",
+  "pinned",
+  "project",
+  "titleSource",
+  "lastState",
+]);
+
 /** Every read of a session joins its live part. */
 export const sessionTables = "sessions s LEFT JOIN live l ON l.session_key = s.key";
 
+/** While a session is at the top of its list, its `sort_at` stays as it is: see `write/session-row.ts`. */
+export const sortAtOfSession = "max(s.sort_at, coalesce(s.touched_at, 0))";
+
 function expressionOf({ field, name }: FieldColumn): string {
+  if (isSortAt(field)) return sortAtOfSession;
   if (!tables.headFields.has(field)) return `s.${name}`;
   return `coalesce(l.${name}, ${isOnlyLive(field) ? "0" : `s.${name}`})`;
 }
@@ -193,6 +211,10 @@ function expressionOf({ field, name }: FieldColumn): string {
 /** A session without a live run has no open deltas. */
 function isOnlyLive(field: string): boolean {
   return field === ("openDeltas" satisfies keyof SessionRow);
+}
+
+function isSortAt(field: string): boolean {
+  return field === ("sortAt" satisfies keyof SessionRow);
 }
 
 const stateColumns = ["s.key", "l.session_key IS NOT NULL", "l.last_delta"];
@@ -267,9 +289,20 @@ export function readSession(connection: Connection, id: string): StoredSession |
   return { ...decodeSession(text(row, "session")), lastDeltaId };
 }
 
+const storedColumns = tables.sessions.columns.filter(({ field }) => !isOnlyLive(field));
+const touchedAt = storedColumns
+  .filter(({ field }) => isSortAt(field))
+  .map((column) => ({ ...column, name: "touched_at" }));
+
 const sessionTable = sqliteTable({
   ...tables.sessions,
-  columns: tables.sessions.columns.filter(({ field }) => !isOnlyLive(field)),
+  columns: [...storedColumns, ...touchedAt],
+});
+
+/** Columns that no index of the list contains: an index is written whenever an UPDATE names one of its columns. */
+const unlistedColumns = sqliteTable({
+  ...tables.sessions,
+  columns: [...storedColumns.filter(({ field }) => !listedFields.has(field)), ...touchedAt],
 });
 
 export function insertSession(connection: Connection, row: SessionRow): number {
@@ -278,6 +311,15 @@ export function insertSession(connection: Connection, row: SessionRow): number {
 
 export function updateSession(connection: Connection, row: SessionRow): void {
   sessionTable.update(connection, row, 0);
+}
+
+export function updateUnlistedColumns(connection: Connection, row: SessionRow): void {
+  unlistedColumns.update(connection, row, 0);
+}
+
+export function topOfList(columns: string): string {
+  return `
+    SELECT ${columns} FROM sessions s WHERE s.owner_id = ? AND s.shelf = ? ORDER BY s.sort_at DESC, s.id DESC LIMIT 1`;
 }
 
 /** Tags carry a copy of the list's order, so that a list by tag is one scan too. */

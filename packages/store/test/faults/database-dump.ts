@@ -1,6 +1,11 @@
 import { copyFileSync } from "node:fs";
 
-import { type Connection, connect } from "../../src/sqlite/connection.ts";
+import type { LinkState } from "@holdfast/engine";
+import { sessionId } from "@holdfast/protocol";
+
+import { ChainCheck, decodeLink, linkOfRow } from "../../src/shared/hash-chain.ts";
+import { type Connection, connect, type Row } from "../../src/sqlite/connection.ts";
+import { readEventRow } from "../../src/sqlite/events.ts";
 import { migrate } from "../../src/sqlite/migrate.ts";
 import { GroupWriter, type Outcome } from "../../src/sqlite/write/group-writer.ts";
 import type { WriteProgram } from "./write-program.ts";
@@ -19,14 +24,34 @@ export function dumpDatabase(connection: Connection): string {
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     )
     .all();
+  const stateOf = linkStates(connection);
   const rows = tables.map(({ name }) => [
     name,
     connection
       .sql(`SELECT * FROM ${String(name)}`)
       .all()
-      .map((row) => JSON.stringify(row, jsonReplacer)),
+      .map((row) =>
+        JSON.stringify(name === "events" ? { ...row, link: stateOf(row) } : row, jsonReplacer),
+      ),
   ]);
   return JSON.stringify(rows, null, 1);
+}
+
+/** Salts differ each time; what they have in common is that each event is linked to the one before it. */
+function linkStates(connection: Connection): (row: Row) => LinkState {
+  const sessions = connection.sql(
+    "SELECT key, id FROM sessions UNION SELECT session_key, session_id FROM purges",
+  );
+  const chains = new Map(
+    sessions.all().map(({ key, id }) => [Number(key), new ChainCheck(sessionId.parse(id))]),
+  );
+  return (row) => {
+    const text = row["link"] === null ? null : String(row["link"]);
+    const { type, commitment } = linkOfRow(readEventRow(row), text);
+    const chain = chains.get(Number(row["session_key"]));
+    if (chain === undefined) throw new Error("An event belongs to no session.");
+    return chain.check(type, text === null ? null : decodeLink(text), commitment);
+  };
 }
 
 function jsonReplacer(_: string, value: unknown): unknown {

@@ -1,9 +1,11 @@
-import type { Orphan, Audit, Derived, LeaseRow, RawEvent } from "@holdfast/engine";
+import type { Orphan, Audit, Derived, LeaseRow } from "@holdfast/engine";
 import type { ReaderPool } from "./reader-pool.ts";
 import { statement, type Row, execute, type Statement, type SqlValue } from "../connection.ts";
-import type { SessionId } from "@holdfast/protocol";
+import { ownerId, type SessionId, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
 import { blobIdOf } from "../../schema/tables.ts";
-import { decodeEventRow, eventColumns } from "../events.ts";
+import { checkChain, hashOfLink, linkOfRow, type UncheckedEvent } from "../../shared/hash-chain.ts";
+import { decodeEventRow, eventColumns, readEventRow } from "../events.ts";
 import {
   decodeSession,
   sessionColumns,
@@ -95,12 +97,22 @@ const sessionPage = statement(
 );
 const eventPage = statement(
   "audit_events",
-  `(SELECT ${eventColumns}, 'log' AS place FROM events WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3)
+  `(SELECT ${eventColumns}, link, 'log' AS place FROM events WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3)
    UNION ALL
-   (SELECT ${eventColumns}, CASE WHEN seq <= coalesce(
+   (SELECT ${eventColumns}, NULL, CASE WHEN seq <= coalesce(
        (SELECT settled_upto FROM heads WHERE session_id = $1), 0) THEN 'pruned' ELSE 'delta' END
       FROM deltas WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3)
    ORDER BY seq LIMIT $3`,
+);
+const logEnd = statement(
+  "audit_log_end",
+  `SELECT seq, link FROM events WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`,
+);
+const lastLinks = statement(
+  "audit_last_links",
+  `SELECT id, owner_id,
+          (SELECT link FROM events e WHERE e.session_id = s.id ORDER BY e.seq DESC LIMIT 1) AS link
+     FROM sessions s WHERE id > $1 ORDER BY id LIMIT $2`,
 );
 const leasePage = statement(
   "audit_leases",
@@ -129,7 +141,23 @@ export function createAuditReads(pool: ReaderPool): AuditReads {
     async *events(session) {
       const next = (last: Row | undefined) =>
         rows(eventPage, session, Number(last?.["seq"] ?? -1), pageSize);
-      for await (const row of pages(next)) yield rawEventOf(session, row);
+      yield* checkChain(session, rawEvents(session, pages(next)));
+    },
+    async logEnd(session) {
+      const [row] = await rows(logEnd, session);
+      return row === undefined ? null : { seq: Number(row["seq"]), hash: hashOfLink(linkIn(row)) };
+    },
+    async unlinked(after, limit) {
+      const found = await rows(lastLinks, after, limit);
+      return {
+        sessions: found
+          .filter((row) => row["link"] === null)
+          .map((row) => ({
+            owner: ownerId.parse(row["owner_id"]),
+            session: sessionId.parse(row["id"]),
+          })),
+        last: found.length < limit ? null : textOf(found.at(-1), "id"),
+      };
     },
     derived: (session) => readDerived(pool, session),
     async *leases() {
@@ -173,12 +201,24 @@ function textOf(row: Row | undefined, column: string): string {
   return row === undefined ? "" : String(row[column]);
 }
 
-function rawEventOf(session: SessionId, row: Row): RawEvent {
+async function* rawEvents(
+  session: SessionId,
+  rows: AsyncIterable<Row>,
+): AsyncGenerator<UncheckedEvent> {
+  for await (const row of rows) yield rawEventOf(session, row);
+}
+
+function linkIn(row: Row): string | null {
+  return z.string().nullable().parse(row["link"]);
+}
+
+function rawEventOf(session: SessionId, row: Row): UncheckedEvent {
+  const link = linkOfRow(readEventRow(row), linkIn(row));
   const decoded = decodeEventRow(row);
   const place = row["place"] === "log" ? "log" : row["place"] === "delta" ? "delta" : "pruned";
   if (decoded.status === "intact")
-    return { session, seq: decoded.event.seq, event: decoded.event, place };
-  return { session, seq: decoded.seq, event: null, problem: decoded.problem, place };
+    return { session, seq: decoded.event.seq, event: decoded.event, place, ...link };
+  return { session, seq: decoded.seq, event: null, problem: decoded.problem, place, ...link };
 }
 
 const derivedSession = statement(

@@ -176,7 +176,7 @@ async function listSessions(
   owner: OwnerId,
   query: ListQuery,
 ): Promise<SessionPage> {
-  const { shelf = "active", pinned, project, tag, limit, after } = query;
+  const { shelf = "active", pinned, project, tag, workspace, limit, after } = query;
   const values: SqlValue[] = [owner, shelves[shelf], limit + 1];
   const bind = (filter: SqlValue): string => `$${values.push(filter)}`;
   const position = tag === undefined ? "(s.sort_at, s.id)" : "(t.sort_at, t.session_id)";
@@ -186,10 +186,13 @@ async function listSessions(
       : ["t.owner_id = $1", "t.shelf = $2", `t.tag = ${bind(tag)}`]),
     ...(pinned === undefined ? [] : ["s.pinned"]),
     ...(project === undefined ? [] : [`s.project = ${bind(project)}`]),
+    ...(workspace === undefined ? [] : [`s.workspace = ${bind(workspace)}`]),
     ...(after === undefined ? [] : [`${position} < (${bind(after.sortAt)}, ${bind(after.id)})`]),
   ];
   const [sortAt, id] = tag === undefined ? ["s.sort_at", "s.id"] : ["t.sort_at", "t.session_id"];
-  const isFiltered = [tag, pinned, project, after].map((filter) => (filter === undefined ? 0 : 1));
+  const isFiltered = [tag, pinned, project, workspace, after].map((filter) =>
+    filter === undefined ? 0 : 1,
+  );
   const list = statement(
     `list_${isFiltered.join("")}`,
     `SELECT ${sessionColumns} FROM (
@@ -232,7 +235,8 @@ const usageTotals = statement(
           coalesce(sum(cache_read), 0)::bigint AS "cacheRead", coalesce(sum(cache_write), 0)::bigint AS "cacheWrite",
           coalesce(sum(cost_micros), 0)::bigint AS "costMicros", count(*) AS "calls"
      FROM usage
-    WHERE owner_id = $1 AND at >= $2 AND ($3::text IS NULL OR session_id = $3) AND ($4::text IS NULL OR run_id = $4)`,
+    WHERE owner_id = $1 AND at >= $2 AND ($3::text IS NULL OR session_id = $3) AND ($4::text IS NULL OR run_id = $4)
+      AND ($5::text IS NULL OR position('+' || $5 || '+' IN '+' || profile || '+') > 0)`,
 );
 const blobById = statement(
   "blob_by_id",
@@ -302,8 +306,8 @@ export function createReads(pool: ReaderPool): Reads {
       const [row] = await pool.rows(laneByKey, [owner, lane]);
       return row === undefined ? null : sessionId.parse(row["session_id"]);
     },
-    async usage(owner, { session, runId, since }) {
-      const values = [owner, since ?? 0, session ?? null, runId ?? null];
+    async usage(owner, { session, runId, since, profile }) {
+      const values = [owner, since ?? 0, session ?? null, runId ?? null, profile ?? null];
       const [row] = await pool.rows(usageTotals, values);
       return usageRow.parse(row);
     },

@@ -22,9 +22,9 @@ import {
   statement,
 } from "../connection.ts";
 import {
-  decodeSession,
-  sessionColumns,
-  type StoredSession,
+  decodeLockedSession,
+  lockedColumns,
+  type LockedSession,
   approvalTable,
   inputTable,
   leaseTable,
@@ -63,7 +63,7 @@ export interface InboundDelivery {
 export interface LoadedGroup {
   readonly now: number;
   readonly locked: ReadonlySet<string>;
-  readonly sessions: readonly StoredSession[];
+  readonly sessions: readonly LockedSession[];
   readonly leases: readonly LeaseRow[];
   readonly fences: readonly { session: string; kind: string; fence: number }[];
   readonly runs: readonly RunRow[];
@@ -101,7 +101,7 @@ const loadGroup = statement(
   `SELECT 'clock' AS kind, to_json((extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS row
    UNION ALL
    SELECT 'session', to_json(x) FROM (
-     SELECT ${sessionColumns} FROM sessions s JOIN heads h ON h.session_id = s.id
+     SELECT ${lockedColumns} FROM sessions s JOIN heads h ON h.session_id = s.id
       WHERE s.id = ANY($1) AND h.session_id = ANY($1)) x
    UNION ALL
    SELECT 'lease', to_json(x) FROM leases x WHERE session_id = ANY($1)
@@ -186,7 +186,7 @@ function decodeLoaded({ rows }: QueryResult, clockOffset: number): Omit<LoadedGr
     values(kind, (value) => decode(objectRow.parse(value)));
   return {
     now: z.int().parse(byKind.get("clock")?.[0]?.row) + clockOffset,
-    sessions: objects("session", decodeSession),
+    sessions: objects("session", decodeLockedSession),
     leases: objects("lease", leaseTable.decode),
     fences: objects("fence", (row) => {
       const { session_id, kind, fence } = fenceRow.parse(row);

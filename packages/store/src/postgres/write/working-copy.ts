@@ -27,8 +27,9 @@ import {
   type RunId,
 } from "@holdfast/protocol";
 import type { Row } from "../connection.ts";
+import { type ChainState, linkPlan, type LinkedPlan, noOutput } from "../../shared/hash-chain.ts";
 import { encodeDelta, encodeEvent } from "../events.ts";
-import { type StoredSession, usageTable } from "../rows.ts";
+import { type LockedSession, usageTable } from "../rows.ts";
 import type { InboundDelivery, LoadedGroup, EventPosition } from "./load.ts";
 
 export interface NewBlob {
@@ -40,8 +41,8 @@ export interface NewBlob {
 
 /** What a group writes, collected so that each table takes one statement. A row that changed twice is written once. */
 export class Changes {
-  readonly created = new Map<SessionId, StoredSession>();
-  readonly advanced = new Map<SessionId, StoredSession>();
+  readonly created = new Map<SessionId, LockedSession>();
+  readonly advanced = new Map<SessionId, LockedSession>();
   readonly sessions = new Map<SessionId, SessionRow>();
   readonly retagged = new Set<SessionId>();
   readonly events: Row[] = [];
@@ -79,14 +80,19 @@ export class Changes {
     return [...this.created.keys(), ...this.advanced.keys()];
   }
 
-  addPlan(plan: Plan, previous: SessionRow | null, stored: StoredSession): void {
+  addPlan(
+    plan: Plan,
+    linked: LinkedPlan,
+    previous: SessionRow | null,
+    stored: LockedSession,
+  ): void {
     const { session } = plan;
     const { id } = session;
     if (plan.created || this.created.has(id)) this.created.set(id, stored);
     else this.advanced.set(id, stored);
     if (!plan.checkpoint) this.#addListRow(session, previous);
-    for (const event of plan.log) this.events.push(encodeEvent(id, event));
-    for (const event of plan.deltas) this.deltas.push(encodeDelta(id, event));
+    for (const event of linked.log) this.events.push(encodeEvent(id, event));
+    for (const delta of linked.deltas) this.deltas.push(encodeDelta(id, delta));
     if (plan.settles) this.settled.set(id, stored.settledUpto);
     for (const run of plan.runs) this.runs.set(run.id, run);
     for (const input of plan.inputs) this.inputs.set(input.messageId, input);
@@ -148,8 +154,10 @@ export class Changes {
   }
 }
 
+const newChain: ChainState = { last: null, output: noOutput };
+
 interface SessionState {
-  stored: StoredSession | null;
+  stored: LockedSession | null;
   readonly purged: boolean;
   readonly leases: Map<LeaseKind, LeaseRow>;
   readonly fences: Map<string, number>;
@@ -223,7 +231,7 @@ export class WorkingCopy {
     return this.#locked.has(id);
   }
 
-  session(id: SessionId): StoredSession | null {
+  session(id: SessionId): LockedSession | null {
     return this.#state(id).stored;
   }
 
@@ -255,7 +263,9 @@ export class WorkingCopy {
     const { session } = plan;
     const state = this.#state(session.id);
     const previous = state.stored;
-    const stored = { row: session, settledUpto: settledBy(plan, previous?.settledUpto ?? 0) };
+    const linked = linkPlan(plan, previous?.chain ?? newChain);
+    const settledUpto = settledBy(plan, previous?.settledUpto ?? 0);
+    const stored = { row: session, settledUpto, chain: linked.state };
     state.stored = stored;
     for (const run of plan.runs) state.runs.set(run.id, run);
     for (const input of plan.inputs) this.#addInput(input);
@@ -265,7 +275,7 @@ export class WorkingCopy {
     for (const { id, seq, at } of [...plan.log, ...plan.deltas]) {
       this.#positions.set(id, { session: session.id, seq, at });
     }
-    this.changes.addPlan(plan, previous?.row ?? null, stored);
+    this.changes.addPlan(plan, linked, previous?.row ?? null, stored);
     if (plan.dropsLeases) for (const kind of state.leases.keys()) this.dropLease(kind, session.id);
   }
 

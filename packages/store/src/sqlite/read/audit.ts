@@ -4,14 +4,17 @@ import type { Operations } from "../write/operations.ts";
 import type {
   Derived,
   LeaseRow,
+  LogEnd,
   Orphan,
   PurgeRow,
   RawBlob,
   RawEvent,
   SessionRow,
+  UnlinkedSessions,
 } from "@holdfast/engine";
-import type { SessionId } from "@holdfast/protocol";
+import { ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { type EventRead, blobIdOf } from "../../schema/tables.ts";
+import { checkChain, hashOfLink, linkOfRow, type UncheckedEvent } from "../../shared/hash-chain.ts";
 import type { Connection, Row } from "../connection.ts";
 import {
   approvalTable,
@@ -28,13 +31,20 @@ import {
   rowsOf,
   runTable,
   text,
+  textOrNull,
   usageTable,
   decodeSession,
   readSession,
   sessionJson,
   sessionTables,
 } from "../rows.ts";
-import { decodeEventCells, decodeEventRow, eventColumns, readChain } from "../events.ts";
+import {
+  decodeEventCells,
+  decodeEventRow,
+  eventColumns,
+  readChain,
+  readEventRow,
+} from "../events.ts";
 
 interface AuditDeps {
   readonly query: <Name extends keyof Queries>(
@@ -89,11 +99,16 @@ export function createAudit({ query, write }: AuditDeps): Audit {
         ({ id }): string => id,
       ),
     events: (session) =>
-      pages(
-        0,
-        (after) => query("auditEvents", [session, after, pageSize]),
-        (event): number => event.seq,
+      checkChain(
+        session,
+        pages(
+          0,
+          (after) => query("auditEvents", [session, after, pageSize]),
+          (event): number => event.seq,
+        ),
       ),
+    logEnd: (session) => query("auditLogEnd", [session]),
+    unlinked: (after, limit) => query("auditUnlinked", [after, limit]),
     derived: (session) => query("auditDerived", [session]),
     leases: () => yieldAll(query("auditLeases", [])),
     async *blobs() {
@@ -118,7 +133,9 @@ export function createAudit({ query, write }: AuditDeps): Audit {
 /** Pages of the whole store in key order, for `fsck`. `after` is the last key of the previous page. */
 export interface AuditQueries {
   auditSessions(after: string, limit: number): SessionRow[];
-  auditEvents(session: SessionId, after: number, limit: number): RawEvent[];
+  auditEvents(session: SessionId, after: number, limit: number): UncheckedEvent[];
+  auditLogEnd(session: SessionId): LogEnd | null;
+  auditUnlinked(after: string, limit: number): UnlinkedSessions;
   auditDerived(session: SessionId): Derived | null;
   auditLeases(): LeaseRow[];
   auditBlobs(after: number, limit: number): { key: number; blob: RawBlob }[];
@@ -134,6 +151,12 @@ const settledOf = `
     SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
   )
   SELECT ${eventColumns} FROM chain JOIN deltas USING (pos) WHERE seq > ?`;
+
+const lastLinkOf = "SELECT seq, link FROM events WHERE session_key = ? ORDER BY seq DESC LIMIT 1";
+const lastLinks = `
+  SELECT id, owner_id,
+         (SELECT link FROM events e WHERE e.session_key = s.key ORDER BY e.seq DESC LIMIT 1) AS link
+    FROM sessions s WHERE id > ? ORDER BY id LIMIT ? + 0`;
 
 /** Tables whose rows belong to a session, with the column that names a row to a person. */
 const ownedTables = [
@@ -169,18 +192,44 @@ export function auditQueries(connection: Connection): AuditQueries {
       if (key === null) return [];
       const log = connection
         .sql(
-          `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ? + 0`,
+          `SELECT ${eventColumns}, link FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ? + 0`,
         )
         .all(key, after, limit);
       const open = readChain(connection, readSession(connection, id)?.lastDelta ?? null, after);
       const settled = connection.sql(settledOf).all(key, after);
       return [
-        ...log.map((row) => rawEventOf(id, decodeEventRow(row), "log")),
-        ...open.map((cells) => rawEventOf(id, decodeEventCells(cells), "delta")),
-        ...settled.map((row) => rawEventOf(id, decodeEventRow(row), "pruned")),
+        ...log.map((row) => ({
+          ...rawEventOf(id, decodeEventRow(row), "log"),
+          ...linkOfRow(readEventRow(row), textOrNull(row, "link")),
+        })),
+        ...open.map((cells) => ({
+          ...rawEventOf(id, decodeEventCells(cells), "delta"),
+          ...notLinked,
+        })),
+        ...settled.map((row) => ({
+          ...rawEventOf(id, decodeEventRow(row), "pruned"),
+          ...notLinked,
+        })),
       ]
         .toSorted((a, b) => a.seq - b.seq)
         .slice(0, limit);
+    },
+    auditLogEnd(id) {
+      const key = keyOfAnyLog(connection, id);
+      const row = key === null ? undefined : connection.sql(lastLinkOf).get(key);
+      if (row === undefined) return null;
+      return { seq: int(row, "seq"), hash: hashOfLink(textOrNull(row, "link")) };
+    },
+    auditUnlinked(after, limit) {
+      const rows = connection.sql(lastLinks).all(after, limit);
+      const unlinked = rows.filter((row) => row["link"] === null);
+      return {
+        sessions: unlinked.map((row) => ({
+          owner: ownerId.parse(row["owner_id"]),
+          session: sessionId.parse(row["id"]),
+        })),
+        last: rows.length < limit ? null : String(rows.at(-1)?.["id"]),
+      };
     },
     auditDerived(id) {
       const session = readSession(connection, id);
@@ -229,7 +278,13 @@ function keyOfAnyLog(connection: Connection, id: SessionId): number | null {
   return row === undefined ? null : Number(row["key"]);
 }
 
-function rawEventOf(session: SessionId, read: EventRead, place: RawEvent["place"]): RawEvent {
+const notLinked = { type: "", link: null, commitment: "" } as const;
+
+function rawEventOf(
+  session: SessionId,
+  read: EventRead,
+  place: RawEvent["place"],
+): Omit<RawEvent, "link"> {
   if (read.status === "intact") return { session, seq: read.event.seq, event: read.event, place };
   return { session, seq: read.seq, event: null, problem: `${read.id}: ${read.problem}`, place };
 }

@@ -44,15 +44,15 @@ import {
 import {
   type ChainPart,
   eventColumns,
-  type JournalPart,
   noDeltas,
   type RawEntries,
   type RawEvents,
-  readDeltas,
   readEntries,
   readEvents,
   readJournal,
 } from "../events.ts";
+import { findEvent, greatestOrderedId } from "../event-ids.ts";
+import { type JournalPart, readDeltas } from "./journal-pages.ts";
 import { type AuditQueries, auditQueries } from "./audit.ts";
 import {
   type ApprovalQueries,
@@ -101,7 +101,7 @@ const runById = `${rowsOf("runs")} WHERE r.id = ?`;
 const queuedInputs = `${rowsOf("inputs")} WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
 const hasQueuedInput = "SELECT 1 FROM inputs WHERE session_key = ? AND state = 'queued'";
 
-const eventById = `SELECT ${eventColumns} FROM events WHERE session_key = ? AND id = ?`;
+const eventBySeq = `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq = ?`;
 
 const usageTotals = z.object({
   input: z.int(),
@@ -155,7 +155,11 @@ export function createQueries(connection: Connection): Queries {
     deltas: (from) => readDeltas(connection, from),
     event(owner, id, event) {
       const session = findOwned(owner, id);
-      return session === null ? [] : connection.cells(eventById, session.key, event);
+      if (session === null) return [];
+      const { key, row } = session;
+      const log = { key, head: row.head, greatestId: greatestOrderedId(connection, session) };
+      const found = findEvent(connection, log, event);
+      return found === undefined ? [] : connection.cells(eventBySeq, key, found.seq);
     },
     run(owner, id) {
       const row = connection.sql(`${runById} AND s.owner_id = ?`).get(id, owner);
@@ -210,12 +214,14 @@ function readInbox(connection: Connection, key: number): InputRow[] {
 function readUsage(
   connection: Connection,
   owner: OwnerId,
-  { session, runId, since }: UsageQuery,
+  { session, runId, since, profile }: UsageQuery,
 ): UsageTotals {
   const filters = [
     ...(runId === undefined ? [] : ["run_id = ?"]),
     ...(session === undefined ? [] : ["session_id = ?"]),
   ];
+  const profiles =
+    profile === undefined ? [] : ["instr('+' || profile || '+', '+' || ? || '+') > 0"];
   // The unary plus keeps the planner off the index by time, which would read the owner's whole ledger.
   const unindexed = filters.length === 0 ? "" : "+";
   const row = connection
@@ -224,9 +230,9 @@ function readUsage(
               coalesce(sum(cache_read), 0) AS cacheRead, coalesce(sum(cache_write), 0) AS cacheWrite,
               coalesce(sum(cost_micros), 0) AS costMicros, count(*) AS calls
          FROM usage WHERE ${unindexed}owner_id = ? AND ${unindexed}at >= ?
-         ${filters.map((filter) => `AND ${filter}`).join(" ")}`,
+         ${[...filters, ...profiles].map((filter) => `AND ${filter}`).join(" ")}`,
     )
-    .get(owner, since ?? 0, ...[runId, session].filter((value) => value !== undefined));
+    .get(owner, since ?? 0, ...[runId, session, profile].filter((value) => value !== undefined));
   return usageTotals.parse(row);
 }
 

@@ -6,9 +6,9 @@ import {
   decodeEventRows,
   type ReportDamage,
   noDeltas,
-  type JournalPart,
   type ChainPart,
 } from "../events.ts";
+import type { JournalPart } from "./journal-pages.ts";
 import { decodeList } from "./list.ts";
 import { type Queries, type RawSnapshot, createQueries } from "./queries.ts";
 import type { StoredEvent } from "@holdfast/protocol";

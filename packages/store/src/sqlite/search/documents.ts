@@ -13,7 +13,7 @@ import {
 } from "@holdfast/protocol";
 import type { Row, Connection } from "../connection.ts";
 import { events } from "../../schema/tables.ts";
-import { decodeEventRow } from "../events.ts";
+import { decodeEventRow, lastPosition } from "../events.ts";
 import type { StoreHead } from "./indexer.ts";
 
 /**
@@ -228,11 +228,9 @@ export class StoreReader {
 
   head(): StoreHead {
     return readStore(() => {
-      const log = this.connection
-        .sql("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
-        .get();
+      const log = this.connection.sql(`SELECT ${lastPosition} AS pos`).get();
       const purges = this.connection.sql("SELECT max(rowid) AS n FROM purges").get();
-      return { pos: Number(log?.["seq"] ?? 0), purges: Number(purges?.["n"] ?? 0) };
+      return { pos: Number(log?.["pos"] ?? 0), purges: Number(purges?.["n"] ?? 0) };
     });
   }
 

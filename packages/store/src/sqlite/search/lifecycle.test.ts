@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-import { anEvent, anOwner } from "@holdfast/testing/fixtures/factories";
+import { anEvent, anOwner, aRange, toSeq } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { expect, test, vi } from "vitest";
 
@@ -129,6 +129,40 @@ test("a purge removes a session's text from the index", slow, async () => {
   }
   expect(await seqsFound(chat, "shrimp")).toEqual([2]);
 });
+
+test(
+  "the text that a purged session's branch reads leaves the index with that branch",
+  slow,
+  async () => {
+    await using rig = await openSearchRig();
+    const { store, chat, index } = rig;
+    const { owner } = chat;
+    const origin = await openTestSession(store, {}, owner);
+    await sendMessages(origin, "a lobster");
+    const seq = toSeq(2);
+    const ranges = [aRange(1, seq, origin.session), aRange(seq + 1)];
+    const from = { origin: { sessionId: origin.session, seq }, ranges };
+    const branch = await openTestSession(store, from, owner);
+    await store.search.settled();
+    for (const [gone, hits] of [
+      [origin, 2],
+      [branch, 1],
+    ] as const) {
+      expect(await hitsOf(chat, { text: "lobster" })).toHaveLength(hits);
+      await gone.commit([anEvent("session.trashed", {})]);
+      await store.purge(owner, gone.session);
+      await store.search.settled();
+    }
+    const database = new DatabaseSync(index, { readOnly: true });
+    try {
+      const left = (): unknown =>
+        database.prepare(`SELECT count(*) AS n FROM postings WHERE postings MATCH '"lob"'`).get();
+      await vi.waitFor(() => expect(left()).toEqual({ n: 0 }), slow);
+    } finally {
+      database.close();
+    }
+  },
+);
 
 test("an owner of nearly everything doesn't find other owners' messages", slow, async () => {
   await using rig = await openSearchRig();

@@ -27,7 +27,7 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { Connection, Row } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import {
   approvalTable,
   inputTable,
@@ -39,12 +39,18 @@ import {
   runTable,
   text,
   usageTable,
-  insertSession,
-  updateSession,
-  writeTags,
 } from "../rows.ts";
+import { findEvent, type FoundEvent, isOrdered, type LogToSearch } from "../event-ids.ts";
 import { appendDelta, appendEvent, decodeEventCells, readChain } from "../events.ts";
+import {
+  type ChainState,
+  encodeRunningHash,
+  linkPlan,
+  type LinkedPlan,
+  noOutput,
+} from "../../shared/hash-chain.ts";
 import type { CachedSession, SessionCache } from "./group-writer.ts";
+import { changeSessionRow, createSessionRow } from "./session-row.ts";
 
 /** The only write primitive, inside the group's transaction: load, decide, write. */
 export function writeCommit(
@@ -77,14 +83,16 @@ function findEarlierCommit(
   const id = commit.events[index]?.id;
   if (id === undefined) return undefined;
   const found =
-    logged === -1 ? findOpenDelta(connection, cached, id) : findLogged(connection, cached, id);
+    logged === -1
+      ? findOpenDelta(connection, cached, id)
+      : findEvent(connection, logOf(cached), id);
   if (found === undefined) return undefined;
-  const first = { seq: seq.parse(Number(found["seq"]) - index), at: Number(found["at"]) };
+  const first = { seq: seq.parse(found.seq - index), at: found.at };
   return repeatedCommitResult(commit, first, cached.row);
 }
 
-function findLogged(connection: Connection, { key }: CachedSession, id: EventId): Row | undefined {
-  return connection.sql("SELECT seq, at FROM events WHERE id = ? AND session_key = ?").get(id, key);
+function logOf({ key, row, greatestId }: CachedSession): LogToSearch {
+  return { key, head: row.head, greatestId };
 }
 
 /** Ids grow, so only one that isn't greater than the newest can have been written before. */
@@ -92,7 +100,7 @@ function findOpenDelta(
   connection: Connection,
   { lastDelta, lastDeltaId }: CachedSession,
   id: EventId,
-): Row | undefined {
+): FoundEvent | undefined {
   if (lastDeltaId === null || id > lastDeltaId) return undefined;
   for (const cells of readChain(connection, lastDelta, 0)) {
     const decoded = decodeEventCells(cells);
@@ -187,11 +195,16 @@ function writePlan(
   plan: Plan,
 ): void {
   const { session } = plan;
-  const key = cached?.key ?? insertSession(connection, session);
-  for (const event of plan.log) appendEvent(connection, key, event);
-  const lastDelta = writeDeltas(connection, key, cached?.lastDelta ?? null, plan);
+  const key = cached?.key ?? createSessionRow(connection, session);
+  const linked = linkPlan(plan, cached?.chain ?? newChain);
+  const greatestId = writeLog(connection, key, cached?.greatestId ?? "", linked);
+  const lastDelta = writeDeltas(connection, key, cached?.lastDelta ?? null, plan, linked);
   const live = session.liveRun !== null || session.openDeltas > 0;
-  writeSessionHead(connection, { key, lastDelta, live, previous: cached }, plan);
+  writeSessionHead(
+    connection,
+    { key, lastDelta, live, previous: cached, chain: linked.state },
+    plan,
+  );
 
   for (const run of plan.runs) runTable.put(connection, run, key);
   for (const input of plan.inputs) inputTable.put(connection, input, key);
@@ -211,6 +224,8 @@ function writePlan(
     key,
     row: session,
     live,
+    chain: linked.state,
+    greatestId,
     lastDelta,
     lastDeltaId:
       lastDelta === null ? null : (plan.deltas.at(-1)?.id ?? cached?.lastDeltaId ?? null),
@@ -230,11 +245,14 @@ function applyMemoryChange(connection: Connection, change: MemoryChange, key: nu
   }
 }
 
+const newChain: ChainState = { last: null, output: noOutput };
+
 interface HeadChange {
   readonly key: number;
   readonly live: boolean;
   readonly lastDelta: number | null;
   readonly previous: CachedSession | null;
+  readonly chain: ChainState;
 }
 
 /**
@@ -243,35 +261,49 @@ interface HeadChange {
  */
 function writeSessionHead(
   connection: Connection,
-  { key, live, lastDelta, previous }: HeadChange,
+  { key, live, lastDelta, previous, chain: { output } }: HeadChange,
   plan: Plan,
 ): void {
   const { session } = plan;
   if (live) {
     connection
       .sql(
-        "INSERT OR REPLACE INTO live (session_key, head, activity_at, open_deltas, last_delta) VALUES (?, ?, ?, ?, ?)",
+        `INSERT OR REPLACE INTO live (session_key, head, activity_at, open_deltas, last_delta, output_hash)
+         VALUES (?, ?, ?, ?, ?, ?)`,
       )
-      .run(key, session.head, session.activityAt, session.openDeltas, lastDelta);
+      .run(
+        key,
+        session.head,
+        session.activityAt,
+        session.openDeltas,
+        lastDelta,
+        output === null || output.count === 0 ? null : encodeRunningHash(output),
+      );
   } else if (previous?.live) {
     connection.sql("DELETE FROM live WHERE session_key = ?").run(key);
   }
-  if (plan.created || (live && plan.checkpoint)) {
-    if (plan.created && session.tags.length > 0) writeTags(connection, key, session);
-    return;
-  }
-  updateSession(connection, session);
-  if (previous !== null && listPositionMoved(previous, plan)) writeTags(connection, key, session);
+  if (previous === null || (live && plan.checkpoint)) return;
+  changeSessionRow(connection, key, previous.row, session);
 }
 
-function listPositionMoved({ row: previous }: CachedSession, { session }: Plan): boolean {
-  if (previous.tags.length === 0 && session.tags.length === 0) return false;
-  return (
-    previous.tags !== session.tags ||
-    previous.sortAt !== session.sortAt ||
-    previous.archived !== session.archived ||
-    previous.trashedAt !== session.trashedAt
-  );
+/** Returns the greatest ordered id. */
+function writeLog(
+  connection: Connection,
+  key: number,
+  greatestBefore: string,
+  { log }: LinkedPlan,
+): string {
+  let greatestId = greatestBefore;
+  for (const event of log) {
+    const { row } = event;
+    const ordered = isOrdered(row, greatestId);
+    // The index compares it with the other unordered ones only.
+    if (!ordered && findEvent(connection, { key, head: row.seq, greatestId }, row.id))
+      throw new Error(`The log already has an event ${row.id}.`);
+    appendEvent(connection, key, { ...event, isOrdered: ordered });
+    if (ordered) greatestId = row.id;
+  }
+  return greatestId;
 }
 
 /** Deltas before a settlement in the same commit are settled by it; those after it start a new chain. */
@@ -280,12 +312,13 @@ function writeDeltas(
   key: number,
   lastDelta: number | null,
   plan: Plan,
+  { deltas }: LinkedPlan,
 ): number | null {
   let last = lastDelta;
-  const settledCount = plan.settles ? plan.deltas.length - plan.session.openDeltas : 0;
-  for (const [index, event] of plan.deltas.entries()) {
+  const settledCount = plan.settles ? deltas.length - plan.session.openDeltas : 0;
+  for (const [index, row] of deltas.entries()) {
     if (plan.settles && index === settledCount) last = settleChain(connection, key, last);
-    last = appendDelta(connection, key, last, event);
+    last = appendDelta(connection, key, last, row);
   }
   return plan.settles && plan.session.openDeltas === 0 ? settleChain(connection, key, last) : last;
 }

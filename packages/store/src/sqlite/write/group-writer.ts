@@ -5,7 +5,9 @@ import type { Failed, LeaseRow } from "@holdfast/engine";
 import type { WriteCounter } from "../read/watch.ts";
 import { runOperation, type Operation, type OperationResult } from "./operations.ts";
 import type { SessionId } from "@holdfast/protocol";
-import { leaseTable, readSession, type StoredSession } from "../rows.ts";
+import { greatestOrderedId } from "../event-ids.ts";
+import { type ChainState, decodeRunningHash, hashOfLink } from "../../shared/hash-chain.ts";
+import { leaseTable, readSession, type StoredSession, textOrNull } from "../rows.ts";
 
 export interface LockDeadline {
   /** Of the monotonic clock, in milliseconds. */
@@ -246,7 +248,10 @@ export class GroupWriter implements ThreadServer<WriterRequest> {
 
 /** A session as the writer remembers it between two groups. */
 export interface CachedSession extends StoredSession {
+  readonly chain: ChainState;
   readonly leases: readonly LeaseRow[];
+  /** Not less than any ordered id in its log. */
+  readonly greatestId: string;
 }
 
 const maxSessions = 4_096;
@@ -280,7 +285,8 @@ export class SessionCache {
     const stored = readSession(connection, id);
     if (stored === null) return null;
     const leases = connection.sql(leasesBySession).all(stored.key).map(leaseTable.decode);
-    return this.set({ ...stored, leases });
+    const greatestId = greatestOrderedId(connection, stored);
+    return this.set({ ...stored, leases, greatestId, chain: readChainState(connection, stored) });
   }
 
   set(session: CachedSession): CachedSession {
@@ -297,6 +303,20 @@ export class SessionCache {
     this.#sessions.delete(id);
   }
 }
+
+/** Older versions write no link and no hash of the output. */
+function readChainState(connection: Connection, { key, row }: StoredSession): ChainState {
+  const found = connection.sql(chainBySession).get(key);
+  if (found === undefined) throw new Error("A statement without a table returned no row.");
+  return {
+    last: hashOfLink(textOrNull(found, "link")),
+    output: decodeRunningHash(textOrNull(found, "output_hash"), row.openDeltas),
+  };
+}
+
+const chainBySession = `
+  SELECT (SELECT link FROM events WHERE session_key = ?1 ORDER BY seq DESC LIMIT 1) AS link,
+         (SELECT output_hash FROM live WHERE session_key = ?1) AS output_hash`;
 
 const leasesBySession = `
   SELECT r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at

@@ -3,7 +3,7 @@ import { blobsIn } from "@holdfast/engine/log";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../events.ts";
+import { decodeEventRow, eventColumns, lastPosition } from "../events.ts";
 import { readSession } from "../rows.ts";
 import type { SessionCache } from "./group-writer.ts";
 
@@ -11,6 +11,9 @@ const derivedTables =
   "live runs inputs approvals marks memory_tries outbox lanes leases fences session_tags requests".split(
     " ",
   );
+
+const insertPurge = `
+  INSERT INTO purges (session_id, session_key, owner_id, at, events, last_pos) VALUES (?, ?, ?, ?, ?, ?)`;
 
 /** P13: only a trashed session can be purged, and `purges` records that it was. */
 export function purgeSession(
@@ -37,8 +40,9 @@ export function purgeSession(
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM sessions WHERE key = ?").run(key);
+  const lastPos = Number(connection.sql(`SELECT ${lastPosition} AS pos`).get()?.["pos"]);
   const events = deleteLog(connection, owner, key, lastSeqReadByBranches(connection, id));
-  connection.sql("INSERT INTO purges VALUES (?, ?, ?, ?, ?)").run(id, key, owner, now, events);
+  connection.sql(insertPurge).run(id, key, owner, now, events, lastPos);
   deleteUnreadOrigins(connection, owner, key);
   cache.forget(id);
   return { status: "purged", events };

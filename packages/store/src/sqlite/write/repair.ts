@@ -11,10 +11,9 @@ import {
   runTable,
   usageTable,
   readSession,
-  updateSession,
-  writeTags,
 } from "../rows.ts";
 import type { SessionCache } from "./group-writer.ts";
+import { placeSession } from "./session-row.ts";
 
 /** `fsck --rebuild`: replaces the stored rows with those derived from the log, unless the log has grown meanwhile. */
 export function replaceDerived(
@@ -29,8 +28,7 @@ export function replaceDerived(
     .get(stored?.key ?? -1);
   if (stored === null || Number(newest?.["seq"] ?? 0) > session.head) return "moved";
   const { key } = stored;
-  updateSession(connection, session);
-  writeTags(connection, key, session);
+  placeSession(connection, key, session, true);
   connection
     .sql("UPDATE live SET head = ?, activity_at = ?, open_deltas = ? WHERE session_key = ?")
     .run(session.head, session.activityAt, session.openDeltas, key);
