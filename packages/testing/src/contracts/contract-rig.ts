@@ -41,7 +41,10 @@ export interface ContractRig<Database extends TestDatabase = TestDatabase> exten
   readonly log: Log;
   /** A file that records the effects of tools. */
   readonly effects: string;
-  send(text: string, rest?: { chat?: TestSession } & Pick<NewInput, "mode">): Promise<SentMessage>;
+  send(
+    text: string,
+    rest?: { chat?: TestSession } & Pick<NewInput, "mode" | "attached">,
+  ): Promise<SentMessage>;
   /** Moves the clock of this process's store. */
   advanceClock(ms: number): void;
   /** The stored leases of a session, including expired ones. */

@@ -17,7 +17,15 @@ import { aHolder } from "../fixtures/factories.ts";
 import { createRunner, createGate, until, type RigDeps } from "../rigs/run-rig.ts";
 import { gate, says, type Script, scriptedModel } from "../fakes/scripted-model.ts";
 import { type TestSession, assertPresent } from "../fixtures/open-session.ts";
-import { entriesOf, type EntryView, type Part, type SessionId } from "@holdfast/protocol";
+import {
+  entriesOf,
+  type EntryView,
+  ids,
+  newEvent,
+  type NewEvent,
+  type Part,
+  type SessionId,
+} from "@holdfast/protocol";
 
 import type { TestDatabaseFactory } from "./test-database.ts";
 import { openContractRig, type ContractRig, type SentMessage } from "./contract-rig.ts";
@@ -177,6 +185,23 @@ export async function untilSpilled(
     const answer = header && (await home.journals.read(header));
     return answer?.status === "output" && JSON.stringify(answer.events).includes(text);
   });
+}
+
+type SpilledType = "message.delta" | "tool.started" | "tool.ended";
+
+/** Replaces the one spill of this home, as if written by a runner whose tools start without the store. */
+export async function replaceSpill(
+  home: SpillHome,
+  eventsOf: (write: (type: SpilledType, data: object) => NewEvent) => readonly NewEvent[],
+): Promise<void> {
+  const header = assertPresent((await home.headers())[0]);
+  await home.journals.forget(header);
+  const opened = await home.journals.begin({ ...header, ingestId: ids.make("event") });
+  if (opened.status === "failed") throw new Error(opened.message);
+  const write = (type: SpilledType, data: object) =>
+    newEvent(ids.make("event"), type, data as never, header.runId);
+  await opened.file.append(eventsOf(write));
+  await opened.file.close();
 }
 
 /** Copies the files of one home to another, as a person or a backup would. */

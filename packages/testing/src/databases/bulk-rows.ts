@@ -41,7 +41,7 @@ function numberedId(database: SqlAccess, prefix: string): string {
 /** Adds many copies of this session, bypassing the store: its rules aren't under test here. */
 async function copySession(database: SqlAccess, session: string, count: number): Promise<void> {
   const id = numberedId(database, "ses");
-  const changes = { id, session_id: id, sort_at: "sort_at - n" };
+  const changes = { id, session_id: id, sort_at: "sort_at - n", touched_at: "NULL" };
   await copyRows(database, "sessions", `id = '${session}'`, count, changes);
   if (database.address.kind === "postgres")
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
@@ -87,6 +87,7 @@ async function copyLastMessage(database: SqlAccess, session: string, count: numb
   await copyRows(database, "events", last, count, {
     seq: "seq + n",
     id: numberedId(database, "evt"),
+    unordered: "NULL",
   });
   // While a run is live SQLite stores the head separately.
   const heads =

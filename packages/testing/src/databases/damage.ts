@@ -12,6 +12,7 @@ const statements: Readonly<Record<Damage, Statement>> = {
   "a missing input": (at) => `DELETE FROM inputs WHERE ${rowsOf(at)}`,
   "a missing cost": ({ session }) => `DELETE FROM usage WHERE session_id = '${session}'`,
   "a cost that never occurred": ({ session }) => `INSERT INTO usage
+    (session_id, seq, run_id, owner_id, at, model, input, output, cache_read, cache_write, cost_micros)
     SELECT session_id, 1, run_id, owner_id, at, model, input, output, cache_read, cache_write, cost_micros
       FROM usage WHERE session_id = '${session}'`,
   "a missing lane": ({ lane }) => `DELETE FROM lanes WHERE lane = '${lane}'`,
@@ -22,6 +23,12 @@ const statements: Readonly<Record<Damage, Statement>> = {
   "a missing event": (at) => `DELETE FROM events WHERE ${rowsOf(at)} AND type = 'future.thing'`,
   "a changed payload": (at) =>
     `UPDATE events SET data = '{"any":"other"}' WHERE ${rowsOf(at)} AND type = 'future.thing'`,
+  "a changed payload whose checksum fits": (at) =>
+    `UPDATE events SET data = '{"any":"other"}', sum = 1769492488 WHERE ${rowsOf(at)} AND type = 'future.thing'`,
+  "an event with another time": (at) =>
+    `UPDATE events SET at = at - 1 WHERE ${rowsOf(at)} AND type = 'future.thing'`,
+  "an event without its link": (at) =>
+    `UPDATE events SET link = NULL WHERE ${rowsOf(at)} AND type = 'future.thing'`,
   "an event that its own schema refuses": (at) =>
     `UPDATE events SET type = 'usage.recorded' WHERE ${rowsOf(at)} AND type = 'future.thing'`,
   "a seq issued twice": (at) =>

@@ -16,8 +16,10 @@ const unknownIds: Readonly<Record<string, () => string>> = {
   runs: () => ids.make("run"),
   approvals: () => ids.make("approval"),
   rules: () => ids.make("approval"),
+  grants: () => ids.make("approval"),
   schedules: () => ids.make("schedule"),
   processes: () => ids.make("process"),
+  folders: () => "0".repeat(16),
   blobs: () => `blob_${"0".repeat(64)}`,
 };
 

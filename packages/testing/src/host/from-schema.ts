@@ -12,7 +12,9 @@ interface Shape {
   readonly allOf?: readonly Shape[] | undefined;
   readonly properties?: Readonly<Record<string, Shape>> | undefined;
   readonly required?: readonly string[] | undefined;
-  readonly items?: Shape | undefined;
+  /** `false`: nothing after the first ones. */
+  readonly items?: Shape | false | undefined;
+  readonly prefixItems?: readonly Shape[] | undefined;
   readonly pattern?: string | undefined;
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
@@ -31,7 +33,8 @@ const shape: z.ZodType<Shape> = z.lazy(() =>
     allOf: z.array(shape).optional(),
     properties: z.record(z.string(), shape).optional(),
     required: z.array(z.string()).optional(),
-    items: shape.optional(),
+    items: z.union([z.literal(false), shape]).optional(),
+    prefixItems: z.array(shape).optional(),
     pattern: z.string().optional(),
     minimum: z.number().optional(),
     maximum: z.number().optional(),
@@ -67,7 +70,9 @@ function valuesOf(of: Shape, known: Known): fc.Arbitrary<unknown> {
     case "object":
       return objects(of, known);
     case "array":
-      return fc.array(of.items === undefined ? anything : valuesOf(of.items, known), {
+      if (of.prefixItems !== undefined)
+        return fc.tuple(...of.prefixItems.map((item) => valuesOf(item, known)));
+      return fc.array(of.items ? valuesOf(of.items, known) : anything, {
         minLength: of.minItems ?? 0,
         maxLength: Math.min(of.maxItems ?? 3, Math.max(3, of.minItems ?? 0)),
       });

@@ -10,6 +10,7 @@ import {
   type MessageId,
   type OutboxState,
   type RunId,
+  type SessionMode,
 } from "@holdfast/protocol";
 
 import {
@@ -36,6 +37,7 @@ export interface SettingsChange {
   readonly archived?: boolean;
   readonly project?: string | null;
   readonly tags?: readonly string[];
+  readonly mode?: SessionMode;
 }
 
 /** What a writer does, in terms that both the store and the model understand. */

@@ -175,7 +175,7 @@ export class ModelSession {
     return { title: text, titleSource: text === null ? null : "derived" };
   }
 
-  setting<K extends "pinned" | "archived" | "project" | "tags">(name: K) {
+  setting<K extends "pinned" | "archived" | "project" | "tags" | "mode">(name: K) {
     return this.all("change").findLast(({ action }) => action.change[name] !== undefined)?.action
       .change[name];
   }
@@ -216,6 +216,7 @@ export class ModelSession {
       archived: this.setting("archived") ?? false,
       project: this.setting("project") ?? null,
       tags: [...new Set(this.setting("tags"))].toSorted(),
+      mode: this.setting("mode") ?? null,
       trashedAt: this.trashed ? (this.last("trash")?.at ?? 0) : null,
       ranges: this.ranges,
       origin: created?.action.origin ?? null,

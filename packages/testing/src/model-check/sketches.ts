@@ -168,6 +168,8 @@ const changes = [
   { archived: false, tags: [] },
   { project: "p", tags: ["a"] },
   { project: null },
+  { mode: "plan" },
+  { mode: "full" },
   { title: "chosen", titleSource: "chosen" },
   { title: "generated", titleSource: "generated" },
 ] as const;

@@ -15,6 +15,12 @@ export function createAudit(data: ReferenceData): Audit {
     sessions: () => iterate(data.sessions.values().map((session) => session.row)),
     events: (session) =>
       iterate((data.logs.get(session)?.rows ?? []).map((row) => rawEvent(session, row))),
+    // Rows in memory are not linked.
+    logEnd: async (session) => {
+      const last = data.logs.get(session)?.rows.at(-1);
+      return last === undefined ? null : { seq: last.event.seq, hash: null };
+    },
+    unlinked: async () => ({ sessions: [], last: null }),
     leases: () => iterate(allLeases(data)),
     blobs: () =>
       iterate(

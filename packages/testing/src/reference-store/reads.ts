@@ -91,12 +91,13 @@ export function createReads(data: ReferenceData): Reads {
       return data.lanes.get(laneKeyOf(owner, lane))?.session ?? null;
     },
 
-    async usage(owner, { session, runId, since = 0 }) {
+    async usage(owner, { session, runId, since = 0, profile }) {
       const totals = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costMicros: 0, calls: 0 };
       for (const row of data.usage) {
         if (row.owner !== owner || row.at < since) continue;
         if (session !== undefined && row.session !== session) continue;
         if (runId !== undefined && row.runId !== runId) continue;
+        if (profile !== undefined && row.profile?.split("+").includes(profile) !== true) continue;
         totals.input += row.input;
         totals.output += row.output;
         totals.cacheRead += row.cacheRead;
@@ -188,11 +189,13 @@ function shelfOf(row: SessionRow): Shelf {
   return row.archived ? "archived" : "active";
 }
 
-function isListed(row: SessionRow, { shelf = "active", pinned, project, tag }: ListQuery): boolean {
+function isListed(row: SessionRow, query: ListQuery): boolean {
+  const { shelf = "active", pinned, project, tag, workspace } = query;
   return (
     shelfOf(row) === shelf &&
     (pinned === undefined || row.pinned) &&
     (project === undefined || row.project === project) &&
+    (workspace === undefined || row.workspace === workspace) &&
     (tag === undefined || row.tags.includes(tag))
   );
 }

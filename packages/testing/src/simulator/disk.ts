@@ -107,6 +107,7 @@ export function simSpills(world: SimWorld, host: SimHost, disk: SimDisk): SpillS
       call("spill.left", () =>
         [...disk.files].filter(([name]) => !writing.has(name)).map(([, { header }]) => header),
       ),
+    all: () => call("spill.all", () => [...disk.files.values()].map(({ header }) => header)),
   };
 }
 

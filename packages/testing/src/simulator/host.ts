@@ -28,11 +28,11 @@ export class SimHost implements Actor {
   readonly runner: Runner;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly holder: Holder;
   pausedUntil = 0;
   readonly #world: SimWorld;
   readonly #callers = new Set<() => void>();
   #alive = true;
+  #leaseHolders = 0;
 
   constructor(world: SimWorld, slot: number, life: number) {
     const { scheduler, profile, record } = world;
@@ -48,14 +48,13 @@ export class SimHost implements Actor {
     const store = faultyStore(recorded, this, world);
     const random = () => scheduler.chance.next();
     this.log = createLog(store, { clock: this.clock, random, ids: this.ids });
-    this.holder = aHolder({ nonce: this.name, pid: slot });
     this.runner = new Runner({
       log: this.log,
       ids: this.ids,
       clock: this.clock,
       random,
       work: store.work,
-      holder: () => this.holder,
+      holder: this.holder,
       liveness: { isDead: (holder) => world.isDead(holder) },
       leaseMs: profile.leaseMs,
       sweepMs: profile.leaseMs / 3,
@@ -76,6 +75,12 @@ export class SimHost implements Actor {
     });
     this.runner.start();
   }
+
+  /** A new one for each call, as in a real host: whoever acquires again as the same holder gets the old fence back. */
+  readonly holder = (): Holder => {
+    this.#leaseHolders += 1;
+    return aHolder({ nonce: `${this.name}/${this.#leaseHolders}`, processStart: this.name });
+  };
 
   get alive(): boolean {
     return this.#alive;

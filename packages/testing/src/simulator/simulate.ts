@@ -166,7 +166,7 @@ async function actAsPerson(world: SimWorld, store: Store): Promise<void> {
       if (derived === null) continue;
       if (derived.session.trashedAt !== null)
         await client.ask("restore", ({ log, ids, holder }) =>
-          restore({ log, ids, holder: () => holder }, { owner, session: id }),
+          restore({ log, ids, holder }, { owner, session: id }),
         );
       if (derived.session.liveState === "waiting")
         await client.ask("answer", (host) => answerOneApproval(world, host));

@@ -112,7 +112,7 @@ export class SimWorld {
 
   /** A real death can sometimes be proven; a false one never. */
   isDead(holder: Holder): "dead" | "alive" | "unknown" {
-    const isUp = this.hosts.some((host) => host?.holder.nonce === holder.nonce);
+    const isUp = this.hosts.some((host) => host?.name === holder.processStart);
     if (!this.scheduler.chance.happens(this.profile.proof)) return "unknown";
     return isUp ? "alive" : "dead";
   }

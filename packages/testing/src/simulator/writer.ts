@@ -99,7 +99,7 @@ export function drawHistoryCommand(
 const refused = { status: "refused" } as const;
 
 function historyDeps({ log, ids, clock, runner, holder }: SimHost) {
-  return { log, ids, clock, runner, holder: () => holder };
+  return { log, ids, clock, runner, holder };
 }
 
 interface SentMessage {

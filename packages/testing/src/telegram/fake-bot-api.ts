@@ -7,6 +7,7 @@ import {
   decodeBody,
   fileIn,
   type Payload,
+  previewedLinksIn,
   readBody,
   replyIn,
   type SentFile,
@@ -87,6 +88,8 @@ export class FakeBotApi {
   readonly faults = new FaultQueue();
   readonly acknowledged: { readonly id: string; readonly text: string }[] = [];
   readonly files = new Map<string, Buffer>();
+  /** Links that it has fetched for previews. */
+  readonly previewed: string[] = [];
   hook: { readonly url: string; readonly secret: string } | null = null;
   #updates: { readonly update_id: number }[] = [];
   #nextUpdate = 1_000;
@@ -271,6 +274,7 @@ export class FakeBotApi {
       edits: 0,
     };
     this.messages.push(message);
+    this.previewed.push(...previewedLinksIn(payload, message.text));
     this.onShown(message);
     return success({
       message_id: message.id,
@@ -290,6 +294,7 @@ export class FakeBotApi {
     message.text = text.text;
     message.buttons = buttons;
     message.edits += 1;
+    this.previewed.push(...previewedLinksIn(payload, message.text));
     this.onShown(message);
     return success({ message_id: message.id });
   }

@@ -39,6 +39,12 @@ export function buttonsIn(payload: Payload): readonly Button[] {
     });
 }
 
+/** The links that the platform would fetch for a preview, without anybody having clicked on one. */
+export function previewedLinksIn(payload: Payload, text: string): readonly string[] {
+  const { is_disabled: isDisabled } = fieldsOf(payload["link_preview_options"]);
+  return isDisabled === true ? [] : (text.match(/https?:\/\/\S+/g) ?? []);
+}
+
 export function textIn({ text }: Payload): string {
   return typeof text === "string" ? text : "";
 }

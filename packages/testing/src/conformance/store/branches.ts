@@ -115,6 +115,16 @@ export const branchCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a branch shows nothing of another owner's log, whatever its ranges name",
+    async run({ store }) {
+      const [origin, foreign] = [await openTestSession(store), await openTestSession(store)];
+      await say(origin, "mine");
+      await say(foreign, "theirs");
+      const branch = await branchOf(origin, 2, [aRange(1, 2, foreign.session)]);
+      assertSameJson(await branch.entries(), []);
+    },
+  },
+  {
     title: "a branch continues from its origin's seq and reads what is below from there",
     async run({ store }) {
       const origin = await openTestSession(store);

@@ -184,6 +184,12 @@ export const leaseCases: readonly StoreCase[] = [
         null,
         "another's lease was not renewed",
       );
+      const gone = await a.lease("memory", aHolder(), minuteMs);
+      await store.leases.release(gone);
+      const both = await store.leases.renew([kept, gone], minuteMs);
+      assertSameJson(both.status === "renewed" ? both.lost.map(({ kind }) => kind) : both, [
+        "memory",
+      ]);
     },
   },
   {

@@ -77,6 +77,20 @@ export const ledgerCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "usage adds up by rights profile, also where several apply",
+    async run({ store }) {
+      const chat = await openTestSession(store);
+      const spent = (profile: string | undefined, costMicros: number) =>
+        aUsage(undefined, { costMicros, ...(profile !== undefined && { profile }) });
+      await chat.commit([spent(undefined, 1), spent("ci", 10), spent("ci+group", 100)]);
+      await chat.commit([spent("group", 1_000), spent("ci-two", 10_000)]);
+      const costs = async (profile: string) =>
+        (await store.reads.usage(chat.owner, { profile })).costMicros;
+      assertSameJson([await costs("ci"), await costs("group"), await costs("c")], [110, 1_100, 0]);
+      assertSameJson((await store.reads.usage(chat.owner, {})).costMicros, 11_111);
+    },
+  },
+  {
     title: "usage that is sent twice counts once, and sums stay exact",
     async run({ store }) {
       const chat = await openTestSession(store);

@@ -117,6 +117,28 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a workspace filters the list, alone and with a tag, page by page",
+    async run(harness) {
+      const { store } = harness;
+      const owner = anOwner();
+      const [a, b, c, d] = await someSessions(harness, owner, [
+        { workspace: "/projects/tides", tags: ["x"] },
+        { workspace: "/projects/tides/sub" },
+        { workspace: "/projects/tides" },
+        {},
+      ]);
+      const tides = { workspace: "/projects/tides" };
+      assertSameJson(await listed(store, owner, tides), idsOf([c!, a!]));
+      assertSameJson(await listed(store, owner, { ...tides, tag: "x" }), idsOf([a!]));
+      assertSameJson(await walk(store, owner, { ...tides, limit: 1 }), idsOf([c!, a!]));
+      assertSameJson(await listed(store, owner, { workspace: "/projects" }), []);
+      await d!.commit([anEvent("session.changed", tides)]);
+      await c!.commit([anEvent("session.changed", { workspace: null })]);
+      await b!.commit([anEvent("session.trashed", {})]);
+      assertSameJson(await listed(store, owner, tides), idsOf([d!, a!]));
+    },
+  },
+  {
     title: "pinned, project and tag filter the list, alone and together, on every shelf",
     async run(harness) {
       const { store } = harness;
