@@ -1,4 +1,10 @@
-import type { RunView, ScheduleTimes, ScheduleView } from "@holdfast/protocol";
+import {
+  modeWords,
+  type RunView,
+  type ScheduleTimes,
+  type ScheduleView,
+  type SessionMode,
+} from "@holdfast/protocol";
 
 const retryTexts: Readonly<Record<string, string>> = {
   model_overloaded: "The provider asked to wait; it is asked again soon.",
@@ -30,4 +36,16 @@ function describeTimes(times: ScheduleTimes): string {
   const days = times.days.join(" ");
   const dayText = times.days.length === 7 ? "daily" : days === workdays ? "weekdays" : days;
   return `${dayText} ${times.at.join(", ")}`;
+}
+
+/** What `/giveup` did, in a sentence. */
+export function givenUpText(settled: number): string {
+  return settled > 0
+    ? "Stopped waiting. Anything that still arrives is added."
+    : "There is nothing to wait for.";
+}
+
+/** `plan. Only reads, then proposes a plan for you to approve.` */
+export function describeMode(mode: SessionMode): string {
+  return `${mode}. ${modeWords[mode].help}`;
 }

@@ -8,6 +8,7 @@ import type {
   ProcessView,
   ScheduleView,
   SearchHitView,
+  SessionMode,
   SessionView,
   UsageTotalsView,
   MessageId,
@@ -87,6 +88,7 @@ export type CommandAnswer =
       /** Those that are fully configured. */
       readonly models: readonly string[];
     }
+  | { readonly kind: "mode"; readonly mode: SessionMode }
   | { readonly kind: "title"; readonly title: string | null }
   | {
       readonly kind: "memory";
@@ -112,6 +114,8 @@ export type CommandAnswer =
   | { readonly kind: "processes"; readonly processes: readonly ProcessView[] }
   | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
   | { readonly kind: "stopped"; readonly run: RunView | null }
+  /** How much was waited for. */
+  | { readonly kind: "given_up"; readonly settled: number }
   | {
       readonly kind: "document";
       readonly name: string;
@@ -121,7 +125,7 @@ export type CommandAnswer =
   | { readonly kind: "hits"; readonly words: string; readonly hits: readonly SearchHitView[] }
   | CommandRefusal;
 
-export type SessionChange = "undone" | "redone" | "titled" | "model_chosen";
+export type SessionChange = "undone" | "redone" | "titled" | "model_chosen" | "mode_chosen";
 
 /** It was not carried out. `sentence` says why, and what may help. */
 export interface CommandRefusal {

@@ -88,6 +88,12 @@ export async function cancelRun(context: SessionCommandContext): Promise<Command
     : refusalFrom(cancelled.error);
 }
 
+export async function stopWaiting(context: SessionCommandContext): Promise<CommandAnswer> {
+  const stopped = await context.client.stopWaiting({ ...routeArguments(context), body: {} });
+  if (!stopped.ok) return refusalFrom(stopped.error);
+  return { kind: "given_up", settled: stopped.value.settled };
+}
+
 const mediaTypes = {
   md: "text/markdown",
   json: "application/json",

@@ -6,11 +6,13 @@ import {
   sendMessage,
   showInbox,
   cancelRun,
+  stopWaiting,
   undo,
 } from "./conversation.ts";
 import {
   listOrStopProcesses,
   readMemory,
+  readOrSetMode,
   readOrSetModel,
   listSchedules,
   readOrSetTitle,
@@ -85,9 +87,11 @@ const sessionCommands: Record<
   title: readOrSetTitle,
   compact: compactSession,
   model: readOrSetModel,
+  mode: readOrSetMode,
   processes: listOrStopProcesses,
   status: sessionStatus,
   stop: cancelRun,
+  giveup: stopWaiting,
   queue: (context, text) =>
     text === "" ? showInbox(context) : sendMessage(context, text, "queue"),
   steer: (context, text) => sendMessage(context, text, "steer"),

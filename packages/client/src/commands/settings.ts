@@ -7,7 +7,7 @@ import {
   refuseCommand,
   idempotencyHeader,
 } from "./command.ts";
-import type { ProcessView } from "@holdfast/protocol";
+import { modeOf, type ProcessView, type SessionMode, sessionMode } from "@holdfast/protocol";
 
 export async function readOrSetTitle(
   context: SessionCommandContext,
@@ -37,10 +37,22 @@ export async function readOrSetModel(
   return { kind: "model", model: read.value.session.model, usual, models: usable };
 }
 
+/** Which modes there are is checked where the command is parsed. */
+export async function readOrSetMode(
+  context: SessionCommandContext,
+  name: string,
+): Promise<CommandAnswer> {
+  const mode = sessionMode.safeParse(name);
+  if (mode.success) return changeSession(context, "mode_chosen", { mode: mode.data });
+  const read = await readCurrentSession(context);
+  if (!read.ok) return refusalFrom(read.error);
+  return { kind: "mode", mode: modeOf(read.value.session) };
+}
+
 async function changeSession(
   { client, sessionId: id }: SessionCommandContext,
-  what: "titled" | "model_chosen",
-  body: { readonly title?: string; readonly model?: string },
+  what: "titled" | "model_chosen" | "mode_chosen",
+  body: { readonly title?: string; readonly model?: string; readonly mode?: SessionMode },
 ): Promise<CommandAnswer> {
   const changed = await client.changeSession({ params: { id }, body });
   if (!changed.ok) return refusalFrom(changed.error);

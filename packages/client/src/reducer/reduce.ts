@@ -84,9 +84,12 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
     case "session.changed":
     case "session.trashed":
     case "session.restored":
+    case "chain.began":
     case "lane.bound":
+    case "approval.revoked":
     case "context.framed":
     case "usage.recorded":
+    case "run.released":
     case "memory.marked":
     case "memory.tried":
     case "memory.failed":

@@ -83,6 +83,7 @@ export function emptySessionRead(id: SessionId, owner: OwnerId): SessionRead {
     archived: false,
     project: null,
     tags: [],
+    mode: null,
     version: 0,
     revision: 0,
     head: 0 as Seq,
