@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { hostName } from "../../agent/policy/rule.ts";
 
 /**
  * A literal value, or a reference to where it is stored. Nothing is expanded inside a text: what looks like a variable
@@ -25,12 +26,31 @@ const shared = {
   readOnlyHints: z.enum(["ignored", "believed"]).optional(),
 };
 
+const path = z.string().regex(/^\//).max(4_096);
+
+/** What a program may reach and see besides the system. Without it, it keeps the host's network. */
+const programSandbox = z.union([
+  z.literal("off"),
+  z.strictObject({
+    network: z
+      .union([
+        z.enum(["none", "host"]),
+        z.array(z.string().max(253).regex(hostName)).min(1).max(50),
+      ])
+      .optional(),
+    /** Folders that it may read, and folders that it may change. */
+    folders: z.array(path).max(50).optional(),
+    writable: z.array(path).max(50).optional(),
+  }),
+]);
+
 const programServer = z.strictObject({
   command: z.string().min(1).max(4_096),
   args: z.array(z.string().max(32_768)).max(256).optional(),
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), programValue).optional(),
   /** The host's working directory by default. */
-  cwd: z.string().regex(/^\//).max(4_096).optional(),
+  cwd: path.optional(),
+  sandbox: programSandbox.optional(),
   ...shared,
 });
 export type ProgramServer = z.infer<typeof programServer>;

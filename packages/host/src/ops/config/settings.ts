@@ -60,6 +60,25 @@ export const settings = {
     fallbackInWords: "made once and kept in the home",
     traits: ["secret"],
   }),
+  secretsKey: setting<string | undefined>({
+    about: "the key that encrypts stored secrets",
+    allowed:
+      "at least 32 visible characters; with older keys behind it, with spaces between them, while it is rotated",
+    schema: z.string().regex(/^[\x21-\x7e]{32,512}(?: [\x21-\x7e]{32,512})*$/),
+    fallback: () => undefined,
+    fallbackInWords: "made once and kept in a file",
+    traits: ["secret"],
+  }),
+  secretsKeyFile: setting<string | undefined>({
+    about: "the file with that key, readable by you alone",
+    allowed: "a path",
+    schema: z
+      .string()
+      .min(1)
+      .transform((path) => resolve(path)),
+    fallback: () => undefined,
+    fallbackInWords: "secrets.key in the home",
+  }),
   basePath: setting({
     about: "the path under which a reverse proxy forwards to Holdfast",
     allowed: "a path like /holdfast",

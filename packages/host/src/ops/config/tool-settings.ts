@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type SessionMode, sessionMode } from "@holdfast/protocol";
 import { parseToolRule } from "../../agent/policy/rule.ts";
 import { listOf, setting, wholeNumber } from "./setting.ts";
 
@@ -19,6 +20,22 @@ export const toolSettings = {
     fallback: () => [],
     fallbackInWords: "none",
   }),
+  sessionMode: setting<SessionMode>({
+    about: "the mode that new sessions begin in",
+    allowed:
+      "plan (only reads, and ends in a plan to approve), ask, edits (changes files without asking) or full (commands too, in the sandbox); where nobody answers approvals, at most ask",
+    schema: sessionMode,
+    fallback: () => "ask",
+    fallbackInWords: "ask",
+  }),
+  mcpApprovals: setting<"on" | "off">({
+    about:
+      "whether MCP clients of this host may answer approvals: an agent behind one could then approve itself",
+    allowed: "on or off",
+    schema: z.enum(["on", "off"]),
+    fallback: () => "off",
+    fallbackInWords: "off",
+  }),
   workspaceRoots: setting<readonly string[]>({
     about: "folders below which a session may name its workspace",
     allowed: "absolute paths of folders",
@@ -32,6 +49,42 @@ export const toolSettings = {
     schema: listOf(z.string().regex(/^(\[[0-9a-f:]+\]|[a-z0-9.:_-]+)$/i)),
     fallback: () => [],
     fallbackInWords: "none",
+  }),
+  sandbox: setting<"required" | "preferred" | "off">({
+    about: "whether the processes of tools are confined",
+    allowed:
+      "required (nothing runs unconfined), preferred (confined where the system can, and otherwise people are told) or off",
+    schema: z.enum(["required", "preferred", "off"]),
+    fallback: () => "preferred",
+    fallbackInWords: "preferred",
+  }),
+  sandboxFolders: setting<readonly string[]>({
+    about: "further folders that confined processes may read",
+    allowed: "absolute paths of folders",
+    schema: listOf(z.string().regex(/^\/./)),
+    fallback: () => [],
+    fallbackInWords: "none: the system and the toolchains on PATH",
+  }),
+  sandboxProcesses: setting({
+    about: "how many processes and threads a confined command may have at once",
+    allowed: "a number from 400 to 100000",
+    schema: wholeNumber(400, 100_000),
+    fallback: () => 4_096,
+    fallbackInWords: "4096",
+  }),
+  sandboxMemory: setting({
+    about: "how many megabytes of memory a confined process may have",
+    allowed: "a number from 0 (half of the machine's) to 1000000",
+    schema: wholeNumber(0, 1_000_000),
+    fallback: () => 0,
+    fallbackInWords: "half of the machine's",
+  }),
+  sandboxFileSize: setting({
+    about: "how many megabytes a file may have that a confined process writes",
+    allowed: "a number from 1 to 1000000",
+    schema: wholeNumber(1, 1_000_000),
+    fallback: () => 8_192,
+    fallbackInWords: "8192",
   }),
   delegateDepth: setting({
     about: "how deep agents may hand tasks on to children of theirs",

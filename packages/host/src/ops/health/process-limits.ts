@@ -28,18 +28,17 @@ function readLimits(): string | undefined {
  */
 const maxYoungBytes = 16 * 1024 * 1024;
 
-/** Keeps the young generation small during startup, which leaves few long-lived objects. */
-export function limitYoungGeneration(): void {
-  setFlagsFromString("--semi-space-growth-factor=1");
-}
-
-/** Lets it grow as far as useful from now on. It grows during garbage collection, so that is when to check. */
-export function allowYoungGenerationGrowth(): void {
+/**
+ * Ends the savings of the start (`bin/holdfast.mjs`): code may be optimized, and the young generation may grow as far as
+ * useful. It grows during garbage collection, so that is when to check.
+ */
+export function allowGrowth(): void {
+  setFlagsFromString("--opt");
   if (youngGenerationBytes() >= maxYoungBytes) return;
   setFlagsFromString("--semi-space-growth-factor=2");
   const watch = new PerformanceObserver(() => {
     if (youngGenerationBytes() < maxYoungBytes) return;
-    limitYoungGeneration();
+    setFlagsFromString("--semi-space-growth-factor=1");
     watch.disconnect();
   });
   watch.observe({ entryTypes: ["gc"] });

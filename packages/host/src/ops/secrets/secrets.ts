@@ -1,10 +1,10 @@
-import { chmodSync, readFileSync, statSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Store } from "@holdfast/engine";
 import { z } from "zod";
-
 import { systemCode } from "../../util/outcome.ts";
-import { serialQueue } from "../../util/serial-queue.ts";
+import { type EncryptedRows, openEncryptedRows } from "./encrypted-rows.ts";
+import { openKeyring, type SecretsKeySettings } from "./secrets-key.ts";
 
 /** A key and the only address it is sent to. */
 export interface StoredKey {
@@ -12,7 +12,7 @@ export interface StoredKey {
   readonly baseUrl: string;
 }
 
-/** Keys that people have stored, outside the store, readable by the home's owner only and never shown. */
+/** Keys that people have stored, encrypted in the store and never shown. */
 export interface Secrets {
   read(name: string): StoredKey | null;
   put(name: string, stored: StoredKey): Promise<void>;
@@ -24,111 +24,123 @@ export interface Secrets {
   keys(): readonly string[];
 }
 
-const secretsFile = z.object({
-  version: z.literal(1),
-  keys: z.record(z.string(), z.object({ key: z.string().min(1), baseUrl: z.string().min(1) })),
-});
-type Keys = z.infer<typeof secretsFile>["keys"];
+const storedKey = z.object({ key: z.string().min(1), baseUrl: z.string().min(1) });
+const keyPrefix = "key/";
+export const passwordRow = "password";
 
-/** Several processes share the file, so each checks whether it has changed before using its cache. */
-export function openSecrets(home: string, report: (error: Error) => void): Secrets {
-  const path = join(home, "secrets.json");
-  let seen = "";
-  let known: Keys = {};
-  const serialize = serialQueue();
+export interface OpenedSecrets {
+  readonly secrets: Secrets;
+  /** What else is encrypted, like the password's hash. */
+  readonly rows: EncryptedRows;
+}
 
-  function readFile(): Keys {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) {
-      seen = "";
-      return (known = {});
-    }
-    const { mtimeMs, size, ino, mode } = stat;
-    const stamp = `${mtimeMs}:${size}:${ino}`;
-    if (stamp === seen) return known;
-    if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
-    known = decode(readFileSync(path, "utf8"));
-    seen = stamp;
-    return known;
-  }
-
-  function load(): Keys {
-    try {
-      return readFile();
-    } catch (error) {
-      if (systemCode(error) !== "ENOENT") report(unreadableError(path, error));
-      known = {};
-      seen = "";
-      return known;
-    }
-  }
-
-  /** Temporarily unreadable keys are not overwritten: only a damaged file is replaced. */
-  function loadToChange(): Keys {
-    try {
-      return readFile();
-    } catch (error) {
-      if (systemCode(error) === "ENOENT" || isDamage(error)) return {};
-      throw unreadableError(path, error);
-    }
-  }
-
-  function change(edit: (keys: Keys) => Keys): Promise<void> {
-    return serialize(async () => {
-      const keys = edit(loadToChange());
-      await replaceSecretsFile(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
-    });
-  }
-
+/** Opens the stored keys, and moves what earlier versions kept in files. */
+export async function openSecrets(
+  settings: SecretsKeySettings,
+  store: Pick<Store, "register">,
+  report: (error: Error) => void,
+): Promise<OpenedSecrets> {
+  const rows = await openEncryptedRows(store, openKeyring(settings));
+  const reason = rows.locked();
+  if (reason !== null) report(reason);
+  const unmoved = await moveFiles(settings.home.value, rows, report);
+  const read = (row: string): StoredKey | null => {
+    const text = rows.read(row) ?? unmoved.get(row) ?? null;
+    return text === null ? null : (storedKey.safeParse(parseOrNull(text)).data ?? null);
+  };
+  const names = (): readonly string[] =>
+    [...new Set([...rows.names(), ...unmoved.keys()])].flatMap((row) =>
+      row.startsWith(keyPrefix) ? [row.slice(keyPrefix.length)] : [],
+    );
   return {
-    read: (name) => load()[name] ?? null,
-    put: (name, { key, baseUrl }) => change((keys) => ({ ...keys, [name]: { key, baseUrl } })),
-    async remove(name) {
-      const isThere = Object.hasOwn(loadToChange(), name);
-      const others = ([other]: readonly [string, unknown]) => other !== name;
-      if (isThere) await change((keys) => Object.fromEntries(Object.entries(keys).filter(others)));
-      return isThere;
+    rows: { ...rows, read: (row) => rows.read(row) ?? unmoved.get(row) ?? null },
+    secrets: {
+      read: (name) => read(keyPrefix + name),
+      put: (name, { key, baseUrl }) => rows.put(keyPrefix + name, JSON.stringify({ key, baseUrl })),
+      remove: (name) => rows.remove(keyPrefix + name),
+      names: (prefix) => names().filter((name) => name.startsWith(prefix)),
+      keys: () => names().flatMap((name) => read(keyPrefix + name)?.key ?? []),
     },
-    names: (prefix) => Object.keys(load()).filter((name) => name.startsWith(prefix)),
-    keys: () => Object.values(load()).map(({ key }) => key),
   };
 }
 
-function decode(text: string): Keys {
-  return secretsFile.parse(JSON.parse(text)).keys;
-}
+const secretsFile = z.object({ version: z.literal(1), keys: z.record(z.string(), storedKey) });
 
-/** Contains nothing of the file, which may be a key. */
-function unreadableError(path: string, error: unknown): Error {
-  const message = `The stored keys in ${path} cannot be read`;
-  if (isDamage(error)) return new Error(`${message} (damaged): store them again.`);
-  return new Error(`${message} (${systemCode(error)}): see to the file, and try again.`);
-}
-
-function isDamage(error: unknown): boolean {
-  return error instanceof SyntaxError || error instanceof z.ZodError;
-}
-
-/** Atomic, and never readable by others. */
-async function replaceSecretsFile(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  try {
-    const handle = await open(draft, "wx", 0o600);
-    try {
-      await handle.writeFile(text, "utf8");
-      await handle.sync();
-    } finally {
-      await handle.close();
+/**
+ * Encrypts the keys and the password's hash that earlier versions kept in files, and removes the files when everything
+ * can be read back from the store. A crash before that repeats the move; rows that are there are left alone. Returns what
+ * this host cannot encrypt, because it has not got the key of the store's secrets.
+ */
+async function moveFiles(
+  home: string,
+  rows: EncryptedRows,
+  report: (error: Error) => void,
+): Promise<ReadonlyMap<string, string>> {
+  const unmoved = new Map<string, string>();
+  for (const { path, entries } of readFiles(home, report)) {
+    if (rows.locked() !== null) {
+      for (const [row, text] of entries) unmoved.set(row, text);
+      continue;
     }
-    await rename(draft, path);
+    for (const [row, text] of entries) if (!rows.exists(row)) await rows.put(row, text);
+    await rows.reload();
+    const different = [...entries].filter(([row, text]) => rows.read(row) !== text);
+    if (different.length === 0) {
+      rmSync(path, { force: true });
+      continue;
+    }
+    renameSync(path, `${path}.not-moved`);
+    const names = different.map(([row]) => row).join(", ");
+    report(
+      new Error(
+        `The store has other values than ${path} (${names}), and the host uses those in the store. The file's values are in ${path}.not-moved: compare them, then delete it.`,
+      ),
+    );
+  }
+  return unmoved;
+}
+
+interface OldFile {
+  readonly path: string;
+  readonly entries: ReadonlyMap<string, string>;
+}
+
+function readFiles(home: string, report: (error: Error) => void): readonly OldFile[] {
+  const files: OldFile[] = [];
+  const secretsPath = join(home, "secrets.json");
+  const secretsText = readOrNull(secretsPath);
+  const parsed = secretsFile.safeParse(parseOrNull(secretsText ?? ""));
+  if (parsed.success) {
+    const entries = Object.entries(parsed.data.keys).map(
+      ([name, stored]) => [keyPrefix + name, JSON.stringify(stored)] as const,
+    );
+    files.push({ path: secretsPath, entries: new Map(entries) });
+  } else if (secretsText !== null)
+    report(
+      new Error(
+        `The file of stored keys ${secretsPath} is damaged: store the keys again, and delete it.`,
+      ),
+    );
+  const passwordPath = join(home, "password");
+  const hash = readOrNull(passwordPath)?.trim();
+  if (hash !== undefined && hash !== "")
+    files.push({ path: passwordPath, entries: new Map([[passwordRow, hash]]) });
+  return files;
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
   } catch (error) {
-    await rm(draft, { force: true });
+    if (systemCode(error) === "ENOENT") return null;
     throw error;
   }
-  const folder = await open(dirname(path), "r");
+}
+
+function parseOrNull(text: string): unknown {
   try {
-    await folder.sync();
-  } finally {
-    await folder.close();
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }

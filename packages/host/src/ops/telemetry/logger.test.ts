@@ -64,3 +64,13 @@ test("pretty lines are short, and untrusted text cannot control the terminal", a
   await logger.flush();
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d INFO  request path=\/a\ufffd\[2J\ufffd status=404$/);
 });
+
+test("[safety] a line break in a request's path or in an error forges no line of the log", async () => {
+  const { logger, lines } = telling({ format: "pretty" });
+  logger.info("request", { path: "/\n12:00:00 INFO  forged\u2028too", status: 404 });
+  logger.report(new Error("bad input\n12:00:00 INFO  forged"));
+  await logger.flush();
+  const shown = lines.join("\n").split("\n");
+  expect(shown[0]).toContain("path=/\\n12:00:00 INFO  forged\ufffdtoo status=404");
+  expect(shown.filter((line) => /^\d\d:/.test(line))).toHaveLength(2);
+});

@@ -29,12 +29,20 @@ function prettyLine(json: string): string {
   const head = [time.slice(11, 19), level.toUpperCase().padEnd(5), msg, ...fields].join(" ");
   return stack === undefined || stack === ""
     ? escapeControls(head)
-    : `${escapeControls(head)}\n${escapeControls(stack)}`;
+    : `${escapeControls(head)}\n${stack.split("\n").map(indentedLine).join("\n")}`;
 }
 
-/** Untrusted text must not control the terminal. */
+/** Indented, so that a line break in an error's message cannot begin what looks like another line of the log. */
+function indentedLine(line: string): string {
+  return `    ${escapeControls(line)}`;
+}
+
+/** Untrusted text must neither control the terminal nor begin a line of its own. */
 function escapeControls(text: string): string {
-  return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, "\ufffd");
+  return text
+    .replaceAll("\n", "\\n")
+    .replaceAll("\t", "\\t")
+    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
 }
 
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const;

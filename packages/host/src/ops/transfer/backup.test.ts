@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -17,6 +18,8 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 
+import { keySettings } from "../../../test/support/providers/models.ts";
+import { openSecrets } from "../secrets/secrets.ts";
 import { makeBackup, restoreBackup } from "./backup.ts";
 
 const owner = ownerId.parse("owner");
@@ -107,3 +110,27 @@ test("a failed copy leaves nothing that looks like a backup", async () => {
   await expect(makeBackup(home, failing, new Date(0))).rejects.toThrow("no room");
   expect(readdirSync(join(home, "backups"))).toEqual([]);
 });
+
+test("[safety] a backup has stored secrets without their key, which a restored home needs", async () => {
+  const [home, restored] = [makeHome(), makeHome()];
+  const { store } = await openStore(home);
+  const stored = { key: "one-secret-key", baseUrl: "https://models.example/v1" };
+  await (await openSecrets(keySettings(home), store, failTest)).secrets.put("openai", stored);
+  const made = await makeBackup(home, store, new Date(0));
+  const names = readdirSync(made?.folder ?? "", { recursive: true }).map(String);
+  expect(names.filter((name) => /key|secret|token|password/.test(name))).toEqual([]);
+  for (const name of names)
+    expect(readFileSync(join(made?.folder ?? "", name), "latin1")).not.toContain("one-secret-key");
+  await restoreBackup(made?.folder ?? "", restored);
+  const { store: again } = await openStore(restored);
+  const reports: Error[] = [];
+  const locked = await openSecrets(keySettings(restored), again, (error) => reports.push(error));
+  expect([locked.secrets.read("openai"), reports.length]).toEqual([null, 1]);
+  cpSync(join(home, "secrets.key"), join(restored, "secrets.key"));
+  const { secrets } = await openSecrets(keySettings(restored), again, failTest);
+  expect(secrets.read("openai")).toEqual(stored);
+});
+
+const failTest = (error: Error): never => {
+  throw error;
+};

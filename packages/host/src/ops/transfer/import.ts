@@ -57,7 +57,7 @@ class ImportPlan {
   #message(entry: Message): NewEvent {
     const { role, at, model, partial, superseded } = entry;
     const messageId = this.#ids.make("message");
-    const parts = entry.parts.map((part) => this.#part(part));
+    const parts = entry.parts.map((part) => withTaint(this.#part(part)));
     const common = { messageId, parts, originalAt: at };
     switch (role) {
       case "user":
@@ -119,6 +119,11 @@ class ImportPlan {
   ): NewEvent {
     return newEvent(this.#ids.make("event"), type, data);
   }
+}
+
+/** Whoever made the document chose its words, also those of the model. */
+function withTaint<P extends Part>(part: P): P {
+  return { ...part, taint: [{ kind: "import" }] };
 }
 
 export interface ImportDeps {
