@@ -10,7 +10,8 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
-import { openModelRegistry } from "./models/registry.ts";
+import { memorySecrets } from "../../test/support/providers/models.ts";
+import { createModelRegistry } from "./models/registry.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { createToolset } from "./toolset.ts";
 
@@ -33,7 +34,11 @@ async function open(factory: Database) {
   const { engine, titles } = await createAgentRuntime({
     config: config.value,
     store,
-    models: openModelRegistry(config.value, {}, report).models,
+    models: createModelRegistry({
+      config: config.value,
+      environment: {},
+      secrets: memorySecrets(),
+    }),
     memory: await openMemoryProviders(home, { choice: "facts" }),
     toolset,
     report,

@@ -12,8 +12,10 @@ import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { createToolset } from "./toolset.ts";
 import { notesSnapshot } from "./memory/notes.ts";
+import { openWaitingFacts } from "./memory/waiting-facts.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
-import { openModelRegistry } from "./models/registry.ts";
+import { memorySecrets } from "../../test/support/providers/models.ts";
+import { createModelRegistry } from "./models/registry.ts";
 
 test("[safety] messages from programs or the host are never noted as a person's words, in any lane", async () => {
   const home = mkdtempSync(join(tmpdir(), "holdfast-words-"));
@@ -23,7 +25,11 @@ test("[safety] messages from programs or the host are never noted as a person's 
   const report = (bug: Error): never => {
     throw bug;
   };
-  const { models } = openModelRegistry(config.value, {}, report);
+  const models = createModelRegistry({
+    config: config.value,
+    environment: {},
+    secrets: memorySecrets(),
+  });
   const store = createReferenceStore();
   const { owner, session } = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "notes" });
@@ -54,7 +60,8 @@ test("[safety] messages from programs or the host are never noted as a person's 
     await engine.runner.idle();
   }
   await engine.memory.evict(session);
-  const notes = await notesSnapshot(home, owner);
-  expect(notes).toContain("three");
-  expect(notes).not.toMatch(/one|two/);
+  // The program's text is still in the context, so that even the person's own words wait for a yes.
+  const waiting = await openWaitingFacts(home).list(owner);
+  expect(waiting.map(({ text }) => text)).toEqual(["the ferry leaves at three"]);
+  expect(await notesSnapshot(home, owner)).toBe("");
 });

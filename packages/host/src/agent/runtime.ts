@@ -19,7 +19,7 @@ import {
 } from "@holdfast/engine";
 import { childLanePrefix, delegationTree } from "../automation/delegate/child-session.ts";
 import { processLanePrefix } from "../automation/processes/end-report.ts";
-import { ids, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
+import { ids, laneKey, newEvent, type OwnerId, type Seq, type SessionId } from "@holdfast/protocol";
 import { openSpillFolder } from "@holdfast/store/spill";
 import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
 import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
@@ -36,6 +36,8 @@ import { createStorageStatus, type StorageStatus } from "../ops/health/store-hea
 import { createTokenCounter } from "./models/token-counter.ts";
 import type { Toolset } from "./toolset.ts";
 import { saveAttachments } from "./workspace/attachments.ts";
+import { createModeLimit } from "../rights/session-modes.ts";
+import { openRightsResolver, type RightsResolver } from "../rights/resolve-rights.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
 /** Prefixes of lanes and client ids of messages from other agents, background processes and programs. */
@@ -122,6 +124,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     if (error instanceof StoreFailure && error.code === "store_closed") return;
     report(error instanceof Error ? error : new Error(String(error)));
   }
+  const rights = openRightsResolver(store.register);
   const smallModel = createSmallModelLookup(store, models);
   const titler = createTitler(smallModel);
   const titles = new TitleGenerator({ log, ids, clock: systemClock, titler, onError });
@@ -133,7 +136,10 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     onError,
   });
   const tokens = createTokenCounter();
-  const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
+  const notes = async ({ owner, session }: SessionRef) =>
+    (await mayReadMemory(store, rights, { owner, session }))
+      ? notesSnapshot(home.value, owner)
+      : "";
   const prompt = createSystemPrompt({ home: home.value, workspaces: toolset.workspaces, notes });
   const delegate = createDelegateTool({
     log,
@@ -152,6 +158,8 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       : withServerTools(ownTools, mcp, log);
   const engine = createEngine({
     log,
+    rightsOf: rights.ofMessage,
+    modeLimit: createModeLimit(store.reads),
     agents: createAgentFactory({ store, models, tools, prompt }),
     memoryPressure,
     leaseMs: leaseMs.value,
@@ -181,6 +189,26 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   });
   return { engine, storageStatus, titles, reviews, prompt, journals };
 }
+
+/**
+ * Whether a session's prompt may begin with the owner's notes: not if the lane that it was made for has no access to
+ * memory. That lane reads the prompt's effects, whoever began this run.
+ */
+async function mayReadMemory(
+  { reads }: Store,
+  rights: RightsResolver,
+  { owner, session }: SessionRef,
+): Promise<boolean> {
+  const page = await reads.events(owner, session, { after: 0 as Seq, limit: maxFirstEvents });
+  const lanes = (page?.events ?? []).flatMap(({ type, data }) =>
+    type === "lane.bound" ? (laneKey.safeParse(data["lane"]).data ?? []) : [],
+  );
+  const all = await Promise.all(lanes.map((lane) => rights.ofLane(owner, lane)));
+  return all.every(({ memory }) => memory !== "none");
+}
+
+/** `lane.bound` is among the first events of a session that a lane created. */
+const maxFirstEvents = 16;
 
 type SessionRef = { readonly owner: OwnerId; readonly session: SessionId };
 

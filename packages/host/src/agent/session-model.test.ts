@@ -12,7 +12,8 @@ import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { createToolset } from "./toolset.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
-import { openModelRegistry } from "./models/registry.ts";
+import { memorySecrets } from "../../test/support/providers/models.ts";
+import { createModelRegistry } from "./models/registry.ts";
 import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import { openProviderServer } from "@holdfast/testing/host/providers/provider-server";
 
@@ -36,7 +37,11 @@ async function open() {
     throw bug;
   };
   const keys: Record<string, string> = {};
-  const { models } = openModelRegistry(config.value, keys, report);
+  const models = createModelRegistry({
+    config: config.value,
+    environment: keys,
+    secrets: memorySecrets(),
+  });
   const store = createReferenceStore();
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "off" });

@@ -113,7 +113,7 @@ export interface SystemPromptDeps {
   readonly home: string;
   readonly workspaces: Pick<Workspaces, "locate">;
   /** The owner's memory notes, frozen with the session. */
-  readonly notes: (owner: OwnerId) => Promise<string>;
+  readonly notes: (whose: SessionRef) => Promise<string>;
 }
 
 interface SessionRef {
@@ -171,7 +171,7 @@ export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps
       const parts = [
         await readPersona(home),
         trustedInstructions(await workspace(whose)),
-        await notes(whose.owner),
+        await notes(whose),
       ];
       return parts.filter((part) => part !== "").join("\n\n");
     },

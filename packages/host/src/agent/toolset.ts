@@ -4,7 +4,9 @@ import { saveNote } from "./memory/notes.ts";
 import { createApplyPatch } from "./tools/apply-patch.ts";
 import { createAskUser } from "./tools/ask-user.ts";
 import { createEditFile } from "./tools/edit-file.ts";
-import { allowedEnvironment } from "../util/run-command.ts";
+import { gitEnvironment } from "../util/git-environment.ts";
+import { allowedEnvironment } from "../sandbox/run-command.ts";
+import { type Confinement, openConfinement } from "../sandbox/confinement.ts";
 import { createFetchUrl } from "./tools/fetch-url.ts";
 import { createFileSearch } from "./tools/file-search.ts";
 import { createGlob, createListFiles } from "./tools/find-files.ts";
@@ -13,13 +15,18 @@ import { createReadFile } from "./tools/read-file.ts";
 import { createRemember } from "./tools/remember.ts";
 import { createSearchSessions } from "./tools/search-sessions.ts";
 import { createSendFile } from "./tools/send-file.ts";
-import { type BackgroundRunner, createTerminal } from "./tools/terminal.ts";
+import { type BackgroundRunner, createTerminal, terminalProfile } from "./tools/terminal.ts";
+import { createSubmitPlan } from "./tools/submit-plan.ts";
 import { createTodo } from "./tools/todo.ts";
 import { openWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
 import { createWriteFile } from "./tools/write-file.ts";
 import { createLiveness } from "@holdfast/store/identity";
 import type { Config } from "../ops/config/settings.ts";
+import { unreadablePatterns } from "./policy/match-rules.ts";
+import { grantedHosts } from "./policy/trusted-hosts.ts";
 import { createPolicy, type HostPolicy } from "./policy/policy.ts";
+import { parseToolRule } from "./policy/rule.ts";
+import { conversationStart } from "./policy/conversation-start.ts";
 import { openStoredRules, type StoredRules } from "./policy/stored-rules.ts";
 import { createProcessesTool } from "../automation/processes/processes-tool.ts";
 import { ProcessManager } from "../automation/processes/process-manager.ts";
@@ -33,20 +40,26 @@ export interface BuiltInToolDeps {
   /** `host` or `host:port` beyond the public internet that may be fetched. */
   readonly egressAllow: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Patterns of paths that searches leave out. */
+  readonly unreadable?: readonly string[];
+  readonly confinement: Confinement;
   /** Without it every command ends with its call. */
   readonly background?: BackgroundRunner;
+  readonly trustedHosts?: readonly string[];
 }
 
 /** The tools that every session has, by name, always in one order: they are part of how a context begins. */
 export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, Tool> {
   const { home, store, workspaces, egressAllow } = parts;
   const files = { workspaces };
-  const searched = { workspaces, search: createFileSearch() };
+  const searched = { workspaces, search: createFileSearch(), unreadable: parts.unreadable ?? [] };
   const tools = [
     createTerminal({
       workspaces,
-      environment: allowedEnvironment(parts.environment),
+      environment: { ...allowedEnvironment(parts.environment), ...gitEnvironment },
+      confinement: parts.confinement,
       ...(parts.background && { background: parts.background }),
+      ...(parts.trustedHosts && { trustedHosts: parts.trustedHosts }),
     }),
     createReadFile(files),
     createWriteFile(files),
@@ -58,9 +71,10 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
     createFetchUrl(createEgress({ allow: egressAllow })),
     createTodo(store.reads),
     createRemember((owner, about, line) => saveNote(home, owner, about, line)),
-    createSearchSessions(store.search),
+    createSearchSessions(store),
     createAskUser(),
     createSendFile({ workspaces, store }),
+    createSubmitPlan(),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
@@ -74,6 +88,7 @@ export interface Toolset {
   readonly rules: StoredRules;
   /** Work that continues after its turn has ended. */
   readonly processes: ProcessManager;
+  readonly confinement: Confinement;
 }
 
 export type ToolsetConfig = Pick<
@@ -83,11 +98,49 @@ export type ToolsetConfig = Pick<
   | "toolRules"
   | "workspaceRoots"
   | "egressAllow"
+  | "sandbox"
+  | "sandboxFolders"
+  | "sandboxProcesses"
+  | "sandboxMemory"
+  | "sandboxFileSize"
   | "processesPerSession"
   | "processHours"
 >;
 
-export function createToolset(config: ToolsetConfig, store: Store): Toolset {
+/** The host's processes, confined as the settings say. */
+export function confinementFor(config: ToolsetConfig): Confinement {
+  return openConfinement({
+    mode: config.sandbox.value,
+    home: config.home.value,
+    folders: config.sandboxFolders.value,
+    processes: config.sandboxProcesses.value,
+    memoryMegabytes: config.sandboxMemory.value,
+    fileMegabytes: config.sandboxFileSize.value,
+    environment: process.env,
+    egressAllow: config.egressAllow.value,
+  });
+}
+
+/** The person who is asked also sees what confines the command, and the log has it for every decision. */
+function withSandboxNote(policy: HostPolicy, confinement: Confinement): HostPolicy {
+  const confines: HostPolicy["confines"] = async ({ name, place = "", input }) =>
+    name === "terminal" ? { ...(await confinement.describe(terminalProfile(place, input))) } : null;
+  return {
+    ...policy,
+    confines,
+    async describe(question) {
+      const described = await policy.describe(question);
+      const sandbox = await confines(question);
+      return sandbox === null ? described : { ...described, sandbox };
+    },
+  };
+}
+
+export function createToolset(
+  config: ToolsetConfig,
+  store: Store,
+  confinement: Confinement = confinementFor(config),
+): Toolset {
   const { toolPolicy, toolRules, workspaceRoots, egressAllow } = config;
   const home = config.home.value;
   const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
@@ -96,6 +149,8 @@ export function createToolset(config: ToolsetConfig, store: Store): Toolset {
     mode: toolPolicy.value,
     rules: toolRules.value,
     storedRules: rules,
+    begunAt: conversationStart(store.reads),
+    isConfined: async () => (await confinement.state()).kind !== "none",
   });
   const limits = {
     perSession: config.processesPerSession.value,
@@ -112,15 +167,27 @@ export function createToolset(config: ToolsetConfig, store: Store): Toolset {
     maxSeconds: limits.hours * 3_600,
     start: processes.start.bind(processes),
   };
+  const operatorRules = toolRules.value.flatMap((rule) => parseToolRule(rule) ?? []);
+  const trustedHosts = grantedHosts(operatorRules.filter(({ when }) => when === undefined));
   const own = createBuiltInTools({
     home,
     store,
     workspaces,
     egressAllow: egressAllow.value,
     environment: process.env,
+    unreadable: unreadablePatterns(operatorRules),
+    confinement,
+    trustedHosts,
     ...(limits.perSession > 0 && { background }),
   });
-  const minding = createProcessesTool(processes);
+  const minding = createProcessesTool(processes, trustedHosts);
   const tools = limits.perSession > 0 ? new Map([...own, [minding.name, minding]]) : own;
-  return { tools, workspaces, policy, rules, processes };
+  return {
+    tools,
+    workspaces,
+    policy: withSandboxNote(policy, confinement),
+    rules,
+    processes,
+    confinement,
+  };
 }

@@ -41,7 +41,7 @@ export async function createWorkers({
   const notifier = await openConfiguredNotifier(config, store, redact, logger);
   return [
     ...(notifier === undefined ? [] : [notifier]),
-    openScheduler(log, runner, report),
+    openScheduler(log, runner, report, config.sessionMode.value),
     createOrphanReaper(shared),
     createProcessWatcher({
       ...shared,

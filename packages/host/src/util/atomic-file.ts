@@ -1,10 +1,13 @@
 import { mkdir, open, readFile, rename, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
+let writes = 0;
+
 /** Leaves the whole text or the previous one, even after a power cut. */
 export async function writeFileAtomically(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.new`;
+  // Two processes that write the same file at once must not rename each other's.
+  const temporary = `${file}.${process.pid}-${(writes += 1)}.new`;
   const handle = await open(temporary, "w", 0o600);
   try {
     await handle.writeFile(text, "utf8");

@@ -4,11 +4,14 @@ import { z } from "zod";
 import type { Clock, ToolContext } from "@holdfast/engine";
 import { type JsonObject, withTimeout } from "@holdfast/protocol";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
-import { allowedEnvironment } from "../../util/run-command.ts";
+import { allowedEnvironment } from "../../sandbox/run-command.ts";
+import type { Confinement } from "../../sandbox/confinement.ts";
+import { openNetwork } from "../../sandbox/network/open-network.ts";
 import { version } from "../../util/version.ts";
 import { openHttpTransport } from "./http-transport.ts";
 import { type OfferedTool, readToolList, type ToolList } from "./tool-list.ts";
 import { type ValueSources, resolveValues } from "./resolve-values.ts";
+import { profileOf } from "./server-profile.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** The library is large, so it is loaded when the first server is connected. */
@@ -22,6 +25,7 @@ export interface ConnectDeps extends ValueSources {
   readonly sdk: Sdk;
   readonly name: string;
   readonly server: McpServer;
+  readonly confinement: Confinement;
   readonly clock: Clock;
   /** For each response during setup. */
   readonly responseTimeoutMs: number;
@@ -52,7 +56,7 @@ const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string()
 
 export async function connect(deps: ConnectDeps): Promise<McpConnection> {
   const { sdk, responseTimeoutMs: patienceMs, signal, onToolsChanged } = deps;
-  const { transport, endSession: leave, endReason: why } = openTransport(deps);
+  const { transport, endSession: leave, endReason: why } = await openTransport(deps);
   const client = new sdk.Client(
     { name: "holdfast", version },
     {
@@ -136,7 +140,7 @@ interface OpenedTransport {
   readonly endReason: () => string | undefined;
 }
 
-function openTransport(deps: ConnectDeps): OpenedTransport {
+async function openTransport(deps: ConnectDeps): Promise<OpenedTransport> {
   const { sdk, server, environment, clock, onStderrLine } = deps;
   const origin = "url" in server ? URL.parse(server.url)?.origin : undefined;
   const declared = "url" in server ? server.headers : server.env;
@@ -152,13 +156,23 @@ function openTransport(deps: ConnectDeps): OpenedTransport {
       );
     return { transport, endSession, endReason: () => undefined };
   }
-  const transport = new StdioTransport({
-    command: server.command,
-    args: server.args ?? [],
-    environment: { ...allowedEnvironment(environment), ...values },
+  const plain = {
+    argv: [server.command, ...(server.args ?? [])] as const,
     folder: server.cwd ?? process.cwd(),
+    environment: { ...allowedEnvironment(environment), ...values },
+  };
+  const confined =
+    server.sandbox === "off"
+      ? await deps.confinement.leaveOpen(plain)
+      : await deps.confinement.confine(plain, profileOf(deps.name, server));
+  if (!confined.ok) throw new Error(confined.message);
+  const network = confined.network === null ? null : await openNetwork(confined.network);
+  const transport = new StdioTransport({
+    name: server.command,
+    launched: confined.command,
     decode: sdk.deserializeMessage,
     onStderrLine,
+    onEnd: () => void network?.close(),
   });
   return { transport, endSession: async () => undefined, endReason: () => transport.end };
 }

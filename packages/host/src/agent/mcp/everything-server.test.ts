@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { until } from "@holdfast/testing/rigs/run-rig";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { findFreePort } from "@holdfast/testing/process/free-port";
+import { openTestConfinement } from "../../../test/support/open-confinement.ts";
 import { type McpRig, openMcpRig } from "../../../test/support/mcp/mcp-rig.ts";
 
 const main = join(
@@ -33,93 +36,108 @@ const ways = {
       end: async () => undefined,
     };
   },
+  "confined stdio": () => ways.stdio(),
   async http() {
     const { child, url } = await serveEverything();
     return { server: { url }, end: async () => void child.kill() };
   },
 };
 
-describe.each(["stdio", "http"] as const)("the official example server over %s", (way) => {
-  let rig: McpRig;
-  let end: () => Promise<void>;
-  beforeAll(async () => {
-    const served = await ways[way]();
-    end = served.end;
-    rig = openMcpRig({ everything: served.server });
-    await rig.mcp.tools();
-  });
-  afterAll(async () => {
-    await rig.stop();
-    await end();
-  });
-
-  test("its tools have stable names and order, attributed descriptions, and require approval", async () => {
-    const { tools, missing } = await rig.mcp.tools();
-    expect(missing).toEqual([]);
-    expect([...tools.keys()]).toEqual([...tools.keys()].toSorted());
-    expect(tools.get("everything__echo")).toMatchObject({
-      name: "everything__echo",
-      description:
-        "[A tool of the MCP server everything, in that server's words.] Echoes back the input string",
-      input: { type: "object", properties: { message: { type: "string" } } },
-      replay: "never",
+describe.each(["stdio", "confined stdio", "http"] as const)(
+  "the official example server over %s",
+  (way) => {
+    let rig: McpRig;
+    let end: () => Promise<void>;
+    const home = mkdtempSync(join(tmpdir(), "holdfast-everything-"));
+    beforeAll(async () => {
+      const served = await ways[way]();
+      end = served.end;
+      const confinement = openTestConfinement({ home, mode: way === "stdio" ? "off" : "required" });
+      rig = openMcpRig({ everything: served.server }, process.env, confinement);
+      await rig.mcp.tools();
     });
-    expect([...tools.values()].map((tool) => tool.approval?.({}))).not.toContain("none");
-  });
-
-  test("a text result arrives verbatim, and an error result is a failure", async () => {
-    expect(await rig.call("everything__echo", { message: "Ahoy" })).toEqual({
-      outcome: "ok",
-      output: "Echo: Ahoy",
+    afterAll(async () => {
+      await rig.stop();
+      await end();
+      rmSync(home, { recursive: true, force: true });
     });
-    expect(await rig.call("everything__echo", { message: 7 })).toMatchObject({ outcome: "failed" });
-    expect(await rig.call("everything__echo", "no object")).toMatchObject({ outcome: "failed" });
-  });
 
-  test("an image is stored by content and named in place", async () => {
-    const { output, details } = await rig.call("everything__get-tiny-image");
-    const [file] = details?.files ?? [];
-    expect(file).toMatchObject({ mediaType: "image/png" });
-    expect(output).toContain(`[image, image/png, ${file?.size} bytes, ${file?.blobId}]`);
-    const kept = file && (await rig.store.reads.blob(rig.owner, file.blobId));
-    expect(kept?.bytes.byteLength).toBe(file?.size);
-  });
+    test("its tools have stable names and order, attributed descriptions, and require approval", async () => {
+      const { tools, missing } = await rig.mcp.tools();
+      expect(missing).toEqual([]);
+      expect([...tools.keys()]).toEqual([...tools.keys()].toSorted());
+      expect(tools.get("everything__echo")).toMatchObject({
+        name: "everything__echo",
+        description:
+          "[A tool of the MCP server everything, in that server's words.] Echoes back the input string",
+        input: { type: "object", properties: { message: { type: "string" } } },
+        replay: "never",
+      });
+      expect([...tools.values()].map((tool) => tool.approval?.({}))).not.toContain("none");
+    });
 
-  test("structured content, resources and links become text", async () => {
-    const weather = await rig.call("everything__get-structured-content", { location: "New York" });
-    expect(JSON.parse(weather.output)).toMatchObject({ temperature: 33 });
-    const links = await rig.call("everything__get-resource-links", { count: 2 });
-    expect(links.output).toContain("[resource: Text Resource 2, demo://resource/dynamic/text/2]");
-    const resource = { resourceType: "Text", resourceId: 1 };
-    const text = await rig.call("everything__get-resource-reference", resource);
-    expect(text.output).toContain("[resource: demo://resource/dynamic/text/1]\nResource 1: ");
-  });
+    test("a text result arrives verbatim, and an error result is a failure", async () => {
+      expect(await rig.call("everything__echo", { message: "Ahoy" })).toEqual({
+        outcome: "ok",
+        output: "Echo: Ahoy",
+      });
+      expect(await rig.call("everything__echo", { message: 7 })).toMatchObject({
+        outcome: "failed",
+      });
+      expect(await rig.call("everything__echo", "no object")).toMatchObject({ outcome: "failed" });
+    });
 
-  test("progress is shown while a call runs", async () => {
-    let shown = "";
-    const input = { duration: 0.2, steps: 2 };
-    const written = (text: string) => void (shown += text);
-    const done = await rig.call("everything__trigger-long-running-operation", input, { written });
-    expect(done.outcome).toBe("ok");
-    expect(shown).toBe("1 of 2\n2 of 2\n");
-  });
+    test("an image is stored by content and named in place", async () => {
+      const { output, details } = await rig.call("everything__get-tiny-image");
+      const [file] = details?.files ?? [];
+      expect(file).toMatchObject({ mediaType: "image/png" });
+      expect(output).toContain(`[image, image/png, ${file?.size} bytes, ${file?.blobId}]`);
+      const kept = file && (await rig.store.reads.blob(rig.owner, file.blobId));
+      expect(kept?.bytes.byteLength).toBe(file?.size);
+    });
 
-  test("[P7] a stopped call ends at once with an unknown outcome", async () => {
-    const stop = new AbortController();
-    const input = { duration: 60, steps: 600 };
-    const how = { signal: stop.signal, written: () => stop.abort() };
-    const done = await rig.call("everything__trigger-long-running-operation", input, how);
-    expect(done.outcome).toBe("unknown");
-    expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({ outcome: "ok" });
-  });
+    test("structured content, resources and links become text", async () => {
+      const weather = await rig.call("everything__get-structured-content", {
+        location: "New York",
+      });
+      expect(JSON.parse(weather.output)).toMatchObject({ temperature: 33 });
+      const links = await rig.call("everything__get-resource-links", { count: 2 });
+      expect(links.output).toContain("[resource: Text Resource 2, demo://resource/dynamic/text/2]");
+      const resource = { resourceType: "Text", resourceId: 1 };
+      const text = await rig.call("everything__get-resource-reference", resource);
+      expect(text.output).toContain("[resource: demo://resource/dynamic/text/1]\nResource 1: ");
+    });
 
-  test("a restart reconnects", async () => {
-    expect(rig.mcp.restart("nobody")).toBeNull();
-    rig.mcp.restart("everything");
-    await until(() => rig.mcp.states()[0]?.state === "ready");
-    expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({ outcome: "ok" });
-  });
-});
+    test("progress is shown while a call runs", async () => {
+      let shown = "";
+      const input = { duration: 0.2, steps: 2 };
+      const written = (text: string) => void (shown += text);
+      const done = await rig.call("everything__trigger-long-running-operation", input, { written });
+      expect(done.outcome).toBe("ok");
+      expect(shown).toBe("1 of 2\n2 of 2\n");
+    });
+
+    test("[P7] a stopped call ends at once with an unknown outcome", async () => {
+      const stop = new AbortController();
+      const input = { duration: 60, steps: 600 };
+      const how = { signal: stop.signal, written: () => stop.abort() };
+      const done = await rig.call("everything__trigger-long-running-operation", input, how);
+      expect(done.outcome).toBe("unknown");
+      expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({
+        outcome: "ok",
+      });
+    });
+
+    test("a restart reconnects", async () => {
+      expect(rig.mcp.restart("nobody")).toBeNull();
+      rig.mcp.restart("everything");
+      await until(() => rig.mcp.states()[0]?.state === "ready");
+      expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({
+        outcome: "ok",
+      });
+    });
+  },
+);
 
 test("[safety] a program gets its own environment and only harmless variables of the host's", async () => {
   const rig = openMcpRig(

@@ -2,6 +2,7 @@ import type { ToolResult, Clock, Random } from "@holdfast/engine";
 import { backoffMs } from "@holdfast/protocol";
 import { ConnectionRefusal, streamLost } from "./http-transport.ts";
 import { type Sdk, connect, type McpConnection, loadSdk } from "./connect.ts";
+import type { Confinement } from "../../sandbox/confinement.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
 import type { ToolList } from "./tool-list.ts";
@@ -80,6 +81,7 @@ export type ServerState = "starting" | "ready" | "away" | "stopped";
 export interface ManagedServerDeps extends ValueSources {
   readonly name: string;
   readonly server: McpServer;
+  readonly confinement: Confinement;
   readonly clock: Clock;
   readonly random: Random;
   readonly times: ServerTimes;
@@ -121,7 +123,8 @@ const maxStderrLines = 20;
 const stableAfterMs = 60_000;
 
 export function manageServer(deps: ManagedServerDeps): ManagedServer {
-  const { name, server, environment, secrets, clock, random, times, redact, log, onTools } = deps;
+  const { name, server, confinement, environment, secrets, clock, random, times } = deps;
+  const { redact, log, onTools } = deps;
   const backoff = { firstMs: times.backoffMs, longestMs: times.maxBackoffMs };
   const stopping = new AbortController();
   const firstAttempt = Promise.withResolvers<void>();
@@ -172,6 +175,7 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
       sdk,
       name,
       server,
+      confinement,
       environment,
       secrets,
       clock,

@@ -10,6 +10,7 @@ import {
 } from "@holdfast/engine";
 import { ids, newEvent, type SessionId, withTimeout } from "@holdfast/protocol";
 import { createRedactor } from "../../ops/secrets/redact.ts";
+import type { Confinement } from "../../sandbox/confinement.ts";
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
 import {
   manageServer,
@@ -75,6 +76,7 @@ export function withServerTools(
 
 export interface McpDeps extends Pick<ValueSources, "environment"> {
   readonly servers: McpServers;
+  readonly confinement: Confinement;
   /** Without them no stored key is found. */
   readonly secrets?: ValueSources["secrets"];
   readonly store: Pick<Store, "putBlob">;
@@ -150,6 +152,7 @@ export function openMcp(deps: McpDeps): Mcp {
   for (const [name, server] of Object.entries(deps.servers).toSorted(byName)) {
     const onTools = (): void => void (snapshot = undefined);
     const shared = {
+      confinement: deps.confinement,
       environment,
       secrets: stored,
       clock,

@@ -10,6 +10,7 @@ import type { McpServers } from "../../ops/config/mcp-servers.ts";
 import { openMcpRig, readServerLog, misbehavingServer } from "../../../test/support/mcp/mcp-rig.ts";
 import { withoutFileHandles } from "@holdfast/testing/host/without-file-handles";
 import { openMcp } from "./mcp.ts";
+import { unconfined } from "../../../test/support/open-confinement.ts";
 
 function diaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-mcp-"));
@@ -68,6 +69,18 @@ test("a read-only hint skips approval only if the operator trusts it", async () 
     ["safe", "none"],
     ["never", "ask"],
   ]);
+});
+
+test("[safety] a tool that its server describes differently is another tool, and a restart changes nothing", async () => {
+  const rig = open({ strange: misbehavingServer("turncoat"), same: misbehavingServer("turncoat") });
+  const identity = async (name: string) => (await rig.tool(name)).identity;
+  const before = await identity("strange__read");
+  expect(before).toMatch(/^[0-9a-f]{32}$/);
+  expect(await identity("same__read")).not.toBe(before);
+  const again = open({ strange: misbehavingServer("turncoat") });
+  expect((await again.tool("strange__read")).identity).toBe(before);
+  await rig.call("strange__turn");
+  await until(async () => (await identity("strange__read")) !== before);
 });
 
 test("[P9] servers in another order give the same tools, and a renamed tool is another offer", async () => {
@@ -149,6 +162,7 @@ test.each(["initialize", "tools/list"])(
   async (method) => {
     const diary = diaryFile();
     const mcp = openMcp({
+      confinement: unconfined,
       servers: {
         hangs: misbehavingServer("hang", diary, method),
         works: misbehavingServer("plain"),
@@ -205,7 +219,7 @@ test("a server that dies by itself leaves no children behind", async () => {
 
 test("a host out of file descriptors reports it for the server and survives", () => {
   const module = new URL("./stdio-transport.ts", import.meta.url);
-  const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
+  const launch = `{ name: "true", launched: { argv: ["true"], environment: {}, folder: "/" }, onEnd: () => {} }`;
   const start = `({ StdioTransport }) => new StdioTransport(${launch}).start()`;
   expect(withoutFileHandles(module, start)).toBe("true could not be started (EMFILE).");
 });

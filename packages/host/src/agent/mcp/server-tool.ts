@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Store, ToolResult, Tool } from "@holdfast/engine";
 import { type OwnerId, type ToolFile, jsonObject } from "@holdfast/protocol";
@@ -112,7 +113,10 @@ export function createServerTool(toolDeps: ServerToolDeps, offered: OfferedTool)
     input: offered.input,
     replay: isHarmless ? "safe" : "never",
     timeLimitMs,
+    identity: identityOf(toolDeps, offered),
+    taint: () => [{ kind: "mcp", name: server }],
     approval: () => (isHarmless ? "none" : "ask"),
+    onlyReads: () => isHarmless,
     async run({ owner, input }, context) {
       const decoded = jsonObject.safeParse(input);
       if (!decoded.success) return failed("The arguments are not an object. Nothing was sent.");
@@ -137,6 +141,18 @@ export function createServerTool(toolDeps: ServerToolDeps, offered: OfferedTool)
       }
     },
   };
+}
+
+const identityLength = 32;
+
+/** A digest of what a person approves: the server, and the tool's name, description and input schema. */
+function identityOf({ name, server }: ServerToolDeps, offered: OfferedTool): string {
+  const target = "url" in server ? [server.url] : [server.command, ...(server.args ?? [])];
+  const { remote, description, input } = offered;
+  return createHash("sha256")
+    .update(JSON.stringify([name, target, remote, description, input]))
+    .digest("hex")
+    .slice(0, identityLength);
 }
 
 function failed(output: string): ToolResult {

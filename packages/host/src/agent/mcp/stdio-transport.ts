@@ -1,8 +1,8 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
 import { systemClock } from "@holdfast/engine";
 import { withTimeout } from "@holdfast/protocol";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { launchServer } from "../../sandbox/launch.ts";
+import type { PlainCommand } from "../../sandbox/sandbox.ts";
 
 /** Splits a byte stream into lines in bounded memory. */
 export interface LineReader {
@@ -67,17 +67,18 @@ function killAll(): void {
 }
 
 export interface LaunchSettings {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The complete environment: nothing of the host's own is added. */
-  readonly environment: Readonly<Record<string, string>>;
-  readonly folder: string;
+  /** What the operator calls it. */
+  readonly name: string;
+  /** What is started, with its complete environment: nothing of the host's own is added. */
+  readonly launched: PlainCommand;
   readonly decode: (line: string) => JSONRPCMessage;
   /** Receives a line the program wrote to stderr. */
   readonly onStderrLine: (line: string) => void;
+  /** Called once when it has ended, or could not be started. */
+  readonly onEnd: () => void;
 }
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+type Child = ReturnType<typeof launchServer>;
 
 const maxMessageBytes = 16 * 1024 * 1024;
 const maxStderrLineBytes = 64 * 1024;
@@ -118,18 +119,13 @@ export class StdioTransport implements Transport {
   }
 
   start(): Promise<void> {
-    const { command, args, environment, folder } = this.#launch;
-    const child = spawn(command, [...args], {
-      cwd: folder,
-      env: environment,
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: true,
-      shell: false,
-    });
+    const { name, launched } = this.#launch;
+    const child = launchServer(launched);
     const started = new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       child.once("error", (error: NodeJS.ErrnoException) => {
-        this.end = `${command} could not be started (${error.code ?? "unknown"}).`;
+        this.end = `${name} could not be started (${error.code ?? "unknown"}).`;
+        this.#launch.onEnd();
         reject(new Error(this.end));
       });
     });
@@ -151,6 +147,7 @@ export class StdioTransport implements Transport {
       });
       child.once("close", () => {
         resolve();
+        this.#launch.onEnd();
         void this.#handled.then(() => this.onclose?.());
       });
     });

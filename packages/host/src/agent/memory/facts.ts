@@ -6,6 +6,8 @@ import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
+import { ownerFolder } from "./owner-folder.ts";
+import { openWaitingFacts, type WaitingFact, type WaitingFacts } from "./waiting-facts.ts";
 
 const factSchema = z.looseObject({ text: z.string(), at: z.number() });
 const factFile = z.looseObject({ facts: z.array(factSchema), keys: z.array(z.string()) });
@@ -22,12 +24,18 @@ const maxSessions = 200;
  * the holder of its memory lease writes. A segment's key is written together with its facts, so a segment counts once.
  */
 export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
-  const folderOf = (ownerId: OwnerId) => join(ownerFolder(home, ownerId), "facts");
+  const folderOf = (ownerId: OwnerId) => factsFolder(home, ownerId);
+  const waiting = openWaitingFacts(home);
   return {
     owner,
     commit: (batch, signal) =>
-      commitFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, signal),
-    learn: async ({ owner: ownerId, session, key, texts }, signal) => {
+      commitFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, waiting, signal),
+    learn: async ({ owner: ownerId, session, key, texts, taint = [] }, signal) => {
+      if (taint.length > 0) {
+        const added = texts.map((text) => ({ text, session, at: Date.now(), after: taint }));
+        const kept = await waiting.add(ownerId, "facts", added);
+        return kept === "busy" ? busy : { status: "committed" };
+      }
       // A separate file, because only the holder of the session's memory lease writes the main one.
       const file = join(folderOf(ownerId), `${session}.review.json`);
       const found = texts.map((text) => ({ text, at: Date.now() }));
@@ -66,11 +74,44 @@ async function readFactFile(file: string): Promise<FactFile> {
 
 async function commitFacts(
   file: string,
-  { key, turns }: MemorySegment,
+  segment: MemorySegment,
+  waiting: WaitingFacts,
   signal: AbortSignal,
 ): Promise<MemoryAnswer> {
-  const found = turns.flatMap((turn) => extractFacts(turn).map((text) => ({ text, at: turn.at })));
+  const { key, owner } = segment;
+  const { own, doubtful } = sortFacts(segment);
+  if ((await waiting.add(owner, "facts", doubtful)) === "busy") return busy;
+  const found = own.map(({ text, at }) => ({ text, at }));
   return addFacts(file, { key, found }, signal);
+}
+
+/** Facts from turns in which the model had read a stranger's text wait for a person's yes. */
+export function sortFacts({ session, turns }: Pick<MemorySegment, "session" | "turns">) {
+  const facts = turns.flatMap((turn) =>
+    extractFacts(turn).map((text) => ({ text, session, at: turn.at, after: turn.taint ?? [] })),
+  );
+  return {
+    own: facts.filter(({ after }) => after.length === 0),
+    doubtful: facts.filter(({ after }) => after.length > 0),
+  };
+}
+
+function factsFolder(home: string, owner: OwnerId): string {
+  return join(ownerFolder(home, owner), "facts");
+}
+
+/** Keeps a fact that a person has approved, in a file of its own: the lease of the session guards the main one. */
+export async function keepFact(
+  home: string,
+  owner: OwnerId,
+  { id, text, session, at }: WaitingFact,
+): Promise<"kept" | "busy"> {
+  const file = join(factsFolder(home, owner), `${session}.approved.json`);
+  const { signal } = new AbortController();
+  const added = await withFileLock(file, () =>
+    addFacts(file, { key: id, found: [{ text, at }] }, signal),
+  );
+  return added !== "busy" && added.status === "committed" ? "kept" : "busy";
 }
 
 async function addFacts(
@@ -122,13 +163,6 @@ function searchWords(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 3);
 }
 
-/** One folder per owner: nobody is told what another has said. */
-export function ownerFolder(home: string, owner: OwnerId): string {
-  // An owner id may contain colons, and some file systems ignore case.
-  const name = Buffer.from(owner, "utf8").toString("hex");
-  return join(home, "memory", name);
-}
-
 const maxFactsPerTurn = 20;
 const maxFactLength = 300;
 
@@ -145,12 +179,42 @@ export function extractFacts({ messages }: Pick<MemoryTurn, "messages">): readon
   const facts = new Set<string>();
   for (const { role, text } of messages) {
     if (role !== "user") continue;
-    for (const sentence of sentencesOf(text)) {
+    for (const sentence of sentencesOf(withoutPastedText(text))) {
       const fact = factIn(sentence);
       if (fact !== undefined && facts.size < maxFactsPerTurn) facts.add(fact);
     }
   }
   return [...facts];
+}
+
+const mailHeader = /^(?:from|to|cc|subject|date|sent|reply-to):\s/iu;
+const forwardMarks =
+  /^(?:-{3,} ?(?:forwarded|original) message|begin forwarded message:|on .{5,120} wrote:$)/iu;
+const minMailHeaders = 2;
+
+/**
+ * The person's own lines, as far as the text shows: without quotes, code, and everything from a forwarded or pasted mail
+ * on. What the client marked as quoted is gone already.
+ */
+function withoutPastedText(text: string): string {
+  const own: string[] = [];
+  let isCode = false;
+  const lines = text.split("\n");
+  for (const [index, raw] of lines.entries()) {
+    const line = raw.trim();
+    if (forwardMarks.test(line) || isMailHead(lines.slice(index))) break;
+    if (line.startsWith("```")) isCode = !isCode;
+    else if (!isCode && !line.startsWith(">")) own.push(line);
+  }
+  return own.join("\n");
+}
+
+/** Several header lines in a row begin a mail. */
+function isMailHead(lines: readonly string[]): boolean {
+  return (
+    lines.length >= minMailHeaders &&
+    lines.slice(0, minMailHeaders).every((line) => mailHeader.test(line.trim()))
+  );
 }
 
 function* sentencesOf(text: string): Generator<string> {

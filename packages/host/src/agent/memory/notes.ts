@@ -2,7 +2,9 @@ import { join } from "node:path";
 import type { OwnerId } from "@holdfast/protocol";
 import type { MemoryAnswer, MemoryHandle } from "@holdfast/engine";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
-import { extractFacts, ownerFolder } from "./facts.ts";
+import { sortFacts } from "./facts.ts";
+import { ownerFolder } from "./owner-folder.ts";
+import { openWaitingFacts } from "./waiting-facts.ts";
 
 const files = { person: "USER.md", rest: "MEMORY.md" } as const;
 /** Per file. Older lines are cut from the top. */
@@ -10,15 +12,24 @@ const maxCharacters = 8_000;
 
 /** Notes that a person can read and edit: about themselves in USER.md, the rest in MEMORY.md. */
 export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
+  const waiting = openWaitingFacts(home);
   return {
     owner,
-    commit: ({ owner: ownerId, turns }) =>
-      commitNotes(
+    async commit(segment) {
+      const { own, doubtful } = sortFacts(segment);
+      if ((await waiting.add(segment.owner, "notes", doubtful)) === "busy") return busy;
+      return commitNotes(
         home,
-        ownerId,
-        turns.flatMap((turn) => extractFacts(turn)),
-      ),
-    learn: ({ owner: ownerId, texts }) => commitNotes(home, ownerId, texts),
+        segment.owner,
+        own.map(({ text }) => text),
+      );
+    },
+    async learn({ owner: ownerId, session, texts, taint = [] }) {
+      if (taint.length === 0) return commitNotes(home, ownerId, texts);
+      const added = texts.map((text) => ({ text, session, at: Date.now(), after: taint }));
+      const kept = await waiting.add(ownerId, "notes", added);
+      return kept === "busy" ? busy : { status: "committed" };
+    },
     // Notes are part of the system prompt from the start of a session.
     recall: async () => [],
     close: async () => {},
@@ -50,13 +61,27 @@ async function commitNotes(
       await addLines(join(folder, files.person), aboutPerson);
       await addLines(join(folder, files.rest), rest);
     });
-    if (done === "busy")
-      return { status: "failed", code: "notes_busy", message: "Another process writes the notes." };
-    return { status: "committed" };
+    return done === "busy" ? busy : { status: "committed" };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { status: "failed", code: "notes_not_written", message };
   }
+}
+
+const busy: MemoryAnswer = {
+  status: "failed",
+  code: "notes_busy",
+  message: "Another process writes the notes.",
+};
+
+/** Keeps a note that a person has approved. */
+export async function keepNote(
+  home: string,
+  owner: OwnerId,
+  text: string,
+): Promise<"kept" | "busy"> {
+  const { status } = await commitNotes(home, owner, [text]);
+  return status === "committed" ? "kept" : "busy";
 }
 
 /** Saves one line. `busy`: another process is writing the notes. */

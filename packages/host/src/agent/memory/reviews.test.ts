@@ -117,6 +117,20 @@ test("a session is reviewed every so many messages, not every turn", async () =>
   expect(lessons).toHaveLength(6);
 });
 
+test("[safety] what a review learned is marked with a stranger's text that the model read long before", async () => {
+  const rig = openRig();
+  const { lessons, providers } = aPupil();
+  const reviews = aReviewer(rig, providers, async () => found("They trust evil.example."));
+  const id = await newSession(rig);
+  const body = { clientId: "quote", text: "Somebody wrote this.", quoted: [[0, 8] as [0, 8]] };
+  valueOf(await rig.client.sendMessage({ params: { id }, body }));
+  // More than a review reads.
+  await sendAndWait(rig, id, ...Array.from({ length: 53 }, (_, index) => `Word ${index}`));
+  reviews.notify(rig.owner, id);
+  await reviews.idle();
+  expect(lessons).toMatchObject([{ taint: [{ kind: "quote" }] }]);
+});
+
 test("a provider that cannot learn gets no review, and no model is called", async () => {
   const rig = openRig();
   const { handle, providers } = aPupil();

@@ -36,6 +36,8 @@ export type ModelFacts = Omit<TableRow, "name"> & {
   readonly tools?: "none";
   /** Requests must ask the server for the window. */
   readonly asksWindow?: true;
+  /** The longest answer in tokens, where the settings give one: servers of one's own are told. */
+  readonly outputLimit?: number;
 };
 
 const rate = z.number().nonnegative();
@@ -88,6 +90,7 @@ export function factsOf(
     ...rest,
     window,
     output,
+    ...(override.output !== undefined && { outputLimit: override.output }),
     ...(accepted && { takes: accepted }),
     ...(priceOverride && { price: priceOverride }),
     ...(!hasTools && { tools: "none" }),

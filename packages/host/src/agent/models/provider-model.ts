@@ -1,5 +1,5 @@
 import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/engine";
-import type { BlobId, SessionId } from "@holdfast/protocol";
+import { type BlobId, dropOldest, type SessionId } from "@holdfast/protocol";
 
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
 import { loadLanguageModel, type OpenAiApi, type CallOptions } from "./load-provider.ts";
@@ -54,14 +54,14 @@ async function* streamFrom(
     const failed = yield* requestOnce(deps, request, signal, omitted);
     if (failed === null) return;
     if (!failed.hasOutput && !omitted.tools && isToolsRefused(failed.error)) {
-      remember(withoutTools, name);
+      dropOldest(withoutTools.add(name), maxRemembered);
       continue;
     }
     // Otherwise a conversation could never continue after a change of key.
     const { session } = request;
     const canOmit = session !== undefined && !omitted.reasoning && !failed.hasOutput;
     if (canOmit && isReasoningRefused(failed.error)) {
-      remember(withoutReasoning, session);
+      dropOldest(withoutReasoning.add(session), maxRemembered);
       continue;
     }
     yield { kind: "failed", failure: failed.failure };
@@ -73,11 +73,6 @@ async function* streamFrom(
 interface Omitted {
   readonly reasoning: boolean;
   readonly tools: boolean;
-}
-
-function remember<T>(set: Set<T>, value: T): void {
-  set.add(value);
-  for (const oldest of set) if (set.size > maxRemembered) set.delete(oldest);
 }
 
 /** A forgotten refusal costs one extra request. */
@@ -171,7 +166,10 @@ async function optionsFor(
       };
     case "openai-compatible":
     case "ollama":
-      return options;
+      return {
+        ...options,
+        ...(facts.outputLimit !== undefined && { maxOutputTokens: facts.outputLimit }),
+      };
   }
 }
 

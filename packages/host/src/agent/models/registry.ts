@@ -2,7 +2,7 @@ import type { Model, ModelEvent } from "@holdfast/engine";
 import type { BlobId, SessionId } from "@holdfast/protocol";
 import type { Config } from "../../ops/config/settings.ts";
 import { createRedactor } from "../../ops/secrets/redact.ts";
-import { type Secrets, openSecrets } from "../../ops/secrets/secrets.ts";
+import type { Secrets } from "../../ops/secrets/secrets.ts";
 import {
   type Account,
   findAccount,
@@ -96,6 +96,7 @@ interface ReachableModel {
 const serverProviders = ["openai-compatible", "ollama"] as const;
 const providersWithDefaults = ["anthropic", "openai", "google"] as const;
 
+/** Models from the settings, the environment and the stored keys. Providers are loaded on first use. */
 export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   const { config, environment, secrets, warn = () => {} } = deps;
   const { served = createServedModels(), local = createLocalServers() } = deps;
@@ -276,15 +277,4 @@ function unknownModel(name: string): UnusableModel {
 function keysIn(environment: Environment): readonly string[] {
   const names = new Set(providers.flatMap((provider) => providerInfo[provider].variables));
   return [...names].flatMap((name) => environment[name] ?? []);
-}
-
-/** Models from the settings, the environment and the stored keys. Providers are loaded on first use. */
-export function openModelRegistry(
-  config: Config,
-  environment: Readonly<Record<string, string | undefined>>,
-  report: (error: Error) => void,
-  options: Pick<ModelRegistryDeps, "warn" | "served"> = {},
-): { readonly models: ModelRegistry; readonly secrets: Secrets } {
-  const secrets = openSecrets(config.home.value, report);
-  return { secrets, models: createModelRegistry({ config, environment, secrets, ...options }) };
 }

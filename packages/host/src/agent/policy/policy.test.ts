@@ -19,6 +19,8 @@ afterEach(() => rmSync(place, { recursive: true }));
 
 const owner = anOwner();
 const session = ids.make("session");
+/** When the conversation began: by default later than any file was written. */
+const begunAt = Infinity;
 
 function ask(name: string, input: Json, asks: PolicyQuestion["asks"] = "ask"): PolicyQuestion {
   const call = { owner, session, runId: ids.make("run"), callId: ids.make("call") };
@@ -29,7 +31,7 @@ type Mode = Parameters<typeof createPolicy>[0]["mode"];
 
 function open(mode: Mode = "ask", rules: readonly string[] = []) {
   const kept = openStoredRules(createReferenceStore().register);
-  const policy = createPolicy({ mode, rules, storedRules: kept });
+  const policy = createPolicy({ mode, rules, storedRules: kept, begunAt: async () => begunAt });
   const decide = async (question: PolicyQuestion) => (await policy.decide(question)).kind;
   const allow = (rule: string, tool = "terminal") =>
     policy.remember({ owner, tool, approvalId: ids.make("approval"), session, rule, by: null });
@@ -38,8 +40,10 @@ function open(mode: Mode = "ask", rules: readonly string[] = []) {
 
 describe("arguments", () => {
   test.each<[string, Json, "allow" | "ask"]>([
-    ["terminal: git *", ["git", "status"], "allow"],
-    ["terminal: git *", ["git"], "allow"],
+    ["terminal: ls *", ["ls", "-l", "a"], "allow"],
+    ["terminal: ls *", ["ls"], "allow"],
+    ["terminal: ls *", "ls; rm -rf /", "ask"],
+    ["terminal: git *", ["git", "status"], "ask"],
     ["terminal: git *", "git status", "ask"],
     ["terminal: git *", "git status; rm -rf /", "ask"],
     ["terminal: git *", ["git;rm", "-rf"], "ask"],
@@ -64,7 +68,7 @@ describe("arguments", () => {
 
 test("[safety] an allowed command is allowed in the workspace itself, and elsewhere only if the rule says so", async () => {
   const { decide, allow } = open();
-  await allow("terminal: make *");
+  await allow("terminal: make");
   await allow('terminal at "docs": make');
   const make = (folder: string | undefined, ...words: string[]) =>
     decide(ask("terminal", { command: ["make", ...words], ...(folder && { folder }) }));
@@ -190,21 +194,24 @@ test("only a person answers a question, whatever is allowed", async () => {
   expect(await decide(ask("ask_user", { question: "?" }, "question"))).toBe("ask");
 });
 
-test("suggested rules cover the call, narrowest first, without a star after an interpreter", async () => {
+test("suggested rules cover the call, narrowest first, with a star only after programs that start no others", async () => {
   const { policy } = open();
   const rules = async (name: string, input: Json) =>
     (await policy.describe(ask(name, input))).rules;
   expect(await rules("terminal", { command: ["git", "log", "-n 1"] })).toEqual([
     'terminal: git log "-n 1"',
-    "terminal: git *",
+  ]);
+  expect(await rules("terminal", { command: ["ls", "-l"] })).toEqual([
+    "terminal: ls -l",
+    "terminal: ls *",
   ]);
   expect(await rules("terminal", { command: ["python3", "-c", "x"] })).toEqual([
     "terminal: python3 -c x",
   ]);
   expect(await rules("terminal", { command: "a; b" })).toEqual(['terminal shell: "a; b"']);
-  expect(await rules("terminal", { command: ["git", "log"], folder: "docs/" })).toEqual([
-    'terminal at "docs": git log',
-    'terminal at "docs": git *',
+  expect(await rules("terminal", { command: ["ls", "a"], folder: "docs/" })).toEqual([
+    'terminal at "docs": ls a',
+    'terminal at "docs": ls *',
   ]);
   expect(await rules("write_file", { path: "docs/[a].md", content: "" })).toEqual([
     "write_file in docs/\\[a\\].md",
@@ -220,30 +227,57 @@ test("suggested rules cover the call, narrowest first, without a star after an i
     );
 });
 
+test("[safety] a rule allows a command only the hosts that it names, and never a port for people", async () => {
+  const { policy } = open();
+  const covers = (rule: string, more: { [key: string]: Json }) =>
+    policy.covers(rule, ask("terminal", { command: ["npm", "ci"], ...more }));
+  expect(await covers("terminal: npm ci", {})).toBe(true);
+  expect(await covers("terminal: npm ci", { hosts: ["registry.npmjs.org"] })).toBe(false);
+  const named = "terminal to *.npmjs.org,a.org: npm ci";
+  for (const hosts of [["registry.npmjs.org"], ["A.org", "*.npmjs.org"], ["*.x.npmjs.org"], []])
+    expect(await covers(named, { hosts })).toBe(true);
+  for (const hosts of [["npmjs.org"], ["a.org", "evil.test"], ["*.a.org"], ["*.org"], ["x.a.org"]])
+    expect(await covers(named, { hosts })).toBe(false);
+  expect(await covers(named, { publish: 3000 })).toBe(false);
+  const offered = await policy.describe(
+    ask("terminal", { command: ["npm", "ci"], hosts: ["registry.npmjs.org"] }),
+  );
+  for (const rule of offered.rules ?? []) expect(rule).toContain(" to registry.npmjs.org: ");
+});
+
+test("[safety] what is denied stays denied whatever it reaches, and a host can be denied", async () => {
+  const denied = ["deny terminal: curl *", "deny terminal host *.evil.test"];
+  const { decide } = open("ask", ["allow terminal", ...denied]);
+  const ask2 = (command: string[], hosts: string[]) => decide(ask("terminal", { command, hosts }));
+  expect(await ask2(["curl", "x"], ["a.org"])).toBe("deny");
+  expect(await ask2(["wget", "x"], ["a.org"])).toBe("allow");
+  expect(await ask2(["wget", "x"], ["a.org", "b.evil.test"])).toBe("deny");
+  expect(await ask2(["wget", "x"], ["*.evil.test"])).toBe("deny");
+  // All names below one that contains it would reach it too.
+  expect(await ask2(["wget", "x"], ["*.test"])).toBe("deny");
+});
+
 test("a person is shown what will really run", async () => {
   const { policy } = open();
   const shown = async (name: string, input: Json) =>
     (await policy.describe(ask(name, input))).shown;
   expect(await shown("terminal", { command: ["rm", "a\u202Eb", "c d"] })).toBe(
-    `Runs in ${place}:\n  "rm"\n  "a\\u{202E}b"\n  "c d"`,
+    `Runs in "${place}":\n  "rm"\n  "a\\u{202E}b"\n  "c d"`,
   );
   expect(await shown("terminal", { command: "ls\u0008\u001B[2K" })).toContain(
     "ls\\u{0008}\\u{001B}[2K",
   );
   expect(await shown("fetch_url", { url: "https://exаmple.org/" })).toContain("xn--");
   const edit = { path: "a.txt", old: "x", new: "y" };
-  expect(await shown("edit_file", edit)).toBe(`Changes "a.txt" in ${place}:\n-x\n+y`);
+  expect(await shown("edit_file", edit)).toBe(`Changes "a.txt" in "${place}":\n-x\n+y`);
   expect(await shown("edit_file", { ...edit, occurrences: "all" })).toBe(
-    `Changes every occurrence in "a.txt" in ${place}:\n-x\n+y`,
+    `Changes every occurrence in "a.txt" in "${place}":\n-x\n+y`,
   );
   expect(await shown("terminal", { command: ["make"], seconds: 600 })).toBe(
-    `Runs in ${place}, seconds 600:\n  "make"`,
+    `Runs in "${place}", "seconds" 600:\n  "make"`,
   );
   expect(await shown("terminal", { command: ["make"], background: true, seconds: 600 })).toBe(
-    `Runs in the background, in ${place}, seconds 600:\n  "make"`,
-  );
-  expect(await shown("terminal", { command: `echo ${"a".repeat(20_000)}; rm -rf /` })).toMatch(
-    /\[\d+ more characters are not shown here/,
+    `Runs in the background, in "${place}", "seconds" 600:\n  "make"`,
   );
 });
 

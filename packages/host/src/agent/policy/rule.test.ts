@@ -12,6 +12,17 @@ describe("a rule", () => {
       argv: fc.array(word, { minLength: 1, maxLength: 5 }).filter(([first]) => first !== ""),
       rest: fc.constantFrom("none" as const, "any" as const),
     }),
+    fc.record({
+      kind: fc.constant("argv" as const),
+      tool: fc.constant("terminal"),
+      argv: fc.array(word, { minLength: 1, maxLength: 5 }).filter(([first]) => first !== ""),
+      rest: fc.constantFrom("none" as const, "any" as const),
+      folder: word.filter((text) => text !== ""),
+      hosts: fc.array(fc.constantFrom("a.org", "*.b-c.org", "2001:db8::1", "to", "shell"), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+    }),
     fc.record({ kind: fc.constant("shell" as const), tool: fc.constant("terminal"), line: word }),
     fc.record({
       kind: fc.constant("shell" as const),
@@ -43,6 +54,10 @@ describe("a rule", () => {
     "a b",
     'terminal at "": make',
     "terminal at docs: make",
+    "terminal to : make",
+    "terminal to *: make",
+    "terminal to a.org,: make",
+    "terminal to a.org b.org: make",
     "../x",
     "x".repeat(3_000),
   ])("cannot be %j", (text) => {

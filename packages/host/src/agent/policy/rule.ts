@@ -1,4 +1,5 @@
 import { compileGlob } from "../../util/text/glob.ts";
+import { parseCondition, type TaintCondition } from "./taint-rules.ts";
 
 /**
  * What a rule is about, as a person reads it:
@@ -7,9 +8,11 @@ import { compileGlob } from "../../util/text/glob.ts";
  *     terminal: git *             this program, whatever comes behind
  *     terminal shell: "make; ls"  this very line
  *     terminal at "docs": make    the same in another folder than the workspace itself
+ *     terminal to example.org: x  with this host on its network, or some of several: a.org,*.b.org
  *     write_file in docs/**       files whose path is like this
  *     fetch_url host example.org  this host; *.example.org for what is below it
  *     remember                    the whole tool
+ *     wiki__search as 9f2c…       the tool of an MCP server, while that server describes it in the same way
  */
 export type Rule =
   | {
@@ -18,35 +21,40 @@ export type Rule =
       readonly argv: readonly string[];
       readonly rest: "none" | "any";
       readonly folder?: string;
+      readonly hosts?: readonly string[];
     }
   | {
       readonly kind: "shell";
       readonly tool: string;
       readonly line: string;
       readonly folder?: string;
+      readonly hosts?: readonly string[];
     }
   | { readonly kind: "path"; readonly tool: string; readonly pattern: string }
   | { readonly kind: "host"; readonly tool: string; readonly host: string }
-  | { readonly kind: "tool"; readonly tool: string };
+  | { readonly kind: "tool"; readonly tool: string; readonly identity?: string };
 
 export const longestRule = 2_000;
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
-const hostName = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^[0-9a-f:]+$/;
+export const hostName = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^[0-9a-f:]+$/;
 const grammar =
-  /^([A-Za-z0-9_.-]{1,128})(?:(?: at ("(?:[^"\\]|\\.)*"))?( shell)?: (.+)| in (.+)| host (.+))?$/s;
+  /^([A-Za-z0-9_.-]{1,128})(?:(?: at ("(?:[^"\\]|\\.)*"))?(?: to ([a-z0-9_.*,:-]+?))?( shell)?: (.+)| in (.+)| host (.+)| as ([0-9a-f]{16,64}))?$/s;
 
 /** `null` if it is not a rule. */
 export function parseRule(text: string): Rule | null {
   const found = text.length > longestRule ? null : grammar.exec(text);
   if (found === null) return null;
-  const [, tool = "", place, shell, words, pattern, host] = found;
+  const [, tool = "", place, to, shell, words, pattern, host, identity] = found;
   const folder = place === undefined ? undefined : unquote(place);
   // The workspace itself is written without a folder.
   if (folder === null || folder === "") return null;
-  const where = folder === undefined ? {} : { folder };
+  const hosts = to?.split(",");
+  if (hosts?.every((name) => hostName.test(name)) === false) return null;
+  const where = { ...(folder !== undefined && { folder }), ...(hosts !== undefined && { hosts }) };
   if (pattern !== undefined)
     return compileGlob(pattern) === null ? null : { kind: "path", tool, pattern };
   if (host !== undefined) return hostName.test(host) ? { kind: "host", tool, host } : null;
+  if (identity !== undefined) return { kind: "tool", tool, identity };
   if (words === undefined) return toolName.test(tool) ? { kind: "tool", tool } : null;
   if (shell !== undefined) {
     const line = unquote(words);
@@ -69,12 +77,13 @@ export function formatRule(rule: Rule): string {
     case "host":
       return `${tool} host ${rule.host}`;
     case "tool":
-      return tool;
+      return rule.identity === undefined ? tool : `${tool} as ${rule.identity}`;
   }
 }
 
-function whereOf({ folder }: { readonly folder?: string }): string {
-  return folder === undefined ? "" : ` at ${JSON.stringify(folder)}`;
+function whereOf({ folder, hosts }: Pick<Extract<Rule, { kind: "argv" }>, "folder" | "hosts">) {
+  const place = folder === undefined ? "" : ` at ${JSON.stringify(folder)}`;
+  return hosts === undefined ? place : `${place} to ${hosts.join(",")}`;
 }
 
 /**
@@ -121,14 +130,22 @@ function unquote(text: string): string | null {
 }
 
 export interface OperatorRule {
-  readonly effect: "allow" | "ask" | "deny";
+  /** `taint`: what such a call brings may have been written by a stranger. */
+  readonly effect: "allow" | "ask" | "deny" | "taint";
   readonly rule: Rule;
+  /** It counts only after the model has read text from there. */
+  readonly when?: readonly TaintCondition[];
 }
 
-/** A configured rule: `allow terminal: git *`, `ask remember`, `deny fetch_url`. */
+/**
+ * A configured rule: `allow terminal: git *`, `ask remember`, `deny fetch_url`, `ask terminal when web`, `taint
+ * read_file in vendor/**`.
+ */
 export function parseToolRule(text: string): OperatorRule | null {
-  const found = /^(allow|ask|deny) (.+)$/s.exec(text);
-  const rule = found === null ? null : parseRule(found[2] ?? "");
+  const found = /^(allow|ask|deny|taint) (.+)$/s.exec(text);
+  const condition = parseCondition(found?.[2] ?? "");
+  const rule = found === null ? null : parseRule(condition?.rest ?? found[2] ?? "");
   if (found === null || rule === null) return null;
-  return { effect: found[1] as OperatorRule["effect"], rule };
+  const effect = found[1] as OperatorRule["effect"];
+  return { effect, rule, ...(condition !== null && { when: condition.when }) };
 }

@@ -1,6 +1,7 @@
 import type { Failed, PolicyRule, Register, RegisterRow } from "@holdfast/engine";
 import {
   approvalId,
+  approvedFile,
   type ApprovalId,
   type OwnerId,
   type RuleView,
@@ -8,9 +9,15 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { isAlwaysTooWide } from "./match-rules.ts";
+import { parseRule } from "./rule.ts";
+
+export type StoredRule = RuleView;
+
 /** What people have always allowed. Stored in the database, so that it applies on every node. */
 export interface StoredRules {
-  list(owner: OwnerId): Promise<readonly RuleView[]>;
+  /** Those that have not ended. */
+  list(owner: OwnerId): Promise<readonly StoredRule[]>;
   /** Adding a rule again changes nothing; a removed one stays removed. */
   add(rule: PolicyRule & { readonly rule: string }): Promise<void>;
   remove(owner: OwnerId, id: ApprovalId): Promise<"removed" | "not_found" | Failed>;
@@ -24,18 +31,25 @@ const stored = z.looseObject({
   rule: z.string(),
   sessionId,
   by: z.string(),
+  until: z.int().optional(),
+  files: z.array(approvedFile).optional(),
   removed: z.literal(true).optional(),
 });
 
-export function openStoredRules(register: Register): StoredRules {
+export function openStoredRules(register: Register, now: () => number = Date.now): StoredRules {
   const keyOf = (id: ApprovalId): string => `${prefix}${id}`;
   return {
     async list(owner) {
       const rows = await register.list(owner, prefix, maxRules);
-      return rows.flatMap(decode).toSorted((a, b) => a.madeAt - b.madeAt);
+      const at = now();
+      return rows
+        .flatMap(decode)
+        .filter(({ until = Infinity }) => until > at)
+        .toSorted((a, b) => a.madeAt - b.madeAt);
     },
-    async add({ owner, approvalId: id, rule, session, by }) {
-      const value = JSON.stringify({ id, rule, sessionId: session, by: by ?? owner });
+    async add({ owner, approvalId: id, rule, session, by, until, files }) {
+      const more = { ...(until !== undefined && { until }), ...(files !== undefined && { files }) };
+      const value = JSON.stringify({ id, rule, sessionId: session, by: by ?? owner, ...more });
       const put = await register.put({ owner, key: keyOf(id), value, expect: 0 });
       if (put.status === "failed") throw new Error(put.message);
     },
@@ -53,8 +67,14 @@ export function openStoredRules(register: Register): StoredRules {
   };
 }
 
+/** For the list that people see: what an older version accepted, and allows nothing any more. */
+export function markTooWide(view: StoredRule): StoredRule {
+  const rule = parseRule(view.rule);
+  return rule !== null && isAlwaysTooWide(rule) ? { ...view, tooWide: true } : view;
+}
+
 /** An unreadable row allows nothing. */
-function decode({ value, at }: RegisterRow): readonly RuleView[] {
+function decode({ value, at }: RegisterRow): readonly StoredRule[] {
   try {
     const { removed, ...rule } = stored.parse(JSON.parse(value));
     return removed === true ? [] : [{ ...rule, madeAt: at }];

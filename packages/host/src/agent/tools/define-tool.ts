@@ -1,5 +1,5 @@
 import type { ApprovalNeed, Tool, ToolCall, ToolContext, ToolResult } from "@holdfast/engine";
-import { jsonObject } from "@holdfast/protocol";
+import { jsonObject, type TaintSource } from "@holdfast/protocol";
 import { z } from "zod";
 
 export interface ToolDefinition<S extends z.ZodType> {
@@ -10,7 +10,11 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly replay: Tool["replay"];
   readonly timeLimitMs?: number;
   readonly asks: ApprovalNeed;
+  /** It changes nothing, or not with such input: it may be used in plan mode. */
+  readonly onlyReads?: true | ((input: z.infer<S>) => boolean);
   readonly place?: Tool["place"];
+  /** What a stranger may have written of the output. */
+  readonly taint?: (input: z.infer<S>) => readonly TaintSource[];
   run(input: z.infer<S>, call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 
@@ -21,7 +25,7 @@ const defaultTimeLimitMs = 60_000;
  * nobody is asked to approve a call that cannot run.
  */
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
-  const { name, description, input: schema, replay, place, asks } = definition;
+  const { name, description, input: schema, replay, place, asks, taint, onlyReads } = definition;
   const { $schema: _, ...input } = jsonObject.parse(z.toJSONSchema(schema, { io: "input" }));
   return {
     name,
@@ -31,6 +35,19 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     timeLimitMs: definition.timeLimitMs ?? defaultTimeLimitMs,
     approval: (given) => (asks !== "none" && schema.safeParse(given).success ? asks : "none"),
     ...(place !== undefined && { place }),
+    ...(onlyReads !== undefined && {
+      onlyReads(given) {
+        const parsed = schema.safeParse(given);
+        if (!parsed.success) return false;
+        return onlyReads === true || onlyReads(parsed.data);
+      },
+    }),
+    ...(taint !== undefined && {
+      taint(given) {
+        const parsed = schema.safeParse(given);
+        return parsed.success ? taint(parsed.data) : [];
+      },
+    }),
     async run(call, context) {
       const parsed = schema.safeParse(call.input);
       if (!parsed.success)

@@ -21,6 +21,8 @@ export function createFetchUrl(egress: Egress): Tool {
     replay: "safe",
     timeLimitMs: timeLimitMs + 5_000,
     asks: "ask",
+    onlyReads: true,
+    taint: ({ url }) => [{ kind: "web", ...(URL.canParse(url) && { name: new URL(url).host }) }],
     async run({ url }, _call, { signal }) {
       const answer = await egress.request(url, {
         headers: { accept: "text/html, text/plain;q=0.9, */*;q=0.5", "user-agent": "Holdfast" },

@@ -2,7 +2,11 @@ import { Worker } from "node:worker_threads";
 import type { ToolContext, ToolResult } from "@holdfast/engine";
 
 /** What the search thread should look for, below a folder of a workspace. */
-export type SearchJob = { readonly root: string; readonly path: string } & (
+export type SearchJob = {
+  readonly root: string;
+  readonly path: string;
+  readonly unreadable?: readonly string[] | undefined;
+} & (
   | { readonly kind: "list"; readonly depth: number }
   | { readonly kind: "glob"; readonly pattern: string }
   | {
@@ -40,8 +44,8 @@ export interface FileSearchOptions {
 
 const defaultLimitMs = 15_000;
 const idleMs = 10_000;
-/** More would only take memory and processors from each other. */
-const maxThreads = 4;
+/** Each may take 256 MB and a processor, however many searches a step asks for. */
+const maxThreads = 2;
 
 /**
  * Searches in a thread: a model's regular expression or a pattern in a `.gitignore` may run forever, and only

@@ -8,6 +8,8 @@ import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
 export interface FileSearchDeps extends FileToolDeps {
   readonly search: FileSearch;
+  /** Patterns of paths that are left out: reading them is denied, or has to be asked for. */
+  readonly unreadable?: readonly string[] | undefined;
 }
 
 const maxShown = 1_000;
@@ -30,10 +32,12 @@ export function createListFiles(deps: FileSearchDeps): Tool {
     }),
     replay: "safe",
     asks: "none",
+    onlyReads: true,
     place: (call) => deps.workspaces.placeFor(call),
     async run({ path: start = ".", depth = 1 }, call, { signal }) {
       const { root } = await openWorkspace(deps, call);
-      const job = { kind: "list", root, path: start, depth } as const;
+      const { unreadable } = deps;
+      const job = { kind: "list", root, path: start, depth, unreadable } as const;
       return deps.search(job, namesOr("The folder is empty."), { signal });
     },
   });
@@ -47,12 +51,14 @@ export function createGlob(deps: FileSearchDeps): Tool {
     input: z.strictObject({ pattern: z.string().min(1).max(1_000), path }),
     replay: "safe",
     asks: "none",
+    onlyReads: true,
     place: (call) => deps.workspaces.placeFor(call),
     async run({ pattern, path: start = "." }, call, { signal }) {
       if (compileGlob(pattern) === null)
         return failed("This is no pattern like src/**/*.{ts,tsx}.");
       const { root } = await openWorkspace(deps, call);
-      const job = { kind: "glob", root, path: start, pattern } as const;
+      const { unreadable } = deps;
+      const job = { kind: "glob", root, path: start, pattern, unreadable } as const;
       return deps.search(job, namesOr("No file matches."), { signal });
     },
   });

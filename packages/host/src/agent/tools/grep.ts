@@ -29,6 +29,7 @@ export function createGrep(deps: FileSearchDeps): Tool {
     input,
     replay: "safe",
     asks: "none",
+    onlyReads: true,
     place: (call) => deps.workspaces.placeFor(call),
     async run({ pattern, path = ".", files, case: letters }, call, context) {
       const expression = compilePattern(pattern, letters === "ignored" ? "iu" : "u");
@@ -37,7 +38,8 @@ export function createGrep(deps: FileSearchDeps): Tool {
         return failed("`files` is no pattern like **/*.ts.");
       const { root } = await openWorkspace(deps, call);
       const { maxLines } = output;
-      const job = { kind: "grep", root, path, files, maxLines, ...expression } as const;
+      const { unreadable } = deps;
+      const job = { kind: "grep", root, path, files, maxLines, unreadable, ...expression } as const;
       return deps.search(job, output, context);
     },
   });

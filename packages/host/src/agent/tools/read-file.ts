@@ -31,6 +31,7 @@ export function createReadFile(deps: FileToolDeps): Tool {
     input,
     replay: "safe",
     asks: "none",
+    onlyReads: true,
     place: (call) => deps.workspaces.placeFor(call),
     async run({ path, from = 1, lines = defaultLines }, call, { signal }) {
       const jail = await openWorkspace(deps, call);

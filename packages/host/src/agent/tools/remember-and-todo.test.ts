@@ -14,6 +14,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
+import { unconfined } from "../../../test/support/open-confinement.ts";
 
 /** A host with every tool that asks nobody, driven by runs. */
 async function open(
@@ -24,7 +25,14 @@ async function open(
   onTestFinished(() => rmSync(home, { recursive: true }));
   const store = createReferenceStore();
   const workspaces = openWorkspaces({ home, roots: [] }, store);
-  const tools = createBuiltInTools({ home, store, workspaces, egressAllow, environment: {} });
+  const tools = createBuiltInTools({
+    home,
+    store,
+    workspaces,
+    egressAllow,
+    environment: {},
+    confinement: unconfined,
+  });
   const free = [...tools.values()].map((tool) => ({ ...tool, approval: () => "none" as const }));
   const rig = await openRunRig(store, { model: scriptedModel(script), tools: free });
   const say = async (text: string) => {

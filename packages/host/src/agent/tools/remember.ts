@@ -1,5 +1,5 @@
 import type { Tool } from "@holdfast/engine";
-import type { OwnerId } from "@holdfast/protocol";
+import { type OwnerId, ownerRights } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { showControls } from "../../util/text/show-controls.ts";
@@ -25,7 +25,11 @@ export function createRemember(saveNote: SaveNote): Tool {
     input,
     replay: "safe",
     asks: "ask",
-    async run({ text, about = "rest" }, { owner, session }) {
+    async run({ text, about = "rest" }, { owner, session, rights = ownerRights }) {
+      if (rights.memory !== "write")
+        return failed(
+          "Messages from this chat or program may not write to memory, so nothing was kept.",
+        );
       const line = showControls(text.replace(/\s+/g, " ").trim());
       if (line === "") return failed("There is nothing in it.");
       const saved = await saveNote(owner, about, `${line} (noted in ${session})`);

@@ -17,7 +17,11 @@ async function search(job: SearchJob): Promise<void> {
   if (!opened.ok) return post({ kind: "failed", message: opened.refusal.message });
   const jail = opened.value;
   const linesOf = lineFinder(jail, job);
+  const unreadable = (job.unreadable ?? []).map(compileGlob);
+  const isUnreadable = (path: string): boolean =>
+    unreadable.some((matches) => matches === null || matches(path));
   for await (const entry of walkFiles(jail, job.path, job.kind === "list" ? job.depth : Infinity)) {
+    if (isUnreadable(entry.path)) continue;
     const lines = await linesOf(entry);
     if (lines.length > 0) post({ kind: "found", lines });
   }

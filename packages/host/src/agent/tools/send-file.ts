@@ -22,6 +22,7 @@ export function createSendFile(deps: FileToolDeps & { readonly store: Store }): 
     // The same bytes are the same blob.
     replay: "safe",
     asks: "none",
+    onlyReads: true,
     place: (call) => deps.workspaces.placeFor(call),
     async run({ path }, call) {
       const jail = await openWorkspace(deps, call);

@@ -2,11 +2,14 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { ToolCall } from "@holdfast/engine";
 import { type Json, ids } from "@holdfast/protocol";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import type { SandboxMode } from "../../sandbox/confinement.ts";
+import { openTestConfinement } from "../../../test/support/open-confinement.ts";
 import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 
@@ -16,16 +19,30 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-async function openTerminal(settings: { workspace?: string } = {}) {
+interface TerminalSettings {
+  readonly workspace?: string;
+  readonly trustedHosts?: readonly string[];
+}
+
+async function openTerminal(
+  mode: SandboxMode = "off",
+  { trustedHosts = [], ...settings }: TerminalSettings = {},
+) {
   const store = createReferenceStore();
   const { owner, session } = await openTestSession(store, settings);
   const workspaces = openWorkspaces({ home, roots: [home] }, store);
-  const deps = { home, store, workspaces, egressAllow: [], environment: process.env };
-  const tool = createBuiltInTools(deps).get("terminal");
+  const confinement = openTestConfinement({ home, mode });
+  const deps = { home, store, workspaces, egressAllow: [], environment: process.env, confinement };
+  const tool = createBuiltInTools({ ...deps, trustedHosts }).get("terminal");
   if (tool === undefined) throw new Error("There is no terminal.");
   const written: string[] = [];
-  const run = (input: Json, signal: AbortSignal = new AbortController().signal) => {
-    const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input };
+  const run = (
+    input: Json,
+    signal: AbortSignal = new AbortController().signal,
+    bound: Pick<ToolCall, "confined"> = {},
+  ) => {
+    const ofRun = { owner, session, runId: ids.make("run"), callId: ids.make("call") };
+    const call = { ...ofRun, input, ...bound };
     return tool.run(call, { signal, write: (text) => void written.push(text) });
   };
   return { tool, run, written, folder: join(home, "workspaces", session) };
@@ -36,6 +53,34 @@ test("[safety] every command requires approval, a list as well as a line", async
   expect(tool.approval?.({ command: "ls" })).toBe("ask");
   expect(tool.approval?.({ command: ["ls"] })).toBe("ask");
   expect(tool.replay).toBe("never");
+});
+
+test("[safety] what a command prints counts as a stranger's text if it was granted hosts", async () => {
+  const { tool } = await openTerminal();
+  const hosts = ["evil.example", "*.example.org"];
+  expect(tool.taint?.({ command: "curl https://evil.example", hosts })).toEqual([
+    { kind: "web", name: "evil.example" },
+    { kind: "web", name: "*.example.org" },
+  ]);
+  expect(tool.taint?.({ command: "ls" })).toEqual([]);
+  const { tool: trusting } = await openTerminal("off", { trustedHosts: ["*.example.org"] });
+  expect(trusting.taint?.({ command: "curl https://evil.example", hosts })).toEqual([
+    { kind: "web", name: "evil.example" },
+  ]);
+});
+
+test("[safety] a command that was allowed for its sandbox's sake does not run without one", async () => {
+  const { run, folder } = await openTerminal("off");
+  const { signal } = new AbortController();
+  expect(await run({ command: "echo x > ran" }, signal, { confined: true })).toMatchObject({
+    outcome: "failed",
+    details: { refusal: "sandbox_required" },
+  });
+  expect(() => readFileSync(join(folder, "ran"))).toThrow("ENOENT");
+  const { run: runConfined } = await openTerminal("required");
+  expect(await runConfined({ command: "echo in" }, signal, { confined: true })).toMatchObject({
+    outcome: "ok",
+  });
 });
 
 test("a line runs in a shell, a list does not, and both run in the session's folder", async () => {

@@ -1,7 +1,14 @@
+import { rm } from "node:fs/promises";
+
 import type { Tool, ToolCall, ToolResult } from "@holdfast/engine";
 import { z } from "zod";
 
-import { type CommandEnd, runCommand } from "../../util/run-command.ts";
+import type { Confined, Confinement } from "../../sandbox/confinement.ts";
+import type { NetworkGrant } from "../../sandbox/network/open-network.ts";
+import { type CommandEnd, runCommand } from "../../sandbox/run-command.ts";
+import type { PlainCommand, Profile } from "../../sandbox/sandbox.ts";
+import { hostName } from "../policy/rule.ts";
+import { taintOfHosts } from "../policy/trusted-hosts.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
@@ -14,12 +21,10 @@ export interface BackgroundRunner {
   readonly maxSeconds: number;
   start(
     call: ToolCall,
-    command: {
-      readonly argv: Argv;
-      readonly folder: string;
-      readonly environment: Record<string, string>;
+    command: PlainCommand & {
       readonly timeLimitMs: number;
       readonly shown: string;
+      readonly network?: NetworkGrant;
     },
   ): Promise<
     | { readonly status: "started"; readonly id: string }
@@ -29,7 +34,10 @@ export interface BackgroundRunner {
 
 export interface TerminalDeps extends FileToolDeps {
   readonly environment: Environment;
+  readonly confinement: Confinement;
   readonly background?: BackgroundRunner;
+  /** What comes from these is not a stranger's text. */
+  readonly trustedHosts?: readonly string[];
 }
 
 const maxCommandLength = 100_000;
@@ -45,6 +53,15 @@ const command = z
   .union([noNul.min(1), z.tuple([noNul.min(1)], noNul)])
   .describe("A list of a program and its arguments; or a line for the shell.");
 const folder = z.string().max(4_096).optional().describe("Where; the workspace unless told.");
+const maxHosts = 20;
+const hosts = z
+  .array(z.string().max(253).regex(hostName))
+  .min(1)
+  .max(maxHosts)
+  .optional()
+  .describe(
+    "The hosts it has to reach, like registry.npmjs.org or *.example.org; none by default.",
+  );
 const defaultSeconds = defaultTimeLimitMs / 1000;
 const maxSeconds = maxTimeLimitMs / 1000;
 const defaultBackgroundSeconds = 3_600;
@@ -55,7 +72,7 @@ function terminalInput(background: BackgroundRunner | undefined) {
     .max(maxSeconds)
     .optional()
     .describe(`How long it may take; ${defaultSeconds} unless told.`);
-  const base = z.strictObject({ command, folder, seconds: short });
+  const base = z.strictObject({ command, folder, seconds: short, hosts });
   if (background === undefined) return base;
   const maxBackgroundSeconds = background.maxSeconds;
   const long = seconds
@@ -72,7 +89,28 @@ function terminalInput(background: BackgroundRunner | undefined) {
       .describe(
         "It goes on when this turn is over, and its end is told by itself. For servers and what takes long.",
       ),
+    publish: z
+      .int()
+      .min(1_024)
+      .max(65_535)
+      .optional()
+      .describe("A port on which the background command listens and which people can open."),
   });
+}
+
+const profileInput = z.looseObject({
+  hosts: z.array(z.string()).optional(),
+  publish: z.int().optional(),
+});
+
+/** What a command may change and reach, by its arguments: shown to the person who is asked, and then applied. */
+export function terminalProfile(workspace: string, input: unknown): Profile {
+  const { hosts: named = [], publish } = profileInput.safeParse(input).data ?? {};
+  return {
+    writable: [workspace],
+    network: named.length === 0 ? "none" : { hosts: named },
+    ...(publish !== undefined && { publish }),
+  };
 }
 
 /**
@@ -83,11 +121,13 @@ export function createTerminal(deps: TerminalDeps): Tool {
   return defineTool({
     name: "terminal",
     description:
-      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell.",
+      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell. It can change the workspace and a /tmp of its own, which is deleted when it ends, and reaches only the hosts that are named.",
     input: terminalInput(deps.background),
     replay: "never",
     timeLimitMs: maxTimeLimitMs + 10_000,
     asks: "ask",
+    // What it prints may come from there.
+    taint: ({ hosts: granted = [] }) => taintOfHosts(granted, deps.trustedHosts),
     place: (call) => deps.workspaces.placeFor(call),
     async run(input, call, { signal, write }) {
       const jail = await openWorkspace(deps, call);
@@ -96,14 +136,19 @@ export function createTerminal(deps: TerminalDeps): Tool {
       const { seconds } = input;
       const argv: Argv =
         typeof input.command === "string" ? ["/bin/sh", "-c", input.command] : input.command;
+      const plain = { argv, folder: found.value, environment: deps.environment };
+      const profile = terminalProfile(jail.root, input);
       if ("background" in input && input.background === true)
-        return startInBackground(deps, call, { argv, folder: found.value, seconds });
+        return startInBackground(deps, call, { plain, profile, seconds });
+      if (profile.publish !== undefined)
+        return failed("Only a background command can publish a port.");
       if (seconds !== undefined && seconds > maxSeconds)
         return failed(`It may take ${maxSeconds} seconds at most, or run in the background.`);
+      const confined = await confine(deps, call, plain, profile);
+      if (!confined.ok) return notConfined(confined);
       const end = await runCommand({
-        argv,
-        folder: found.value,
-        environment: deps.environment,
+        ...confined.command,
+        network: confined.network,
         timeLimitMs: seconds === undefined ? defaultTimeLimitMs : seconds * 1000,
         signal,
         onOutput: write,
@@ -113,28 +158,71 @@ export function createTerminal(deps: TerminalDeps): Tool {
   });
 }
 
+/** A command that was allowed for its sandbox's sake runs in one or not at all. */
+async function confine(
+  { confinement }: TerminalDeps,
+  { confined }: ToolCall,
+  plain: PlainCommand,
+  profile: Profile,
+): Promise<Confined> {
+  if (confined === true && (await confinement.state()).kind === "none") {
+    const message =
+      "sandbox_required: it was allowed in a sandbox alone, and no sandbox works here.";
+    return { ok: false, code: "sandbox_required", message };
+  }
+  return confinement.confine(plain, profile);
+}
+
+function notConfined({ code, message }: Extract<Confined, { ok: false }>): ToolResult {
+  return { ...failed(message), details: { refusal: code } };
+}
+
+interface BackgroundRequest {
+  readonly plain: PlainCommand;
+  readonly profile: Profile;
+  readonly seconds: number | undefined;
+}
+
 async function startInBackground(
-  { background, environment }: TerminalDeps,
+  deps: TerminalDeps,
   call: ToolCall,
-  request: { readonly argv: Argv; readonly folder: string; readonly seconds: number | undefined },
+  { plain, profile, seconds = defaultBackgroundSeconds }: BackgroundRequest,
 ): Promise<ToolResult> {
-  const { argv, folder: cwd, seconds = defaultBackgroundSeconds } = request;
+  const { background } = deps;
   if (background === undefined) return failed("Nothing runs in the background here.");
+  const { argv } = plain;
+  const confined = await confine(deps, call, plain, profile);
+  if (!confined.ok) return notConfined(confined);
   const shell = argv[0] === "/bin/sh" && argv[1] === "-c";
   const started = await background.start(call, {
-    argv,
-    folder: cwd,
-    environment: { ...environment },
+    ...confined.command,
+    ...(confined.network !== null && { network: confined.network }),
     timeLimitMs: Math.min(seconds, background.maxSeconds) * 1000,
     shown: shell ? (argv[2] ?? "") : argv.join(" "),
   });
-  if (started.status === "refused") return failed(started.words);
+  if (started.status === "refused") {
+    if (confined.network !== null)
+      await rm(confined.network.socketFolder, { recursive: true, force: true });
+    return failed(started.words);
+  }
+  const port =
+    profile.publish === undefined
+      ? ""
+      : ` People can open its port at http://127.0.0.1:${profile.publish}/.`;
   return ok(
-    `It was started as ${started.id} and goes on by itself. Its end is told in this session; processes reads its output or stops it.`,
+    `It was started as ${started.id} and keeps running by itself. This session is told when it ends; the tool processes reads its output or stops it.${port}`,
   );
 }
 
 function resultOf(program: string, end: CommandEnd): ToolResult {
+  const result = outcomeOf(program, end);
+  const { reached = [] } = end;
+  return reached.length === 0
+    ? result
+    : { ...result, details: { reached: reached.map((host) => ({ ...host })) } };
+}
+
+function outcomeOf(program: string, end: CommandEnd): ToolResult {
   const { output } = end;
   const failedWith = (words: string): ToolResult =>
     failed(output === "" ? words : `${output}\n${words}`);

@@ -40,6 +40,7 @@ export function createTodo(reads: Pick<Reads, "entries">): Tool {
     input,
     replay: "safe",
     asks: "none",
+    onlyReads: true,
     async run({ items }, { owner, session }) {
       const todos = items ?? (await readTodos(reads, owner, session));
       if (Buffer.byteLength(JSON.stringify(todos)) > maxBytes)

@@ -8,16 +8,24 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openWorkspaces } from "./workspaces.ts";
 
-test("[safety] no workspace contains the home with its token and keys, by whatever name", async () => {
+test("[safety] no named workspace contains the home with its token and keys or is inside it, by whatever name", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspace-")));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const home = join(folder, "person", ".holdfast");
-  mkdirSync(home, { recursive: true });
+  mkdirSync(join(home, "memory"), { recursive: true });
+  mkdirSync(join(home, "workspaces", "ses_of_somebody"), { recursive: true });
   mkdirSync(join(folder, "person", "project"));
   symlinkSync(home, join(folder, "person", "link"));
   const store = createReferenceStore();
   const workspaces = openWorkspaces({ home, roots: [folder] }, store);
-  for (const named of ["", "person", "person/.holdfast", "person/link"]) {
+  for (const named of [
+    "",
+    "person",
+    "person/.holdfast",
+    "person/link",
+    "person/.holdfast/memory",
+    "person/link/workspaces/ses_of_somebody",
+  ]) {
     const { owner, session } = await openTestSession(store, { workspace: join(folder, named) });
     expect(await workspaces.refusal(owner, join(folder, named))).toContain("home of Holdfast");
     await expect(workspaces.folderFor({ owner, session })).rejects.toThrow("home of Holdfast");
@@ -36,7 +44,9 @@ test("[P7] hosts with different homes and disks give the same workspace the same
   const root = join(folder, "projects");
   const [first, second] = ["one", "two"].map((host) => {
     mkdirSync(join(folder, host, "disk", "tides"), { recursive: true });
-    const workspaces = openWorkspaces({ home: join(folder, host), roots: [root] }, store);
+    const home = join(folder, host, "home");
+    mkdirSync(home);
+    const workspaces = openWorkspaces({ home, roots: [root] }, store);
     return { disk: join(folder, host, "disk"), workspaces };
   });
   const own = await openTestSession(store);

@@ -2,8 +2,14 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import type { SessionRow, Store, ToolPlace } from "@holdfast/engine";
-import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
+import { type AllowedFolder, type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 
+import { owner as operator } from "../../server/auth/authenticator.ts";
+import {
+  type AllowedFolders,
+  containsPersonFolder,
+  openAllowedFolders,
+} from "./allowed-folders.ts";
 import { belowRoot } from "./resolve-path.ts";
 import { Jail } from "./jail.ts";
 
@@ -11,9 +17,21 @@ export interface WorkspaceSettings {
   readonly home: string;
   /** Folders the operator allows: sessions may name workspaces below them. */
   readonly roots: readonly string[];
+  /** What the owner has allowed where the operator names no roots; by default what is kept in the home. */
+  readonly allowed?: AllowedFolders;
+  /** The person's own home folder. */
+  readonly person?: string;
 }
 
+/** Whether a session may work in a folder. `askable`: once the owner says yes. */
+export type FolderState =
+  | { readonly state: "allowed" }
+  | { readonly state: "askable"; readonly folder: string; readonly reason: string }
+  | { readonly state: "refused"; readonly reason: string };
+
 export interface Workspaces {
+  /** Whether a name stands for a folder of the operator, and not for one that Holdfast keeps for its owner. */
+  isOperators(name: string): boolean;
   /** Why this owner's session may not use this workspace, or `null`. */
   refusal(owner: OwnerId, name: string): Promise<string | null>;
   /**
@@ -25,6 +43,17 @@ export interface Workspaces {
   folderFor(session: SessionRef): Promise<string>;
   /** The same, with the name that the workspace has on every host that shares the store. */
   placeFor(session: SessionRef): Promise<ToolPlace>;
+  /** Whether the owner's sessions may name this folder. */
+  checkFolder(owner: OwnerId, path: string): Promise<FolderState>;
+  /** The owner's yes, kept on this machine. */
+  allowFolder(
+    path: string,
+  ): Promise<
+    | { readonly status: "allowed"; readonly folder: AllowedFolder }
+    | { readonly status: "refused"; readonly reason: string }
+  >;
+  readonly roots: readonly string[];
+  readonly allowed: Pick<AllowedFolders, "list" | "remove">;
 }
 
 interface SessionRef {
@@ -40,10 +69,10 @@ const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
 /**
  * Where a session's tools work. By default it has its own folder in the home. A plain name is a folder shared by one
  * owner's sessions; `session:<id>` is another session's folder. A path must exist and be, with links resolved, below
- * one of the operator's roots.
+ * one of the operator's roots or, where there are none, below a folder that the owner has allowed.
  */
 export function openWorkspaces(
-  { home, roots }: WorkspaceSettings,
+  { home, roots, allowed = openAllowedFolders(home), person }: WorkspaceSettings,
   { reads }: Pick<Store, "reads">,
 ): Workspaces {
   const own = join(resolve(home), "workspaces");
@@ -75,32 +104,77 @@ export function openWorkspaces(
     return { folder: join(own, ownerFolderName(owner), name), workspace: `shared:${name}` };
   }
 
-  /** Reading requires no approval, and the home contains the token and the keys: no workspace may contain it. */
-  async function findNamed(name: string): Promise<FoundFolder> {
-    const found = await findBelowRoots(roots, name);
-    if ("words" in found) return found;
+  /**
+   * Reading requires no approval, and the home contains the token and the keys: no named workspace may contain it, be it
+   * or be inside it. Sessions have their own folders there, which they name by session or by a plain name.
+   */
+  async function findNamed(owner: OwnerId, name: string): Promise<FoundFolder> {
+    const found = await findBelowRoots(await rootsOf(owner), name);
+    return "words" in found ? found : ((await overlapWithHome(found.folder, name)) ?? found);
+  }
+
+  /** The yes was given for the owner's own sessions, not for those of an API key. */
+  async function rootsOf(owner: OwnerId): Promise<readonly string[]> {
+    if (roots.length > 0 || owner !== operator) return roots;
+    const folders = await Promise.all(
+      (await allowed.list()).map(async ({ path }) => {
+        const real = await resolveFolder(path);
+        // What is there now may be a link, or contain more than when the yes was given.
+        const isSame = "folder" in real && real.folder === path;
+        return isSame && !(await containsPersonFolder(path, person)) ? [path] : [];
+      }),
+    );
+    return folders.flat();
+  }
+
+  async function overlapWithHome(
+    folder: string,
+    name: string,
+  ): Promise<{ readonly words: string } | null> {
     const real = await resolveFolder(home);
-    const isHolding = "words" in real || belowRoot(found.folder, real.folder) !== null;
-    if (!isHolding) return found;
-    const words = `The workspace ${JSON.stringify(name)} holds the home of Holdfast, with its keys: name a folder beside it.`;
+    const overlaps =
+      "words" in real ||
+      belowRoot(folder, real.folder) !== null ||
+      belowRoot(real.folder, folder) !== null;
+    if (!overlaps) return null;
+    const words = `The workspace ${JSON.stringify(name)} contains the home of Holdfast, where its keys are, or is inside it: name another folder.`;
     return { words };
+  }
+
+  /** The folder without links, or why no yes can allow it. */
+  async function askableFolder(path: string): Promise<FoundFolder> {
+    if (roots.length > 0)
+      return {
+        words: `The operator names where sessions may work (workspaceRoots: ${roots.join(", ")}): choose a folder below one of these.`,
+      };
+    const real = await resolveFolder(path);
+    if ("words" in real) return real;
+    const overlap = await overlapWithHome(real.folder, path);
+    if (overlap !== null) return overlap;
+    if (await containsPersonFolder(real.folder, person))
+      return {
+        words: `${JSON.stringify(path)} contains your home folder, with everything that is yours: choose a project's folder.`,
+      };
+    return { folder: real.folder, workspace: `root:${real.folder}` };
   }
 
   async function placeFor(asked: SessionRef): Promise<ToolPlace> {
     const place = await find(asked);
     if (place === null) throw new Error("There is no such session.");
     const ours = ownFolder(place.whose, place.name);
-    const found = ours === null ? await findNamed(place.name ?? "") : await makeFolder(ours);
+    const found =
+      ours === null ? await findNamed(asked.owner, place.name ?? "") : await makeFolder(ours);
     if ("words" in found) throw new Error(found.words);
     return found;
   }
 
   return {
+    isOperators: (name) => !plainName.test(name) && !sessionReference.test(name),
     async refusal(owner, name) {
       if (plainName.test(name)) return null;
       if (sessionReference.test(name))
         return (await sessionNamed(owner, name)) === null ? "There is no such session." : null;
-      const found = await findNamed(name);
+      const found = await findNamed(owner, name);
       return "words" in found ? found.words : null;
     },
     async locate(asked) {
@@ -108,11 +182,26 @@ export function openWorkspaces(
       if (place === null) return null;
       const ours = ownFolder(place.whose, place.name);
       if (ours !== null || place.name === null) return ours?.folder ?? null;
-      const found = await findNamed(place.name);
+      const found = await findNamed(asked.owner, place.name);
       return "folder" in found ? found.folder : join(own, place.whose.session);
     },
     folderFor: async (asked) => (await placeFor(asked)).folder,
     placeFor,
+    async checkFolder(owner, path) {
+      const found = await findNamed(owner, path);
+      if (!("words" in found)) return { state: "allowed" };
+      if (owner !== operator) return { state: "refused", reason: found.words };
+      const askable = await askableFolder(path);
+      if ("words" in askable) return { state: "refused", reason: askable.words };
+      return { state: "askable", folder: askable.folder, reason: found.words };
+    },
+    async allowFolder(path) {
+      const askable = await askableFolder(path);
+      if ("words" in askable) return { status: "refused", reason: askable.words };
+      return { status: "allowed", folder: await allowed.add(askable.folder) };
+    },
+    roots,
+    allowed,
   };
 }
 
@@ -134,7 +223,7 @@ async function findBelowRoots(roots: readonly string[], name: string): Promise<F
     if (path !== null) return { folder: found.folder, workspace: `root:${join(each, path)}` };
   }
   return {
-    words: `The workspace ${JSON.stringify(name)} is not below a folder that the operator allows (workspaceRoots).`,
+    words: `The workspace ${JSON.stringify(name)} is not below a folder that the operator allows (workspaceRoots), nor below one that you have allowed (holdfast workspaces allow).`,
   };
 }
 

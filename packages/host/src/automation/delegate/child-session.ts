@@ -1,15 +1,19 @@
 import { acceptInput, type Log, type Reads, StoreFailure, type ToolCall } from "@holdfast/engine";
 import {
   decodeEvent,
+  defaultMode,
   type IdSource,
   type LaneKey,
   laneKey,
   newEvent,
   type OwnerId,
   type ParentLink,
+  type Rights,
   type RunId,
   type Seq,
   type SessionId,
+  type SessionMode,
+  type TaintSource,
   titleFrom,
   callId,
   runId as runIdSchema,
@@ -29,6 +33,12 @@ export interface Child {
 export interface Task {
   readonly text: string;
   readonly title: string | undefined;
+  /** What its parent may; a child never may more. */
+  readonly rights: Rights | undefined;
+  /** What its parent has read. */
+  readonly taint: readonly TaintSource[];
+  /** The mode that applied to its parent's call. */
+  readonly mode: SessionMode;
 }
 
 /** Prefix of every child's lane: input there comes from another agent, not from a person. */
@@ -111,6 +121,7 @@ export async function admitChild(
     archived: true,
     tags: [childTag(parentSession)],
     parent,
+    ...(task.mode !== defaultMode && { mode: task.mode }),
   } as const;
   const { events, refused } = await acceptInput(ids, {
     owner,
@@ -118,6 +129,8 @@ export async function admitChild(
     clientId: call.callId,
     text: `[a task from another agent, in session ${parentSession}; your last answer is handed back to it]\n\n${task.text}`,
     lane,
+    ...(task.rights && { rights: task.rights }),
+    taint: task.taint,
   });
   if (refused !== undefined) return refused.message;
   const result = await log.commit({

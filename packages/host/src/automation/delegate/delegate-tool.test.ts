@@ -25,7 +25,8 @@ import { readConfig } from "../../ops/config/read-config.ts";
 import { createAgentRuntime } from "../../agent/runtime.ts";
 import { createToolset } from "../../agent/toolset.ts";
 import { openMemoryProviders } from "../../agent/memory/providers.ts";
-import { openModelRegistry } from "../../agent/models/registry.ts";
+import { memorySecrets } from "../../../test/support/providers/models.ts";
+import { createModelRegistry } from "../../agent/models/registry.ts";
 import { createOrphanReaper } from "./orphan-reaper.ts";
 import { createDelegateTool } from "./delegate-tool.ts";
 
@@ -38,7 +39,11 @@ async function open(environment: Record<string, string> = {}) {
   const report = (bug: Error): never => {
     throw bug;
   };
-  const { models } = openModelRegistry(config.value, {}, report);
+  const models = createModelRegistry({
+    config: config.value,
+    environment: {},
+    secrets: memorySecrets(),
+  });
   const store = createReferenceStore();
   const chat = await openTestSession(store);
   const memories = await openMemoryProviders(home, { choice: "facts" });

@@ -5,8 +5,10 @@ import {
   type Log,
   type RunRow,
   StoreFailure,
+  readContext,
   requestCancel,
   type Runner,
+  taintOf,
   type Tool,
   type ToolCall,
   type ToolContext,
@@ -14,12 +16,14 @@ import {
 } from "@holdfast/engine";
 import {
   decodeEvent,
+  defaultMode,
   type Seq,
   terminalStates,
   textOf,
   type IdSource,
   newEvent,
   type ParentLink,
+  type TaintSource,
 } from "@holdfast/protocol";
 import { createExcerpt } from "../../util/excerpt.ts";
 import { type Child, admitChild, childOf, childLanePrefixOf, parentOf } from "./child-session.ts";
@@ -82,7 +86,8 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     if (others.length >= deps.children)
       return `A run may have ${deps.children} children, and this one has had them: do this one here.`;
     const link: ParentLink = { sessionId: session, runId, callId, above };
-    return admitChild(log, call, { text, title }, link);
+    const { rights, taint = [], mode = defaultMode } = call;
+    return admitChild(log, call, { text, title, rights, taint, mode }, link);
   }
 
   async function follow(
@@ -109,11 +114,12 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     try {
       const run = await waitForChild(log, child, { clock, signal, onAsked });
       if (context.signal.aborted) return await detachFromChild(deps, call, child);
-      return await retryStoreFailures(clock, context.signal, () =>
-        timedOut.signal.aborted && run === null
-          ? cancelOverdueChild(deps, child, timeoutMs)
-          : resultOf(log, child, run),
-      );
+      return await retryStoreFailures(clock, context.signal, async () => ({
+        ...(timedOut.signal.aborted && run === null
+          ? await cancelOverdueChild(deps, child, timeoutMs)
+          : await resultOf(log, child, run)),
+        taint: await taintOfChild(log, child),
+      }));
     } finally {
       finished.abort();
     }
@@ -128,6 +134,8 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     replay: "safe",
     timeLimitMs: (maxMinutes + 1) * minuteMs,
     asks: "none",
+    // A child has no wider mode than its parent.
+    onlyReads: true,
     async run({ task, title, minutes = defaultMinutes }, call, context) {
       if (waiting >= maxWaiting) return failed("Too many tasks are handed on here: do it here.");
       waiting += 1;
@@ -273,6 +281,15 @@ async function cancelOverdueChild(
     `It took longer than ${timeoutMs / minuteMs} minutes and was stopped.`,
     answer,
   );
+}
+
+/** Its answer may repeat whatever it has read. */
+async function taintOfChild(
+  { store }: Log,
+  { owner, session }: Child,
+): Promise<readonly TaintSource[]> {
+  const context = await readContext(store.reads, owner, session);
+  return context === null ? [] : taintOf(context);
 }
 
 async function resultOf(log: Log, child: Child, run: RunRow | null): Promise<ToolResult> {

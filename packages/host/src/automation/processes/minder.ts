@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { currentHolder, factsOf } from "@holdfast/store/identity";
 
 import { systemCode } from "../../util/outcome.ts";
-import { type CommandEnd, runCommand } from "../../util/run-command.ts";
+import { type CommandEnd, runCommand } from "../../sandbox/run-command.ts";
 import {
   heartbeatMs,
   startWithinMs,
@@ -66,8 +66,10 @@ if (spec !== null && age !== null && age < startWithinMs) {
     }
   }, heartbeatMs);
   let startError: string | null = null;
+  const { network = null, ...command } = spec;
   const end = await runCommand({
-    ...spec,
+    ...command,
+    network,
     // The output goes to files; nothing of it is needed here.
     keep: 2,
     signal: stopping.signal,
@@ -86,6 +88,7 @@ if (spec !== null && age !== null && age < startWithinMs) {
   });
   clearInterval(heartbeat);
   try {
+    if (end.reached !== undefined) writeJson(fileNames.reached, end.reached);
     writeJson(
       fileNames.end,
       startError === null ? toProcessEnd(end) : { kind: "not_started", code: startError },

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { holderSchema } from "@holdfast/store/identity";
 import type { Holder, Liveness } from "@holdfast/engine";
+import { networkGrant } from "../../sandbox/network/open-network.ts";
 import type { ProcessRecord } from "./process-store.ts";
 
 /** How to start a process. Written by the host, read by the minder. */
@@ -12,6 +13,8 @@ export const processSpec = z.object({
   folder: z.string(),
   environment: z.record(z.string(), z.string()),
   timeLimitMs: z.number(),
+  /** What a confined command may reach. */
+  network: networkGrant.optional(),
 });
 export type ProcessSpec = z.infer<typeof processSpec>;
 
@@ -33,6 +36,8 @@ export const fileNames = {
   spec: "spec.json",
   started: "begun.json",
   end: "end.json",
+  /** What it asked of the network, once it has ended. */
+  reached: "reached.json",
   /** Touched while the minder is alive. */
   beat: "beat",
 } as const;
@@ -52,6 +57,14 @@ export function readStartRecord(folder: string): Promise<StartRecord | null> {
 
 export function readEnd(folder: string): Promise<ProcessEnd | null> {
   return readJson(join(folder, fileNames.end), processEnd);
+}
+
+const reachedHosts = z.array(
+  z.object({ host: z.string(), port: z.int(), outcome: z.string(), times: z.int() }),
+);
+
+export async function readReached(folder: string): Promise<z.infer<typeof reachedHosts>> {
+  return (await readJson(join(folder, fileNames.reached), reachedHosts)) ?? [];
 }
 
 /** `null`: missing or malformed. */

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -8,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Clock, Liveness, Reads, Register, ToolCall } from "@holdfast/engine";
 import {
   type LaneKey,
+  isUnlimited,
   laneKey,
   type OwnerId,
   type ProcessId,
@@ -27,13 +27,19 @@ import {
   type ProcessSpec,
   readStartRecord,
   readEnd,
+  readSpec,
   requestStop,
   readProcessState,
   type ProcessState,
   readOutput,
+  readReached,
 } from "./process-folder.ts";
 import { type StoredProcess, ProcessStore, type ProcessRecord } from "./process-store.ts";
 import { describeEnd } from "./end-report.ts";
+import { launchSupervisor } from "../../sandbox/launch.ts";
+import type { NetworkGrant } from "../../sandbox/network/open-network.ts";
+import type { ReachedHost } from "../../sandbox/network/proxy.ts";
+import type { PlainCommand } from "../../sandbox/sandbox.ts";
 
 export interface ProcessLimits {
   /** How many processes a session may run at once; 0 disables them. */
@@ -50,7 +56,9 @@ export interface ProcessManagerDeps {
   readonly limits: ProcessLimits;
 }
 
-export interface BackgroundCommand extends ProcessSpec {
+export interface BackgroundCommand extends PlainCommand {
+  readonly timeLimitMs: number;
+  readonly network?: NetworkGrant;
   /** The command line for people and the model. */
   readonly shown: string;
 }
@@ -58,6 +66,14 @@ export interface BackgroundCommand extends ProcessSpec {
 export type StartResult =
   | { readonly status: "started"; readonly id: ProcessId }
   | { readonly status: "refused"; readonly words: string };
+
+export interface ProcessOutput {
+  readonly text: string;
+  readonly isWhole: boolean;
+  /** The hosts that it was granted, so that text in its output may come from there. */
+  readonly granted: readonly string[];
+  readonly reached: readonly ReachedHost[];
+}
 
 const maxPerHost = 20;
 const maxShownLength = 400;
@@ -129,7 +145,11 @@ export class ProcessManager {
     const refused = await this.#registrationQueue(() => this.#register(id, call, command));
     if (refused !== null) return { status: "refused", words: refused };
     const { shown: _, ...spec } = command;
-    const end = await this.#launch(id, spec);
+    const end = await this.#launch(id, {
+      ...spec,
+      argv: [...spec.argv],
+      environment: { ...spec.environment },
+    });
     if (end?.kind !== "not_started") return { status: "started", id };
     await this.#recordNotStarted(call.owner, id, end);
     return { status: "refused", words: `It ${describeEnd(end)}.` };
@@ -190,6 +210,7 @@ export class ProcessManager {
       session,
       runId,
       lane: await this.#laneOf(call),
+      ...(call.rights && !isUnlimited(call.rights) && { rights: call.rights }),
       place: homeId,
       host: hostname(),
       by: currentHolder("processes"),
@@ -235,12 +256,15 @@ export class ProcessManager {
       requestStop(state.started, this.#deps.liveness);
   }
 
-  async output(
-    process: ProcessRecord,
-    maxLength: number,
-  ): Promise<{ text: string; isWhole: boolean } | null> {
+  async output(process: ProcessRecord, maxLength: number): Promise<ProcessOutput | null> {
     if (process.place !== (await this.homeId())) return null;
-    return readOutput(this.folderOf(process.id), maxLength);
+    const folder = this.folderOf(process.id);
+    const granted = (await readSpec(folder))?.network?.hosts ?? [];
+    return {
+      ...(await readOutput(folder, maxLength)),
+      granted,
+      reached: await readReached(folder),
+    };
   }
 
   /** Records the request durably. The process's host carries it out: at once, if that is this one. */
@@ -283,12 +307,11 @@ async function startMinder(
   clock: Clock,
 ): Promise<"started" | "gone" | "slow"> {
   const script = fileURLToPath(new URL("minder.ts", import.meta.url));
-  const minder = spawn(process.execPath, [script, folder], {
-    // The minder gets no more of the host's environment than its command.
-    env: environment,
-    cwd: folder,
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
-    detached: true,
+  // The minder gets no more of the host's environment than its command.
+  const minder = launchSupervisor({
+    argv: [process.execPath, script, folder],
+    folder,
+    environment,
   });
   const settled = new AbortController();
   let outcome: "started" | "gone" | "slow" = "slow";

@@ -4,6 +4,7 @@ import {
   type OwnerId,
   type ProcessId,
   processId,
+  rights,
   runId,
   type SessionId,
   sessionId,
@@ -19,6 +20,8 @@ const processRow = z.object({
   runId,
   /** The lane of the message that started its run, if answers are delivered there. */
   lane: laneKey.nullable(),
+  /** What the message that started its run may cause, if that is limited. */
+  rights: rights.optional(),
   /** The home that has its files, and the machine's name. */
   place: z.string(),
   host: z.string(),

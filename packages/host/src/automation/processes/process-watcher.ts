@@ -147,7 +147,7 @@ async function submitReport(
   { process }: StoredProcess,
   end: ProcessEnd,
 ): Promise<string | null> {
-  const { session, id, lane } = process;
+  const { session, id, lane, rights } = process;
   const key = reportKey(id);
   const text = endReportText(process, end);
   if ((process.tells ?? reports) === "notice") {
@@ -163,6 +163,7 @@ async function submitReport(
     session,
     clientId: key,
     text,
+    ...(rights && { rights }),
     ...(lane === null ? { lane: laneKey.parse(key) } : { lane, inbound: { key } }),
   });
   if (admission.status === "failed") return null;

@@ -3,6 +3,7 @@ import { processId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { defineTool, failed, ok } from "../../agent/tools/define-tool.ts";
+import { taintOfHosts } from "../../agent/policy/trusted-hosts.ts";
 import type { ProcessManager } from "./process-manager.ts";
 import type { ProcessRecord } from "./process-store.ts";
 import { describeEnd } from "./end-report.ts";
@@ -16,7 +17,10 @@ const input = z.strictObject({
 });
 
 /** Lists a session's background processes, reads their output, and stops one. */
-export function createProcessesTool(manager: ProcessManager): Tool {
+export function createProcessesTool(
+  manager: ProcessManager,
+  trustedHosts: readonly string[] = [],
+): Tool {
   async function stateOf(process: ProcessRecord): Promise<string> {
     const state = await manager.stateOf(process);
     switch (state.kind) {
@@ -42,6 +46,7 @@ export function createProcessesTool(manager: ProcessManager): Tool {
     input,
     replay: "safe",
     asks: "none",
+    onlyReads: ({ action }) => action !== "stop",
     async run({ action, id }, { owner, session }) {
       if (action === "list") {
         const all = await manager.store.list(owner);
@@ -60,7 +65,12 @@ export function createProcessesTool(manager: ProcessManager): Tool {
       const output = await manager.output(found.process, maxReadLength);
       if (output === null) return failed(`${head}: its output is there, and not here.`);
       const omission = output.isWhole ? "" : "[what came before is left out]\n";
-      return ok(`${head}\n${omission}${output.text === "" ? "[no output]" : output.text}`);
+      const { granted, reached } = output;
+      return {
+        ...ok(`${head}\n${omission}${output.text === "" ? "[no output]" : output.text}`),
+        taint: taintOfHosts(granted, trustedHosts),
+        ...(reached.length > 0 && { details: { reached: reached.map((host) => ({ ...host })) } }),
+      };
     },
   });
 }

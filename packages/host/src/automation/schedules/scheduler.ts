@@ -12,6 +12,7 @@ import {
   type LaneKey,
   type OwnerId,
   type SessionId,
+  type SessionMode,
   ids as systemIds,
   ownerId,
 } from "@holdfast/protocol";
@@ -47,6 +48,7 @@ export function openScheduler(
   log: Log,
   runner: Pick<Runner, "notify">,
   report: (bug: Error) => void,
+  newSessionMode?: SessionMode,
 ): Scheduler {
   const { store } = log;
   return createScheduler({
@@ -56,7 +58,7 @@ export function openScheduler(
     owner: ownerId.parse("owner"),
     store: new ScheduleStore(store.register, () => store.now()),
     runner,
-    sessionFor: (owner, lane, key) => sessionForLane({ log, owner }, lane, key),
+    sessionFor: (owner, lane, key) => sessionForLane({ log, owner, newSessionMode }, lane, key),
     report,
   });
 }

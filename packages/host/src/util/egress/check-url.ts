@@ -90,6 +90,31 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
+/** Private networks, where an operator's own servers are: by name an operator may allow these and no others. */
+const privateRanges = new BlockList();
+privateRanges.addSubnet("10.0.0.0", 8, "ipv4");
+privateRanges.addSubnet("100.64.0.0", 10, "ipv4");
+privateRanges.addSubnet("172.16.0.0", 12, "ipv4");
+privateRanges.addSubnet("192.168.0.0", 16, "ipv4");
+privateRanges.addSubnet("fc00::", 7, "ipv6");
+
+/** Neither this machine nor a metadata service (fd00:ec2::254 is Amazon's) is a private network. */
+const serviceAddresses = new BlockList();
+serviceAddresses.addAddress("fd00:ec2::254", "ipv6");
+serviceAddresses.addAddress("100.100.100.200", "ipv4");
+serviceAddresses.addAddress("192.0.0.192", "ipv4");
+
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+  if (isIP(address) === 0 || address.includes("%")) return false;
+  return privateRanges.check(address, family) && !serviceAddresses.check(address, family);
+}
+
+/** Means this machine wherever it is resolved (RFC 6761). */
+export function isLocalhostName(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost");
+}
+
 const maxUrlLength = 8_192;
 
 /** Hosts that an operator allows beyond the public internet: by exact name, on any port or on one. */

@@ -66,6 +66,7 @@ async function openNet(outside: RequestListener) {
       return names.get(host) ?? [];
     },
     isPublic: (address: string) => address === outer,
+    isPrivate: (address: string) => address === inner,
     isPort: (candidate: number) => candidate === port,
   };
   const egress = createEgress(deps);
@@ -220,6 +221,33 @@ test("an operator can allow a host by its exact name, on one port or on all", as
   expect(await net.get("http://a.in.test:PORT/", {}, egressAllowing("in.test"))).toBe("port");
   const suffixOnly = createEgress({ ...net.deps, allow: ["test"] });
   expect(await net.get("http://in.test:PORT/", {}, suffixOnly)).toBe("address");
+});
+
+test.each([
+  ["169.254.169.254", "a metadata service"],
+  ["fd00:ec2::254", "a metadata service"],
+  ["127.0.0.1", "this machine"],
+  ["::1", "this machine"],
+  ["::ffff:127.0.0.1", "this machine"],
+  ["0.0.0.0", "this machine"],
+  ["fe80::1", "a link"],
+  ["224.0.0.1", "a group"],
+])("[safety] a name that an operator allowed does not lead to %s, %s", async (address) => {
+  const net = await openNet((_, response) => void response.end("outside"));
+  const allow = ["wiki.test"];
+  const client = createEgress({ allow, isPort: () => true, resolve: async () => [address] });
+  expect(await net.get("http://wiki.test:PORT/", {}, client)).toBe("address");
+  expect(net.requests).toEqual([]);
+});
+
+test("an operator can allow this machine by its address or as localhost", async () => {
+  const net = await openNet((_, response) => void response.end("outside"));
+  const resolve = async () => [inner];
+  for (const allow of [["wiki.test", inner], ["localhost"]]) {
+    const client = createEgress({ allow, isPort: () => true, resolve });
+    const url = `http://${allow[0]}:PORT/`;
+    expect(await net.get(url, {}, client)).toMatchObject({ text: "SECRET" });
+  }
 });
 
 test("a large body is cut or refused, and a decompression bomb is unpacked no further than the limit", async () => {

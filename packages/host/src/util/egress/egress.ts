@@ -2,7 +2,10 @@ import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
+import { isLoopback } from "../ip-networks.ts";
 import {
+  isLocalhostName,
+  isPrivateAddress,
   isPublicAddress,
   type AllowList,
   allowList,
@@ -20,6 +23,7 @@ export interface EgressDeps {
   readonly allow?: readonly string[];
   readonly resolve?: (host: string) => Promise<readonly string[]>;
   readonly isPublic?: (address: string) => boolean;
+  readonly isPrivate?: (address: string) => boolean;
   readonly isPort?: (port: number) => boolean;
 }
 
@@ -49,6 +53,10 @@ export interface EgressAnswer extends Body {
 }
 
 export interface Egress {
+  /** Whether a URL may be asked for at all, by its scheme and port. */
+  check(url: string): EgressResult<Target>;
+  /** The addresses that its name has now and that may be connected to. */
+  addresses(target: Target, signal: AbortSignal): Promise<EgressResult<readonly string[]>>;
   request(url: string, request?: EgressRequest): Promise<EgressResult<EgressAnswer>>;
 }
 
@@ -63,7 +71,7 @@ const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * addresses that its name has right now, one of which is then used. No cookies, no credentials in URLs, no proxy.
  */
 export function createEgress(deps: EgressDeps = {}): Egress {
-  const { resolve = resolveAll, isPublic = isPublicAddress } = deps;
+  const { resolve = resolveAll, isPublic = isPublicAddress, isPrivate = isPrivateAddress } = deps;
   const { isPort = (port) => webPorts.has(port) } = deps;
   const allowed = allowList(deps.allow ?? []);
 
@@ -122,17 +130,27 @@ export function createEgress(deps: EgressDeps = {}): Egress {
   ): Promise<EgressResult<readonly string[]>> {
     const all = isIP(host) === 0 ? await abortable(resolve(host), signal).catch(() => []) : [host];
     if (all.length === 0) return refused("unresolved", `The name ${host} has no address.`);
-    const usable = list.has(host, port)
-      ? all.filter((address) => isIP(address) !== 0)
-      : all.filter(isPublic);
+    const isAllowed = list.has(host, port);
+    // Whoever answers for an allowed name must not lead to this machine or to a metadata service with it.
+    const usable = all.filter(
+      (address) =>
+        isPublic(address) ||
+        (isAllowed && isPrivate(address)) ||
+        (isAllowed && isLocalhostName(host) && isLoopback(address)) ||
+        list.has(address, port),
+    );
     if (usable.length > 0) return fetched(usable);
     return refused(
       "address",
-      `${host} is not on the public internet. An operator can allow it by name (egressAllow).`,
+      isAllowed
+        ? `${host} is on neither the public internet nor a private network. An operator can also allow its address (egressAllow).`
+        : `${host} is not on the public internet. An operator can allow it by name (egressAllow).`,
     );
   }
 
   return {
+    check: (url) => checkUrl(url, isPort, allowed),
+    addresses: (target, signal) => addressesOf(target, allowed, signal),
     async request(url, request = {}) {
       const { mostBytes = defaultLimits.mostBytes, timeLimitMs = defaultLimits.timeLimitMs } =
         request;

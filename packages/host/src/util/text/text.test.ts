@@ -267,6 +267,19 @@ describe("readableHtml", () => {
   });
 });
 
+test("[safety] blanks, fillers and format characters of every script are shown", () => {
+  for (const character of [
+    "\u2800",
+    "\u00A0",
+    "\u{1D173}",
+    "\u{13430}",
+    "\u0600",
+    "\u{1D159}",
+    "\u3000",
+  ])
+    expect(showControls(`a${character}b`)).toMatch(/^a\\u\{[0-9A-F]+\}b$/);
+});
+
 test("showControls shows invisible characters", () => {
   expect(showControls("a\u202Eb\u0007c\u200Dd\uFEFFe\u{E0041}\nf\tg ä日🙂")).toBe(
     "a\\u{202E}b\\u{0007}c\\u{200D}d\\u{FEFF}e\\u{E0041}\nf\tg ä日🙂",

@@ -38,10 +38,14 @@ const chatRequest = z.object({
   model: z.string(),
   messages: z.array(message),
   tools: z.array(z.unknown()).optional(),
+  max_tokens: z.number().optional(),
 });
 type ChatRequest = z.infer<typeof chatRequest>;
 
-function toOllama({ model, messages, tools }: ChatRequest, contextTokens: number): object {
+function toOllama(
+  { model, messages, tools, max_tokens: outputTokens }: ChatRequest,
+  contextTokens: number,
+): object {
   const names = new Map<string, string>();
   return {
     model,
@@ -50,7 +54,10 @@ function toOllama({ model, messages, tools }: ChatRequest, contextTokens: number
     stream: true,
     // A prompt that does not fit is refused, so that the conversation is summarised instead of truncated.
     truncate: false,
-    options: { num_ctx: contextTokens },
+    options: {
+      num_ctx: contextTokens,
+      ...(outputTokens !== undefined && { num_predict: outputTokens }),
+    },
   };
 }
 

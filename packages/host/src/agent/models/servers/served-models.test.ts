@@ -258,7 +258,7 @@ describe("a run", () => {
     expect(server.requests.filter(({ path }) => path === "/v1/models")).toHaveLength(1);
   });
 
-  test("asks again after a while, and keeps what it knows of a server that is silent for less than an hour", async () => {
+  test("asks again after a while, and keeps what it knows of a server that is silent, until that answers", async () => {
     let now = 0;
     const answers: Record<string, Json | ServerAnswer> = { "/v1/models": { data: [openRouter] } };
     const server = await serveModels(answers);
@@ -275,7 +275,12 @@ describe("a run", () => {
     expect(models.facts(name).window).toBe(90_000);
     now += 61 * 60_000;
     expect(await models.listServed()).toEqual([]);
-    expect(models.facts(name).window).toBe(32_000);
+    expect(models.facts(name).window).toBe(90_000);
+    // After so long a silence the first run already uses what the server says now.
+    answers["/v1/models"] = { data: [{ ...openRouter, top_provider: { context_length: 70_000 } }] };
+    now += 61 * 60_000;
+    await models.learn(name);
+    expect(models.facts(name).window).toBe(70_000);
   });
 
   test("learns its model's window before it has to fit, and until then nobody knows it", async () => {
@@ -340,6 +345,15 @@ describe("the context of an Ollama model", () => {
     for (const name of ["big", "set:8b", "old:2b", "warm:70b"])
       expect(textIn(await ask(models, `ollama/${name}`))).toBe("Good day.");
     expect(chats(server).map(contextIn)).toEqual([12_000, 16_384, 8_192, 65_536]);
+  });
+
+  test("leaves room for the longest answer that the settings allow", async () => {
+    const server = await serveModels(ollamaAnswers());
+    const models = openModels(ollama(server, { models: { "ollama/big*": { output: 700 } } }));
+    for (const name of ["big", "set:8b"]) await ask(models, `ollama/${name}`);
+    const limitIn = ({ body }: HeardRequest) =>
+      (body as { options?: { num_predict?: number } }).options?.num_predict;
+    expect(chats(server).map(limitIn)).toEqual([700, undefined]);
   });
 
   test("is answered line by line, also without a last line break and with empty fields", async () => {

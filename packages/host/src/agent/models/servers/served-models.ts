@@ -1,5 +1,5 @@
 import { systemClock } from "@holdfast/engine";
-import { withTimeout } from "@holdfast/protocol";
+import { dropOldest, withTimeout } from "@holdfast/protocol";
 
 import type { Account } from "../accounts.ts";
 import { type ConnectionLimits, openProviderConnection } from "../provider-connection.ts";
@@ -20,9 +20,9 @@ const askTimeoutMs = 15_000;
 const listAgeMs = 60_000;
 /** A run refreshes older facts in the background, and uses them until then. */
 const runAgeMs = 10 * 60_000;
-/** How long facts about a server that stopped answering are kept. */
+/** Older facts are used only if the server does not answer in time. */
 const maxStaleMs = 60 * 60_000;
-/** How long a run waits for a server that has never answered. */
+/** How long a run waits for a server that has not answered for long, or never. */
 const firstAnswerMs = 2_000;
 const maxServers = 16;
 const minKeptWindow = 16_384;
@@ -34,7 +34,7 @@ export interface ServedModels {
   /** What is known without asking the server. */
   known(account: Account, id: string): ServedModel | null;
   list(account: Account): Promise<readonly ServedModel[]>;
-  /** Asks unless it did recently. Waits briefly, and only for a server that has never answered. */
+  /** Asks unless it did recently. Waits briefly, and only for a server that has not answered for long, or never. */
   learn(account: Account): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function createServedModels(options: ServedModelsOptions = {}): ServedMod
       details: new Map(),
     };
     servers.set(baseUrl, entry);
-    for (const oldest of servers.keys()) if (servers.size > maxServers) servers.delete(oldest);
+    dropOldest(servers, maxServers);
     return entry;
   }
 
@@ -77,7 +77,7 @@ export function createServedModels(options: ServedModelsOptions = {}): ServedMod
     if (asked !== null) {
       entry.models = new Map(asked.map((model) => [model.id, model]));
       entry.answeredAt = now();
-    } else if (now() - entry.answeredAt > maxStaleMs) entry.models = new Map();
+    }
   }
 
   function refresh(account: Account, maxAgeMs: number): ServerEntry {
@@ -99,9 +99,9 @@ export function createServedModels(options: ServedModelsOptions = {}): ServedMod
       return [...entry.models.values()].filter(({ chats }) => chats !== false);
     },
     async learn(account) {
-      const hasAnswered = entryOf(account).answeredAt > -Infinity;
-      const entry = refresh(account, hasAnswered ? runAgeMs : listAgeMs);
-      if (hasAnswered) return;
+      const isRecent = now() - entryOf(account).answeredAt < maxStaleMs;
+      const entry = refresh(account, isRecent ? runAgeMs : listAgeMs);
+      if (isRecent) return;
       await withTimeout({ clock: systemClock, ms: firstAnswerMs }, () => entry.asking);
     },
   };
