@@ -142,6 +142,18 @@ test("[safety] neither an anonymous client nor an old sign-in can set the first 
   expect((await login(rig, body)).status).toBe(401);
 });
 
+test("[safety] an old sign-in makes no API key, which would outlive it", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const rig = open();
+  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
+  const create = (name: string) => askAs(rig, as, "POST", "/api/keys", { name });
+  expect((await create("one")).status).toBe(201);
+  vi.setSystemTime(Date.now() + 11 * 60_000);
+  const late = await create("two");
+  expect([late.status, await codeOf(late)]).toEqual([403, "forbidden"]);
+});
+
 test("the console link sets a password that works from then on and ends all other sign-ins", async () => {
   const rig = open();
   const before = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
@@ -182,4 +194,23 @@ test("[safety] password guessing is throttled, whatever the forwarding headers s
   expect(Number(answers[6]?.headers.get("retry-after"))).toBeGreaterThan(0);
   // The token still works while password guesses are throttled.
   expect((await rig.ask("GET", "/api/sign-ins")).status).toBe(200);
+});
+
+test("[safety] guesses of the current password by an old sign-in are counted", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const rig = open();
+  const password = "correct horse";
+  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode() });
+  expect((await askAs(rig, as, "PUT", "/api/password", { password })).status).toBe(204);
+  vi.setSystemTime(Date.now() + 11 * 60_000);
+  const change = (current: string) =>
+    askAs(rig, as, "PUT", "/api/password", { password: "another horse", current });
+  const statuses: number[] = [];
+  for (let tries = 0; tries < 6; tries += 1) statuses.push((await change(`guess ${tries}`)).status);
+  expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
+  const right = await change(password);
+  expect([right.status, Number(right.headers.get("retry-after"))]).toEqual([429, 1]);
+  vi.setSystemTime(Date.now() + 1_000);
+  expect((await change(password)).status).toBe(204);
 });

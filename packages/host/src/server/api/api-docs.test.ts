@@ -91,6 +91,12 @@ test.each(all.filter(([, { body }]) => body !== undefined && body !== "bytes"))(
 
 const streams: ReadonlySet<string> = new Set(["events"]);
 
+/** What a route cannot do without. */
+const queries: Readonly<Record<string, string>> = {
+  search: "?q=hello",
+  checkFolder: "?path=/projects/tides",
+};
+
 test("every example gets an answer that the document lists", async () => {
   const rig = open();
   const id = await newSession(rig);
@@ -101,7 +107,7 @@ test("every example gets an answer that the document lists", async () => {
     if (!served.has(`${route.method} ${route.path}`) || streams.has(route.answer.media)) continue;
     const isOfSession = route.path.startsWith("/api/sessions/");
     const path = fillPath(route, isOfSession ? { id } : {});
-    const search = name === "search" ? "?q=hello" : "";
+    const search = queries[name] ?? "";
     const sent =
       route.body === undefined || route.body === "bytes" ? undefined : (route.example ?? {});
     const answer = await rig.ask(route.method, path + search, sent);

@@ -191,7 +191,7 @@ function renderDocsPage(version: string): string {
 </head>
 <body>
 <h1>Holdfast API ${escapeHtml(version)}</h1>
-<p>The same contract for machines: <a href="openapi.json">openapi.json</a>. Send <code>Authorization: Bearer &lt;token&gt;</code>, or the cookie of a sign-in. Whatever is not done is answered with <code>application/problem+json</code> and a stable <code>code</code>.</p>
+<p>The same contract for machines: <a href="openapi.json">openapi.json</a>. Send <code>Authorization: Bearer &lt;token&gt;</code>, or the cookie of a sign-in, with the key of its page in <code>X-Holdfast-Page-Key</code>. Whatever is not done is answered with <code>application/problem+json</code> and a stable <code>code</code>.</p>
 <nav>${links.join("\n")}</nav>
 ${sections.join("\n")}
 </body>

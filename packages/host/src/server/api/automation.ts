@@ -59,7 +59,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
       ({ schedule }) => schedule.id === params.id,
     );
     if (found === undefined) return problem("schedule_not_found");
-    const { log, engine } = deps;
+    const { log, engine, newSessionMode } = deps;
     const prompt = {
       key: `schedule:${params.id}:now:${ids.make("message")}`,
       heading: "a scheduled prompt, asked for now",
@@ -69,7 +69,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
       ids,
       runner: engine,
       sessionFor: (laneOwner: OwnerId, lane: LaneKey, key: string) =>
-        sessionForLane({ log, owner: laneOwner }, lane, key),
+        sessionForLane({ log, owner: laneOwner, newSessionMode }, lane, key),
     };
     const { session, admission } = await submitPrompt(submitDeps, owner, found.schedule, prompt);
     if (admission.status !== "accepted") return problemFrom(admission);

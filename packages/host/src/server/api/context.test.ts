@@ -5,11 +5,12 @@ import { executeCommand, parseInput } from "@holdfast/client";
 import { ids } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { type ApiRig, type ApiRigOptions, openApi } from "../../../test/support/api-rig.ts";
+import { compatible, openModels, serveModels } from "../../../test/support/providers/served-rig.ts";
 import { sendAndWait, newSession, shownTexts, valueOf } from "../../../test/support/api-helpers.ts";
 
-function open(script: Script): ApiRig {
-  const rig = openApi(script);
+function open(script: Script, options: ApiRigOptions = {}): ApiRig {
+  const rig = openApi(script, options);
   onTestFinished(async () => {
     await rig.close();
     expect(rig.bugs).toEqual([]);
@@ -27,8 +28,8 @@ const script: Script = ({ messages }) => {
   return says(isSummary ? "They counted to five." : "Yes.");
 };
 
-async function talked() {
-  const rig = open(script);
+async function talked(options: ApiRigOptions = {}) {
+  const rig = open(script, options);
   const id = await newSession(rig);
   await sendAndWait(rig, id, ...["one", "two", "three", "four", "five"].map(long));
   return { rig, id, client: rig.client, params: { id } };
@@ -110,6 +111,15 @@ test("compacting a short conversation is refused and changes nothing", async () 
     error: { code: "nothing_to_gain" },
   });
   expect(await shownTexts(rig, id)).toEqual(["Hello", "Yes."]);
+});
+
+test("a conversation that is short for its model is left alone, even if its server has not been asked before", async () => {
+  const wide = { id: "wide", context_length: 2_000_000 };
+  const server = await serveModels({ "/v1/models": { data: [wide] } });
+  const models = openModels(compatible(server, { model: "openai-compatible/wide" }));
+  const { client, params } = await talked({ models });
+  const refused = await client.compact({ params, body: {} });
+  expect(refused).toMatchObject({ ok: false, error: { problem: { code: "nothing_to_gain" } } });
 });
 
 describe("the context report", () => {

@@ -33,7 +33,10 @@ export function contextRoutes(deps: ApiDeps): Route[] {
     const session = params.id;
     const row = await reads.session(owner, session);
     if (row === null) return problem("session_not_found");
-    const window = compactor.windowOf(row.model ?? models.defaultModel()) ?? defaultWindow;
+    const model = row.model ?? models.defaultModel();
+    // A host that runs nothing has not heard from the model's server yet.
+    await models.learn(model);
+    const window = compactor.windowOf(model) ?? defaultWindow;
     const { focus } = body;
     const target = { owner, session, ...(focus !== undefined && { focus }) };
     const work = compactor.compactNow(target, "asked", window);

@@ -9,9 +9,12 @@ import type {
   ConversationReviewer,
 } from "@holdfast/engine";
 
+import type { SessionMode } from "@holdfast/protocol";
+import type { ApiKeys } from "../auth/api-keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { PasswordFile } from "../auth/password.ts";
+import type { Passwords } from "../auth/password.ts";
 import type { Mcp } from "../../agent/mcp/mcp.ts";
+import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
@@ -26,15 +29,21 @@ import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
 export interface ApiDeps extends MountDeps {
   readonly log: Log;
   readonly toolset: Pick<Toolset, "workspaces" | "policy" | "rules">;
-  readonly engine: Pick<Engine, "send" | "follow" | "notify" | "recoverLateJournals">;
+  readonly engine: Pick<
+    Engine,
+    "send" | "follow" | "notify" | "recoverLateJournals" | "stopWaiting"
+  >;
   readonly storageStatus: Pick<StorageStatus, "subscribe">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryCommitter, "boundary">;
   readonly reviews: Pick<ConversationReviewer, "cancel">;
   readonly models: ModelRegistry;
+  /** The mode that new sessions get, where their lane answers approvals. */
+  readonly newSessionMode: SessionMode;
   readonly secrets: Pick<Secrets, "read" | "put" | "remove">;
   readonly authenticator: Authenticator;
-  readonly passwords?: PasswordFile;
+  readonly passwords?: Passwords;
+  readonly apiKeys: ApiKeys;
   /** Removes secrets from exported documents. */
   readonly redact: Redact;
   readonly metrics: Metrics;
@@ -42,6 +51,8 @@ export interface ApiDeps extends MountDeps {
   readonly basePath?: string;
   /** The home folder that backups are written to; without it there are none. */
   readonly home?: string;
+  /** Signs audit exports; without a home there are none. */
+  readonly auditKey?: () => Promise<AuditKey>;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   /** Where runs of this home spill, for storage reports. */
   readonly journals?: Pick<SpillStore, "left">;

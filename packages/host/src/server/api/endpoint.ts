@@ -13,8 +13,9 @@ import {
   type Routes,
 } from "@holdfast/protocol";
 import { type Failed, type FailureCode, StoreFailure } from "@holdfast/engine";
-import type { Principal } from "../auth/authenticator.ts";
+import type { Principal } from "../auth/principal.ts";
 import { sendBody } from "../http/responses.ts";
+import { SecretsLocked } from "../../ops/secrets/encrypted-rows.ts";
 import { type HostEnv, type Route } from "../http/routing.ts";
 import { incompleteBody, sendProblem } from "../http/problem.ts";
 import type { KeyedRequest, RunIdempotent } from "./idempotency.ts";
@@ -275,6 +276,8 @@ function mount<N extends RouteName>(
     if (decoded.kind === "problem") return decoded;
     // The call's types are inferred from the same schemas that decoded it.
     const principal = c.get("principal");
+    if (principal?.by === "api-key" && !apiKeyRoutes.has(name))
+      return problem("forbidden", { detail: "An API key reaches its own sessions only." });
     const { ownerId: owner } = principal;
     const request = keyedRequest(owner, decoded.value);
     const callIds = request === undefined ? ids : idsOfKeyedRequest(request);
@@ -287,6 +290,7 @@ function mount<N extends RouteName>(
     path: route.path,
     policy: route.access,
     ...(route.largestBody !== undefined && { largestBody: route.largestBody }),
+    ...(route.linked !== undefined && { linked: route.linked }),
     async handle(c) {
       const result = await reply(c);
       if (result instanceof Response) return result;
@@ -295,6 +299,50 @@ function mount<N extends RouteName>(
     },
   };
 }
+
+/** What a program with an API key may do, with the sessions that were made with it: no settings, secrets or sign-ins. */
+const apiKeyRoutes: ReadonlySet<RouteName> = new Set<RouteName>([
+  "createSession",
+  "listSessions",
+  "readSession",
+  "changeSession",
+  "trashSession",
+  "restoreSession",
+  "stopWaiting",
+  "sendMessage",
+  "changeInput",
+  "removeInput",
+  "exportSession",
+  "undo",
+  "redo",
+  "retry",
+  "truncate",
+  "clear",
+  "branch",
+  "duplicate",
+  "compact",
+  "restoreEpoch",
+  "readContext",
+  "readWorkspace",
+  "followSession",
+  "watchSessions",
+  "readRun",
+  "cancelRun",
+  "resumeRun",
+  "listApprovals",
+  "answerApproval",
+  "listProcesses",
+  "stopProcess",
+  "importSessions",
+  "putBlob",
+  "getBlob",
+  "search",
+  "listModels",
+  "readUsage",
+  "readPrincipal",
+  "apiDocs",
+  "openapi",
+]);
 
 /** Ids are stored, so this text never changes: a request repeated after an upgrade has to give the same ones. */
 function idsOfKeyedRequest({ owner, key, requestText }: KeyedRequest): IdSource {
@@ -310,6 +358,7 @@ function idempotencyKey({ headers }: DecodedRequest): string | undefined {
 /** Reads reject with a store failure only; anything else is a bug. */
 function storeFailureReply(error: unknown): ProblemReply {
   if (error instanceof StoreFailure) return problemFromFailure(error.code);
+  if (error instanceof SecretsLocked) return problem("secrets_locked", { detail: error.message });
   throw error;
 }
 

@@ -13,7 +13,7 @@ import {
 } from "@holdfast/protocol";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { listen } from "../http/server.ts";
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
@@ -153,29 +153,57 @@ test("a client that stalls for thirty seconds is dropped, and a slow one is not"
   await expect.poll(() => rig.log.watchedSessions).toBe(0);
 });
 
-test("a reader that falls behind is disconnected with its cursor and resumes from it", async () => {
-  const { rig, id } = await open();
-  const path = (after: number) => `/api/sessions/${id}/events?after=${after}`;
-  const slow = readFrames(await rig.ask("GET", path(1)));
-  await expect.poll(() => rig.log.watchedSessions).toBe(1);
-  const count = 4_000;
-  for (let at = 0; at < count; at += 200)
-    await append(
-      rig,
-      id,
-      Array.from({ length: 200 }, () => aNotice("x".repeat(2_000))),
-    );
+test.each([
+  ["of one session", (id: SessionId, after: number) => `/api/sessions/${id}/events?after=${after}`],
+  ["of several", (id: SessionId, after: number) => `/api/events?watch=${id}:${after}`],
+])(
+  "a reader %s that falls behind is disconnected with its cursor and resumes from it",
+  async (_of, path) => {
+    const { rig, id } = await open();
+    const slow = readFrames(await rig.ask("GET", path(id, 1)));
+    onTestFinished(() => slow.leave());
+    await expect.poll(() => rig.log.watchedSessions).toBe(1);
+    const count = 4_000;
+    for (let at = 0; at < count; at += 200)
+      await append(
+        rig,
+        id,
+        Array.from({ length: 200 }, () => aNotice("x".repeat(2_000))),
+      );
 
-  const seen: number[] = [];
-  let stream = slow;
-  while (seen.length < count) {
-    const frame = await stream.nextFrame();
-    if (frame === "end") stream = readFrames(await rig.ask("GET", path(seen.at(-1) ?? 1)));
-    else if (frame.item?.kind === "event") seen.push(frame.item.event.seq);
-  }
+    const seen: number[] = [];
+    let stream = slow;
+    const silence = systemClock.sleep(30_000).then(() => "silence" as const);
+    while (seen.length < count) {
+      const frame = await Promise.race([stream.nextFrame(), silence]);
+      if (frame === "silence")
+        throw new Error(`The stream went silent after ${seen.length} events.`);
+      if (frame === "end") stream = readFrames(await rig.ask("GET", path(id, seen.at(-1) ?? 1)));
+      else if (frame.item?.kind === "event") seen.push(frame.item.event.seq);
+    }
+    await stream.leave();
+    expect(stream).not.toBe(slow);
+    expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 2));
+  },
+);
+
+test("after a resync the event id of a stream of several sessions holds the new cursor", async () => {
+  const { rig, id } = await open();
+  const other = await newSession(rig);
+  const stream = readFrames(await rig.ask("GET", `/api/events?watch=${id}:99,${other}:1`));
+  expect(await stream.nextFrame()).toMatchObject({
+    item: { kind: "resync", resync: { reason: "ahead", seq: 1, sessionId: id } },
+  });
+  await append(rig, other, [aNotice()]);
+  const next = await stream.nextFrame();
+  expect(next).toMatchObject({ item: { sessionId: other, event: { seq: 2 } } });
+  expect(decodeCursors(next === "end" ? "" : (next.id ?? ""))).toEqual(
+    new Map([
+      [id, 1],
+      [other, 2],
+    ]),
+  );
   await stream.leave();
-  expect(stream).not.toBe(slow);
-  expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 2));
 });
 
 test("one stream follows several sessions, and its event id holds a cursor for each", async () => {
@@ -203,6 +231,37 @@ test("one stream follows several sessions, and its event id holds a cursor for e
   expect(await again.nextFrame()).toMatchObject({ item: { sessionId: other, event: { seq: 3 } } });
   await again.leave();
   expect((await rig.ask("GET", "/api/events?watch=nonsense")).status).toBe(400);
+});
+
+test("a stream goes on without a session that is gone, and its event id can be resumed from", async () => {
+  const { rig, id } = await open();
+  const other = await newSession(rig);
+  const watch = `/api/events?watch=${id}:1,${other}:1`;
+  expect((await rig.client.trashSession({ params: { id: other } })).ok).toBe(true);
+  const { store } = rig;
+  const readSession = store.reads.session.bind(store.reads);
+  // It is purged right after the route has found it.
+  const finding = vi.spyOn(store.reads, "session").mockImplementation(async (owner, session) => {
+    const found = await readSession(owner, session);
+    if (session === other) await store.purge(owner, session);
+    return found;
+  });
+  onTestFinished(() => finding.mockRestore());
+  const stream = readFrames(await rig.ask("GET", watch));
+  expect(await stream.nextFrame()).toMatchObject({
+    item: { hint: { sessionId: other, session: null } },
+  });
+  await append(rig, id, [aNotice()]);
+  const last = await stream.nextFrame();
+  expect(last).toMatchObject({ item: { kind: "event", sessionId: id, event: { seq: 2 } } });
+  const cursor = last === "end" ? "" : (last.id ?? "");
+  expect(decodeCursors(cursor)).toEqual(new Map([[id, 2]]));
+  await stream.leave();
+
+  await append(rig, id, [aNotice()]);
+  const again = readFrames(await rig.ask("GET", watch, undefined, { "last-event-id": cursor }));
+  expect(await again.nextFrame()).toMatchObject({ item: { sessionId: id, event: { seq: 3 } } });
+  await again.leave();
 });
 
 test("stopping the host ends its streams", async () => {

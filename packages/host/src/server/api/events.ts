@@ -1,10 +1,9 @@
-import type { Clock, TailItem } from "@holdfast/engine";
+import type { TailItem } from "@holdfast/engine";
 import {
   decodeCursors,
   encodeEventSseFrame,
   encodeListSseFrame,
   encodeResyncSseFrame,
-  encodeSseComment,
   encodeSseRetry,
   encodeStatusSseFrame,
   encodeWatchedSseFrame,
@@ -15,12 +14,7 @@ import {
 } from "@holdfast/protocol";
 import type { Context } from "hono";
 
-import {
-  startStreaming,
-  type StreamWriter,
-  writeToConnection,
-  writeToReadable,
-} from "../http/responses.ts";
+import { type EventStream, openEventStream } from "../http/event-stream.ts";
 import type { HostEnv, Route } from "../http/routing.ts";
 import { type Call, mountStream, problem, type ProblemReply } from "./endpoint.ts";
 import { createListHints } from "./session-list.ts";
@@ -52,8 +46,11 @@ export function eventRoutes(deps: ApiDeps): Route[] {
     if ((await log.store.reads.session(owner, id)) === null) return problem("session_not_found");
     // A reconnecting browser repeats the original URL and sends its real position in this header.
     const after = headers["last-event-id"] ?? query.after ?? firstCursor;
-    return openEventStream(c, deps, (stream) =>
-      writeSession(stream, owner, singleSessionFrames(id, after)),
+    return openEventStream(
+      c,
+      deps,
+      (stream) => writeSession(stream, owner, singleSessionFrames(id, after)),
+      streamForm,
     );
   }
 
@@ -68,13 +65,14 @@ export function eventRoutes(deps: ApiDeps): Route[] {
       if ((await log.store.reads.session(owner, id)) === null)
         return problem("session_not_found", { detail: `There is no session ${id}.` });
     }
-    return openEventStream(c, deps, async (stream) => {
+    const watch = async (stream: EventStream): Promise<void> => {
       const unwatch = hints.watch(owner, (frames) => void stream.write(frames));
       stream.signal.addEventListener("abort", unwatch, { once: true });
       const sessionFrames = [...cursors.keys()].map((id) => watchedSessionFrames(id, cursors));
       await Promise.all(sessionFrames.map((frames) => writeSession(stream, owner, frames)));
       await untilAborted(stream.signal);
-    });
+    };
+    return openEventStream(c, deps, watch, streamForm);
   }
 
   /** P5: sends what the tail yields, which is durable, in order and without gaps. */
@@ -189,7 +187,6 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-const heartbeatMs = 15_000;
 const reconnectMs = 1_000;
 
 const stoppingStatus = {
@@ -197,119 +194,7 @@ const stoppingStatus = {
   text: "The host is stopping. What was said is kept, and what runs goes on elsewhere or with the next start.",
 };
 
-const streamHeaders = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  // Stops buffering proxies from holding back output.
-  "x-accel-buffering": "no",
+const streamForm = {
+  opening: encodeSseRetry(reconnectMs),
+  stopping: encodeStatusSseFrame(stoppingStatus),
 };
-
-/** The writing end of a response that lasts until one side ends it. */
-interface EventStream extends StreamWriter {
-  /** Aborted when the client disconnects or is dropped, or the stream ends. */
-  readonly signal: AbortSignal;
-  readonly end: () => void;
-}
-
-interface EventStreamDeps {
-  readonly clock: Clock;
-  /** Aborted when the host starts to stop; `closing` follows once there is nothing more to send. */
-  readonly stopping: AbortSignal;
-  readonly closing: AbortSignal;
-  readonly report: (bug: Error) => void;
-}
-
-type Produce = (stream: EventStream) => Promise<void>;
-
-/**
- * Responds with what `produce` writes, and with heartbeats in between. The stream is over when `produce` returns, the
- * client disconnects or stalls, or the host stops; its signal then releases everything attached to it.
- */
-function openEventStream(c: Context<HostEnv>, deps: EventStreamDeps, produce: Produce): Response {
-  if (c.req.method === "HEAD") return c.body(null, 200, streamHeaders);
-  const ended = new AbortController();
-  const { revoked, isStillValid } = c.get("principal");
-  const endSignals = [deps.closing, revoked];
-  const streaming = startStreaming(c, streamHeaders);
-  if (streaming === undefined) {
-    const writer = writeToReadable(deps.clock, ended);
-    void runStream(
-      deps,
-      { ended, writer, isStillValid, endSignals: [...endSignals, c.req.raw.signal] },
-      produce,
-    );
-    return c.body(writer.readable, 200, streamHeaders);
-  }
-  streaming.outgoing.once("close", () => ended.abort());
-  const writer = writeToConnection(streaming.outgoing, deps.clock, ended);
-  void runStream(deps, { ended, writer, isStillValid, endSignals }, produce);
-  return streaming.response;
-}
-
-interface OpenedStream {
-  readonly ended: AbortController;
-  readonly writer: StreamWriter;
-  readonly endSignals: readonly AbortSignal[];
-  /** Whether the sign-in that opened the stream is still valid. */
-  readonly isStillValid: () => boolean;
-}
-
-async function runStream(
-  { clock, stopping, report }: EventStreamDeps,
-  { ended, writer, endSignals, isStillValid }: OpenedStream,
-  produce: Produce,
-): Promise<void> {
-  const end = (): void => ended.abort();
-  const { write } = writer;
-  void write(encodeSseRetry(reconnectMs));
-  const removeListeners = endSignals.map((signal) => shareAbortListener(signal, end));
-  removeListeners.push(
-    shareAbortListener(stopping, () => void write(encodeStatusSseFrame(stoppingStatus))),
-  );
-  void sendHeartbeats(clock, ended.signal, async () =>
-    isStillValid() ? write(heartbeatFrame) : end(),
-  );
-  try {
-    await produce({ signal: ended.signal, write, end });
-  } catch (error) {
-    report(error instanceof Error ? error : new Error(String(error)));
-  } finally {
-    end();
-    for (const removeListener of removeListeners) removeListener();
-  }
-}
-
-const heartbeatFrame = encodeSseComment("still here");
-
-async function sendHeartbeats(
-  clock: Clock,
-  signal: AbortSignal,
-  beat: () => Promise<void>,
-): Promise<void> {
-  while (!signal.aborted) {
-    await clock.sleep(heartbeatMs, signal);
-    await beat();
-  }
-}
-
-const sharedListeners = new WeakMap<AbortSignal, Set<() => void>>();
-
-/**
- * Calls back when the signal is aborted, at once if it already is. A signal scans all its listeners on each add and
- * remove, so thousands of streams share a single one.
- */
-function shareAbortListener(signal: AbortSignal, callback: () => void): () => void {
-  if (signal.aborted) {
-    callback();
-    return () => {};
-  }
-  const listeners = sharedListeners.get(signal) ?? new Set();
-  if (!sharedListeners.has(signal)) {
-    sharedListeners.set(signal, listeners);
-    signal.addEventListener("abort", () => listeners.forEach((listener) => listener()), {
-      once: true,
-    });
-  }
-  listeners.add(callback);
-  return () => void listeners.delete(callback);
-}

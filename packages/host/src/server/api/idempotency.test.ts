@@ -9,7 +9,7 @@ import {
   untilEnded,
   valueOf,
 } from "../../../test/support/api-helpers.ts";
-import { answer } from "./endpoint.ts";
+import { answer, problem } from "./endpoint.ts";
 import { createIdempotency } from "./idempotency.ts";
 
 function open(script: Script = (_request, before) => says(`Answer ${before + 1}`)): ApiRig {
@@ -51,6 +51,21 @@ test("a refused request may be repeated under its key, and then succeeds", async
   await sendAndWait(rig, id, "one");
   valueOf(await undo());
   expect(await shownTexts(rig, id)).toEqual([]);
+});
+
+test("a refused command without an answer of its own is not taken for done when it is repeated", async () => {
+  const { store, owner } = open();
+  const runIdempotent = createIdempotency(store);
+  const replies = [problem("nothing_to_undo"), answer(undefined)];
+  const call = () =>
+    runIdempotent({
+      request: { owner, key: "once", requestText: "the same" },
+      decode: () => answer(undefined),
+      act: async () => replies.shift() ?? problem("internal"),
+    });
+  expect(await call()).toMatchObject({ kind: "problem", code: "nothing_to_undo" });
+  expect(await call()).toEqual(answer(undefined));
+  expect([await call(), replies]).toEqual([answer(undefined), []]);
 });
 
 test("a command is not repeated when the host died before it stored the answer", async () => {

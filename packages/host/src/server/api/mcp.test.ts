@@ -5,6 +5,7 @@ import { openMcp } from "../../agent/mcp/mcp.ts";
 import { memorySecrets } from "../../../test/support/providers/models.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
 import { openMcpHttpServer } from "@holdfast/testing/host/mcp-http-server";
+import { unconfined } from "../../../test/support/open-confinement.ts";
 
 const key = "a-key-that-nobody-sees";
 
@@ -15,6 +16,7 @@ async function openBed() {
   const authorization = (secret: string) => ({ Authorization: { secret, prefix: "Bearer " } });
   const store = createReferenceStore();
   const mcp = openMcp({
+    confinement: unconfined,
     servers: {
       wiki: { url: wiki.url, headers: authorization("wiki") },
       twin: { url: elsewhere.url, headers: authorization("wiki") },

@@ -33,7 +33,7 @@ export function messageRoutes(deps: ApiDeps): Route[] {
 
   /** P1: answered once durable, whether a runner here takes it up now or another one later. */
   async function sendMessage({ owner, params, body, ids }: Call<"sendMessage">) {
-    const { clientId, text, attachments, mode, lane } = body;
+    const { clientId, text, attachments, mode, lane, quoted } = body;
     const sent = engine.send({
       ids,
       owner,
@@ -43,6 +43,7 @@ export function messageRoutes(deps: ApiDeps): Route[] {
       ...(attachments !== undefined && { attachments }),
       ...(mode !== undefined && { mode }),
       ...(lane !== undefined && { lane }),
+      ...(quoted !== undefined && { quoted }),
     });
     const admission = await withTimeout({ clock, ms: admissionTimeoutMs }, () => sent);
     if (admission.status !== "done") return problem("store_unknown");
@@ -53,8 +54,12 @@ export function messageRoutes(deps: ApiDeps): Route[] {
 
   async function change({ owner, params, body, ids }: Call<"changeInput">) {
     const { id: session, messageId } = params;
-    const { text, attachments } = body;
-    const content = { text, ...(attachments !== undefined && { attachments }) };
+    const { text, attachments, quoted } = body;
+    const content = {
+      text,
+      ...(attachments !== undefined && { attachments }),
+      ...(quoted !== undefined && { quoted }),
+    };
     const result = await changeInput(log, ids, { owner, session, messageId }, content);
     return result.status === "committed" ? answer({ seq: result.last }) : problemFrom(result);
   }

@@ -9,11 +9,11 @@ import { answer, type Call, mountCall, problem, type ProblemReply } from "./endp
 import type { ApiDeps } from "./deps.ts";
 
 export function modelRoutes(deps: ApiDeps): Route[] {
-  const { models, secrets } = deps;
+  const { models, secrets, newSessionMode: usualMode } = deps;
 
   async function list() {
     const found = await listModels(models);
-    return answer({ usual: models.defaultModel(), tableDate, ...viewModels(found) });
+    return answer({ usual: models.defaultModel(), usualMode, tableDate, ...viewModels(found) });
   }
 
   async function putSecret({ params: { provider }, body: { key, baseUrl } }: Call<"putSecret">) {

@@ -1,6 +1,7 @@
 import { type Route as ContractRoute, routes } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { createAuthenticator } from "../auth/authenticator.ts";
 import { createHttpApp } from "../http/http-app.ts";
 import { fillPath } from "@holdfast/testing/host/fill-path";
@@ -19,17 +20,18 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TR
 /** Different spellings of a path, valid and almost valid. */
 function spellingsOf(path: string): string[] {
   const last = path.lastIndexOf("/") + 1;
+  const prefix = /^\/[^/]*/.exec(path)?.[0] ?? "";
   return [
     path,
     `${path}/`,
     `/${path}`,
     path.replaceAll("/", "//"),
     path.toUpperCase(),
-    path.replace("/api", "/Api"),
-    path.replace("/api/", "/api/./"),
-    path.replace("/api/", "/api/x/../"),
-    path.replace("/api/", "/api%2F"),
-    path.replace("/api", "/%61pi"),
+    path.replace(prefix, `/${prefix.charAt(1).toUpperCase()}${prefix.slice(2)}`),
+    path.replace(`${prefix}/`, `${prefix}/./`),
+    path.replace(`${prefix}/`, `${prefix}/x/../`),
+    path.replace(`${prefix}/`, `${prefix}%2F`),
+    path.replace(prefix, `/%${prefix.charCodeAt(1).toString(16)}${prefix.slice(2)}`),
     `${path.slice(0, last)}%${path.charCodeAt(last).toString(16)}${path.slice(last + 1)}`,
     `${path};x=1`,
     `${path}%00`,
@@ -43,6 +45,10 @@ function spellingsOf(path: string): string[] {
   ];
 }
 
+function withoutParameters(path: string): string {
+  return path.replaceAll(/:\w+(\{[^}]*\})?/g, "x");
+}
+
 test("[safety] an anonymous client is refused for every method and every spelling of a path", async () => {
   const rig = open();
   await newSession(rig);
@@ -54,6 +60,9 @@ test("[safety] an anonymous client is refused for every method and every spellin
     // One route by every method, and every route by its own.
     ...methods.map((method) => ({ method, path: first === undefined ? "" : fillPath(first) })),
     ...guarded.map((route) => ({ method: route.method, path: fillPath(route) })),
+    ...rig.protocols.flatMap((protocol) =>
+      protocol.routes.map(({ method, path }) => ({ method, path: withoutParameters(path) })),
+    ),
   ].flatMap(({ method, path }) =>
     spellingsOf(path).map((spelling) => ({ method, path: spelling })),
   );
@@ -75,9 +84,10 @@ test("[safety] only health, login and the page answer without a principal, under
     const rig = open();
     const app = createHttpApp({
       version: "1",
-      page: [{ name: "index.html", type: "text/html", body: new Uint8Array() }],
-      authenticator: createAuthenticator("t"),
+      page: [{ name: "index.html", type: "text/html", body: () => new Uint8Array() }],
+      authenticator: createAuthenticator({ token: "t", store: createReferenceStore() }),
       api: rig.routes,
+      protocols: rig.protocols,
       health: async () => ({
         status: "ok",
         ready: true,
@@ -93,7 +103,7 @@ test("[safety] only health, login and the page answer without a principal, under
     const all = app.routes.filter(({ method }) => method !== "ALL");
     const open401 = await Promise.all(
       all.map(async ({ method, path }) => {
-        const { status } = await app.request(path.replaceAll(/:\w+/g, "x"), { method });
+        const { status } = await app.request(withoutParameters(path), { method });
         return status === 401 ? [] : [`${method} ${path.slice(basePath.length)}`];
       }),
     );
@@ -114,6 +124,22 @@ test("[safety] the host serves exactly the routes that the contract calls open w
   }
 });
 
+test("[safety] every route of another protocol needs a principal, and below its prefix nothing else answers", async () => {
+  const rig = open();
+  expect(rig.protocols.map(({ prefix }) => prefix)).toContain("/v1");
+  for (const { prefix, routes: served } of rig.protocols) {
+    for (const { path, policy } of served)
+      expect([path.startsWith(prefix), path, policy]).toEqual([true, path, "principal"]);
+    const isServed = (path: string) =>
+      served.some((route) => route.method === "GET" && route.path === path);
+    for (const path of [prefix, `${prefix}/`, `${prefix}/none/such`]) {
+      expect([path, (await rig.app.request(path)).status]).toEqual([path, 401]);
+      if (isServed(path)) continue;
+      expect([path, (await rig.ask("GET", path)).status]).toEqual([path, 404]);
+    }
+  }
+});
+
 test("[safety] no GET changes anything", async () => {
   const rig = open();
   const id = await newSession(rig);
@@ -121,6 +147,11 @@ test("[safety] no GET changes anything", async () => {
   for (const route of Object.values<ContractRoute>(routes)) {
     if (route.method === "GET" && route.answer.media === "events") continue;
     const answer = await rig.ask("GET", fillPath(route, { id }));
+    await answer.body?.cancel();
+  }
+  for (const { method, path } of rig.protocols.flatMap(({ routes: served }) => served)) {
+    if (method !== "GET") continue;
+    const answer = await rig.ask("GET", withoutParameters(path));
     await answer.body?.cancel();
   }
   expect(await rig.store.reads.session(rig.owner, id)).toEqual(before);

@@ -14,8 +14,11 @@ import { messageRoutes, runRoutes } from "./messages.ts";
 import { modelRoutes } from "./models.ts";
 import type { ApiDeps } from "./deps.ts";
 import { processRoutes, scheduleRoutes } from "./automation.ts";
+import { rightsRoutes } from "../../rights/rights-routes.ts";
 import { searchRoutes } from "./session-list.ts";
-import { sessionRoutes, workspaceRoutes } from "./sessions.ts";
+import { sessionRoutes } from "./sessions.ts";
+import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
+import { waitingFactRoutes } from "../../agent/memory/waiting-fact-routes.ts";
 
 export type ApiRouteDeps = Omit<ApiDeps, "runIdempotent">;
 
@@ -28,6 +31,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...historyRoutes(deps),
     ...contextRoutes(deps),
     ...workspaceRoutes(deps),
+    ...folderRoutes(deps),
     ...runRoutes(deps),
     ...approvalRoutes(deps),
     ...ruleRoutes(deps),
@@ -46,5 +50,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...webhookRoutes(deps),
     ...scheduleRoutes(deps),
     ...processRoutes(deps),
+    ...rightsRoutes(deps),
+    ...waitingFactRoutes(deps),
   ];
 }

@@ -52,52 +52,172 @@ function open(script: Parameters<typeof openApi>[0], options: Parameters<typeof 
 }
 
 const git = (...args: string[]) => calls("terminal", { command: ["git", ...args] });
+const ls = (...args: string[]) => calls("terminal", { command: ["ls", ...args] });
+const echo = (...args: string[]) => calls("terminal", { command: ["echo", ...args] });
 
-test("an always-allow answer becomes a rule that every session follows, that is audited and can be removed", async () => {
+test("[safety] an always-allow answer becomes a rule that every session follows, that is audited and can be removed", async () => {
   const { rig, client, ran, say, asked } = open([
-    git("status"),
+    ls("a"),
     says("One."),
-    git("log"),
+    ls("b"),
     says("Two."),
-    git("diff"),
+    ls("c"),
     says("Three."),
   ]);
   const [first, second] = [await newSession(rig), await newSession(rig)];
   await say(first, "Look");
   const approval = await asked(first);
   expect(approval).toMatchObject({
-    rules: ["terminal: git status", "terminal: git *"],
-    shown: expect.stringContaining('"git"') as unknown,
+    rules: ["terminal: ls a", "terminal: ls *"],
+    shown: expect.stringContaining('"ls"') as unknown,
   });
   const params = { id: approval.approvalId };
   const word = (rule: string) => ({ params, body: { decision: "always", rule } as const });
-  for (const rule of ["terminal: git log", "terminal: ls *", "made up", "write_file in **"])
+  for (const rule of [
+    "terminal: ls b",
+    "terminal: id *",
+    "made up",
+    "write_file in **",
+    "terminal",
+  ])
     expect(await client.answerApproval(word(rule))).toMatchObject({
       error: { code: "invalid_request" },
     });
-  const answered = valueOf(await client.answerApproval(word("terminal: git *")));
-  expect(answered.approval).toMatchObject({ rule: "terminal: git *", by: "owner (token)" });
+  const answered = valueOf(await client.answerApproval(word("terminal: ls *")));
+  expect(answered.approval).toMatchObject({ rule: "terminal: ls *", by: "owner (token)" });
   const { rules } = valueOf(await client.listRules());
-  expect(rules).toMatchObject([{ id: approval.approvalId, rule: "terminal: git *" }]);
+  expect(rules).toMatchObject([{ id: approval.approvalId, rule: "terminal: ls *" }]);
   await untilEnded(rig, first);
 
   await say(second, "Look again");
   await untilEnded(rig, second);
-  expect(ran).toEqual([{ command: ["git", "status"] }, { command: ["git", "log"] }]);
+  expect(ran).toEqual([{ command: ["ls", "a"] }, { command: ["ls", "b"] }]);
   const { entries } = valueOf(await client.listAudit());
   expect(entries).toMatchObject([
-    { what: "always", rule: "terminal: git *", by: "owner (token)", sessionId: first },
+    {
+      what: "always",
+      rule: "terminal: ls *",
+      by: "owner (token)",
+      rights: "owner",
+      sessionId: first,
+    },
   ]);
   const there = valueOf(await client.listAudit({ query: { sessionId: second } }));
-  expect(there.entries).toMatchObject([{ what: "ran", rule: "terminal: git *", tool: "terminal" }]);
+  expect(there.entries).toMatchObject([
+    { what: "ran", rule: "terminal: ls *", tool: "terminal", rights: "owner" },
+  ]);
 
   const remove = { params: { id: approval.approvalId } };
   valueOf(await client.removeRule(remove));
   expect(await client.removeRule(remove)).toMatchObject({ error: { code: "rule_not_found" } });
   expect(valueOf(await client.listRules()).rules).toEqual([]);
-  await say(second, "And again");
-  expect((await asked(second)).input).toEqual({ command: ["git", "diff"] });
+  // It is asked for again everywhere, also where it was allowed.
+  await say(first, "And again");
+  expect((await asked(first)).input).toEqual({ command: ["ls", "c"] });
   expect(ran).toHaveLength(2);
+});
+
+test("[safety] an operator's ask is asked each time: no earlier answer covers it, and only once or deny is accepted", async () => {
+  const { rig, client, ran, say, asked } = open(
+    [echo("hello"), echo("danger", "zone"), says("Done.")],
+    {
+      toolRules: ["ask terminal: echo danger *"],
+    },
+  );
+  const session = await newSession(rig);
+  await say(session, "Go");
+  const first = await asked(session);
+  const always = { decision: "always", rule: "terminal: echo *" } as const;
+  valueOf(await client.answerApproval({ params: { id: first.approvalId }, body: always }));
+  await expect.poll(async () => (await asked(session)).approvalId).not.toBe(first.approvalId);
+  const second = await asked(session);
+  expect(second).toMatchObject({ onceOnly: true, input: { command: ["echo", "danger", "zone"] } });
+  expect(second.rules).toBeUndefined();
+  const params = { id: second.approvalId };
+  for (const decision of ["session", "always"] as const)
+    expect(await client.answerApproval({ params, body: { decision } })).toMatchObject({
+      error: { code: "invalid_request" },
+    });
+  expect(ran).toHaveLength(1);
+  valueOf(await client.answerApproval({ params, body: { decision: "once" } }));
+  await untilEnded(rig, session);
+  expect(ran).toHaveLength(2);
+});
+
+test("[safety] what was allowed for a session is listed, and once it is revoked, the person is asked again", async () => {
+  const { rig, client, ran, say, asked } = open([
+    ls("a"),
+    says("One."),
+    ls("a"),
+    says("Two."),
+    ls("a"),
+  ]);
+  const session = await newSession(rig);
+  await say(session, "Look");
+  const { approvalId: id } = await asked(session);
+  const body = { decision: "session", lastsSeconds: 3_600 } as const;
+  valueOf(await client.answerApproval({ params: { id }, body }));
+  await untilEnded(rig, session);
+  await say(session, "Look again");
+  await untilEnded(rig, session);
+  expect(ran).toHaveLength(2);
+  const { grants, nextCursor } = valueOf(
+    await client.listGrants({ query: { sessionId: session } }),
+  );
+  expect([grants, nextCursor]).toMatchObject([
+    [{ id, sessionId: session, tool: "terminal", rule: "terminal: ls a", by: "owner (token)" }],
+    null,
+  ]);
+  expect(grants.map(({ madeAt, until = 0 }) => until - madeAt)).toEqual([3_600_000]);
+  valueOf(await client.revokeGrant({ params: { id } }));
+  expect(valueOf(await client.listGrants()).grants).toEqual([]);
+  expect(await client.revokeGrant({ params: { id: ids.make("approval") } })).toMatchObject({
+    error: { code: "grant_not_found" },
+  });
+  await say(session, "And again");
+  expect((await asked(session)).input).toEqual({ command: ["ls", "a"] });
+  expect(ran).toHaveLength(2);
+});
+
+test("[safety] a yes with a time limit covers nothing and is listed no more once its time is over", async () => {
+  let now = Date.now();
+  const { rig, client, ran, say, asked } = open(
+    [ls("a"), says("One."), ls("a"), says("Two."), ls("a")],
+    { storeClock: () => now },
+  );
+  const session = await newSession(rig);
+  await say(session, "Look");
+  const { approvalId: id } = await asked(session);
+  const body = { decision: "session", lastsSeconds: 3_600 } as const;
+  valueOf(await client.answerApproval({ params: { id }, body }));
+  await untilEnded(rig, session);
+  now += 3_599_999;
+  await say(session, "Look again");
+  await untilEnded(rig, session);
+  expect(ran).toHaveLength(2);
+  expect(valueOf(await client.listGrants()).grants).toMatchObject([{ id }]);
+  now += 1;
+  expect(valueOf(await client.listGrants()).grants).toEqual([]);
+  await say(session, "And again");
+  await asked(session);
+  expect(ran).toHaveLength(2);
+});
+
+test("[safety] a call that is too long to show in full can only be denied", async () => {
+  const { rig, client, say, asked } = open([
+    calls("terminal", { command: `echo ${"ab\u200B".repeat(20_000)}` }),
+    says("Well."),
+  ]);
+  const session = await newSession(rig);
+  await say(session, "Go");
+  const { approvalId: id, hidden } = await asked(session);
+  expect(hidden).toBeGreaterThan(0);
+  for (const decision of ["once", "session", "always"] as const)
+    expect(await client.answerApproval({ params: { id }, body: { decision } })).toMatchObject({
+      error: { code: "invalid_request" },
+    });
+  valueOf(await client.answerApproval({ params: { id }, body: { decision: "deny" } }));
+  await untilEnded(rig, session);
 });
 
 test("an allow-for-session answer covers what its rule says in that session, and nothing else", async () => {
@@ -194,24 +314,26 @@ test("a text answer to an approval that is no question is refused", async () => 
 });
 
 test("[CVE-2026-22677] a session accepts an allowed workspace and refuses others at once", async () => {
-  const home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspaces-")));
-  onTestFinished(() => rmSync(home, { recursive: true }));
-  mkdirSync(join(home, "project"));
-  const { client } = open([], { home });
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspaces-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [home, root] = [join(folder, "home"), join(folder, "root")];
+  mkdirSync(home);
+  mkdirSync(join(root, "project"), { recursive: true });
+  const { client } = open([], { home, workspaceRoots: [root] });
   const create = (workspace: string) => client.createSession({ body: { workspace } });
   const refused = { error: { code: "invalid_request" } };
   for (const workspace of [
     "/etc",
     "/",
-    `${home}/..`,
-    `${home}/nowhere`,
+    `${root}/..`,
+    `${root}/nowhere`,
     "../x",
     "a/b",
-    `${home}\0`,
+    `${root}\0`,
   ])
     expect(await create(workspace)).toMatchObject(refused);
-  const { session } = valueOf(await create(join(home, "project")));
-  expect(session.workspace).toBe(join(home, "project"));
+  const { session } = valueOf(await create(join(root, "project")));
+  expect(session.workspace).toBe(join(root, "project"));
   expect(valueOf(await create("my project")).session.workspace).toBe("my project");
   const params = { id: session.id };
   expect(await client.changeSession({ params, body: { workspace: "/etc" } })).toMatchObject(

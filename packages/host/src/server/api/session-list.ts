@@ -92,6 +92,7 @@ function parseFilter({
   pinned,
   project,
   tag,
+  workspace,
 }: ListSessionsQuery): SessionFilter {
   const shelf: Shelf = trashed === true ? "trash" : archived === true ? "archived" : "active";
   return {
@@ -99,15 +100,18 @@ function parseFilter({
     ...(pinned === true && { pinned }),
     ...(project !== undefined && { project }),
     ...(tag !== undefined && { tag }),
+    ...(workspace !== undefined && { workspace }),
   };
 }
 
-function matchesFilter(row: SessionRow, { shelf, pinned, project, tag }: SessionFilter): boolean {
+function matchesFilter(row: SessionRow, filter: SessionFilter): boolean {
+  const { shelf, pinned, project, tag, workspace } = filter;
   const rowShelf: Shelf = row.trashedAt !== null ? "trash" : row.archived ? "archived" : "active";
   return (
     rowShelf === shelf &&
     (pinned === undefined || row.pinned) &&
     (project === undefined || row.project === project) &&
+    (workspace === undefined || row.workspace === workspace) &&
     (tag === undefined || row.tags.includes(tag))
   );
 }

@@ -10,15 +10,23 @@ import {
   trash,
 } from "@holdfast/engine";
 import {
+  defaultMode,
   entriesOf,
   foldLiveJournal,
   eventsInReadingOrder,
+  isUnlimited,
+  isWiderMode,
   type OwnerId,
+  ownerRights,
+  type Rights,
   type Seq,
   type SessionId,
   type SessionRead,
 } from "@holdfast/protocol";
 import { hasChildTag, parentOf } from "../../automation/delegate/child-session.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
+import { modeForNew, refuseMode } from "../../rights/session-modes.ts";
+import type { Principal } from "../auth/principal.ts";
 import type { ApiDeps } from "./deps.ts";
 import { viewInput, viewRun } from "./messages.ts";
 import type { Route } from "../http/routing.ts";
@@ -95,9 +103,13 @@ async function lastRun(
 
 type SessionAnswer = AnswerOf<"createSession">;
 
+const beyondKey =
+  "An API key works in folders of its own: name a folder without a path, or give the key the profile owner.";
+
 export function sessionRoutes(deps: ApiDeps): Route[] {
   const { log, toolset, memory } = deps;
   const { reads } = log.store;
+  const rights = openRightsResolver(log.store.register);
 
   async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<SessionAnswer>> {
     const row = await reads.session(owner, id);
@@ -113,19 +125,48 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
   }
 
   /** Refuses a bad workspace now rather than at the first tool call. */
-  async function refuseWorkspace(owner: OwnerId, workspace: string | null | undefined) {
-    const refusal = workspace == null ? null : await toolset.workspaces.refusal(owner, workspace);
+  async function refuseWorkspace(
+    { owner, principal }: Pick<Call<"createSession">, "owner" | "principal">,
+    workspace: string | null | undefined,
+  ) {
+    if (workspace == null) return null;
+    const { workspaces } = toolset;
+    // Reading there asks nobody, and the operator's folders are the owner's.
+    const isBeyondKey =
+      principal.by === "api-key" &&
+      workspaces.isOperators(workspace) &&
+      !isUnlimited(await rights.ofLane(owner, null));
+    const refusal = isBeyondKey ? beyondKey : await workspaces.refusal(owner, workspace);
     if (refusal === null) return null;
     return problem("invalid_request", { errors: [{ path: "workspace", message: refusal }] });
   }
 
-  async function createSession({ owner, body, ids }: Call<"createSession">) {
-    const { lane, previousSessionId, ...settings } = body;
+  /** Of whoever calls: the owner answers approvals, and an API key does if its profile says so. */
+  async function callerRights(owner: OwnerId, { by }: Principal): Promise<Rights> {
+    return by === "api-key" ? rights.ofLane(owner, null) : ownerRights;
+  }
+
+  /** A mode that was asked for by name is not narrowed silently. */
+  async function modeOfNew({ owner, principal, body: { lane, mode } }: Call<"createSession">) {
+    const caller = await callerRights(owner, principal);
+    if (mode === undefined) {
+      const { approvals } = await rights.ofLane(owner, lane ?? null);
+      return modeForNew(deps.newSessionMode, { approvals: caller.approvals && approvals });
+    }
+    return isWiderMode(mode, defaultMode) && !caller.approvals ? "too wide" : { mode };
+  }
+
+  async function createSession(call: Call<"createSession">) {
+    const { owner, principal, body, ids } = call;
+    const { lane, previousSessionId, mode: _, ...named } = body;
+    const mode = await modeOfNew(call);
+    if (mode === "too wide") return problem("mode_too_wide");
+    const settings = { ...named, ...mode };
     const invalidModel = modelProblem(deps.models, body.model);
     if (invalidModel !== null) return invalidModel;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
-    const invalidWorkspace = await refuseWorkspace(owner, settings.workspace);
+    const invalidWorkspace = await refuseWorkspace({ owner, principal }, settings.workspace);
     if (invalidWorkspace !== null) return invalidWorkspace;
     const previousInLane = lane === undefined ? null : await reads.lane(owner, lane);
     const { session, result } = await log.createSession({
@@ -143,14 +184,24 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     return showCommitted(result, owner, session);
   }
 
-  async function changeSession({ owner, params, headers, body }: Call<"changeSession">) {
+  async function changeSession(call: Call<"changeSession">) {
+    const { owner, principal, params, headers, body } = call;
     const { id } = params;
     if (Object.keys(body).length === 0) return showSession(owner, id);
+    let revision = headers["if-match"] ?? null;
     const invalidModel = modelProblem(deps.models, body.model);
     if (invalidModel !== null) return invalidModel;
-    const invalidWorkspace = await refuseWorkspace(owner, body.workspace);
+    const invalidWorkspace = await refuseWorkspace({ owner, principal }, body.workspace);
     if (invalidWorkspace !== null) return invalidWorkspace;
-    const revision = headers["if-match"] ?? null;
+    if (body.mode !== undefined) {
+      const row = await reads.session(owner, id);
+      if (row === null) return problem("session_not_found");
+      const caller = await callerRights(owner, principal);
+      const refusal = await refuseMode(reads, row, body.mode, caller);
+      if (refusal !== null) return problem("mode_too_wide", { detail: refusal });
+      // Narrower than what was read: a change in between must not make it wider.
+      if (!caller.approvals) revision ??= row.revision;
+    }
     const result = await log.changeSession(owner, id, body, revision);
     return showCommitted(result, owner, id);
   }
@@ -161,6 +212,14 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     const result = await trash(deps, { owner, session: id });
     const isDone = result.status === "refused" && result.code === "session_trashed";
     return isDone ? showSession(owner, id) : showCommitted(result, owner, id);
+  }
+
+  async function stopWaiting({ owner, params: { id }, body }: Call<"stopWaiting">) {
+    const row = await reads.session(owner, id);
+    if (row === null) return problem("session_not_found");
+    const result = await deps.engine.stopWaiting(owner, id, body.noticeId);
+    if (result.status !== "settled") return problemFrom(result);
+    return answer({ session: viewSession(row), settled: result.count });
   }
 
   async function restoreSession({ owner, params: { id }, ids }: Call<"restoreSession">) {
@@ -178,36 +237,6 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     mountCall(deps, "changeSession", changeSession),
     mountCall(deps, "trashSession", trashSession),
     mountCall(deps, "restoreSession", restoreSession),
+    mountCall(deps, "stopWaiting", stopWaiting),
   ];
-}
-
-/** The instructions in a session's workspace, and whether a person trusts them. */
-export function workspaceRoutes(deps: ApiDeps): Route[] {
-  const { prompt } = deps;
-
-  async function show({
-    owner,
-    params: { id: session },
-  }: Pick<Call<"readWorkspace">, "owner" | "params">) {
-    const state = await prompt.workspace({ owner, session });
-    if (state === null) return problem("session_not_found");
-    const { folder, instructions, trust } = state;
-    return answer({ folder, trust, instructions: instructions && { ...instructions } });
-  }
-
-  async function decide({ owner, params, body }: Call<"trustWorkspace">) {
-    const result = await prompt.decide({ owner, session: params.id }, body);
-    switch (result) {
-      case "kept":
-        return show({ owner, params });
-      case "changed":
-        return problem("instructions_changed");
-      case "busy":
-        return problem("store_busy");
-      case "not_found":
-        return problem("session_not_found");
-    }
-  }
-
-  return [mountCall(deps, "readWorkspace", show), mountCall(deps, "trustWorkspace", decide)];
 }

@@ -3,6 +3,8 @@ import type { HostEnv, Route } from "../http/routing.ts";
 import { answer, type Call, mountCall, mountStream, problem, problemFrom } from "./endpoint.ts";
 import { mediaTypeEssence, readMediaType } from "./media-type.ts";
 import type { ApiDeps } from "./deps.ts";
+import type { SessionRow } from "@holdfast/engine";
+import { exportAudit } from "../../ops/audit/audit-export.ts";
 import { exportSession } from "../../ops/transfer/export.ts";
 import { importDocument } from "../../ops/transfer/import.ts";
 import { makeBackup } from "../../ops/transfer/backup.ts";
@@ -65,10 +67,13 @@ const exportTypes = {
   json: "application/json; charset=utf-8",
   md: "text/markdown; charset=utf-8",
   html: "text/html; charset=utf-8",
+  audit: "application/jsonl; charset=utf-8",
 } as const;
 
+const exportExtensions = { json: "json", md: "md", html: "html", audit: "jsonl" } as const;
+
 export function transferRoutes(deps: ApiDeps): Route[] {
-  const { log, redact, home } = deps;
+  const { log, redact, home, auditKey } = deps;
 
   async function exportOne(
     { owner, params, query }: Call<"exportSession">,
@@ -78,17 +83,30 @@ export function transferRoutes(deps: ApiDeps): Route[] {
     if (session === null) return problem("session_not_found");
     const format = query.format ?? "json";
     const exportedAt = await log.store.now();
-    const chunks = exportSession({ reads: log.store.reads, redact, exportedAt }, session, format);
+    const chunks = await exportAs(format, session, exportedAt);
+    if (chunks === undefined) return problem("export_unsupported");
     return c.body(
       streamFrom(chunks, () => c.env.outgoing?.destroy()),
       200,
       {
         "content-type": exportTypes[format],
-        "content-disposition": `attachment; filename="${params.id}.${format}"`,
+        "content-disposition": `attachment; filename="${params.id}.${exportExtensions[format]}"`,
         "content-security-policy": sandboxPolicy,
         "cache-control": "no-store",
       },
     );
+  }
+
+  async function exportAs(
+    format: keyof typeof exportTypes,
+    session: SessionRow,
+    exportedAt: number,
+  ): Promise<AsyncGenerator<string> | undefined> {
+    const { store } = log;
+    if (format !== "audit")
+      return exportSession({ reads: store.reads, redact, exportedAt }, session, format);
+    const key = await auditKey?.().catch(() => undefined);
+    return key && exportAudit({ store, key, redact, exportedAt }, session);
   }
 
   async function importOne({ owner, body }: Call<"importSessions">) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAttemptThrottle } from "./attempt-throttle.ts";
+import { createAttemptThrottle, createSlowLane } from "./attempt-throttle.ts";
 
 function counting() {
   const clock = { now: 1_000 };
@@ -61,4 +61,16 @@ test("separate networks are counted separately", () => {
   const { attempts } = counting();
   tries(attempts, "2001:db8:1:2::1", 9);
   expect(attempts.take("2001:db8:1:3::1")).toBe(0);
+});
+
+test("four attempts of a network wait in the slow lane, and others do not wait for them", async () => {
+  const gates: (() => void)[] = [];
+  const lane = createSlowLane(() => new Promise((resolve) => void gates.push(resolve)));
+  const entered = Array.from({ length: 4 }, () => lane.enter("192.0.2.1"));
+  expect(await lane.enter("192.0.2.1")).toBe("full");
+  const other = lane.enter("192.0.2.2");
+  for (const open of gates) open();
+  expect(await Promise.all([...entered, other])).toEqual(Array(5).fill("go"));
+  void lane.enter("192.0.2.1");
+  expect(gates).toHaveLength(6);
 });

@@ -44,3 +44,38 @@ export function createAttemptThrottle(now: () => number = Date.now): AttemptThro
     reset: (address) => void attempts.delete(clientNetwork(address)),
   };
 }
+
+/** Lets a network that has used up its free attempts try slowly, instead of not at all. */
+export interface SlowLane {
+  /** Resolves `go` when the attempt may be verified. `full`: too many of the network wait already. */
+  enter(address: string): Promise<"go" | "full">;
+}
+
+const slowLaneMs = 1_000;
+const maxInSlowLane = 4;
+
+/**
+ * A token has no second way in, so wrong guesses of another client at the same address must not lock out the right one.
+ * Four guesses a second are too few to find a token of a sensible length.
+ */
+export function createSlowLane(
+  wait: (ms: number) => Promise<void> = (ms) =>
+    new Promise((resolve) => {
+      setTimeout(resolve, ms);
+    }),
+): SlowLane {
+  const waiting = new Map<string, number>();
+  return {
+    async enter(address) {
+      const key = clientNetwork(address);
+      const ahead = waiting.get(key) ?? 0;
+      if (ahead >= maxInSlowLane) return "full";
+      waiting.set(key, ahead + 1);
+      await wait(slowLaneMs);
+      const left = (waiting.get(key) ?? 1) - 1;
+      if (left === 0) waiting.delete(key);
+      else waiting.set(key, left);
+      return "go";
+    },
+  };
+}

@@ -1,18 +1,53 @@
-import { type Authenticator, createAuthenticator, openSignInFile } from "./authenticator.ts";
-import { openPasswordFile, type PasswordFile } from "./password.ts";
+import { join } from "node:path";
+import type { Store } from "@holdfast/engine";
+import { readTextOrEmpty, writeFileAtomically } from "../../util/atomic-file.ts";
+import type { EncryptedRows } from "../../ops/secrets/encrypted-rows.ts";
+import { type Authenticator, createAuthenticator, owner } from "./authenticator.ts";
+import { type ApiKeys, openApiKeys } from "./api-keys.ts";
+import { createPasswords, type Passwords } from "./password.ts";
+import { digestSecret } from "./secret-digest.ts";
+import { moveSignInFile, type StoredSignIns } from "./stored-sign-ins.ts";
 
 export interface Authentication {
   readonly authenticator: Authenticator;
-  readonly passwords: PasswordFile;
+  readonly apiKeys: ApiKeys;
+  readonly passwords: Passwords;
 }
 
-/** Opens the sign-ins and the password that the home keeps. */
-export function openAuthentication(home: string, token: string): Authentication {
-  const signIns = openSignInFile(home, token);
-  return {
-    authenticator: createAuthenticator(token, Date.now, signIns),
-    passwords: openPasswordFile(home),
-  };
+export interface AuthenticationDeps {
+  readonly home: string;
+  readonly token: string;
+  readonly store: Pick<Store, "kind" | "register">;
+  readonly encrypted: EncryptedRows;
+}
+
+/** Opens the sign-ins and the password, and moves the sign-ins that earlier versions kept in a file. */
+export async function openAuthentication({
+  home,
+  token,
+  store,
+  encrypted,
+}: AuthenticationDeps): Promise<Authentication> {
+  const apiKeys = openApiKeys({ register: store.register, owner });
+  const authenticator = createAuthenticator({ token, store, apiKeys });
+  const { stored } = authenticator;
+  await stored.reload();
+  await moveSignInFile(home, stored, digestSecret(token));
+  await endSignInsOfOldToken(home, stored, digestSecret(token));
+  return { authenticator, apiKeys, passwords: createPasswords(encrypted) };
+}
+
+/** Replacing the token ends the sign-ins that this home has issued, on a shared store too. */
+async function endSignInsOfOldToken(
+  home: string,
+  signIns: StoredSignIns,
+  digest: string,
+): Promise<void> {
+  const file = join(home, "sign-in-token");
+  const last = (await readTextOrEmpty(file)).trim();
+  if (last === digest) return;
+  if (last !== "") await signIns.remove((signIn) => signIn.token === last);
+  await writeFileAtomically(file, `${digest}\n`);
 }
 
 /** Too long to guess. */

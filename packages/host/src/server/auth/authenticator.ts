@@ -1,128 +1,33 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { z } from "zod";
-import { ownerId, type OwnerId } from "@holdfast/protocol";
-
-/** 256 random bits in 43 characters that need no escaping. */
-export function generateSecret(): string {
-  return randomBytes(32).toString("base64url");
-}
-
-/** Only digests are kept, so a memory dump or a backup does not reveal secrets. */
-function digestSecret(secret: string): string {
-  return hash("sha256", secret, "base64url");
-}
-
-/** Takes constant time, whatever the position of the first difference or the length. */
-function createSecretMatcher(expected: string): (given: string) => boolean {
-  const expectedHash = hash("sha256", expected, "buffer");
-  return (given) => timingSafeEqual(hash("sha256", given, "buffer"), expectedHash);
-}
-
-const storedSignIn = z.object({
-  id: z.string(),
-  createdAt: z.number(),
-  expiresAt: z.number(),
-  about: z.string(),
-});
-export type StoredSignIn = z.infer<typeof storedSignIn>;
-
-/** Persists sign-ins across restarts, as digests. */
-export interface SignInFile {
-  read(): ReadonlyMap<string, StoredSignIn>;
-  /**
-   * What another host on this home has written since, or `undefined`. `now and then` checks at most once per interval.
-   */
-  readIfChanged(when: "now" | "now and then"): ReadonlyMap<string, StoredSignIn> | undefined;
-  /**
-   * If an `ended` sign-in cannot be recorded, the file is removed: an ended sign-in must not come back at the next
-   * start.
-   */
-  write(signIns: ReadonlyMap<string, StoredSignIn>, reason: "began" | "ended"): void;
-}
-
-const storedFile = z.object({ token: z.string(), signIns: z.record(z.string(), storedSignIn) });
-
-/** Checking the file is cheap, but not so cheap that every request should do it. */
-const pollMs = 500;
-
-/** Readable by its owner only. Sign-ins are valid for the token they were issued under. */
-export function openSignInFile(home: string, token: string, now = Date.now): SignInFile {
-  const path = join(home, "sign-ins.json");
-  const tokenDigest = digestSecret(token);
-  let version = fileVersion(path);
-  let checkedAt = now();
-
-  function read(): ReadonlyMap<string, StoredSignIn> {
-    version = fileVersion(path);
-    try {
-      const entry = storedFile.safeParse(JSON.parse(readFileSync(path, "utf8")));
-      if (!entry.success || entry.data.token !== tokenDigest) return new Map();
-      return new Map(Object.entries(entry.data.signIns));
-    } catch {
-      return new Map();
-    }
-  }
-
-  return {
-    read,
-    readIfChanged(when) {
-      if (when === "now and then" && now() - checkedAt < pollMs) return undefined;
-      checkedAt = now();
-      // A missing file means that a host could not record an ended sign-in, so nobody is signed in by it here either.
-      return fileVersion(path) === version ? undefined : read();
-    },
-    write(signIns, reason) {
-      const draft = `${path}.${process.pid}`;
-      try {
-        const text = JSON.stringify({ token: tokenDigest, signIns: Object.fromEntries(signIns) });
-        writeFileSync(draft, text, { mode: 0o600, flush: true });
-        renameSync(draft, path);
-        version = fileVersion(path);
-      } catch {
-        // A new sign-in lasts until the host stops; on a full disk there is nothing better to do.
-        if (reason === "ended") rmSync(path, { force: true });
-        version = fileVersion(path);
-      }
-    },
-  };
-}
-
-/** Changes when the file is replaced or rewritten. */
-function fileVersion(path: string): string {
-  try {
-    const { ino, mtimeNs, size } = statSync(path, { bigint: true });
-    return `${ino} ${mtimeNs} ${size}`;
-  } catch {
-    return "absent";
-  }
-}
-
-/** Who makes a request. */
-export interface Principal {
-  readonly ownerId: OwnerId;
-  readonly by: "token" | "sign-in";
-  readonly signInId?: string;
-  /** Proven within the last minutes, by the token itself or by signing in. */
-  readonly isFresh: boolean;
-  /** Aborted when the sign-in is revoked; whatever depends on it ends then. */
-  readonly revoked: AbortSignal;
-  /** Long-lived streams poll: a sign-in that expires, or is revoked by another host, raises no event here. */
-  readonly isStillValid: () => boolean;
-}
-
-/** The principal as the audit trail shows it. */
-export function principalName({ ownerId: acting, by, signInId }: Principal): string {
-  return by === "token" ? `${acting} (token)` : `${acting} (sign-in ${signInId ?? "unknown"})`;
-}
+import { ownerId } from "@holdfast/protocol";
+import type { Store } from "@holdfast/engine";
+import type { ApiKeys } from "./api-keys.ts";
+import type { Principal } from "./principal.ts";
+import { createSecretMatcher, digestSecret, generateSecret } from "./secret-digest.ts";
+import { openStoredSignIns, type StoredSignIn, type StoredSignIns } from "./stored-sign-ins.ts";
 
 /** What a client presents to sign in: the code of a one-time link, or the token itself. */
 export type Proof = { readonly code: string } | { readonly token: string };
 
+/**
+ * Cookies ignore ports: another server on the host's name receives the sign-in's cookie. Only pages of this very origin
+ * know the page key, which they send as a header with each request. An image or a download has no headers; it shows the
+ * link key, derived from the page key and good for nothing else.
+ */
 export interface Credentials {
   readonly authorization: string | undefined;
+  /** The cookie. */
   readonly signIn: string | undefined;
+  readonly pageKey?: string | undefined;
+  /** Given for routes that links lead to. */
+  readonly linkKey?: string | undefined;
+}
+
+/** Who signs in. */
+export interface SigningIn {
+  /** The user agent. */
+  readonly about?: string;
+  /** `none`: a program, which sends its cookie to nobody else. `later`: a browser that has not sent one yet. */
+  readonly page?: { readonly key: string } | "none" | "later";
 }
 
 /** A sign-in as its owner sees it. */
@@ -134,52 +39,70 @@ export interface SignIn {
   readonly about: string;
 }
 
+/** Changes reject with a `StoreFailure` if they cannot be stored. */
 export interface Authenticator {
   issueSignInCode(): string;
   /** The value of the sign-in cookie, or `undefined` if the proof is invalid or expired. */
-  signIn(proof: Proof, about?: string): string | undefined;
+  signIn(proof: Proof, client?: SigningIn): Promise<string | undefined>;
   /** The same after a proof that was verified elsewhere. */
-  createSignIn(about: string): string;
-  signOut(signIn: string): void;
-  authenticate(credentials: Credentials): Principal | undefined;
+  createSignIn(client: SigningIn): Promise<string>;
+  /** Binds a sign-in that has no page key yet to this one. Returns whether it had none. */
+  bindPage(signIn: string, pageKey: string): Promise<boolean>;
+  signOut(signIn: string): Promise<void>;
+  /** Rejects with a `StoreFailure` if a sign-in that is unknown here cannot be looked up. */
+  authenticate(credentials: Credentials): Promise<Principal | undefined>;
   /** Newest first. */
-  signIns(): readonly SignIn[];
+  signIns(): Promise<readonly SignIn[]>;
   /** Ends a sign-in and everything that depends on its signal. */
-  revoke(id: string): "revoked" | "not_found";
+  revoke(id: string): Promise<"revoked" | "not_found">;
   /** Ends all sign-ins but the given one. */
-  revokeOthers(stored: string | undefined): void;
+  revokeOthers(id: string | undefined): Promise<void>;
 }
 
 export const codeLifetimeMs = 10 * 60_000;
 export const signInLifetimeMs = 30 * 24 * 3_600_000;
 
-const maxSignIns = 1_000;
 const maxAboutLength = 200;
-const owner = ownerId.parse("owner");
+export const owner = ownerId.parse("owner");
 
 interface ActiveSignIn {
   readonly stored: StoredSignIn;
   readonly revocation: AbortController;
 }
 
-/** Secrets are held as digests. Codes end with the process; sign-ins survive it if there is a file. */
-export function createAuthenticator(
-  token: string,
-  now: () => number = Date.now,
-  file?: SignInFile,
-): Authenticator {
+export interface AuthenticatorDeps {
+  readonly token: string;
+  readonly store: Pick<Store, "kind" | "register">;
+  /** Without them there are none. */
+  readonly apiKeys?: Pick<ApiKeys, "find">;
+  readonly now?: () => number;
+}
+
+/** Secrets are held as digests. Codes end with the process; sign-ins are in the store. */
+export function createAuthenticator({
+  token,
+  store,
+  apiKeys,
+  now = Date.now,
+}: AuthenticatorDeps): Authenticator & { readonly stored: StoredSignIns } {
   const codes = new Map<string, number>();
   const active = new Map<string, ActiveSignIn>();
+  /** Ended here: they stay ended, even if the store could not record it. */
+  const ended = new Set<string>();
   const forever = new AbortController().signal;
   const isToken = createSecretMatcher(token);
-  apply(file?.read() ?? new Map());
+  const tokenDigest = digestSecret(token);
+  const signIns = openStoredSignIns({ store, owner, tokenDigest, now, onChange: apply });
 
-  /** Applies what another host on this home has changed. */
-  function apply(stored: ReadonlyMap<string, StoredSignIn>): void {
-    for (const digest of active.keys()) if (!stored.has(digest)) end(digest);
-    for (const [digest, signIn] of stored)
-      if (!active.has(digest))
-        active.set(digest, { stored: signIn, revocation: new AbortController() });
+  function apply(stored: readonly StoredSignIn[]): void {
+    const known = new Set(stored.map(({ digest }) => digest));
+    for (const digest of active.keys()) if (!known.has(digest)) end(digest);
+    for (const signIn of stored) {
+      const { digest } = signIn;
+      if (ended.has(digest)) continue;
+      const revocation = active.get(digest)?.revocation ?? new AbortController();
+      active.set(digest, { stored: signIn, revocation });
+    }
   }
 
   function end(digest: string): void {
@@ -187,16 +110,13 @@ export function createAuthenticator(
     active.delete(digest);
   }
 
-  /**
-   * Called with `now` before each write: a write replaces the whole file, and would undo the changes of other hosts.
-   */
-  function refresh(when: "now" | "now and then"): void {
-    const changed = file?.readIfChanged(when);
-    if (changed !== undefined) apply(changed);
-  }
-
-  function save(reason: "began" | "ended"): void {
-    file?.write(new Map([...active].map(([digest, { stored: kept }]) => [digest, kept])), reason);
+  async function endForGood(isEnded: (signIn: StoredSignIn) => boolean): Promise<void> {
+    for (const [digest, { stored }] of active)
+      if (isEnded(stored)) {
+        ended.add(digest);
+        end(digest);
+      }
+    await signIns.remove(isEnded);
   }
 
   function verifyProof(proof: Proof): boolean {
@@ -207,93 +127,143 @@ export function createAuthenticator(
     return expiry !== undefined && now() < expiry;
   }
 
-  function startSignIn(about: string): string {
-    refresh("now");
-    for (const [digest, { stored: kept }] of active) if (now() >= kept.expiresAt) end(digest);
+  async function createSignIn({ about = "", page = "none" }: SigningIn): Promise<string> {
     const secret = generateSecret();
     const createdAt = now();
-    const stored: StoredSignIn = {
+    await signIns.add({
       id: generateSecret().slice(0, 16),
+      digest: digestSecret(secret),
+      token: tokenDigest,
+      ...(page !== "later" && { page: page === "none" ? null : pageDigest(page.key) }),
       createdAt,
       expiresAt: createdAt + signInLifetimeMs,
       about: about.slice(0, maxAboutLength),
-    };
-    active.set(digestSecret(secret), { stored, revocation: new AbortController() });
-    const [oldest] = active.keys();
-    if (active.size > maxSignIns && oldest !== undefined) end(oldest);
-    save("began");
+    });
     return secret;
   }
 
+  function find(digest: string): ActiveSignIn | undefined {
+    const entry = active.get(digest);
+    return entry === undefined || now() >= entry.stored.expiresAt ? undefined : entry;
+  }
+
+  /** A sign-in that is unknown here may have been made at another host a moment ago. */
+  async function lookUp(digest: string): Promise<ActiveSignIn | undefined> {
+    await signIns.refresh();
+    const known = find(digest);
+    if (known !== undefined || ended.has(digest)) return known;
+    await signIns.reload();
+    return find(digest);
+  }
+
+  function byToken(): Principal {
+    return {
+      ownerId: owner,
+      by: "token",
+      isFresh: true,
+      revoked: forever,
+      isStillValid: () => true,
+    };
+  }
+
+  async function byApiKey(secret: string): Promise<Principal | undefined> {
+    const found = await apiKeys?.find(secret);
+    if (found === undefined) return undefined;
+    const { id, name, profile } = found.key;
+    return {
+      ownerId: found.owner,
+      by: "api-key",
+      apiKey: { id, name, profile },
+      isFresh: false,
+      revoked: found.revoked,
+      isStillValid: found.isStillValid,
+    };
+  }
+
+  async function bySignIn(signIn: string, credentials: Credentials) {
+    const digest = digestSecret(signIn);
+    const entry = await lookUp(digest);
+    if (entry === undefined || !isOfPage(entry.stored, credentials)) return undefined;
+    const { id: signInId, createdAt } = entry.stored;
+    const { pageKey } = credentials;
+    return {
+      ownerId: owner,
+      by: "sign-in",
+      signInId,
+      ...(pageKey !== undefined && { linkKey: digestSecret(pageKey) }),
+      isFresh: now() - createdAt < codeLifetimeMs,
+      revoked: entry.revocation.signal,
+      isStillValid() {
+        void signIns.refresh();
+        return find(digest) !== undefined;
+      },
+    } satisfies Principal;
+  }
+
   return {
+    stored: signIns,
+
     issueSignInCode() {
       const code = generateSecret();
       codes.set(digestSecret(code), now() + codeLifetimeMs);
       return code;
     },
 
-    signIn: (proof, about = "") => (verifyProof(proof) ? startSignIn(about) : undefined),
-    createSignIn: startSignIn,
+    signIn: async (proof, client = {}) => (verifyProof(proof) ? createSignIn(client) : undefined),
+    createSignIn,
 
-    signOut(signIn) {
-      refresh("now");
-      end(digestSecret(signIn));
-      save("ended");
+    async bindPage(signIn, pageKey) {
+      const entry = await lookUp(digestSecret(signIn));
+      if (entry === undefined) return false;
+      return signIns.bindPage(entry.stored.id, pageDigest(pageKey));
     },
 
-    authenticate({ authorization, signIn }) {
+    async signOut(signIn) {
+      const digest = digestSecret(signIn);
+      await endForGood((stored) => stored.digest === digest);
+    },
+
+    async authenticate(credentials) {
+      const { authorization, signIn } = credentials;
       // A token takes precedence: a valid cookie does not make up for a wrong one.
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-        if (given === undefined || !isToken(given)) return undefined;
-        const isStillValid = (): boolean => true;
-        return {
-          ownerId: owner,
-          by: "token",
-          isFresh: true,
-          revoked: forever,
-          isStillValid,
-        };
+        if (given === undefined) return undefined;
+        return isToken(given) ? byToken() : byApiKey(given);
       }
-      if (signIn === undefined) return undefined;
-      const digest = digestSecret(signIn);
-      const find = (): ActiveSignIn | undefined => {
-        refresh("now and then");
-        const entry = active.get(digest);
-        return entry === undefined || now() >= entry.stored.expiresAt ? undefined : entry;
-      };
-      const entry = find();
-      if (entry === undefined) return undefined;
-      const { id: signInId, createdAt } = entry.stored;
-      return {
-        ownerId: owner,
-        by: "sign-in",
-        signInId,
-        isFresh: now() - createdAt < codeLifetimeMs,
-        revoked: entry.revocation.signal,
-        isStillValid: () => find() !== undefined,
-      };
+      return signIn === undefined ? undefined : bySignIn(signIn, credentials);
     },
 
-    signIns() {
-      refresh("now and then");
-      const valid = [...active.values()].filter(({ stored: kept }) => now() < kept.expiresAt);
-      return valid.map(({ stored: kept }) => kept).toReversed();
+    async signIns() {
+      await signIns.refresh();
+      return signIns.current().toReversed().map(viewOf);
     },
 
-    revoke(id) {
-      refresh("now");
-      const digest = [...active].find(([, { stored: kept }]) => kept.id === id)?.[0];
-      if (digest === undefined) return "not_found";
-      end(digest);
-      save("ended");
+    async revoke(id) {
+      await signIns.reload();
+      if (!signIns.current().some((stored) => stored.id === id)) return "not_found";
+      await endForGood((stored) => stored.id === id);
       return "revoked";
     },
 
-    revokeOthers(expectedHash) {
-      refresh("now");
-      for (const [digest, { stored: kept }] of active) if (kept.id !== expectedHash) end(digest);
-      save("ended");
+    async revokeOthers(id) {
+      await signIns.reload();
+      await endForGood((stored) => stored.id !== id);
     },
   };
+}
+
+/** The link key is the digest of the page key, and its own digest is stored: each verifies without being revealed. */
+function pageDigest(pageKey: string): string {
+  return digestSecret(digestSecret(pageKey));
+}
+
+function isOfPage({ page }: StoredSignIn, { pageKey, linkKey }: Credentials): boolean {
+  if (page === null) return true;
+  const shown = pageKey === undefined ? linkKey : digestSecret(pageKey);
+  return page !== undefined && shown !== undefined && digestSecret(shown) === page;
+}
+
+function viewOf({ id, createdAt, expiresAt, about }: StoredSignIn): SignIn {
+  return { id, createdAt, expiresAt, about };
 }

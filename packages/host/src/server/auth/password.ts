@@ -1,18 +1,17 @@
 import crypto, { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { systemCode } from "../../util/outcome.ts";
+import type { EncryptedRows } from "../../ops/secrets/encrypted-rows.ts";
+import { passwordRow } from "../../ops/secrets/secrets.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
 
 export const minPasswordLength = 10;
 
-/** The password of this home, if one is set, stored as a slow hash. */
-export interface PasswordFile {
+/** The password, if one is set, stored as a slow hash, encrypted: a backup gives nobody a hash to guess at. */
+export interface Passwords {
   isSet(): boolean;
   /** `busy`: too many verifications are queued, and each costs time and memory. */
   matches(given: string): Promise<"yes" | "no" | "busy">;
   set(password: string): Promise<void>;
-  remove(): void;
+  remove(): Promise<void>;
 }
 
 const maxWaiting = 16;
@@ -42,29 +41,21 @@ function hashPassword(kind: HashKind, password: string, salt: Buffer): Promise<B
 
 const storedForm = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
 
-export function openPasswordFile(home: string): PasswordFile {
-  const path = join(home, "password");
+export function createPasswords(
+  encrypted: Pick<EncryptedRows, "read" | "put" | "remove" | "refresh">,
+): Passwords {
   let pending = 0;
   /** One verification at a time, however many clients guess. */
   const serialize = serialQueue();
 
   function read(): { kind: HashKind; salt: Buffer; hash: Buffer } | undefined {
-    try {
-      const [, kind, salt = "", hash = ""] =
-        storedForm.exec(readFileSync(path, "utf8").trim()) ?? [];
-      if (kind !== "argon2id" && kind !== "scrypt") return undefined;
-      return {
-        kind,
-        salt: Buffer.from(salt, "base64url"),
-        hash: Buffer.from(hash, "base64url"),
-      };
-    } catch (error) {
-      if (systemCode(error) === "ENOENT") return undefined;
-      throw error;
-    }
+    const [, kind, salt = "", hash = ""] = storedForm.exec(encrypted.read(passwordRow) ?? "") ?? [];
+    if (kind !== "argon2id" && kind !== "scrypt") return undefined;
+    return { kind, salt: Buffer.from(salt, "base64url"), hash: Buffer.from(hash, "base64url") };
   }
 
   async function verify(given: string): Promise<"yes" | "no"> {
+    await encrypted.refresh();
     const stored = read();
     // Hash even without a stored password, so that the timing does not reveal whether one is set.
     const { kind, salt } = stored ?? { kind: preferred, salt: randomBytes(16) };
@@ -87,11 +78,11 @@ export function openPasswordFile(home: string): PasswordFile {
     async set(password) {
       const salt = randomBytes(16);
       const hash = await hashPassword(preferred, password.normalize("NFC"), salt);
-      const text = `$${preferred}$${salt.toString("base64url")}$${hash.toString("base64url")}\n`;
-      const draft = `${path}.${process.pid}`;
-      writeFileSync(draft, text, { mode: 0o600, flush: true });
-      renameSync(draft, path);
+      const text = `$${preferred}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+      await encrypted.put(passwordRow, text);
     },
-    remove: () => rmSync(path, { force: true }),
+    async remove() {
+      await encrypted.remove(passwordRow);
+    },
   };
 }

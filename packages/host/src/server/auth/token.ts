@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
-import { generateSecret } from "./authenticator.ts";
+import { generateSecret } from "./secret-digest.ts";
 import type { Config } from "../../ops/config/settings.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 

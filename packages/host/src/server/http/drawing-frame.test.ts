@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { createAuthenticator } from "../auth/authenticator.ts";
 import { createHttpApp } from "./http-app.ts";
 
@@ -7,11 +8,11 @@ const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const app = createHttpApp({
   version: "1",
   page: [
-    { name: "index.html", type: "text/html", body: bytes("page") },
-    { name: "frame.html", type: "text/html", body: bytes("frame") },
-    { name: "assets/frame-4f2a.js", type: "text/javascript", body: bytes("1") },
+    { name: "index.html", type: "text/html", body: () => bytes("page") },
+    { name: "frame.html", type: "text/html", body: () => bytes("frame") },
+    { name: "assets/frame-4f2a.js", type: "text/javascript", body: () => bytes("1") },
   ],
-  authenticator: createAuthenticator(token),
+  authenticator: createAuthenticator({ token, store: createReferenceStore() }),
   api: [],
   health: async () => {
     throw new Error("Nobody asks.");

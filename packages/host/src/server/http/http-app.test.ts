@@ -1,5 +1,7 @@
 import { problem } from "@holdfast/protocol";
 import { expect, test } from "vitest";
+import { createSlowLane } from "../auth/attempt-throttle.ts";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { createAuthenticator } from "../auth/authenticator.ts";
 import { type HttpAppDeps, createHttpApp } from "./http-app.ts";
 import type { Route } from "./routing.ts";
@@ -8,8 +10,8 @@ const token = "a-token-for-this-test";
 const bearer = { authorization: `Bearer ${token}` };
 
 const page = [
-  { name: "index.html", type: "text/html; charset=utf-8", body: bytes("<!doctype html>") },
-  { name: "assets/index-4f2a.js", type: "text/javascript; charset=utf-8", body: bytes("1") },
+  { name: "index.html", type: "text/html; charset=utf-8", body: () => bytes("<!doctype html>") },
+  { name: "assets/index-4f2a.js", type: "text/javascript; charset=utf-8", body: () => bytes("1") },
 ];
 
 function bytes(text: string): Uint8Array<ArrayBuffer> {
@@ -31,7 +33,7 @@ function makeApp(deps: Partial<HttpAppDeps> = {}) {
   const app = createHttpApp({
     version: "1.2.3",
     page,
-    authenticator: createAuthenticator(token),
+    authenticator: createAuthenticator({ token, store: createReferenceStore() }),
     api: [whoami],
     health: async () => ({
       status: "ok",
@@ -57,6 +59,23 @@ async function codeOf(answer: Response): Promise<string> {
 function login(body: unknown, headers: Record<string, string> = {}): RequestInit {
   return { method: "POST", body: JSON.stringify(body), headers };
 }
+
+test("[safety] wrong guesses of a short token slow the right one down and do not lock it out", async () => {
+  const gates: (() => void)[] = [];
+  const slowLane = createSlowLane(() => new Promise((resolve) => void gates.push(resolve)));
+  const { app } = makeApp({ tokenStrength: "guessable", slowLane });
+  const ask = async (authorization: string) =>
+    app.request("/api/principal", { headers: { authorization } }, {});
+  for (let guess = 0; guess < 5; guess += 1)
+    expect((await ask(`Bearer wrong-${guess}`)).status).toBe(401);
+  const slow = ["a", "b", "c"].map((guess) => ask(`Bearer wrong-${guess}`));
+  const right = ask(bearer.authorization);
+  const fifth = await ask("Bearer wrong-d");
+  expect([fifth.status, fifth.headers.get("retry-after")]).toEqual([429, "1"]);
+  for (const open of gates) open();
+  expect((await right).status).toBe(200);
+  expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([401, 401, 401]);
+});
 
 test("health answers anybody with the version and the store's state", async () => {
   const answer = await makeApp().app.request("/health");
@@ -133,7 +152,7 @@ test("unknown paths below /api and /v1 are reported to signed-in clients only", 
 });
 
 test("[safety] a code is exchanged for a strict cookie that scripts cannot read", async () => {
-  const authenticator = createAuthenticator(token);
+  const authenticator = createAuthenticator({ token, store: createReferenceStore() });
   const { app } = makeApp({ authenticator });
   const code = authenticator.issueSignInCode();
   const answer = await app.request("/api/login", login({ code }, { host: "127.0.0.1:8787" }));
@@ -275,7 +294,7 @@ test("a base path moves every route, and the bare path redirects to the page", a
 });
 
 test("a bug is reported to the host and answered without details", async () => {
-  const authenticator = createAuthenticator(token);
+  const authenticator = createAuthenticator({ token, store: createReferenceStore() });
   const { app, bugs } = makeApp({
     authenticator: {
       ...authenticator,
@@ -288,6 +307,21 @@ test("a bug is reported to the host and answered without details", async () => {
   expect(answer.status).toBe(500);
   expect(await answer.text()).not.toContain("a detail");
   expect(bugs.map((bug) => bug.message)).toEqual(["a detail"]);
+});
+
+test("[safety] a bug in a check refuses the request, and the response has every header", async () => {
+  const authenticator = createAuthenticator({ token, store: createReferenceStore() });
+  const { app, bugs } = makeApp({
+    authenticator: {
+      ...authenticator,
+      authenticate: () => Promise.reject(new Error("a secret detail")),
+    },
+  });
+  const answer = await app.request("/api/principal", { headers: bearer });
+  expect([answer.status, await codeOf(answer)]).toEqual([500, "internal"]);
+  expect(answer.headers.get("x-frame-options")).toBe("DENY");
+  expect(answer.headers.get("x-request-id")).not.toBeNull();
+  expect(bugs.map(({ message }) => message)).toEqual(["a secret detail"]);
 });
 
 test("an oversized body is refused unread", async () => {

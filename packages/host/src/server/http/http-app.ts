@@ -14,40 +14,45 @@ import {
   createPolicyTable,
   declarationFor,
   type PolicyTable,
+  type RouteDeclaration,
   authenticateRequests,
   type Route,
 } from "./routing.ts";
-import { addSecurityHeaders } from "./responses.ts";
+import { addHeaders } from "./responses.ts";
 import type { BodyReservation } from "./anonymous-clients.ts";
 import { isAsset, type Page, pageRoutes } from "./page.ts";
 import { incompleteBody, sendProblem } from "./problem.ts";
+import { chooseProblemForm, type Protocol } from "./protocol.ts";
 import { signInRoutes } from "./sign-in.ts";
 
-/**
- * Assigns each request an id for its response and its log line. Clients cannot choose it, and the log shows only the
- * path of a request.
- */
-function logRequests(
-  logger: Pick<Logger, "debug" | "info" | "error"> | undefined,
-): MiddlewareHandler<HostEnv> {
+/** Gives requests an id for their response and their log line. Clients cannot choose it. */
+function countRequests(): () => string {
   const boot = randomBytes(6).toString("base64url");
   let count = 0;
-  return async function request(c, next) {
+  return () => {
     count += 1;
-    const requestId = `${boot}-${count.toString(36)}`;
-    c.set("requestId", requestId);
-    const startedAt = performance.now();
-    await next();
-    const { outgoing } = connectionOf(c);
-    const isSent = outgoing?.headersSent ?? false;
-    if (!isSent) c.header("x-request-id", requestId);
-    if (logger === undefined) return;
-    const { method, path } = c.req;
-    const status = isSent ? (outgoing?.statusCode ?? 0) : c.res.status;
-    const level = levelOf(method, status);
-    const ms = Math.round(performance.now() - startedAt);
-    logger[level]("request", { requestId, method, path: path.slice(0, 300), status, ms });
+    return `${boot}-${count.toString(36)}`;
   };
+}
+
+/** The log shows only the path of a request. */
+function logRequest(
+  c: Context<HostEnv>,
+  logger: NonNullable<HttpAppDeps["logger"]>,
+  startedAt: number,
+): void {
+  const { method, path } = c.req;
+  const { outgoing } = connectionOf(c);
+  const status = outgoing?.headersSent ? outgoing.statusCode : c.res.status;
+  const ms = Math.round(performance.now() - startedAt);
+  const requestId = c.get("requestId");
+  logger[levelOf(method, status)]("request", {
+    requestId,
+    method,
+    path: path.slice(0, 300),
+    status,
+    ms,
+  });
 }
 
 /** A stopping host or an unavailable store logs that once by itself, so 503 is no error here. */
@@ -69,21 +74,22 @@ interface BodyBounds {
  * here and passed on in a new request. So is every body of an anonymous route, within a deadline and a budget shared by
  * all anonymous clients.
  */
-function limitBodies(table: PolicyTable, access: AccessControl): MiddlewareHandler<HostEnv> {
-  return async function limit(c, next) {
-    const { method, headers } = c.req.raw;
-    if (method === "GET" || method === "HEAD") return next();
-    const { largestBody: maxBytes, policy } = declarationFor(c, table);
+function limitBodies({ bodyBudget, addressOf }: AccessControl) {
+  return async function limit(
+    c: Context<HostEnv>,
+    { largestBody: maxBytes, policy }: RouteDeclaration,
+    next: () => Promise<void>,
+  ): Promise<Response | undefined> {
+    const { headers } = c.req.raw;
     const isAnonymous = policy !== "principal";
     const length = headers.get("content-length");
     if (length !== null && Number(length) > maxBytes) return sendProblem(c, "payload_too_large");
-    const { bodyBudget, addressOf } = access;
     if (isAnonymous && !bodyBudget.hasCapacity(addressOf(c), Number(length ?? 0)))
       return refuseOverBudget(c);
     // Only now: a refused client should not send a body that nobody reads.
     if (headers.get("expect")?.toLowerCase() === "100-continue")
       connectionOf(c).outgoing?.writeContinue();
-    if (length !== null && !headers.has("transfer-encoding") && !isAnonymous) return next();
+    if (length !== null && !headers.has("transfer-encoding") && !isAnonymous) return passOn(next);
     const reservation = isAnonymous ? bodyBudget.reserve(addressOf(c)) : undefined;
     try {
       return await bufferBody(c, { maxBytes, reservation }, next);
@@ -103,7 +109,7 @@ async function bufferBody(
   c: Context<HostEnv>,
   bounds: BodyBounds,
   next: () => Promise<void>,
-): Promise<Response | void> {
+): Promise<Response | undefined> {
   const { method, headers, url, body: stream, signal } = c.req.raw;
   const body = await readInTime(stream, bounds);
   if (body === "late") return sendProblem(c, "request_timeout");
@@ -111,7 +117,11 @@ async function bufferBody(
   if (body === "large") return sendProblem(c, "payload_too_large");
   if (body === "no room") return refuseOverBudget(c);
   c.req.raw = new Request(url, { method, headers, signal, ...(body.byteLength > 0 && { body }) });
-  return next();
+  return passOn(next);
+}
+
+async function passOn(next: () => Promise<void>): Promise<undefined> {
+  await next();
 }
 
 type BodyRead = Uint8Array<ArrayBuffer> | "large" | "broken" | "no room";
@@ -166,6 +176,8 @@ export interface HttpAppDeps extends AccessControlDeps {
   readonly page: Page;
   /** The contract's routes. */
   readonly api: readonly Route[];
+  /** Other protocols beside the contract. */
+  readonly protocols?: readonly Protocol[];
   /** Endpoints that platforms push to, each behind its own secret. */
   readonly pushRoutes?: readonly Route[];
   readonly health: () => Promise<Health>;
@@ -176,6 +188,55 @@ export interface HttpAppDeps extends AccessControlDeps {
   readonly report: (bug: Error, about?: { readonly requestId: string }) => void;
   /** Receives one line per request. */
   readonly logger?: Pick<Logger, "debug" | "info" | "error">;
+}
+
+/**
+ * Every check that a request passes before its handler, and what every response gets. One function: each middleware
+ * of the framework takes several turns of the promise queue.
+ */
+function checkRequests(
+  deps: HttpAppDeps,
+  table: PolicyTable,
+  access: AccessControl,
+): MiddlewareHandler<HostEnv> {
+  const { logger, report } = deps;
+  const nextRequestId = countRequests();
+  const assets = new Set(deps.page.filter(isAsset).map(({ name }) => `${deps.basePath}/${name}`));
+  const checkAddress = checkHostAndOrigin(deps, (path) => assets.has(path));
+  const authenticate = authenticateRequests(access);
+  const limitBody = limitBodies(access);
+  const chooseForm = chooseProblemForm(deps.protocols ?? [], deps.basePath);
+
+  /** Denies by default: a route that has declared nothing looks missing. */
+  async function refuseOrPass(
+    c: Context<HostEnv>,
+    next: () => Promise<void>,
+  ): Promise<Response | undefined> {
+    try {
+      const declared = declarationFor(c, table);
+      const refusal = checkAddress(c) ?? (await authenticate(c, declared));
+      if (refusal !== undefined) return refusal;
+      if (declared === undefined) return sendProblem(c, "not_found");
+      const { method } = c.req;
+      if (method !== "GET" && method !== "HEAD") return await limitBody(c, declared, next);
+      await next();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      report(error, { requestId: c.get("requestId") });
+      return sendProblem(c, "internal");
+    }
+  }
+
+  return async function check(c, next) {
+    const startedAt = performance.now();
+    c.set("requestId", nextRequestId());
+    chooseForm(c);
+    const refusal = await refuseOrPass(c, next);
+    if (refusal !== undefined) c.res = refusal;
+    if (!connectionOf(c).outgoing?.headersSent) addHeaders(c);
+    if (logger !== undefined) logRequest(c, logger, startedAt);
+  };
 }
 
 /** The whole HTTP surface without a server: tests call `app.request`. */
@@ -190,15 +251,7 @@ export function createHttpApp(deps: HttpAppDeps): Hono<HostEnv> {
     return sendProblem(c, "internal");
   });
 
-  table.use(app, logRequests(deps.logger));
-  table.use(app, addSecurityHeaders());
-  const assets = new Set(deps.page.filter(isAsset).map(({ name }) => `${deps.basePath}/${name}`));
-  table.use(
-    app,
-    checkHostAndOrigin(deps, (path) => assets.has(path)),
-  );
-  table.use(app, authenticateRequests(table, access));
-  table.use(app, limitBodies(table, access));
+  table.use(app, checkRequests(deps, table, access));
 
   for (const route of allRoutes(deps, access)) {
     table.mount(app, { ...route, path: deps.basePath + route.path });
@@ -207,7 +260,7 @@ export function createHttpApp(deps: HttpAppDeps): Hono<HostEnv> {
 }
 
 function allRoutes(deps: HttpAppDeps, access: AccessControl): Route[] {
-  const { api, pushRoutes = [], basePath, health, page, version } = deps;
+  const { api, protocols = [], pushRoutes = [], basePath, health, page, version } = deps;
   const routes: Route[] = [
     {
       method: "GET",
@@ -221,6 +274,7 @@ function allRoutes(deps: HttpAppDeps, access: AccessControl): Route[] {
       },
     },
     ...api,
+    ...protocols.flatMap((protocol) => protocol.routes),
     ...pushRoutes,
     ...signInRoutes(access, deps),
     ...pageRoutes(page),

@@ -6,6 +6,8 @@ import {
   problemMediaType,
 } from "@holdfast/protocol";
 import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { EncodeProblem } from "./protocol.ts";
 
 /** In seconds. */
 const defaultRetryAfter: Partial<Record<ProblemCode, number>> = {
@@ -29,7 +31,18 @@ export function sendProblem(c: Context, code: ProblemCode, details: ProblemDetai
   if (wait !== undefined) headers["retry-after"] = String(wait);
   const requestId: unknown = c.get("requestId");
   const instance = typeof requestId === "string" ? { instance: requestId } : {};
-  return c.body(JSON.stringify(makeProblem(code, { ...instance, ...details })), status, headers);
+  const problem = makeProblem(code, { ...instance, ...details });
+  const encode = c.get("encodeProblem") as EncodeProblem | undefined;
+  if (encode === undefined) return c.body(JSON.stringify(problem), status, headers);
+  const { body, mediaType = "application/json", headers: more, ...own } = encode(problem);
+  // The protocol may have a status of its own for a refusal.
+  const ownStatus = (own.status ?? status) as ContentfulStatusCode;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return c.body(text, ownStatus, {
+    ...headers,
+    "content-type": mediaType,
+    ...more,
+  });
 }
 
 /** The sender has probably gone and will not see this; it is not a bug. */

@@ -1,4 +1,4 @@
-import type { MiddlewareHandler, Context } from "hono";
+import type { Context } from "hono";
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -40,6 +40,7 @@ const securityHeaders: Readonly<Record<string, string>> = {
   "x-permitted-cross-domain-policies": "none",
   "x-xss-protection": "0",
 };
+const securityEntries = Object.entries(securityHeaders);
 
 /**
  * For the frame that draws a model's formulas and diagrams: it has no origin and no network, and only the page may
@@ -59,18 +60,15 @@ export const frameHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "SAMEORIGIN",
 };
 
-/** A response with a policy of its own keeps it. */
-export function addSecurityHeaders(): MiddlewareHandler<HostEnv> {
-  return async function addHeaders(c, next) {
-    await next();
-    if (connectionOf(c).outgoing?.headersSent) return;
-    for (const [name, value] of Object.entries(securityHeaders))
-      if (!c.res.headers.has(name)) c.res.headers.set(name, value);
-  };
+/** Adds the headers that every response has. One with a policy of its own keeps it. */
+export function addHeaders(c: Context<HostEnv>): void {
+  const { headers } = c.res;
+  for (const [name, value] of securityEntries) if (!headers.has(name)) headers.set(name, value);
+  headers.set("x-request-id", c.get("requestId"));
 }
 
 /**
- * Sends text, or bytes already in memory, straight to the connection with every header that `addSecurityHeaders` would
+ * Sends text, or bytes already in memory, straight to the connection with every header that `addHeaders` would
  * add. A `Response` in between would cost more than the rest of a small answer, and copy a large one for each client.
  */
 export function sendBody(

@@ -1,4 +1,6 @@
 import { isIP } from "node:net";
+import { StoreFailure } from "@holdfast/engine";
+import { pageKeyHeader } from "@holdfast/protocol";
 import type { HonoRequest, MiddlewareHandler, Context, Handler, Hono } from "hono";
 import type { HttpBindings } from "@hono/node-server";
 import { getCookie } from "hono/cookie";
@@ -14,9 +16,16 @@ import {
   parseNetworks,
 } from "../../util/ip-networks.ts";
 import { sendProblem } from "./problem.ts";
-import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
-import { type Authenticator, type Principal } from "../auth/authenticator.ts";
-import { type PasswordFile } from "../auth/password.ts";
+import type { EncodeProblem } from "./protocol.ts";
+import {
+  type AttemptThrottle,
+  createAttemptThrottle,
+  createSlowLane,
+  type SlowLane,
+} from "../auth/attempt-throttle.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import type { Principal } from "../auth/principal.ts";
+import { type Passwords } from "../auth/password.ts";
 import {
   type AnonymousConnections,
   createBodyBudget,
@@ -42,21 +51,21 @@ function requestHost(request: HonoRequest): string {
 export function checkHostAndOrigin(
   server: ServerAddress,
   isPublic: (path: string) => boolean,
-): MiddlewareHandler {
+): (c: Context) => Response | undefined {
   const originOf = memoize((host) => {
     const url = URL.parse(`http://${host}`);
     return url !== null && isOwnHostname(url.hostname, server) ? url.origin : undefined;
   });
-  return async function address(c, next) {
+  return function address(c) {
     const ownOrigin = originOf(requestHost(c.req));
     if (ownOrigin === undefined)
       return sendProblem(c, "forbidden", { detail: "Holdfast does not answer to this host name." });
     const origin = c.req.header("origin");
-    if (origin === "null" && c.req.method === "GET" && isPublic(c.req.path)) return next();
+    if (origin === "null" && c.req.method === "GET" && isPublic(c.req.path)) return undefined;
     if (origin !== undefined && origin !== ownOrigin && origin !== server.origin) {
       return sendProblem(c, "forbidden", { detail: "The request comes from another site." });
     }
-    return next();
+    return undefined;
   };
 }
 
@@ -117,10 +126,11 @@ function readClientAddress(proxies: readonly string[]): ClientAddress {
 
 export interface AccessControlDeps {
   readonly authenticator: Authenticator;
-  readonly passwords?: PasswordFile;
+  readonly passwords?: Passwords;
   /** `guessable`: a short token chosen by a person, whose attempts are throttled. A long one needs no throttle. */
   readonly tokenStrength?: "strong" | "guessable";
   readonly attempts?: AttemptThrottle;
+  readonly slowLane?: SlowLane;
   readonly anonymousConnections?: AnonymousConnections;
   readonly bodyBudget?: BodyBudget;
   /** Trusted proxies. */
@@ -130,9 +140,10 @@ export interface AccessControlDeps {
 /** Everything that decides who gets in, and how often they may try. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
-  readonly passwords: PasswordFile | undefined;
+  readonly passwords: Passwords | undefined;
   readonly tokenStrength: "strong" | "guessable";
   readonly attempts: AttemptThrottle;
+  readonly slowLane: SlowLane;
   readonly anonymousConnections: AnonymousConnections | undefined;
   readonly bodyBudget: BodyBudget;
   readonly addressOf: ClientAddress;
@@ -144,6 +155,7 @@ export function createAccessControl(deps: AccessControlDeps): AccessControl {
     passwords: deps.passwords,
     tokenStrength: deps.tokenStrength ?? "strong",
     attempts: deps.attempts ?? createAttemptThrottle(),
+    slowLane: deps.slowLane ?? createSlowLane(),
     anonymousConnections: deps.anonymousConnections,
     bodyBudget: deps.bodyBudget ?? createBodyBudget(),
     addressOf: readClientAddress(deps.proxies ?? []),
@@ -153,7 +165,7 @@ export function createAccessControl(deps: AccessControlDeps): AccessControl {
 export interface HostEnv {
   /** The connection; absent for in-process requests of tests. */
   Bindings: Partial<HttpBindings>;
-  Variables: { principal: Principal; requestId: string };
+  Variables: { principal: Principal; requestId: string; encodeProblem?: EncodeProblem };
 }
 
 /** Both ends of the request's connection, if it has one. */
@@ -174,10 +186,12 @@ export interface Route {
   readonly policy: Policy;
   /** In bytes; one megabyte by default. */
   readonly largestBody?: number;
+  /** Images and downloads of the page lead to it: it accepts a link key. */
+  readonly linked?: boolean;
   readonly handle: (c: Context<HostEnv>) => Response | Promise<Response>;
 }
 
-export type RouteDeclaration = Required<Pick<Route, "policy" | "largestBody">>;
+export type RouteDeclaration = Required<Pick<Route, "policy" | "largestBody" | "linked">>;
 
 /** Routes and middleware with what each of them declared. */
 export interface PolicyTable {
@@ -197,81 +211,79 @@ export function createPolicyTable(): PolicyTable {
       declared.set(middleware, "middleware");
       app.use("*", middleware);
     },
-    mount(app, { method, path, policy, largestBody = defaultMaxBodyBytes, handle }) {
+    mount(
+      app,
+      { method, path, policy, largestBody = defaultMaxBodyBytes, linked = false, handle },
+    ) {
       // One function per route, so that two routes sharing a handler keep separate policies.
       const handler: Handler<HostEnv> = (c) => handle(c);
-      declared.set(handler, { policy, largestBody });
+      declared.set(handler, { policy, largestBody, linked });
       app.on(method, path, handler);
     },
   };
 }
 
-/**
- * Denies by default: a request passes only if every matching handler has declared a policy. A route that has not looks
- * missing.
- */
+/** Refuses whoever may not use a route with this declaration. */
 export function authenticateRequests(
-  table: PolicyTable,
   access: AccessControl,
-): MiddlewareHandler<HostEnv> {
-  return async function guard(c, next) {
-    const policy = policyFor(c, table);
-    if (policy === "open" || policy === "signed") return next();
-    if (policy === undefined && !isProtected(c.req.path)) return sendProblem(c, "not_found");
+): (c: Context<HostEnv>, declared: RouteDeclaration | undefined) => Promise<Response | undefined> {
+  return async function authenticate(c, declared) {
+    if (declared?.policy === "open" || declared?.policy === "signed") return undefined;
+    if (declared === undefined && !isProtected(c.req.path)) return sendProblem(c, "not_found");
 
     const authorization = c.req.header("authorization");
     const isThrottled = authorization !== undefined && access.tokenStrength === "guessable";
-    const wait = isThrottled ? access.attempts.take(access.addressOf(c)) : 0;
-    if (wait > 0)
-      return sendProblem(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
+    const isSlow = isThrottled && access.attempts.take(access.addressOf(c)) > 0;
+    if (isSlow && (await access.slowLane.enter(access.addressOf(c))) === "full")
+      return sendProblem(c, "too_many_requests", { retryAfter: 1 });
     // A token takes precedence over a cookie.
     const signIn = authorization === undefined ? getCookie(c, signInCookieName(c)) : undefined;
-    const principal = access.authenticator.authenticate({ authorization, signIn });
+    const pageKey = c.req.header(pageKeyHeader);
+    const linkKey = declared?.linked === true ? c.req.query("key") : undefined;
+    const principal = await access.authenticator
+      .authenticate({ authorization, signIn, pageKey, linkKey })
+      .catch(storeFailure);
+    if (principal === "unknown") return sendProblem(c, "store_unavailable");
     if (principal === undefined) return sendProblem(c, "unauthorized");
     if (isThrottled) access.attempts.reset(access.addressOf(c));
     const { incoming } = connectionOf(c);
     if (incoming !== undefined) access.anonymousConnections?.sockets.delete(incoming.socket);
-    if (policy === undefined) return sendProblem(c, "not_found");
     c.set("principal", principal);
-    return next();
+    return undefined;
   };
+}
+
+function storeFailure(error: unknown): "unknown" {
+  if (error instanceof StoreFailure) return "unknown";
+  throw error;
 }
 
 /** From loosest to strictest. */
 const policies: readonly Policy[] = ["open", "signed", "principal"];
 
-/** The strictest declared policy; `undefined` if any matching handler has declared none. */
-function policyFor(c: Context, table: PolicyTable): Policy | undefined {
-  let strictest = -1;
+/** The strictest of what the matching handlers declared; `undefined` if one of them has declared nothing. */
+export function declarationFor(c: Context, table: PolicyTable): RouteDeclaration | undefined {
+  let strictest: RouteDeclaration | undefined;
   for (const { handler } of matchedRoutes(c)) {
     const declared = table.declared.get(handler);
     if (declared === undefined) return undefined;
     if (declared !== "middleware")
-      strictest = Math.max(strictest, policies.indexOf(declared.policy));
+      strictest = strictest === undefined ? declared : stricterOf(strictest, declared);
   }
-  return policies[strictest];
+  return strictest;
 }
 
-/** The strictest limits among the matching handlers. */
-export function declarationFor(c: Context, table: PolicyTable): RouteDeclaration {
-  const bounds = matchedDeclarations(c, table).map(
-    (declaration) => declaration?.largestBody ?? defaultMaxBodyBytes,
-  );
+function stricterOf(a: RouteDeclaration, b: RouteDeclaration): RouteDeclaration {
   return {
-    policy: policyFor(c, table) ?? "open",
-    largestBody: bounds.length === 0 ? defaultMaxBodyBytes : Math.min(...bounds),
+    policy: policies.indexOf(a.policy) > policies.indexOf(b.policy) ? a.policy : b.policy,
+    largestBody: Math.min(a.largestBody, b.largestBody),
+    linked: a.linked && b.linked,
   };
-}
-
-function matchedDeclarations(c: Context, table: PolicyTable): (RouteDeclaration | undefined)[] {
-  return matchedRoutes(c)
-    .map((route) => table.declared.get(route.handler))
-    .filter((declaration) => declaration !== "middleware");
 }
 
 /** Below these paths, anonymous clients are not even told that a route is missing. */
 function isProtected(path: string): boolean {
-  return /\/(api|v1)(\/|$)/.test(path);
+  return /\/(api|v1|ai|mcp)(\/|$)/.test(path);
 }
 
 /**

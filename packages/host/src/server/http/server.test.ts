@@ -80,6 +80,12 @@ test("[safety] an unfinished request head is cut off", async () => {
   expect(statusIn(await readAll(socket))).toBe(408);
 });
 
+test("a connection on which nothing was sent is closed without an answer that a request could take for its own", async () => {
+  const { server } = await open({ timeouts: { headMs: 100, checkMs: 20 } });
+  const socket = await server.dial();
+  expect(await readAll(socket)).toBe("");
+});
+
 test("an unfinished request is cut off", async () => {
   const { server, bearer } = await open({ timeouts: { headMs: 100, requestMs: 200, checkMs: 20 } });
   const socket = await server.dial();

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
@@ -48,15 +49,15 @@ export function listen(
     overrideGlobalObjects: false,
     autoCleanupIncoming: false,
   });
-  const pipelined = new WeakMap<Socket, number>();
+  const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
   function serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
     // Read now: the request no longer has it once the connection is closed.
     const { socket } = incoming;
-    const pending = pipelined.get(socket) ?? 0;
-    if (pending >= maxPipelinedRequests) return void socket.destroy();
-    pipelined.set(socket, pending + 1);
-    outgoing.once("close", () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1));
-    outgoing.once("finish", () => closeUnread(incoming, socket));
+    const pending = unfinished.get(socket) ?? new Set();
+    if (pending.size >= maxPipelinedRequests) return void socket.destroy();
+    unfinished.set(socket, pending.add(outgoing));
+    outgoing.once("close", () => pending.delete(outgoing));
+    if (hasBody(incoming)) outgoing.once("finish", () => closeUnread(incoming, socket));
     void handle(incoming, outgoing);
   }
   const server = createServer(
@@ -69,6 +70,11 @@ export function listen(
     serve,
   );
   server.on("checkContinue", serve);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const isAnswering = [...(unfinished.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    if (!isAnswering) answerClientError(error.code ?? "", socket as Socket);
+    socket.destroy();
+  });
   server.on("connection", (socket) => anonymousConnections.add(socket));
 
   function close(): Promise<void> {
@@ -92,6 +98,26 @@ export function listen(
       resolve(done({ port: actualPort, connections, close }));
     });
   });
+}
+
+const clientErrorStatus: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
+/**
+ * Answers as Node does by default, but not on a connection on which nothing was ever sent: clients open some in
+ * advance, and would take the answer for that of a request they send at the same moment.
+ */
+function answerClientError(code: string, socket: Socket): void {
+  if (!socket.writable || socket.bytesRead === 0) return;
+  const status = clientErrorStatus[code] ?? "400 Bad Request";
+  socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 }
 
 /** Closes the connection instead of reading the rest of a body after the response. */
