@@ -1,7 +1,8 @@
 import { ids } from "@holdfast/protocol";
 import { expect, test, vi } from "vitest";
 import type { RenderStyle } from "../screen/paint.ts";
-import { approvalRows, type OpenApproval } from "./approval.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
+import { approvalRows } from "./approval.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { handleLine } from "./handle-line.ts";
 
@@ -41,4 +42,10 @@ test("a truncated call says how much is hidden and how to see it, and is shown i
 test("a call that is shown in full does not offer to show more", () => {
   const rows = approvalRows({ ...approval, shown: "Runs ls" }, style).join("\n");
   expect(rows).not.toContain("shows all of it");
+});
+
+test("[safety] an approval says whether the command would be confined", () => {
+  const sandbox = { kind: "none", words: "Not in a sandbox: it can do anything." };
+  expect(approvalRows({ ...approval, sandbox }, style)).toContain(sandbox.words);
+  expect(approvalRows(approval, style).join()).not.toContain("sandbox");
 });

@@ -1,10 +1,8 @@
-import type { ApprovalAnswer, LiveView } from "@holdfast/protocol";
-import { z } from "zod";
+import { type ApprovalAnswer, describeTaint } from "@holdfast/protocol";
 import type { RenderStyle } from "../screen/paint.ts";
 import { wrapBlock } from "../transcript/rows.ts";
 import { describeCall } from "../transcript/describe.ts";
-
-export type OpenApproval = LiveView["approvals"][number];
+import { allowedDecisions, type OpenApproval, questionIn } from "../transcript/open-approval.ts";
 
 const decisions: Readonly<Record<string, ApprovalAnswer>> = {
   o: "once",
@@ -34,26 +32,14 @@ function parseDecision(typed: string): ApprovalAnswer | undefined {
   return Object.hasOwn(decisions, word) ? decisions[word] : undefined;
 }
 
-const questionInput = z.looseObject({
-  question: z.string(),
-  choices: z.array(z.string()).optional(),
-});
-
-/** The question, if the model asks one; `undefined` if it asks to run something. */
-export function questionOf({
-  kind,
-  input,
-}: OpenApproval): z.infer<typeof questionInput> | undefined {
-  return kind === "question" ? questionInput.safeParse(input).data : undefined;
-}
-
 /** Interprets typed text: a decision about a call, or an answer to a question. */
 export function parseReply(typed: string, approval: OpenApproval): ApprovalReply | undefined {
   if (approval.kind !== "question") {
     const decision = parseDecision(typed);
-    return decision === undefined ? undefined : { decision };
+    const isAllowed = decision !== undefined && allowedDecisions(approval).includes(decision);
+    return isAllowed ? { decision } : undefined;
   }
-  const choices = questionOf(approval)?.choices ?? [];
+  const choices = questionIn(approval)?.choices ?? [];
   const numbered = /^\d{1,2}$/.test(typed.trim()) ? choices[Number(typed) - 1] : undefined;
   return { decision: "once", answer: (numbered ?? typed.trim()).slice(0, maxAnswerLength) };
 }
@@ -61,28 +47,58 @@ export function parseReply(typed: string, approval: OpenApproval): ApprovalReply
 /** What exactly would run and where, with how to answer; or the question with its choices. */
 export function approvalRows(approval: OpenApproval, style: RenderStyle): string[] {
   const rows = questionRows(approval, style);
-  const question = questionOf(approval);
+  const question = questionIn(approval);
   if (question !== undefined) {
-    const choices = (question.choices ?? []).map((choice, index) => `${index + 1}. ${choice}`);
+    const choices = question.choices.map((choice, index) => `${index + 1}. ${choice}`);
     return [...rows, ...choices.flatMap((choice) => wrapBlock(choice, style, "  ", []))];
   }
-  const viewHint = summariseApproval(approval).isTruncated ? " · v shows all of it" : "";
-  return [
-    ...rows,
-    style.paint("dim", `o once · s for this session · a always · d deny${viewHint}`),
-  ];
+  const decisionHints = {
+    once: "o once",
+    session: "s for this session",
+    always: "a always",
+    deny: "d deny",
+  };
+  const allowed = allowedDecisions(approval);
+  const hints = allowed.map((decision) => decisionHints[decision]);
+  const viewHint = allowed.includes("once") ? [] : ["v shows all of it"];
+  return [...rows, style.paint("dim", [...hints, ...viewHint].join(" · "))];
 }
 
 /** The same without how to answer. */
 export function questionRows(approval: OpenApproval, style: RenderStyle): string[] {
-  const question = questionOf(approval);
+  const question = questionIn(approval);
+  if (question !== undefined && approval.plan === true)
+    return [
+      "",
+      style.paint("bold", "The plan, to approve or to comment on:"),
+      ...taintRows(approval, style),
+      ...wrapBlock(question.question, style, "  ", []),
+    ];
   if (question !== undefined) return ["", ...wrapBlock(question.question, style, "? ", ["bold"])];
+  const { sandbox } = approval;
   return [
     "",
     style.paint("bold", "May this run?"),
-    ...wrapBlock(summariseApproval(approval).text, style, "  ", ["accent"]),
+    ...taintRows(approval, style),
+    ...wrapBlock(describeApproval(approval), style, "  ", ["accent"]),
+    ...(approval.notes ?? []).flatMap((note) => wrapBlock(note, style, "! ", ["bad"])),
+    ...(allowedDecisions(approval).includes("once")
+      ? []
+      : wrapBlock(tooLongHint, style, "! ", ["bad"])),
+    ...(sandbox === undefined
+      ? []
+      : wrapBlock(sandbox.words, style, "", [sandbox.kind === "none" ? "bad" : "dim"])),
   ];
 }
+
+/** What a stranger may have had a say in. */
+function taintRows({ after = [] }: OpenApproval, style: RenderStyle): string[] {
+  if (after.length === 0) return [];
+  return wrapBlock(`The model asks after reading ${describeTaint(after)}.`, style, "! ", ["bad"]);
+}
+
+const tooLongHint =
+  "It is too long to be allowed here. Open the page to see all of it and allow it there.";
 
 /** The complete call, however long it is. */
 export function fullCallRows({ name, input, place }: OpenApproval, style: RenderStyle): string[] {
@@ -95,15 +111,11 @@ export function asksForFullCall(typed: string, { kind }: OpenApproval): boolean 
   return kind !== "question" && ["v", "view", "show"].includes(typed.trim().toLowerCase());
 }
 
-/** The host truncates its own description at about this length, and says so in it. */
-const maxShownLength = 8_000;
-
-/** The host's own description of the call, if there is one. */
-function summariseApproval({ name, input, place, shown }: OpenApproval): {
-  readonly text: string;
-  readonly isTruncated: boolean;
-} {
-  if (shown !== undefined) return { text: shown, isTruncated: shown.length >= maxShownLength };
-  const text = describeCall(name, input) + (place === undefined ? "" : `\nin ${place}`);
-  return { text, isTruncated: false };
+/** The host's own description of the call, if there is one, and what the call would load. */
+function describeApproval({ name, input, place, shown, files = [] }: OpenApproval): string {
+  const where = place === undefined ? "" : `\n[the folder is ${JSON.stringify(place)}]`;
+  const loaded = files.map(
+    ({ path, hash }) => `\n[loads ${JSON.stringify(path)}, ${hash?.slice(0, 19) ?? "missing"}]`,
+  );
+  return `${shown ?? describeCall(name, input)}${where}${loaded.join("")}`;
 }

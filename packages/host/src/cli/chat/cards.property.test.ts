@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { plainPaint } from "../screen/paint.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
-import type { OpenApproval } from "./approval.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
 import { CardRows, liveRows } from "./cards.ts";
 import { ApprovalChoice, commandHintRows } from "./choices.ts";
 import { footerRow } from "./footer.ts";
@@ -50,7 +50,7 @@ test("no row lets a terminal obey control characters, at any width", () => {
         ...new ApprovalChoice().rows(approval, 2, style),
         ...new ApprovalChoice().rows({ ...approval, kind: "question" }, 2, style),
         ...commandHintRows(`/${text}`, style),
-        footerRow({ model: text, usage, connection: "live", keys: "" }, style),
+        footerRow({ model: text, mode: "full", usage, connection: "live", keys: "" }, style),
         ...liveRows(stateWith(text), () => 1, style),
       ];
       for (const row of rows) expect(unsafe.test(row)).toBe(false);

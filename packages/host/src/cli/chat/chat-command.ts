@@ -8,6 +8,7 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
+import { invalidModeText, modeFlag, modeOfFlag } from "../mode-flag.ts";
 import { sessionRow } from "../transcript/session-row.ts";
 import { type HostConnection, connectHost } from "../connection/connect.ts";
 import { columnsOf } from "../screen/screen.ts";
@@ -25,6 +26,7 @@ export const chatCommand: Command = {
   ].join("\n"),
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
+    mode: modeFlag,
     continue: { type: "boolean", about: "go on in the newest session" },
     plain: { type: "boolean", about: "without cards, choices and a line of status" },
   },
@@ -36,6 +38,11 @@ export const chatCommand: Command = {
   ],
   settings: "reach",
   async run(given, terminal) {
+    const invalidMode = invalidModeText(given);
+    if (invalidMode !== null) {
+      terminal.printError(invalidMode);
+      return exit.misuse;
+    }
     const reports: string[] = [];
     const connection = await connectHost(given, terminal, {
       localMode: "works",
@@ -63,7 +70,16 @@ async function runChat(
   if (sessionId === "none") return exit.failed;
   const { output } = terminal;
   const view = await chooseView(given, terminal);
-  const chat = new Chat(connection, textFlag(given, "model"), view);
+  const mode = modeOfFlag(given);
+  if (sessionId !== null && mode !== undefined) {
+    const params = { id: sessionId };
+    const changed = await connection.client.changeSession({ params, body: { mode } });
+    if (!changed.ok) {
+      terminal.printError(describeError(changed.error));
+      return exit.failed;
+    }
+  }
+  const chat = new Chat(connection, { model: textFlag(given, "model"), mode }, view);
   const paint = createPaint(output, terminal.environment);
   if (output.isTTY === true) chat.print([paint("dim", greeting(connection))]);
   if (sessionId !== null) chat.conversation.switchTo(sessionId);

@@ -1,11 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { type ApprovalId, type InputMode, laneKey, type SessionId } from "@holdfast/protocol";
+import {
+  type ApprovalId,
+  type InputMode,
+  laneKey,
+  type SessionId,
+  type SessionMode,
+} from "@holdfast/protocol";
 import {
   type Client,
   type CommandAnswer,
   type ConnectionState,
   executeCommand,
+  findPasted,
   type Invocation,
+  isWorthMarking,
   liveRun,
   type CommandRefusal,
   refusalFrom,
@@ -27,18 +35,25 @@ export interface ChatListener {
 /** A person at the keyboard decides themselves when to stop waiting. */
 const hostWaitMs = 24 * 3_600_000;
 
+/** What a session gets that begins with the first thing said. */
+export interface NewSessionSettings {
+  readonly model?: string | undefined;
+  readonly mode?: SessionMode | undefined;
+}
+
 /** Follows one session at a time through lost connections. A message is accepted once, however often it is sent. */
 export class ChatSession {
   readonly #client: Client;
   readonly #listener: ChatListener;
   #following: AbortController | undefined;
   #sessionId: SessionId | null = null;
-  #model: string | undefined;
+  readonly #newSession: NewSessionSettings;
+  #pastes: string[] = [];
 
-  constructor(client: Client, listener: ChatListener, model?: string) {
+  constructor(client: Client, listener: ChatListener, newSession: NewSessionSettings) {
     this.#client = client;
     this.#listener = listener;
-    this.#model = model;
+    this.#newSession = newSession;
   }
 
   get sessionId(): SessionId | null {
@@ -59,12 +74,20 @@ export class ChatSession {
     this.#sessionId = null;
   }
 
+  /** Remembers what was pasted until the next message is sent. */
+  addPaste(text: string): void {
+    if (isWorthMarking(text)) this.#pastes.push(text);
+  }
+
   /** The first message creates its session. */
   async send(text: string, mode: InputMode = "queue"): Promise<CommandRefusal | undefined> {
     const key = randomUUID();
     const id = this.#sessionId ?? (await this.#createSession(key));
     if (typeof id !== "string") return id;
-    const body = { clientId: key, text, mode, lane: laneKey.parse(`cli:${id}`) };
+    const quoted = findPasted(text, this.#pastes);
+    this.#pastes = [];
+    const lane = laneKey.parse(`cli:${id}`);
+    const body = { clientId: key, text, mode, lane, ...(quoted.length > 0 && { quoted }) };
     const sent = await this.#retry(() => this.#client.sendMessage({ params: { id }, body }));
     return sent.ok ? undefined : refusalFrom(sent.error);
   }
@@ -97,7 +120,8 @@ export class ChatSession {
 
   async #createSession(key: string): Promise<SessionId | CommandRefusal> {
     const headers = { "idempotency-key": key };
-    const body = this.#model === undefined ? {} : { model: this.#model };
+    const { model, mode } = this.#newSession;
+    const body = { ...(model !== undefined && { model }), ...(mode !== undefined && { mode }) };
     const created = await this.#retry(() => this.#client.createSession({ headers, body }));
     if (!created.ok) return refusalFrom(created.error);
     this.switchTo(created.value.session.id);

@@ -53,12 +53,13 @@ test("a typed reply is for the approval that was shown when Enter was pressed", 
   const chat = new Chat(
     {
       client,
+      request: () => Response.error(),
       location: "server",
       address: undefined,
       config: config.value,
       close: async () => {},
     },
-    undefined,
+    {},
     () => view,
   );
   const [first, second] = [approval(), approval()];

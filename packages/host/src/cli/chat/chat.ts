@@ -12,8 +12,9 @@ import { type RenderStyle } from "../screen/paint.ts";
 import { cleanLine } from "../screen/text.ts";
 import { sessionTitle } from "../transcript/describe.ts";
 import { TranscriptDiffer, type TranscriptPiece } from "../transcript/pieces.ts";
-import type { ApprovalReply, OpenApproval } from "./approval.ts";
-import { ChatSession, type ChatListener } from "./chat-session.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
+import type { ApprovalReply } from "./approval.ts";
+import { ChatSession, type ChatListener, type NewSessionSettings } from "./chat-session.ts";
 import { commandRows } from "./command-output.ts";
 import { handleLine, type LineResult } from "./handle-line.ts";
 
@@ -58,12 +59,12 @@ export class Chat implements ChatListener {
 
   constructor(
     { client, config }: HostConnection,
-    model: string | undefined,
+    newSession: NewSessionSettings,
     createView: (chat: Chat) => ChatView,
   ) {
     this.client = client;
     this.home = config.home.value;
-    this.conversation = new ChatSession(client, this, model);
+    this.conversation = new ChatSession(client, this, newSession);
     this.#view = createView(this);
   }
 

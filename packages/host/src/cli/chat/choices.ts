@@ -4,7 +4,8 @@ import { type Key } from "../screen/line-editor.ts";
 import { type RenderStyle } from "../screen/paint.ts";
 import { describeCall } from "../transcript/describe.ts";
 import { sessionRow } from "../transcript/session-row.ts";
-import { type ApprovalReply, type OpenApproval, questionOf } from "./approval.ts";
+import { allowedDecisions, type OpenApproval, questionIn } from "../transcript/open-approval.ts";
+import type { ApprovalReply } from "./approval.ts";
 import { type SessionView, findCommand, commandUsage } from "@holdfast/protocol";
 import { completeInput } from "@holdfast/client";
 
@@ -17,7 +18,7 @@ export interface ApprovalOption {
 
 function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
   if (approval.kind === "question") {
-    const choices = questionOf(approval)?.choices ?? [];
+    const choices = questionIn(approval)?.choices ?? [];
     return choices.slice(0, 9).map((answer, index) => ({
       key: String(index + 1),
       label: cleanLine(answer),
@@ -26,11 +27,17 @@ function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
   }
   const [rule] = approval.rules ?? [];
   const scope = rule === undefined ? "this very call" : cleanLine(rule);
+  const options = {
+    once: { key: "o", label: "once" },
+    session: { key: "s", label: `for this session: ${scope}` },
+    always: { key: "a", label: `always: ${scope}` },
+    deny: { key: "d", label: "deny" },
+  };
   return [
-    { key: "o", label: "once", reply: { decision: "once" } },
-    { key: "s", label: `for this session: ${scope}`, reply: { decision: "session" } },
-    { key: "a", label: `always: ${scope}`, reply: { decision: "always" } },
-    { key: "d", label: "deny", reply: { decision: "deny" } },
+    ...allowedDecisions(approval).map((decision) => ({
+      ...options[decision],
+      reply: { decision },
+    })),
     { key: "v", label: "view all of it first", reply: "whole" },
   ];
 }

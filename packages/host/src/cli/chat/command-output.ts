@@ -1,5 +1,12 @@
-import { type CommandAnswer, describeProcess, describeSchedule, shortId } from "@holdfast/client";
-import { type CommandSpec, commandUsage, type UsageTotalsView } from "@holdfast/protocol";
+import {
+  type CommandAnswer,
+  describeMode,
+  describeProcess,
+  describeSchedule,
+  givenUpText,
+  shortId,
+} from "@holdfast/client";
+import { type CommandSpec, commandUsage, modeOf, type UsageTotalsView } from "@holdfast/protocol";
 import { sessionTitle, formatTime, describeCall, describeRunEnd } from "../transcript/describe.ts";
 import { sessionRow } from "../transcript/session-row.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
@@ -18,6 +25,7 @@ const changeTexts = {
   redone: "Back in view.",
   titled: "Its title is now",
   model_chosen: "The model of this session is now",
+  mode_chosen: "The mode of this session is now",
 } as const;
 
 /** A command's result as terminal rows. Documents are left to the caller. */
@@ -44,10 +52,14 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         return note(`${changeTexts.titled} “${answer.session.title ?? ""}”.`);
       if (answer.what === "model_chosen")
         return note(`${changeTexts.model_chosen} ${answer.session.model ?? "the usual one"}.`);
+      if (answer.what === "mode_chosen")
+        return note(`${changeTexts.mode_chosen} ${describeMode(modeOf(answer.session))}`);
       // The conversation itself shows what was removed or restored.
       return [];
     case "sent":
       return note(sentTexts[answer.how]);
+    case "given_up":
+      return note(givenUpText(answer.settled));
     case "compacting":
       return note(
         answer.outcome === "started" ? "A summary is being written." : "It is under way.",
@@ -57,6 +69,8 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         ...note(`The model here is ${answer.model ?? `${answer.usual}, the usual one`}.`),
         ...(answer.models.length > 1 ? note(`There are ${answer.models.join(", ")}.`) : []),
       ];
+    case "mode":
+      return note(`The mode here is ${describeMode(answer.mode)}`);
     case "title":
       return note(answer.title ?? "It has no title yet.");
     case "memory":
@@ -144,7 +158,7 @@ function statusRows({
 }: Extract<CommandAnswer, { kind: "status" }>) {
   return [
     `${sessionTitle(session)}  ${session.id}`,
-    `${session.messageCount} messages, epoch ${session.epoch}, model ${session.model ?? "the usual one"}`,
+    `${session.messageCount} messages, epoch ${session.epoch}, model ${session.model ?? "the usual one"}, mode ${modeOf(session)}`,
     run === null ? "Nothing ran yet." : `Last run: ${describeRunEnd(run)}`,
     ...inbox.map(({ text }) => `Waits: ${cleanLine(text)}`),
     ...approvals.map(({ name, input }) => `Asks for your word: ${describeCall(name, input)}`),

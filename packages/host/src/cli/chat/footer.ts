@@ -1,11 +1,18 @@
 import type { Client, ConnectionState } from "@holdfast/client";
-import type { SessionId, UsageTotalsView } from "@holdfast/protocol";
+import {
+  defaultMode,
+  type SessionId,
+  type SessionMode,
+  type UsageTotalsView,
+} from "@holdfast/protocol";
 import { type RenderStyle } from "../screen/paint.ts";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo, widthOf } from "../screen/width.ts";
 
 export interface FooterState {
   readonly model: string;
+  /** `undefined` before there is a session. Shown if it is not the usual one. */
+  readonly mode: SessionMode | undefined;
   readonly usage: UsageTotalsView | undefined;
   readonly connection: ConnectionState;
   /** What the keys do right now. */
@@ -20,12 +27,13 @@ const connectionMarks: Record<ConnectionState, string> = {
 
 /** The model, its usage and the connection; the keys if there is room. */
 export function footerRow(
-  { model, usage, connection, keys }: FooterState,
+  { model, mode, usage, connection, keys }: FooterState,
   style: RenderStyle,
 ): string {
   const { width, paint } = style;
   const facts = [
     connectionMarks[connection],
+    ...(mode === undefined || mode === defaultMode ? [] : [`${mode} mode`]),
     cleanLine(model),
     ...(usage === undefined ? [] : usageTexts(usage)),
   ];

@@ -5,13 +5,8 @@ import { type SessionView } from "@holdfast/protocol";
 import { cleanLine } from "../screen/text.ts";
 import { type RenderStyle } from "../screen/paint.ts";
 import { systemCode } from "../../util/outcome.ts";
-import {
-  approvalRows,
-  asksForFullCall,
-  type OpenApproval,
-  fullCallRows,
-  parseReply,
-} from "./approval.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
+import { approvalRows, asksForFullCall, fullCallRows, parseReply } from "./approval.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { commandRows } from "./command-output.ts";
 

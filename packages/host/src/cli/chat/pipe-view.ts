@@ -5,7 +5,8 @@ import { type RenderStyle, createPaint } from "../screen/paint.ts";
 import { columnsOf } from "../screen/screen.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
 import { createPipeWriter, type TranscriptWriter } from "../transcript/writer.ts";
-import { approvalRows, type OpenApproval } from "./approval.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
+import { approvalRows } from "./approval.ts";
 import type { Chat, ChatView } from "./chat.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { SessionView, LiveTool } from "@holdfast/protocol";
+import { type LiveTool, modeOf, type SessionView } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
 import { drawPrompt, LineEditor, type Key } from "../screen/line-editor.ts";
 import { type RenderStyle, createPaint } from "../screen/paint.ts";
@@ -6,7 +6,8 @@ import { createScreen, type LiveRegion, type Screen } from "../screen/screen.ts"
 import { fitTo } from "../screen/width.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
 import { PlainRows, type PieceRows, wrapBlock } from "../transcript/rows.ts";
-import { approvalRows, fullCallRows, type OpenApproval, questionRows } from "./approval.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
+import { approvalRows, fullCallRows, questionRows } from "./approval.ts";
 import { CardRows, type FoldedText, hasRunningTool, liveRows } from "./cards.ts";
 import type { Chat, ChatView } from "./chat.ts";
 import { ApprovalChoice, commandHintRows, SessionPicker } from "./choices.ts";
@@ -51,7 +52,9 @@ export class ScreenView implements ChatView {
     this.#terminal = terminal;
     this.#look = options.look;
     this.#screen = createScreen(terminal.output);
-    this.#editor = new LineEditor(readHistory(chat.home));
+    this.#editor = new LineEditor(readHistory(chat.home), (text) =>
+      chat.conversation.addPaste(text),
+    );
     this.#footerData = new FooterData(chat.client, options.model, () => this.update());
     this.#rows = this.#createRows();
   }
@@ -166,6 +169,7 @@ export class ScreenView implements ChatView {
     const { state, connection } = this.#chat;
     return footerRow(
       {
+        mode: state === undefined ? undefined : modeOf(state.session),
         model: state?.session.model ?? this.#footerData.defaultModel,
         usage: this.#footerData.usageOf(state?.session.id),
         connection,

@@ -2,7 +2,7 @@ import { type ConnectionState, liveRun, type SessionState, describeRetry } from 
 import { cleanLine } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/paint.ts";
-import type { OpenApproval } from "./approval.ts";
+import type { OpenApproval } from "../transcript/open-approval.ts";
 
 const maxQueuedRows = 3;
 

@@ -20,9 +20,17 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "ask once and print the answer",
     load: async () => (await import("./run.ts")).run,
   },
+  acp: {
+    summary: "connect an editor: Zed, JetBrains, Neovim, VS Code",
+    load: async () => (await import("./acp.ts")).acp,
+  },
   sessions: {
     summary: "list, show, search, rename, delete, restore and branch sessions",
     load: async () => (await import("./sessions.ts")).sessions,
+  },
+  approvals: {
+    summary: "list open approvals and what you have allowed, and revoke it",
+    load: async () => (await import("./approvals.ts")).approvals,
   },
   gateway: {
     summary: "the chat bot and webhooks: who may speak, and what has not arrived",
@@ -31,6 +39,22 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   schedules: {
     summary: "prompts that are said by themselves: list, add, switch off and on, remove",
     load: async () => (await import("./schedules.ts")).schedules,
+  },
+  mcp: {
+    summary: "let an MCP client use this host, over standard input and output",
+    load: async () => (await import("./mcp.ts")).mcp,
+  },
+  rights: {
+    summary: "what messages may cause: list, set and assign rights profiles",
+    load: async () => (await import("./rights.ts")).rights,
+  },
+  workspaces: {
+    summary: "the folders that sessions may work in: list, allow, forget",
+    load: async () => (await import("./workspaces.ts")).workspaces,
+  },
+  memory: {
+    summary: "facts that need your approval before they are remembered: list, keep, discard",
+    load: async () => (await import("./memory.ts")).memory,
   },
   export: {
     summary: "write a session as Markdown, a page, or JSON",
@@ -52,9 +76,21 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "show every setting and where it came from, set one, print the schema",
     load: async () => (await import("./config.ts")).config,
   },
+  keys: {
+    summary: "API keys for programs: list, add, revoke",
+    load: async () => (await import("./keys.ts")).keys,
+  },
+  secrets: {
+    summary: "list stored secrets by name, and rotate the key that encrypts them",
+    load: async () => (await import("./secrets.ts")).secrets,
+  },
   doctor: {
     summary: "check everything, and say how to mend what is wrong",
     load: async () => (await import("../doctor/doctor.ts")).doctor,
+  },
+  verify: {
+    summary: "check without a host that nothing in an audit export was changed",
+    load: async () => (await import("./verify.ts")).verify,
   },
   fsck: {
     summary: "prove that everything stored is whole, or mend what can be derived again",

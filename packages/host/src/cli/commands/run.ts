@@ -14,6 +14,7 @@ import {
   type RunState,
   type Seq,
   type SessionId,
+  type SessionMode,
   terminalStates,
   laneKey,
 } from "@holdfast/protocol";
@@ -27,6 +28,7 @@ import {
   isPiped,
   readAll,
 } from "../command.ts";
+import { invalidModeText, modeFlag, modeOfFlag } from "../mode-flag.ts";
 import { onInterrupts } from "../process-signals.ts";
 import { type HostWait, watchForStall, createHostWait } from "../connection/wait-for-host.ts";
 import { cleanJson } from "../screen/text.ts";
@@ -48,6 +50,7 @@ export const run: Command = {
   ].join("\n"),
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
+    mode: modeFlag,
     json: { type: "boolean", about: "print every event as a line of JSON" },
     wait: {
       type: "string",
@@ -66,10 +69,16 @@ export const run: Command = {
       'holdfast run --json "Hello" | tail -1',
       'the last line: {"type":"ended","state":"completed",…}',
     ],
+    ['holdfast run --mode plan "Tidy up the docs"', "only reads, and ends in a plan to approve"],
     ['holdfast run --model openai/gpt-5 "Hello"', "with another model, for a new session"],
   ],
   settings: "reach",
   async run(given, terminal) {
+    const invalidMode = invalidModeText(given);
+    if (invalidMode !== null) {
+      terminal.printError(invalidMode);
+      return exit.misuse;
+    }
     const text = await promptFrom(given, terminal);
     const waitSeconds = Number(textFlag(given, "wait") ?? defaultWaitSeconds);
     if (text === "" || !(waitSeconds >= 0)) {
@@ -126,7 +135,10 @@ async function ask(
   const session =
     sessionName === undefined
       ? await hostWait.retryUntilAnswered(() =>
-          createSession(client, `run-${key}`, textFlag(given, "model")),
+          createSession(client, `run-${key}`, {
+            model: textFlag(given, "model"),
+            mode: modeOfFlag(given),
+          }),
         )
       : await hostWait.retryUntilAnswered(() => findSession(client, sessionName));
   if (!session.ok) return fail(session);
@@ -137,6 +149,11 @@ async function ask(
     return exit.failed;
   }
   const id = session.value;
+  const mode = sessionName === undefined ? undefined : modeOfFlag(given);
+  if (mode !== undefined) {
+    const changed = await client.changeSession({ params: { id }, body: { mode } });
+    if (!changed.ok) return fail(changed);
+  }
   const body = { clientId: `run-${key}`, text, lane: laneKey.parse(`cli:${id}`) };
   const sent = await hostWait.retryUntilAnswered(() =>
     client.sendMessage({ params: { id }, body }),
@@ -147,9 +164,9 @@ async function ask(
 async function createSession(
   client: Client,
   key: string,
-  model: string | undefined,
+  { model, mode }: { readonly model: string | undefined; readonly mode: SessionMode | undefined },
 ): Promise<Result<SessionId>> {
-  const body = model === undefined ? {} : { model };
+  const body = { ...(model !== undefined && { model }), ...(mode !== undefined && { mode }) };
   const created = await client.createSession({ headers: { "idempotency-key": key }, body });
   return created.ok ? { ok: true, value: created.value.session.id } : created;
 }

@@ -4,7 +4,7 @@ import { readConfig } from "../../ops/config/read-config.ts";
 import type { Failure } from "../../util/outcome.ts";
 import { createHostLogger } from "../../ops/telemetry/logger.ts";
 import { startOpeningStore } from "../../open-store.ts";
-import { allowYoungGenerationGrowth } from "../../ops/health/process-limits.ts";
+import { allowGrowth } from "../../ops/health/process-limits.ts";
 import { type Command, exit } from "../command.ts";
 import { announceHost, findRunningHost, isHoldfastHost } from "../connection/running-hosts.ts";
 import { duplicateInterruptMs, waitForStopSignal } from "../process-signals.ts";
@@ -51,7 +51,7 @@ export const serve: Command = {
         ? `Holdfast is at ${signInLink} (signs you in once, within 10 minutes)`
         : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
     );
-    allowYoungGenerationGrowth();
+    allowGrowth();
     await stopRequested;
     // A duplicate that comes while Node takes down its listeners would end the process by its signal.
     const duplicatesOver = sleep(duplicateInterruptMs);

@@ -1,5 +1,5 @@
 import { type Client, findSessions, type Result, describeError, shortId } from "@holdfast/client";
-import { type SessionView, sleep } from "@holdfast/protocol";
+import { sessionMode, type SessionView, sleep } from "@holdfast/protocol";
 import {
   type Arguments,
   type Command,
@@ -31,11 +31,16 @@ const actions: Readonly<Record<string, SessionsAction>> = {
   show,
   search,
   rename,
+  mode: switchMode,
   delete: (call) =>
     change(call, "active", "In the trash:", (id) => call.client.trashSession({ params: { id } })),
   restore: (call) =>
     change(call, "trash", "Back:", (id) => call.client.restoreSession({ params: { id } })),
   branch,
+  "stop-waiting": (call) =>
+    change(call, "active", "No longer waiting:", (id) =>
+      call.client.stopWaiting({ params: { id }, body: {} }),
+    ),
 };
 
 export const sessions: Command = {
@@ -44,9 +49,11 @@ export const sessions: Command = {
     "sessions show <session>",
     "sessions search <words>",
     "sessions rename <session> <title>",
+    "sessions mode <session> plan|ask|edits|full",
     "sessions delete <session>",
     "sessions restore <session>",
     "sessions branch <session> [title]",
+    "sessions stop-waiting <session>",
   ],
   about:
     "Works on sessions from the command line. A session is named by its id, the end of its id, or words of its title.",
@@ -61,6 +68,10 @@ export const sessions: Command = {
     ["holdfast sessions show k3m9x2", "a conversation, by the end of its id"],
     ["holdfast sessions search tomatoes", "every place where the word was said"],
     ["holdfast sessions delete garden", "to the trash; restore brings it back"],
+    [
+      "holdfast sessions stop-waiting garden",
+      "stop waiting for output of a host that is gone, or for a memory provider that is gone",
+    ],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -172,6 +183,19 @@ async function rename(call: SessionsCall): Promise<number> {
   if (title === "") return misuse(call, "sessions rename needs a session and a title.");
   return change({ ...call, words: [query] }, "active", "Renamed:", (id) =>
     call.client.changeSession({ params: { id }, body: { title } }),
+  );
+}
+
+async function switchMode(call: SessionsCall): Promise<number> {
+  const mode = sessionMode.safeParse(call.words.at(-1)?.toLowerCase()).data;
+  const words = call.words.slice(0, -1);
+  if (mode === undefined || words.length === 0)
+    return misuse(
+      call,
+      `sessions mode needs a session and one of ${sessionMode.options.join(", ")}.`,
+    );
+  return change({ ...call, words }, "active", `Now in ${mode} mode:`, (id) =>
+    call.client.changeSession({ params: { id }, body: { mode } }),
   );
 }
 

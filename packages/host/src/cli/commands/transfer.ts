@@ -17,22 +17,26 @@ function fail(terminal: Terminal, sentence: string, code: number = exit.failed):
 export const exportCommand: Command = {
   usage: ["export <session>"],
   about:
-    "Writes a session as a document: Markdown, a page that stands alone, or JSON that another Holdfast takes in.",
+    "Writes a session as a document: Markdown, a self-contained page, JSON that another Holdfast can import, or its signed log for holdfast verify.",
   flags: {
-    format: { type: "string", value: "md|html|json", about: "what it is written as (md)" },
+    format: { type: "string", value: "md|html|json|audit", about: "the format (md)" },
     to: { type: "string", value: "file", about: "where to; never over a file that is there" },
   },
   examples: [
     ["holdfast export garden > garden.md", "by words of its title"],
     ["holdfast export garden --format json --to garden.json", "to take it along"],
+    [
+      "holdfast export garden --format audit --to garden.jsonl",
+      "a signed log that anyone can check",
+    ],
   ],
   settings: "reach",
   run: (given, terminal) =>
     withHost(given, terminal, async ({ client }) => {
       const query = given.words.join(" ");
       const format = textFlag(given, "format") ?? "md";
-      if (format !== "md" && format !== "html" && format !== "json")
-        return fail(terminal, "--format takes md, html or json.", exit.misuse);
+      if (format !== "md" && format !== "html" && format !== "json" && format !== "audit")
+        return fail(terminal, "--format takes md, html, json or audit.", exit.misuse);
       if (query === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
       const found = await findSessions(client, query);
       if (!found.ok) return fail(terminal, describeError(found.error));

@@ -65,7 +65,7 @@ test("bash completes commands, subcommands, flags and their values", async () =>
     "holdfast config get tele",
     "holdfast chat ",
   ]);
-  expect(first).toEqual(["serve", "sessions"]);
+  expect(first).toEqual(["serve", "sessions", "secrets"]);
   expect(subcommands).toEqual(["rename", "restore"]);
   expect(session).toEqual(["k3m9x2"]);
   expect(named).toEqual(["k3m9x2"]);
@@ -77,7 +77,7 @@ test("bash completes commands, subcommands, flags and their values", async () =>
   // A lone suggestion may be inserted into the line, so it must not contain a title.
   expect(alone).toEqual(["k3m9x2"]);
   expect(flags).toEqual(["--session", "--store"]);
-  expect(choices).toEqual(["md", "html", "json"]);
+  expect(choices).toEqual(["md", "html", "json", "audit"]);
   expect(setting).toEqual(["read-only"]);
   expect(settingNames).toContain("telegramToken");
   expect(none).toEqual([""]);

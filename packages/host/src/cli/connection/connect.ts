@@ -7,11 +7,14 @@ import { readConfig } from "../../ops/config/read-config.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 import { type Arguments, exit, type Terminal } from "../command.ts";
-import { findRunningHost } from "./running-hosts.ts";
+import { findRunningHost, hasDiedHost } from "./running-hosts.ts";
+import { findOrStartHost } from "./start-host.ts";
 
 /** A connection to a host, in this process or elsewhere. */
 export interface HostConnection {
   readonly client: Client;
+  /** Sends a request to a path of the host, with the credentials of `client`. */
+  readonly request: Fetch;
   /** `here`: this process is the host, and its runs stop with it. */
   readonly location: "here" | "server";
   readonly address: string | undefined;
@@ -94,18 +97,74 @@ function connectToUrl(config: Config, url: string): Outcome<HostConnection> {
     );
   }
   const client = createClient({ baseUrl: url, token: sentToken });
-  return done({ client, location: "server", address: url, config, close: async () => {} });
+  const request = withToken(sentToken, (path, init) => fetch(url.replace(/\/+$/, "") + path, init));
+  return done({ client, request, location: "server", address: url, config, close: async () => {} });
+}
+
+/** A connection to a host that is never in this process. */
+export interface ServerConnection extends HostConnection {
+  /** Whether the host works with the files of this machine. */
+  readonly isLocal: boolean;
+  /** Starts a host if none serves this home. To be called when a person wants something of it. */
+  readonly ensureHost: () => Promise<Outcome<void>>;
+}
+
+/** Connects to the host that the settings name, else to the one serving this home, else to one that is started for it. */
+export async function connectOrStartHost(
+  given: Arguments,
+  terminal: Terminal,
+): Promise<Outcome<ServerConnection>> {
+  const config = readConfig({ ...terminal, flags: given.flags });
+  if (!config.ok) return config;
+  const { home, url } = config.value;
+  if (url.value !== undefined) {
+    const connection = connectToUrl(config.value, url.value);
+    if (!connection.ok) return connection;
+    const isLocal = isLoopback(new URL(url.value).hostname.replace(/^\[|\]$/g, ""));
+    return done({ ...connection.value, isLocal, ensureHost: async () => done(undefined) });
+  }
+  const settled = config.value;
+  let isOurs = false;
+  async function findOrStart(): Promise<Outcome<string>> {
+    const found = await findOrStartHost(settled, given, terminal);
+    if (!found.ok) return found;
+    isOurs ||= found.value.by === "us";
+    return done(found.value.address);
+  }
+  /** A host that somebody stopped stays stopped; one that we started and that died is started again. */
+  async function find(): Promise<string | undefined> {
+    const running = await findRunningHost(home.value);
+    if (running !== undefined || !isOurs || !hasDiedHost(home.value)) return running;
+    const started = await findOrStart();
+    return started.ok ? started.value : undefined;
+  }
+  const first = await findOrStart();
+  if (!first.ok) return first;
+  const connection = connectToServing(config.value, first.value, find);
+  if (!connection.ok) return connection;
+  return done({
+    ...connection.value,
+    isLocal: true,
+    async ensureHost() {
+      const found = await findOrStart();
+      return found.ok ? done(undefined) : found;
+    },
+  });
 }
 
 /** A restarted host may have another address, so it is looked up again when it does not answer. */
-function connectToServing(config: Config, foundAddress: string): Outcome<HostConnection> {
+function connectToServing(
+  config: Config,
+  foundAddress: string,
+  find = () => findRunningHost(config.home.value),
+): Outcome<HostConnection> {
   const home = config.home.value;
   const token = config.token.value ?? storedToken(home);
   if (token === undefined)
     return failed("home.unusable", `The token in ${join(home, "token")} cannot be read.`);
   let address: string | undefined = foundAddress;
   const fetchFromHost: Fetch = async (path, init) => {
-    address ??= await findRunningHost(home);
+    address ??= await find();
     if (address === undefined) throw new Error("no host serves this home");
     try {
       return await fetch(address + path.slice(1), init);
@@ -115,7 +174,9 @@ function connectToServing(config: Config, foundAddress: string): Outcome<HostCon
     }
   };
   const client = createClient({ token, fetch: fetchFromHost, sleep: localRetrySleep });
-  return done({ client, location: "server", address: foundAddress, config, close: async () => {} });
+  const request = withToken(token, fetchFromHost);
+  const where = { location: "server", address: foundAddress } as const;
+  return done({ client, request, ...where, config, close: async () => {} });
 }
 
 const maxBackoffMs = 15_000;
@@ -140,12 +201,23 @@ async function openLocalHost(
   if (!opened.ok) return opened;
   const { httpApp: app, token, start, stop } = opened.value;
   if (localMode === "works") start();
+  const basePath = config.basePath.value;
   const client = createClient({
     token,
-    baseUrl: config.basePath.value,
+    baseUrl: basePath,
     fetch: (path, init) => app.request(path, init, {}),
   });
-  return done({ client, location: "here", address: undefined, config, close: () => stop() });
+  const request = withToken(token, (path, init) => app.request(basePath + path, init, {}));
+  const where = { location: "here", address: undefined } as const;
+  return done({ client, request, ...where, config, close: () => stop() });
+}
+
+function withToken(token: string, send: Fetch): Fetch {
+  return (path, init) => {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${token}`);
+    return send(path, { ...init, headers });
+  };
 }
 
 function storedToken(home: string): string | undefined {

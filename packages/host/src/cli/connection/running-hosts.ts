@@ -83,6 +83,11 @@ function readAnnouncement(path: string): Announcement | undefined {
   }
 }
 
+/** Whether a host of this home died without withdrawing: it was not stopped by anybody. */
+export function hasDiedHost(home: string): boolean {
+  return readAnnouncements(home).some(({ verdict }) => verdict === "dead");
+}
+
 const health = z.looseObject({ version: z.string(), status: z.string() });
 const defaultTimeoutMs = 2_000;
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { clockFinding } from "./host.ts";
+import { modeFindings } from "./sandbox.ts";
 import { openFilesFinding, spaceFinding, syncFinding, checkNode, checkSqlite } from "./machine.ts";
 
 const bytesPerMegabyte = 1024 * 1024;
@@ -24,4 +25,13 @@ test.each([
 test("a SQLite version that can lose committed data is reported", async () => {
   expect(await checkSqlite("3.52.0")).toMatchObject({ state: "bad" });
   expect(await checkSqlite("3.53.4")).toMatchObject({ state: "good" });
+});
+
+test("full mode where nothing confines commands is reported, since they still ask", () => {
+  const judged = (mode: "ask" | "edits" | "full", kind: "bwrap" | "none") => {
+    const sessionMode = { value: mode, source: { from: "default" } } as const;
+    return modeFindings({ sessionMode }, { kind }).map(({ state }) => state);
+  };
+  expect([judged("ask", "none"), judged("edits", "none")]).toEqual([[], ["good"]]);
+  expect([judged("full", "bwrap"), judged("full", "none")]).toEqual([["good"], ["care"]]);
 });

@@ -9,6 +9,8 @@ import { createPaint, type Style } from "../screen/paint.ts";
 import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
 import { checkHome } from "./home.ts";
 import { checkHost, checkPostgres } from "./host.ts";
+import { checkSecrets } from "./secrets.ts";
+import { checkEscapes, checkSandbox } from "./sandbox.ts";
 import { checkServedMcp, checkConfiguredMcp } from "./mcp.ts";
 import {
   openFilesFinding,
@@ -24,16 +26,22 @@ export const doctor: Command = {
   about: [
     "Looks at everything that Holdfast stands on, and says how to mend what is wrong: Node, SQLite, the disk, the home and its",
     "rights, the settings, the port, the token, the store, the model and its provider (nothing is sent to it), memory, MCP servers,",
-    "spills, the clock, open files. It ends with 1 if something is wrong.",
+    "the sandbox, spills, the clock, open files. It ends with 1 if something is wrong.",
   ].join("\n"),
-  flags: { json: { type: "boolean", about: "the findings as JSON" } },
+  flags: {
+    json: { type: "boolean", about: "the findings as JSON" },
+    escape: { type: "boolean", about: "try twenty ways out of the sandbox, and say what held" },
+  },
   examples: [
     ["holdfast doctor", "before the first start, and whenever something seems odd"],
     ["holdfast doctor --json", "for whoever watches over many"],
+    ["holdfast doctor --escape", "whether the sandbox holds on this machine"],
   ],
   settings: "reach",
   async run(given, terminal) {
-    const findings = await runChecks(given, terminal);
+    const findings = hasFlag(given, "escape")
+      ? await runEscapes(given, terminal)
+      : await runChecks(given, terminal);
     if (hasFlag(given, "json")) terminal.print(cleanJson(findings));
     else
       for (const finding of findings)
@@ -41,6 +49,18 @@ export const doctor: Command = {
     return findings.some(({ state }) => state === "bad") ? exit.failed : exit.done;
   },
 };
+
+async function runEscapes(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
+  const config = readConfig({ ...terminal, flags: given.flags });
+  if (!config.ok) return [errorFinding("Settings", config.failure.message, schemaHint)];
+  const { home } = config.value;
+  const prepared = prepareHome(home.value);
+  if (!prepared.ok)
+    return [errorFinding("Home", prepared.failure.message, "Name another with HOLDFAST_HOME.")];
+  return checkEscapes(config.value, terminal.environment);
+}
+
+const schemaHint = "holdfast config schema shows what config.json may hold.";
 
 async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
   const machine = [
@@ -50,8 +70,7 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
   ];
   const config = readConfig({ ...terminal, flags: given.flags });
   if (!config.ok) {
-    const mend = "holdfast config schema shows what config.json may hold.";
-    return [...machine, errorFinding("Settings", config.failure.message, mend)];
+    return [...machine, errorFinding("Settings", config.failure.message, schemaHint)];
   }
   const { home, host, port } = config.value;
   const findings = [
@@ -64,6 +83,7 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
   return [
     ...findings,
     ...(await checkDisk(home.value)),
+    ...(await checkSandbox(config.value)),
     await checkPort(host.value, port.value, await findRunningHost(home.value)),
     ...(await checkPostgres(config.value)),
     ...(await checkRunningHost(given, terminal)),
@@ -84,6 +104,7 @@ async function checkRunningHost(given: Arguments, terminal: Terminal): Promise<D
   try {
     const findings = [
       ...(await checkHost(client, config.home.value)),
+      await checkSecrets(config),
       ...(location === "server" ? await checkServedMcp(client) : await checkConfiguredMcp(config)),
     ];
     const reportFindings = reports.map((message) =>

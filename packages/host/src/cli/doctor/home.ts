@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Config, settingNames } from "../../ops/config/settings.ts";
 import { isSecret } from "../../ops/config/config-files.ts";
 import { plainFile, secretFile } from "../../ops/config/read-config.ts";
+import { readKeyId } from "../../ops/audit/audit-key.ts";
 import { prepareHome } from "../../ops/config/home.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
@@ -17,12 +18,21 @@ export function checkHome(config: Config): DoctorFinding[] {
     return [errorFinding("Home", prepared.failure.message, "Name another with HOLDFAST_HOME.")];
   return [
     checkMode("Home", home, 0o077, "700"),
-    ...["token", secretFile, "sign-ins.json", "secrets.json", "holdfast.db"]
+    ...[
+      "token",
+      secretFile,
+      "sign-ins.json",
+      "secrets.json",
+      "secrets.key",
+      "audit.key",
+      "holdfast.db",
+    ]
       .map((name) => join(home, name))
       .filter((path) => existsSync(path))
       .map((path) => checkMode("Rights", path, 0o077, "600")),
     ...checkConfigFile(home),
     checkToken(config),
+    ...checkAuditKey(home),
     checkSpills(join(home, "spill")),
   ];
 }
@@ -64,6 +74,20 @@ function checkToken({ token, host, home }: Config): DoctorFinding {
   if (readFileSync(path, "utf8").trim() === "")
     return errorFinding("Token", `${path} is empty`, `rm ${path}; the next start makes a new one`);
   return okFinding("Token", `kept in ${path}`);
+}
+
+/** Those who check an export need to know which key is this host's. */
+function checkAuditKey(home: string): DoctorFinding[] {
+  const path = join(home, "audit.key");
+  if (!existsSync(path)) return [];
+  try {
+    return [
+      okFinding("Audit", `this host signs with the key ${readKeyId(readFileSync(path, "utf8"))}`),
+    ];
+  } catch {
+    const mend = `Move ${path} away: a new key is made. Earlier signatures stay valid.`;
+    return [errorFinding("Audit", `${path} is not a key`, mend)];
+  }
 }
 
 /** Output that a host could not store. A running host imports it; leftovers are reported. */

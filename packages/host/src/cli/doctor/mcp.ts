@@ -3,7 +3,8 @@ import type { McpServerView } from "@holdfast/protocol";
 
 import type { Config } from "../../ops/config/settings.ts";
 import type { McpServerState } from "../../agent/mcp/mcp.ts";
-import { openSecrets } from "../../ops/secrets/secrets.ts";
+import type { Secrets } from "../../ops/secrets/secrets.ts";
+import { withSecrets } from "../connection/with-secrets.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
 /** For all servers together: one that has not answered by then is reported as away. */
@@ -26,13 +27,21 @@ export async function checkServedMcp(client: Client): Promise<DoctorFinding[]> {
 }
 
 /** Without a serving host, connects to each server once, lists its tools, and disconnects. */
-export async function checkConfiguredMcp({ mcp: servers, home }: Config): Promise<DoctorFinding[]> {
-  if (Object.keys(servers.value).length === 0) return [];
+export async function checkConfiguredMcp(config: Config): Promise<DoctorFinding[]> {
+  if (Object.keys(config.mcp.value).length === 0) return [];
+  const checked = await withSecrets(config, ({ secrets }) => tryServers(config, secrets));
+  return checked.ok ? checked.value : [errorFinding("MCP", checked.failure.message, "See above.")];
+}
+
+async function tryServers(config: Config, secrets: Secrets): Promise<DoctorFinding[]> {
+  const { mcp: servers } = config;
   const { openMcp } = await import("../../agent/mcp/mcp.ts");
+  const { confinementFor } = await import("../../agent/toolset.ts");
   const mcp = openMcp({
     servers: servers.value,
+    confinement: confinementFor(config),
     environment: process.env,
-    secrets: openSecrets(home.value, () => undefined),
+    secrets,
     // No tool is called, so nothing is stored.
     store: { putBlob: () => Promise.reject(new Error("Nothing is kept while servers are tried.")) },
     log: () => undefined,

@@ -33,9 +33,12 @@ export class LineEditor {
   #historyPosition = 0;
   #draft = "";
   #pasting = false;
+  #paste = "";
+  readonly #onPaste: (text: string) => void;
 
-  constructor(history: readonly string[] = []) {
+  constructor(history: readonly string[] = [], onPaste: (text: string) => void = () => {}) {
     this.#history = history.slice(-maxHistory);
+    this.#onPaste = onPaste;
   }
 
   get text(): string {
@@ -72,10 +75,16 @@ export class LineEditor {
 
   press(typed: string | undefined, key: Key): EditorAction {
     if (key.name === "paste-start" || key.name === "paste-end") {
+      if (this.#pasting) this.#onPaste(this.#paste);
+      this.#paste = "";
       this.#pasting = key.name === "paste-start";
       return "nothing";
     }
-    if (this.#pasting) return this.#insert(pastedText(typed, key));
+    if (this.#pasting) {
+      const pasted = pastedText(typed, key);
+      this.#paste += pasted;
+      return this.#insert(pasted);
+    }
     if (key.ctrl === true) return this.#control(key.name ?? "");
     if (key.meta === true) return this.#meta(key.name ?? "");
     return this.#plain(typed, key.name ?? "");

@@ -1,0 +1,162 @@
+import { createInterface } from "node:readline";
+import type { Fetch } from "@holdfast/client";
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { type Command, exit, type Terminal } from "../command.ts";
+import { connectHost } from "../connection/connect.ts";
+
+/** Standard output belongs to the protocol: everything else goes to standard error. */
+export const mcp: Command = {
+  usage: ["mcp"],
+  about:
+    "Lets an MCP client list, search and read sessions, give the agent messages and follow them as tasks. It passes messages on to the running host; without one it is a host itself until the client leaves.",
+  examples: [
+    ["holdfast mcp", "what an MCP client starts"],
+    ["HOLDFAST_TOKEN=hfk_… holdfast mcp", "with the rights of an API key"],
+  ],
+  settings: "reach",
+  async run(given, terminal) {
+    const connection = await connectHost(given, terminal, { localMode: "works" });
+    if (!connection.ok) {
+      terminal.printError(connection.failure.message);
+      return exit.failed;
+    }
+    try {
+      await passMessages(terminal, connection.value.request);
+      return exit.done;
+    } finally {
+      await connection.value.close();
+    }
+  },
+};
+
+const cancelled = z.looseObject({
+  method: z.literal("notifications/cancelled"),
+  params: z.looseObject({ requestId: z.union([z.string(), z.number()]) }),
+});
+const initialized = z.looseObject({ result: z.looseObject({ protocolVersion: z.string() }) });
+
+/** Passes each message on to the host's endpoint, and what comes back to the client, until the client leaves. */
+async function passMessages({ input, output }: Terminal, request: Fetch): Promise<void> {
+  const host = new StreamableHTTPClientTransport(new URL("http://holdfast/mcp"), {
+    fetch: async (url, init = {}) => request(new URL(url).pathname, init),
+  });
+  const open = new Map<
+    string | number,
+    { readonly abort: AbortController; readonly method: string }
+  >();
+  const write = (message: unknown): void => void output.write(`${JSON.stringify(message)}\n`);
+
+  function answer(message: JSONRPCMessage): void {
+    const id = "id" in message && !("method" in message) ? message.id : undefined;
+    const asked = id === undefined ? undefined : open.get(id);
+    if (id !== undefined) open.delete(id);
+    const version = asked?.method === "initialize" && initialized.safeParse(message).data;
+    if (version) host.setProtocolVersion(version.result.protocolVersion);
+    write(message);
+  }
+
+  async function pass(message: JSONRPCMessage): Promise<void> {
+    const cancel = cancelled.safeParse(message);
+    // Over HTTP a request is cancelled by leaving its response.
+    if (cancel.success) {
+      open.get(cancel.data.params.requestId)?.abort.abort();
+      open.delete(cancel.data.params.requestId);
+      return;
+    }
+    if (!isJSONRPCRequest(message)) {
+      await host.send(message).catch(() => undefined);
+      return;
+    }
+    const { id, method } = message;
+    const abort = new AbortController();
+    open.set(id, { abort, method });
+    try {
+      await host.send(message, {
+        requestSignal: abort.signal,
+        onRequestStreamEnd: () => open.has(id) && answer(lostAnswer(message)),
+      });
+    } catch (error) {
+      if (open.has(id)) answer(errorAnswer(message, error));
+    }
+  }
+
+  Object.assign(host, { onmessage: answer });
+  await host.start();
+  for await (const line of createInterface({ input })) {
+    const message = parseLine(line);
+    if (isMessage(message)) void pass(message);
+    else if (line.trim() !== "") write(message === undefined ? parseError : invalidRequest);
+  }
+  for (const { abort } of open.values()) abort.abort();
+  await host.close();
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value);
+}
+
+const refusal = (code: number, message: string) => ({
+  jsonrpc: "2.0",
+  id: null,
+  error: { code, message },
+});
+const parseError = refusal(-32_700, "Expected JSON on each line.");
+const invalidRequest = refusal(-32_600, "Expected one JSON-RPC message on each line.");
+
+function lostAnswer({ id }: JSONRPCRequest): JSONRPCMessage {
+  return {
+    jsonrpc: "2.0",
+    id,
+    error: {
+      code: -32_603,
+      message: "The host stopped before it answered. Repeat the request: nothing is done twice.",
+      data: { code: "host_stopped" },
+    },
+  };
+}
+
+/** The host's own error if it sent one. */
+function errorAnswer({ id }: JSONRPCRequest, error: unknown): JSONRPCMessage {
+  const text = error instanceof SdkHttpError ? error.data["text"] : undefined;
+  const sent = parseAnswer(text);
+  if (sent !== undefined) return { jsonrpc: "2.0", id, error: sent };
+  const reason = error instanceof Error ? error.message : String(error);
+  return {
+    jsonrpc: "2.0",
+    id,
+    error: {
+      code: -32_603,
+      message: `The host does not answer (${reason}). Start it with "holdfast serve" and repeat the request.`,
+      data: { code: "network_failed" },
+    },
+  };
+}
+
+function parseAnswer(text: unknown) {
+  try {
+    const message: unknown = JSON.parse(String(text));
+    // An error about a message that could not be read has no id.
+    const named = typeof message === "object" ? { ...message, id: 0 } : message;
+    return isJSONRPCErrorResponse(named) ? named.error : undefined;
+  } catch {
+    return undefined;
+  }
+}
