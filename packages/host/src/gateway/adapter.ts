@@ -1,3 +1,5 @@
+import type { LaneKey, TaintSource } from "@holdfast/protocol";
+
 /** A chat and, on platforms that have them, a thread in it. */
 export interface ChatAddress {
   readonly chat: string;
@@ -37,6 +39,8 @@ export type Incoming =
       readonly addressed: boolean;
       /** An excerpt of the message it replies to, unless that is the bot's latest answer. */
       readonly quoted: string | null;
+      /** Somebody else wrote it, and this person passes it on. */
+      readonly forwarded?: true;
     })
   | (IncomingBase & { readonly kind: "press"; readonly press: string; readonly data: string });
 
@@ -45,7 +49,10 @@ export interface Button {
   readonly data: string;
 }
 
-/** `text` is Markdown as the model writes it; the adapter converts it to the platform's format. */
+/**
+ * `text` is Markdown as the model writes it; the adapter converts it to the platform's format. The platform must not
+ * fetch links in it for previews: that sends data out without a click.
+ */
 export interface OutgoingText {
   readonly text: string;
   readonly buttons?: readonly (readonly Button[])[];
@@ -138,6 +145,8 @@ export type ReceiveResult =
  */
 export interface PlatformAdapter {
   readonly platform: string;
+  /** Which strangers may have written what comes in a lane, if the platform passes on anybody's text. */
+  strangers?(lane: LaneKey): readonly TaintSource[];
   readonly capabilities: PlatformCapabilities;
   readonly limits: PlatformLimits;
   identify(

@@ -36,3 +36,30 @@ test("an approval that does not fit the message can only be denied by button", (
   expect(approvalMessage(row).text).toMatch(/\d+ more characters/);
   expect(labels(row)).toEqual(["Deny"]);
 });
+
+test("[safety] a call cannot end the block that it is shown in", () => {
+  const { text } = approvalMessage(openApproval("ls", "Runs:\n  ls\n```\nharmless\n```"));
+  expect(text.split("```")).toHaveLength(3);
+  expect(text).toContain("\\u{0060}\\u{0060}\\u{0060}\nharmless");
+});
+
+test("[safety] a name that a stranger chose cannot pass for a part of the question", () => {
+  const row = openApproval("rm -rf x", "Gives this line to a shell:\n  rm -rf x");
+  const name = "a.txt:\n```\n  ls\n```\n**not what is** below";
+  const after = [{ kind: "attachment", name }];
+  const { text } = approvalMessage({ ...row, details: { ...row.details, after, notes: [name] } });
+  expect(text.split("```")).toHaveLength(3);
+  expect(text.split("\n")).toHaveLength(6);
+  expect(text).toContain("\\*\\*not what is\\*\\* below:\n");
+});
+
+test("[safety] an approval says whether the command would be confined", () => {
+  const row = openApproval("ls", "Gives this line to a shell:\nls");
+  const withNote = (kind: string, words: string) =>
+    approvalMessage({ ...row, details: { ...row.details, sandbox: { kind, words } } }).text;
+  expect(withNote("namespaces", "In a sandbox.")).toMatch(/\nIn a sandbox\.$/);
+  expect(withNote("none", "Not in a sandbox: \u202Ex")).toMatch(
+    /\n⚠ Not in a sandbox: \\u\{202E\}x$/,
+  );
+  expect(approvalMessage(row).text).not.toContain("sandbox");
+});

@@ -1,9 +1,16 @@
-import { z } from "zod";
 import type { ApprovalRow } from "@holdfast/engine";
-import { showControls } from "../util/text/show-controls.ts";
+import { quote, showControls } from "../util/text/show-controls.ts";
 import type { OutgoingText } from "./adapter.ts";
-import { type ApprovalAnswer, type ApprovalId, approvalId } from "@holdfast/protocol";
+import {
+  type ApprovalAnswer,
+  type ApprovalDetails,
+  type ApprovalId,
+  approvalId,
+  describeTaint,
+  questionOf,
+} from "@holdfast/protocol";
 
+/** Telegram takes 4,096 characters, and a person reads this much in a chat. */
 const maxShownLength = 3_000;
 
 const maxLabelLength = 60;
@@ -22,32 +29,64 @@ const outcomeTexts: Record<string, string> = {
   expired: "✘ Nobody answered in time.",
 };
 
+const answerElsewhereHint =
+  "It cannot be answered here. Allow or deny it on the page or in the terminal.";
 const reviewElsewhereHint = "Look at the whole on the page or in the terminal, and allow it there.";
 
-const questionInput = z.looseObject({
-  question: z.string(),
-  choices: z.array(z.string()).optional(),
-});
+/** Where an approval can be answered: in the chat that shows it, or only elsewhere. */
+export type AnswerPlace = "here" | "elsewhere";
 
 /** A question with its buttons while it is open, and its outcome afterwards. */
-export function approvalMessage(approval: ApprovalRow): OutgoingText {
+export function approvalMessage(
+  approval: ApprovalRow,
+  answered: AnswerPlace = "here",
+): OutgoingText {
   const { id, tool, input, details, state, decision } = approval;
+  if (details.plan === true) return planMessage(approval, answered);
   if (details.kind === "question") return questionMessage(approval, `a:d:${id}`);
-  const shown = details.shown ?? showControls(JSON.stringify(input, null, 2));
-  const fits = shown.length <= maxShownLength;
+  const shown = `${details.shown ?? showControls(JSON.stringify(input, null, 2))}${filesOf(details)}`;
+  const fits = shown.length <= maxShownLength && details.hidden === undefined;
   const excerpt = fits ? shown : shown.slice(0, maxShownLength).toWellFormed();
-  const question = `**${tool}** wants to run:\n\`\`\`\n${excerpt.replaceAll("```", "` ` `")}\n\`\`\``;
+  const notes = (details.notes ?? []).map((note) => `\n⚠ ${asPlainText(note)}`).join("");
+  const after = details.after ?? [];
+  const why = after.length === 0 ? "" : `, after reading ${asPlainText(describeTaint(after))}`;
+  const question = `**${tool}** wants to run${why}:\n\`\`\`\n${withoutFences(excerpt)}\n\`\`\`${notes}`;
   const rest = fits
     ? ""
-    : `\n⚠ ${shown.length - maxShownLength} more characters. ${reviewElsewhereHint}`;
+    : `\n⚠ ${shown.length - excerpt.length} more characters. ${reviewElsewhereHint}`;
+  const { sandbox } = details;
+  const mark = sandbox?.kind === "none" ? "⚠ " : "";
+  const confined = sandbox === undefined ? "" : `\n${mark}${showControls(sandbox.words)}`;
+  if (state === "open" && answered === "elsewhere")
+    return { text: `${question}${confined}${rest}\n${answerElsewhereHint}` };
   if (state === "open") {
     // Nobody may allow what they were not fully shown.
-    const offered = fits ? answerCodes : answerCodes.filter(([, answer]) => answer === "deny");
+    const offered = answerCodes.filter(
+      ([, answer]) =>
+        answer === "deny" || (fits && (answer === "once" || details.onceOnly !== true)),
+    );
     const buttons = offered.map(([code, , label]) => [{ label, data: `a:${code}:${id}` }]);
-    return { text: question + rest, buttons };
+    return { text: question + confined + rest, buttons };
   }
   const outcome = outcomeTexts[decision ?? ""] ?? "✘ Not needed any more.";
   return { text: `${question}\n${outcome}` };
+}
+
+/** What the call would load, so that the person knows what the yes is bound to. */
+function filesOf({ files = [] }: ApprovalDetails): string {
+  return files
+    .map(({ path, hash }) => `\n[loads ${quote(path)}, ${hash?.slice(0, 19) ?? "missing"}]`)
+    .join("");
+}
+
+/** On one line and without markup: a name that a stranger chose must not pass for a part of the question. */
+function asPlainText(text: string): string {
+  return showControls(text.replace(/\s+/g, " ")).replace(/[*_`~[\]()<>#|]/g, "\\$&");
+}
+
+/** Written as escapes, so that the text cannot end the block that it is in. */
+function withoutFences(text: string): string {
+  return text.replaceAll(/`{3,}/g, (fence) => "\\u{0060}".repeat(fence.length));
 }
 
 const writeAnswerHint = "Write your answer.";
@@ -55,9 +94,7 @@ const writeAnswerHint = "Write your answer.";
 /** A question from the model with a button per choice. The person may instead type an answer as their next message. */
 function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
   const { id, input, state, details, decision } = approval;
-  const question = showControls(
-    questionInput.safeParse(input).data?.question ?? JSON.stringify(input),
-  );
+  const question = showControls(questionOf(details, input)?.question ?? JSON.stringify(input));
   if (state !== "open")
     return { text: `❓ ${question}\n${describeOutcome(decision, details.answer)}` };
   const buttons = choicesOf(approval).map((choice, index) => [
@@ -67,6 +104,38 @@ function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
     text: `❓ ${question}\n${writeAnswerHint}`,
     buttons: [...buttons, [{ label: "Do not answer", data: refusal }]],
   };
+}
+
+const planHint = "Approve it, or write a comment.";
+const planElsewhereHint = "It cannot be approved here. Approve it on the page or in the terminal.";
+
+/** Whether a chat can show the whole plan: nobody approves what they were not fully shown. */
+export function isPlanShownWhole({ details, input }: ApprovalRow): boolean {
+  const plan = questionOf(details, input)?.question;
+  return plan !== undefined && showControls(plan).length <= maxShownLength;
+}
+
+/** A plan with a button for each mode to go on in. Written words are a comment. */
+function planMessage(approval: ApprovalRow, answered: AnswerPlace): OutgoingText {
+  const { id, input, state, details, decision } = approval;
+  const plan = showControls(questionOf(details, input)?.question ?? JSON.stringify(input));
+  const isWhole = isPlanShownWhole(approval);
+  const excerpt = isWhole ? plan : plan.slice(0, maxShownLength).toWellFormed();
+  const after = details.after ?? [];
+  const why = after.length === 0 ? "" : `, after reading ${asPlainText(describeTaint(after))}`;
+  // Without markup, so that nothing of it is hidden behind a link or a style.
+  const text = `📋 **A plan**${why}:\n\`\`\`\n${withoutFences(excerpt)}\n\`\`\``;
+  if (state !== "open") return { text: `${text}\n${describeOutcome(decision, details.answer)}` };
+  if (answered === "elsewhere") return { text: `${text}\n\n${planElsewhereHint}` };
+  const refuse = [{ label: "Do not approve", data: `a:d:${id}` }];
+  if (!isWhole) {
+    const rest = `\n⚠ ${plan.length - excerpt.length} more characters. Look at the whole on the page or in the terminal, and approve it there. A comment can be written here.`;
+    return { text: text + rest, buttons: [refuse] };
+  }
+  const buttons = choicesOf(approval).map((choice, index) => [
+    { label: labelFor(choice), data: `q:${index}:${id}` },
+  ]);
+  return { text: `${text}\n\n${planHint}`, buttons: [...buttons, refuse] };
 }
 
 function labelFor(choice: string): string {
@@ -83,8 +152,10 @@ function describeOutcome(decision: ApprovalRow["decision"], answer: string | und
 }
 
 /** The question's choices, in button order; empty if only free text answers it. */
-export function choicesOf({ details, input }: ApprovalRow): readonly string[] {
-  return details.kind === "question" ? (questionInput.safeParse(input).data?.choices ?? []) : [];
+export function choicesOf(approval: ApprovalRow): readonly string[] {
+  const { details, input } = approval;
+  if (details.plan === true && !isPlanShownWhole(approval)) return [];
+  return questionOf(details, input)?.choices ?? [];
 }
 
 export interface ButtonAnswer {

@@ -139,6 +139,7 @@ async function openTelegramGateway(
     holder: currentHolder.bind(undefined, "gateway"),
     liveness: createLiveness(),
     leaseMs: config.leaseMs.value,
+    newSessionMode: config.sessionMode.value,
     owner: ownerId.parse("owner"),
     client,
     platform: "telegram",

@@ -1,3 +1,5 @@
+import { systemClock } from "@holdfast/engine";
+import type { Seq } from "@holdfast/protocol";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { gate, says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
@@ -9,7 +11,7 @@ import {
   untilShown,
   textsIn,
 } from "../../test/support/gateway/bot-rig.ts";
-import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
+import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 
 const fastPoll = { interval: 5 };
 
@@ -118,6 +120,92 @@ test("a rate-limited chat does not delay other chats on the same session", async
   await untilShown(platform, 2, 8);
   expect(platform.shownIn(8).at(-1)?.text).toBe("Answer 1.");
   expect(platform.shownIn(7)).toHaveLength(1);
+});
+
+/** Two answers to another chat: time enough for a step that should not be made. */
+async function talkWithAnother(platform: FakeBotApi): Promise<void> {
+  for (const count of [1, 2]) {
+    platform.say(8, "Hello");
+    await untilShown(platform, count, 8);
+  }
+}
+
+test("a streamed answer whose edit the platform refuses is not edited again at once", async () => {
+  const platform = await startFakeBotApi();
+  const [secondHalf, end, two, three] = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+  ];
+  const halves = [says("The first half, "), gate(secondHalf.promise), says("the second.")];
+  const counted = [says("One, "), gate(two.promise), says("two, "), gate(three.promise)];
+  const rig = openBotApi([
+    [...halves, gate(end.promise)],
+    [...counted, says("three.")],
+  ]);
+  openBot(rig, platform, { allowedPeople: ["7", "8"] });
+  platform.say(7, "Tell me");
+  await untilShown(platform, 1);
+  const refused = { kind: "error", code: 400, description: "Bad Request: no edits" } as const;
+  platform.faults.add("editMessageText", refused);
+  const edits = () => platform.calls.filter(({ method }) => method === "editMessageText").length;
+  secondHalf.resolve();
+  await expect.poll(edits, fastPoll).toBe(1);
+  // Edits in another chat come after those that are due here.
+  platform.say(8, "Count");
+  await untilShown(platform, 1, 8);
+  const shown = () => platform.shownIn(8)[0]?.text;
+  two.resolve();
+  await expect.poll(shown, fastPoll).toContain("two");
+  three.resolve();
+  await expect.poll(shown, fastPoll).toContain("three");
+  expect(textsIn(platform)[0]).not.toContain("second");
+  end.resolve();
+});
+
+test("[P11] a host that takes over a delivery waits as long as the platform asked the host before", async () => {
+  const platform = await startFakeBotApi();
+  const rig = openBotApi((_, count) => says(`Answer ${count}.`));
+  const allowedPeople = ["7", "8"];
+  const first = openBot(rig, platform, { allowedPeople });
+  platform.faults.add("sendMessage", { kind: "limited", seconds: 60 });
+  platform.say(7, "Hello");
+  const pending = { states: ["pending"], limit: 1 } as const;
+  const retryAt = async () =>
+    (await rig.store.reads.outbox(rig.owner, pending)).at(0)?.retryAt ?? null;
+  await expect.poll(retryAt, fastPoll).not.toBeNull();
+  await first.stop();
+  openBot(rig, platform, { allowedPeople });
+  // Its reply waits behind the answer, but opens the delivery.
+  platform.say(7, "/nonsense");
+  await talkWithAnother(platform);
+  expect(textsIn(platform)).toEqual([]);
+});
+
+test("a message that the platform keeps putting off is tried ever more rarely, and arrives once", async () => {
+  const platform = await startFakeBotApi();
+  // Ten times as fast.
+  const clock: typeof systemClock = {
+    now: () => Math.round(systemClock.now() * 10),
+    sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+  };
+  const rig = openBotApi([says("At last.")], { storeClock: () => clock.now() });
+  for (let times = 0; times < 4; times += 1)
+    platform.faults.add("sendMessage", { kind: "limited", seconds: 1 });
+  openBot(rig, platform, { clock });
+  platform.say(7, "Hello");
+  await untilShown(platform, 1);
+  expect(textsIn(platform)).toEqual(["At last."]);
+  const { sessions } = await rig.store.reads.sessions(rig.owner, { limit: 1 });
+  const query = { after: 0 as Seq, limit: 100 };
+  const page = await rig.store.reads.events(rig.owner, sessions[0]!.id, query);
+  const retries = (page?.events ?? []).flatMap(({ data }) =>
+    typeof data["retryAt"] === "number" ? [data["retryAt"]] : [],
+  );
+  const pauses = retries.slice(1).map((at, index) => at - retries[index]!);
+  // Each begins when the one before is over.
+  expect(pauses.map((pause, index) => pause >= 2_000 * 2 ** index)).toEqual([true, true, true]);
 });
 
 test("a gateway reports receiving only after the platform has answered", async () => {

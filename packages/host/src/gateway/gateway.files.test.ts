@@ -1,3 +1,4 @@
+import { systemClock } from "@holdfast/engine";
 import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
@@ -106,6 +107,29 @@ test("a file whose fetch fails is fetched later, and its message becomes one tur
   await untilShown(platform, 1);
   expect(textsIn(platform)).toEqual(["Seen."]);
   expect(JSON.stringify(rig.model.requests)).toMatch(/voice-\d+\.ogg, audio\/ogg/);
+});
+
+test("a file whose fetch fails five times is given up with a reply, and the chat goes on", async () => {
+  const platform = await startFakeBotApi();
+  const rig = openBotApi([says("Hello.")]);
+  platform.files.set("file-1", Buffer.from("pixels"));
+  let fetches = 0;
+  platform.faults.before = (method) => {
+    if (method !== "getFile") return;
+    fetches += 1;
+    platform.faults.add("getFile", { kind: "html", code: 502 });
+  };
+  // Cuts the pauses between attempts short.
+  const sleep: typeof systemClock.sleep = (ms, signal) =>
+    systemClock.sleep(Math.min(ms, 20), signal);
+  openBot(rig, platform, { clock: { ...systemClock, sleep } });
+  platform.say(7, "", { text: undefined, voice: { file_id: "file-1", file_size: 6 } });
+  await untilShown(platform, 1);
+  expect(textsIn(platform)[0]).toMatch(/could not be taken: .*Send it again\./);
+  expect(fetches).toBe(5);
+  platform.say(7, "Anybody there?");
+  await untilShown(platform, 2);
+  expect(textsIn(platform)[1]).toBe("Hello.");
 });
 
 test("a file larger than its declared size is refused with a reply", async () => {

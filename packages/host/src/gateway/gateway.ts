@@ -1,6 +1,6 @@
 import type { Clock, Holder, Liveness, Log, MemoryCommitter, Runner } from "@holdfast/engine";
 import type { Client } from "@holdfast/client";
-import { backoffMs, type IdSource, type OwnerId } from "@holdfast/protocol";
+import { backoffMs, type IdSource, type OwnerId, type SessionMode } from "@holdfast/protocol";
 
 import type { GatewayAdmin } from "../server/api/gateway.ts";
 import type { Route } from "../server/http/routing.ts";
@@ -19,6 +19,7 @@ import {
   type PushWebhook,
 } from "./inbound/receive-updates.ts";
 import { UpdateHandler } from "./inbound/handle-update.ts";
+import { openRightsResolver } from "../rights/resolve-rights.ts";
 
 export interface GatewayDeps {
   readonly log: Log;
@@ -42,6 +43,8 @@ export interface GatewayDeps {
   readonly access?: ChatAccess;
   /** Where the platform pushes updates; without it, we poll. */
   readonly pushWebhook: PushWebhook | undefined;
+  /** The mode that new sessions get, where their lane answers approvals. */
+  readonly newSessionMode?: SessionMode | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -110,9 +113,11 @@ export function openGateway(deps: GatewayDeps): Gateway {
     const access = deps.access ?? pairingAccess(bot);
     const addressing = deps.addressing ?? chatAddressing(platform, bot);
     const titles = new ChatTitles(log.store.register, owner, botKeyOf(bot));
-    const dispatcher = new Dispatcher({ ...deps, adapter, addressing, sweepMs });
+    const rights = openRightsResolver(log.store.register);
+    const dispatcher = new Dispatcher({ ...deps, adapter, addressing, rights, sweepMs });
     const updateHandler = new UpdateHandler({
       ...deps,
+      rights,
       client: deps.client(),
       adapter,
       addressing,

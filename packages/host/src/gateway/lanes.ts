@@ -1,12 +1,23 @@
-import { type CommitResult, type Log, type MemoryCommitter, StoreFailure } from "@holdfast/engine";
 import {
+  type CommitResult,
+  type Log,
+  type MemoryCommitter,
+  type Reads,
+  StoreFailure,
+} from "@holdfast/engine";
+import {
+  defaultMode,
   type LaneKey,
   laneKey,
   newEvent,
   type OwnerId,
   seq,
   type SessionId,
+  type SessionMode,
+  type SessionSettings,
 } from "@holdfast/protocol";
+import { openRightsResolver } from "../rights/resolve-rights.ts";
+import { modeForNew } from "../rights/session-modes.ts";
 
 import { deterministicIds } from "../util/deterministic-ids.ts";
 import type { ChatAddress, Incoming } from "./adapter.ts";
@@ -61,6 +72,18 @@ const firstSeq = seq.parse(0);
 interface LaneDeps {
   readonly log: Log;
   readonly owner: OwnerId;
+  /** The mode that new sessions get, where their lane answers approvals. */
+  readonly newSessionMode?: SessionMode | undefined;
+}
+
+/** What the first event of a lane's session says. */
+export async function newSessionSettings(
+  { log, owner, newSessionMode = defaultMode }: LaneDeps,
+  lane: LaneKey,
+): Promise<SessionSettings> {
+  if (newSessionMode === defaultMode) return {};
+  const { approvals } = await openRightsResolver(log.store.register).ofLane(owner, lane);
+  return modeForNew(newSessionMode, { approvals });
 }
 
 /** Whether answers in this lane are delivered to a chat or webhook; other lanes have no recipient. */
@@ -92,7 +115,8 @@ export async function sessionForLane(
   if (existing !== null) return existing;
   const { log, owner } = deps;
   const ids = deterministicIds(`lane ${lane} ${key}`);
-  const { session, result } = await log.createSession({ owner, lane, ids });
+  const settings = await newSessionSettings(deps, lane);
+  const { session, result } = await log.createSession({ owner, lane, ids, settings });
   if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   return session;
 }
@@ -119,11 +143,10 @@ const maxFirstEvents = 16;
  * switched to does not belong to it, nor does a branch that somebody else made.
  */
 export async function ownsSession(
-  { log, owner }: LaneDeps,
+  { reads, owner }: { readonly reads: Pick<Reads, "lane" | "events">; readonly owner: OwnerId },
   lane: LaneKey,
   session: SessionId,
 ): Promise<boolean> {
-  const { reads } = log.store;
   if ((await reads.lane(owner, lane)) === session) return true;
   const page = await reads.events(owner, session, { after: firstSeq, limit: maxFirstEvents });
   return (page?.events ?? []).some(

@@ -107,6 +107,7 @@ async function openWebhookGateway(
     holder: () => currentHolder("webhooks"),
     liveness: createLiveness(),
     leaseMs: config.leaseMs.value,
+    newSessionMode: config.sessionMode.value,
     owner,
     client,
     platform: "webhook",

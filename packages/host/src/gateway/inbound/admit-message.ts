@@ -17,13 +17,21 @@ import {
   type SessionId,
   type Attachment,
   type InputMode,
+  type QuotedRanges,
+  type SessionMode,
 } from "@holdfast/protocol";
+import type { RightsResolver } from "../../rights/resolve-rights.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import type { PlatformAdapter, IncomingFile } from "../adapter.ts";
 import type { Dispatcher } from "../outbound/dispatcher.ts";
 import type { ChatTitles } from "./chat-titles.ts";
 import type { ChatAccess } from "./chat-access.ts";
-import { type ChatAddressing, sessionForLane, sessionOfLane } from "../lanes.ts";
+import {
+  type ChatAddressing,
+  newSessionSettings,
+  sessionForLane,
+  sessionOfLane,
+} from "../lanes.ts";
 import { safeFileName } from "../../util/safe-file-name.ts";
 
 /** The store failed, so the update must not be confirmed: the platform delivers it again later. */
@@ -41,6 +49,8 @@ export interface InboundDeps {
   readonly access: Pick<ChatAccess, "isAllowed" | "requestPairing" | "rightsOf">;
   /** Remembers chats' display names. */
   readonly titles: Pick<ChatTitles, "remember">;
+  readonly rights: Pick<RightsResolver, "ofLane">;
+  readonly newSessionMode?: SessionMode | undefined;
   /** Called when a session has something to deliver. */
   readonly dispatcher: Pick<Dispatcher, "notify">;
 }
@@ -50,6 +60,7 @@ export interface AdmitDeps {
   readonly ids: IdSource;
   readonly adapter: PlatformAdapter;
   readonly owner: OwnerId;
+  readonly newSessionMode?: SessionMode | undefined;
 }
 
 export interface InboundMessage {
@@ -60,6 +71,7 @@ export interface InboundMessage {
   readonly text: string;
   readonly mode: InputMode;
   readonly files: readonly IncomingFile[];
+  readonly quoted: QuotedRanges;
 }
 
 export type AdmitResult =
@@ -86,7 +98,8 @@ export async function admitChatMessage(
     if (stored.status !== "stored") return { ...stored, file: safeFileName(file.name) };
     attachments.push(stored.attachment);
   }
-  const { key, replyTo, clientId, lane, text, mode } = message;
+  const { key, replyTo, clientId, lane, text, mode, quoted } = message;
+  const taint = deps.adapter.strangers?.(lane) ?? [];
   const input = {
     owner,
     clientId,
@@ -95,6 +108,8 @@ export async function admitChatMessage(
     lane,
     inbound: { key, ...(replyTo !== null && { replyTo }) },
     ...(attachments.length > 0 && { attachments }),
+    quoted,
+    taint,
   };
   const existing = await sessionOfLane(deps, lane);
   const admitted = existing === null ? await admitWithNewSession(deps, input, key) : null;
@@ -113,15 +128,16 @@ export async function admitChatMessage(
  * slow path.
  */
 async function admitWithNewSession(
-  { log, owner }: AdmitDeps,
+  deps: AdmitDeps,
   input: Omit<NewInput, "session"> & { readonly lane: LaneKey },
   key: string,
 ): Promise<AdmitResult | null> {
+  const { log, owner } = deps;
   const { lane } = input;
   const ids = deterministicIds(`lane ${lane} ${key}`);
   const session = ids.make("session");
   const created = [
-    newEvent(ids.make("event"), "session.created", {}),
+    newEvent(ids.make("event"), "session.created", await newSessionSettings(deps, lane)),
     newEvent(ids.make("event"), "lane.bound", { lane }),
   ];
   const { events, refused } = await acceptInput(ids, { ...input, session });

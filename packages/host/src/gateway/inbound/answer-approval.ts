@@ -1,6 +1,7 @@
 import { type Log, answerApproval, type AnswerResult } from "@holdfast/engine";
 import {
   type ApprovalId,
+  approvedMode,
   decodeEvent,
   outboxState,
   type OwnerId,
@@ -11,6 +12,7 @@ import {
   newEvent,
 } from "@holdfast/protocol";
 import type { Incoming } from "../adapter.ts";
+import { isPlanShownWhole } from "../approval-message.ts";
 import { approvalDeliveryId } from "../outbound/pending-chunks.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { type ChatAddressing, sessionOfLane } from "../lanes.ts";
@@ -81,7 +83,8 @@ async function clientIdOfRun(
 }
 
 type TextMessage = Extract<Incoming, { kind: "message" | "edit" }>;
-type AnswerDeps = Pick<InboundDeps, "log" | "owner" | "ids" | "adapter"> & AnswerRightsDeps;
+type AnswerDeps = Pick<InboundDeps, "log" | "owner" | "ids" | "adapter" | "rights"> &
+  AnswerRightsDeps;
 
 export interface TextAnswer {
   readonly message: TextMessage;
@@ -101,17 +104,20 @@ const maxOpenQuestions = 20;
 export async function answerWithText(
   deps: AnswerDeps,
   answer: TextAnswer,
-): Promise<AnswerResult | null> {
+): Promise<AnswerResult | { readonly status: "not_shown" } | null> {
   const { log, owner, ids } = deps;
   const approval = await findQuestion(deps, answer);
   if (approval === null) return null;
+  const row = await log.store.reads.approval(owner, approval);
+  const approvesPlan = row?.details.plan === true && approvedMode(answer.text) !== null;
+  if (approvesPlan && !isPlanShownWhole(row)) return { status: "not_shown" };
   const by = answeredBy(deps.adapter.platform, answer.message.person);
   const details = { by, answer: answer.text.slice(0, maxAnswerLength).toWellFormed() };
   return answerApproval(log, ids, owner, approval, "once", details);
 }
 
 async function findQuestion(deps: AnswerDeps, answer: TextAnswer): Promise<ApprovalId | null> {
-  const { log, owner } = deps;
+  const { log, owner, rights } = deps;
   const { reads } = log.store;
   const earlier = await reads.inbound(owner, answer.key);
   if (earlier !== null) {
@@ -124,6 +130,8 @@ async function findQuestion(deps: AnswerDeps, answer: TextAnswer): Promise<Appro
   const { approvals } = await reads.approvals(owner, { session, limit: maxOpenQuestions });
   for (const { id, details } of approvals) {
     if (details.kind !== "question" || !(await mayAnswer(deps, id, answer.message))) continue;
+    // Approving a plan switches the mode, so it is for those who answer approvals.
+    if (details.plan === true && !(await rights.ofLane(owner, answer.lane)).approvals) continue;
     return (await claimMessage(deps, session, id, answer)) ? id : null;
   }
   return null;

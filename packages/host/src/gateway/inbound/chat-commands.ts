@@ -1,8 +1,10 @@
 import {
   type SessionChange,
   type CommandAnswer,
+  describeMode,
   describeProcess,
   describeSchedule,
+  givenUpText,
   shortId,
   executeCommand,
   type Invocation,
@@ -16,13 +18,16 @@ import {
   commands,
   type InputMode,
   type LaneKey,
+  modeOf,
   type SessionId,
+  sessionMode,
 } from "@holdfast/protocol";
+import { refuseMode } from "../../rights/session-modes.ts";
 import type { CommandMenuItem, Incoming } from "../adapter.ts";
 import { bindLane, ownsSession, sessionForLane, sessionOfLane } from "../lanes.ts";
 import { enqueueAnswer, enqueueNote, settleUnknownChunk } from "../outbound/enqueue.ts";
 import { type InboundDeps, RetryLater } from "./admit-message.ts";
-import { mayUseCommand } from "./chat-access.ts";
+import { type AccessRights, mayUseCommand } from "./chat-access.ts";
 
 type CommandMessage = Extract<Incoming, { kind: "message" | "edit" }>;
 type Command = Exclude<ParsedInput, { kind: "message" | "nothing" }>;
@@ -73,6 +78,8 @@ export class ChatCommands {
     // P11: a command that was executed and answered before is not executed again.
     if ((await log.store.reads.inbound(owner, key)) !== null) return "done";
     const current = await sessionOfLane(this.#deps, lane);
+    const refusal = name === "mode" ? await this.#refuseMode(lane, current, argument) : null;
+    if (refusal !== null) return this.#reply(context, refusal);
     const answer = await this.#execute(typed.invocation, context, current);
     if (answer.kind === "moved")
       throwIfFailed(await bindLane(this.#deps, lane, answer.session.id, key));
@@ -81,15 +88,29 @@ export class ChatCommands {
     return text === null ? "done" : this.#reply(context, text);
   }
 
+  /** The command runs as the owner, so whether this lane may widen the mode is decided here. */
+  async #refuseMode(
+    lane: LaneKey,
+    current: SessionId | null,
+    argument: string,
+  ): Promise<string | null> {
+    const { log, owner, rights } = this.#deps;
+    const { reads } = log.store;
+    const mode = sessionMode.safeParse(argument);
+    const row = current && mode.success ? await reads.session(owner, current) : null;
+    if (row === null || !mode.success) return null;
+    return refuseMode(reads, row, mode.data, await rights.ofLane(owner, lane));
+  }
+
   async #execute(
     invocation: Invocation,
     { message, lane, key }: CommandContext,
     sessionId: SessionId | null,
   ): Promise<CommandAnswer> {
-    const { client, access } = this.#deps;
-    const rights = access.rightsOf(message.person);
+    const { client, log, owner } = this.#deps;
+    const rights = await this.#rightsOf(message, lane);
     const commandDeps = { client, sessionId, lane, key, now: Date.now };
-    const mayReach = (id: SessionId) => ownsSession(this.#deps, lane, id);
+    const mayReach = (id: SessionId) => ownsSession({ reads: log.store.reads, owner }, lane, id);
     const restriction = rights.sessions === "all" ? {} : { mayReach };
     const answer = await executeCommand({ ...commandDeps, ...restriction }, invocation);
     if (answer.kind !== "help") return answer;
@@ -97,6 +118,16 @@ export class ChatCommands {
       ...answer,
       commands: answer.commands.filter(({ name }) => mayUseCommand(rights, name)),
     };
+  }
+
+  /** In a group, the sessions that others of it may not see stay out of reach. */
+  async #rightsOf({ person }: CommandMessage, lane: LaneKey): Promise<AccessRights> {
+    const { access, rights, owner } = this.#deps;
+    const allowed = access.rightsOf(person);
+    // What a webhook's commands reach is configured with it.
+    if (allowed.sessions === "own" || lane.startsWith("webhook:")) return allowed;
+    const { sessions } = await rights.ofLane(owner, lane);
+    return { ...allowed, sessions: sessions === "all" ? "all" : "own" };
   }
 
   async #executeChatCommand(
@@ -189,16 +220,22 @@ function fullReply(answer: CommandAnswer): string | null {
       return [head, ...rows].join("\n");
     }
     case "changed":
-      return changeTexts[answer.what];
+      return answer.what === "mode_chosen"
+        ? `The mode is now ${describeMode(modeOf(answer.session))}`
+        : changeTexts[answer.what];
     case "sent":
     case "stopped":
       return answer.kind === "stopped" && answer.run === null ? "Nothing is being written." : null;
+    case "given_up":
+      return givenUpText(answer.settled);
     case "compacting":
       return answer.outcome === "started"
         ? "The conversation is being summarised for the model. What you see stays."
         : "Somebody is at it already.";
     case "model":
       return `Model: ${answer.model ?? "the host's own"}.`;
+    case "mode":
+      return `The mode is ${describeMode(answer.mode)} \`/mode\` takes plan, ask, edits or full.`;
     case "title":
       return `Title: ${answer.title ?? "none yet"}.`;
     case "memory":
@@ -252,7 +289,7 @@ function pluralise(count: number, one: string, several: string): string {
   return `${count} ${count === 1 ? one : several}`;
 }
 
-const changeTexts: Record<SessionChange, string> = {
+const changeTexts: Record<Exclude<SessionChange, "mode_chosen">, string> = {
   undone: "Taken out of view. /redo brings it back.",
   redone: "It is back.",
   titled: "It has a new title.",

@@ -1,5 +1,5 @@
 import { answerApproval, type AnswerDetails, changeInput } from "@holdfast/engine";
-import type { InputMode, LaneKey, SessionId } from "@holdfast/protocol";
+import type { ApprovalId, InputMode, LaneKey, QuotedRanges, SessionId } from "@holdfast/protocol";
 
 import type { Incoming, ChatAddress } from "../adapter.ts";
 import { sessionOfLane } from "../lanes.ts";
@@ -19,6 +19,9 @@ type IncomingMessage = Extract<Incoming, { kind: "message" | "edit" }>;
 type ButtonPress = Extract<Incoming, { kind: "press" }>;
 
 const maxFetchAttempts = 5;
+
+const planNotShown =
+  "The plan is too long to be shown here whole, so it cannot be approved here. Approve it on the page or in the terminal.";
 
 /**
  * Handles incoming updates. An update that arrives again, after a crash or through a second poller, has no further
@@ -108,6 +111,9 @@ export class UpdateHandler {
         return true;
       case "failed":
         throw new RetryLater(result.message);
+      case "not_shown":
+        await this.#reply(message, planNotShown);
+        return true;
       case "not_found":
       case "refused":
         return true;
@@ -142,7 +148,7 @@ export class UpdateHandler {
       clientId: addressing.clientIdOf(message),
       lane,
       replyTo: address.kind === "group" ? message.messageId : null,
-      text: promptText(message, text),
+      ...promptOf(message, text),
       mode,
       files,
     });
@@ -203,8 +209,8 @@ export class UpdateHandler {
     const input = inbox.find((queued) => queued.clientId === clientId);
     if (input === undefined) return;
     const { messageId } = input;
-    const text = promptText(message, message.text);
-    const changed = await changeInput(log, ids, { owner, session, messageId }, { text });
+    const content = promptOf(message, message.text);
+    const changed = await changeInput(log, ids, { owner, session, messageId }, content);
     if (changed.status === "failed") throw new RetryLater(changed.message);
   }
 
@@ -224,6 +230,8 @@ export class UpdateHandler {
       (await access.isAllowed(person)) &&
       (await mayAnswer(this.#deps, answer.approval, pressed));
     if (!isTheirs) return "This is not yours to answer.";
+    if (!(await this.#mayDecide(answer.approval, pressed)))
+      return "It cannot be answered here. Allow or deny it on the page or in the terminal.";
     const details = await this.#answerDetailsOf(answer);
     if (details === null) return "That is no answer to it.";
     const attributed = { ...details, by: answeredBy(adapter.platform, person) };
@@ -256,6 +264,18 @@ export class UpdateHandler {
     }
   }
 
+  /**
+   * Whoever brings a stranger's text must not approve what that text asked for. A question has no effect of its own,
+   * and may be answered where it was asked.
+   */
+  async #mayDecide(id: ApprovalId, pressed: ButtonPress): Promise<boolean> {
+    const { log, owner, rights } = this.#deps;
+    if ((await rights.ofLane(owner, this.#laneOf(pressed))).approvals) return true;
+    const details = (await log.store.reads.approval(owner, id))?.details;
+    // Approving a plan switches the mode.
+    return details?.kind === "question" && details.plan !== true;
+  }
+
   /** What a press adds to yes or no; `null` if it does not fit the question: a bare yes does not answer a question. */
   async #answerDetailsOf({
     approval,
@@ -272,9 +292,14 @@ export class UpdateHandler {
   }
 }
 
-/** In a group, tells the model who is speaking and which message they reply to. */
-function promptText({ quoted, address, person }: IncomingMessage, text: string): string {
-  const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
+/** In a group, tells the model who is speaking and which message they reply to; and what of it is another's text. */
+function promptOf(
+  { quoted: replied, forwarded, address, person }: IncomingMessage,
+  text: string,
+): { readonly text: string; readonly quoted: QuotedRanges } {
+  const quote = replied === null ? "" : `> ${replied.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
   const speaker = address.kind === "group" && person.name !== "" ? `${person.name}: ` : "";
-  return `${quote}${speaker}${text}`;
+  const whole = `${quote}${speaker}${text}`;
+  const othersEnd = forwarded === true ? whole.length : quote.length;
+  return { text: whole, quoted: othersEnd === 0 ? [] : [[0, othersEnd]] };
 }

@@ -65,6 +65,7 @@ function chunkAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): 
     address: { chat: "7", thread: null, kind: "private" },
     text,
     approval: undefined,
+    answered: "here",
     shownText: null,
     notBefore: 0,
     pendingSince: 0,

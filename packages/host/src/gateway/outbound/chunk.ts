@@ -1,7 +1,7 @@
 import type { ApprovalRow, OutboxRow, Log } from "@holdfast/engine";
 import type { PlatformAdapter, ChatAddress, OutgoingText } from "../adapter.ts";
 import type { AnswerText, AnswerSlice } from "./answer-text.ts";
-import { approvalMessage } from "../approval-message.ts";
+import { type AnswerPlace, approvalMessage } from "../approval-message.ts";
 import {
   type EventData,
   type Fence,
@@ -30,6 +30,8 @@ export interface PendingChunk {
   readonly text: AnswerText | null;
   /** Set for a question, as last read: `undefined` before that, `null` if it no longer exists. */
   approval: ApprovalRow | null | undefined;
+  /** Whether its lane may answer approvals. */
+  answered: AnswerPlace;
   /** What the platform shows now, if this process put it there. */
   shownText: string | null;
   /** By the process clock. */
@@ -133,12 +135,12 @@ function sendOrEdit(row: OutboxRow, text: string, to: number): Extract<ChunkActi
 }
 
 function approvalAction(
-  { row, approval }: PendingChunk,
+  { row, approval, answered }: PendingChunk,
   { capabilities: { edits } }: PlatformTraits,
 ): ChunkAction {
   if (approval === undefined) return noAction;
   if (approval === null) return { kind: "close", state: "dropped", code: "gone" };
-  const message = approvalMessage(approval);
+  const message = approvalMessage(approval, answered);
   if (approval.state === "open") {
     if (row.platformId !== null) return noAction;
     const text = row.code === afterUnknown ? `${unknownNotice}\n\n${message.text}` : message.text;

@@ -6,6 +6,7 @@ import {
   type RunId,
   type Seq,
   type SessionId,
+  type SessionMode,
 } from "@holdfast/protocol";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { resent, chunkEvent } from "./chunk.ts";
@@ -108,7 +109,10 @@ const welcomeText = "You are let in. Say what you want; /help tells the rest.";
  * message is skipped: the decision itself is stored, and they notice when they write again.
  */
 export async function enqueueWelcome(
-  deps: { readonly log: Log; readonly owner: OwnerId; readonly addressing: ChatAddressing },
+  deps: OutboxDeps & {
+    readonly addressing: ChatAddressing;
+    readonly newSessionMode?: SessionMode | undefined;
+  },
   chat: string,
   code: string,
 ): Promise<SessionId | null> {

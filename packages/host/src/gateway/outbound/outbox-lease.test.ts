@@ -1,6 +1,6 @@
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { says } from "@holdfast/testing/fakes/scripted-model";
-import { ids, type LaneKey, laneKey } from "@holdfast/protocol";
+import { ownerRights, ids, type LaneKey, laneKey } from "@holdfast/protocol";
 import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
 import { systemClock } from "@holdfast/engine";
 import { expect, onTestFinished, test } from "vitest";
@@ -90,6 +90,7 @@ test("[P11] a message that falls due while a delivery ends is not left to the ne
     leaseMs: 30_000,
     adapter: await openFastTelegram(botToken, platform.address),
     addressing: chatAddressing("telegram", bot),
+    rights: { ofLane: async () => ownerRights },
     sweepMs: 3_600_000,
     onError: (error) => void rig.bugs.push(new Error(String(error))),
   });

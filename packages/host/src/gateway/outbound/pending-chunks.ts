@@ -13,6 +13,7 @@ import {
   type RunId,
 } from "@holdfast/protocol";
 import type { PlatformCapabilities, ChatAddress } from "../adapter.ts";
+import type { RightsResolver } from "../../rights/resolve-rights.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type PendingChunk, nextChunk, type OutboxWriter } from "./chunk.ts";
 
@@ -24,6 +25,7 @@ export interface PendingChunksDeps {
   /** `null` if the lane is another bot's. */
   readonly addressOf: (row: OutboxRow) => ChatAddress | null;
   readonly repeats: PlatformCapabilities["repeats"];
+  readonly rights: Pick<RightsResolver, "ofLane">;
 }
 
 const maxOpenChunks = 1_000;
@@ -112,7 +114,12 @@ export class PendingChunks {
     const address = this.#deps.addressOf(row);
     if (address === null) return;
     const text = row.kind === "answer" && row.runId !== null ? this.#textOf(row.runId) : null;
-    const initial = { approval: undefined, shownText: null, notBefore: 0 };
+    const initial = {
+      approval: undefined,
+      answered: "elsewhere",
+      shownText: null,
+      notBefore: 0,
+    } as const;
     const pendingSince = this.#pendingSinceByDelivery.get(row.delivery) ?? row.at;
     this.#pendingSinceByDelivery.set(row.delivery, pendingSince);
     this.#chunks.set(outboxKey(row), {
@@ -202,10 +209,12 @@ export class PendingChunks {
   }
 
   async #readApprovals(): Promise<void> {
-    const { log, owner } = this.#deps;
+    const { log, owner, rights } = this.#deps;
     for (const chunk of this.#chunks.values()) {
-      const { approvalId } = chunk.row;
-      if (approvalId !== null) chunk.approval = await log.store.reads.approval(owner, approvalId);
+      const { approvalId, lane } = chunk.row;
+      if (approvalId === null) continue;
+      chunk.answered = (await rights.ofLane(owner, lane)).approvals ? "here" : "elsewhere";
+      chunk.approval = await log.store.reads.approval(owner, approvalId);
     }
   }
 }

@@ -14,11 +14,13 @@ import { type SendDeps, type SendStepResult, sendStep } from "./send-chunk.ts";
 import type { PlatformAdapter } from "../adapter.ts";
 import type { OutageMonitor, Pacer } from "./pacing.ts";
 import type { ChatAddressing } from "../lanes.ts";
+import type { RightsResolver } from "../../rights/resolve-rights.ts";
 
 export interface SessionDeliveryDeps extends OutboxLeaseDeps {
   readonly ids: IdSource;
   readonly adapter: PlatformAdapter;
   readonly addressing: ChatAddressing;
+  readonly rights: Pick<RightsResolver, "ofLane">;
   readonly pacer: Pacer;
   readonly outage: OutageMonitor;
   /** Wakes the dispatcher when a delivery is due. */
@@ -67,6 +69,7 @@ export async function deliverSession(
       writer,
       addressOf: ({ lane }) => addressing.addressOf(lane),
       repeats: adapter.capabilities.repeats,
+      rights: deps.rights,
     });
     const first = await pending.load();
     if (first === null)

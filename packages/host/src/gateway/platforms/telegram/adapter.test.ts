@@ -39,6 +39,7 @@ async function openRig(): Promise<AdapterRig> {
         buttons: buttons.map((button) => button.text),
         file,
       })),
+    previewed: () => platform.previewed,
     meet: (fault) => platform.faults.add("sendMessage", faults[fault]),
   };
 }

@@ -152,6 +152,9 @@ export async function createTelegramAdapter(options: TelegramOptions): Promise<P
   };
 }
 
+/** Telegram fetches a link to preview it, so an address that the model wrote would carry data out by itself. */
+const withoutPreviews = { link_preview_options: { is_disabled: true } } as const;
+
 async function sendText(
   api: Api,
   address: ChatAddress,
@@ -164,7 +167,7 @@ async function sendText(
     replyTo === null
       ? {}
       : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
-  const options = { ...threadOptions, ...reply, ...inlineKeyboard(message) };
+  const options = { ...threadOptions, ...reply, ...withoutPreviews, ...inlineKeyboard(message) };
   return withMarkdownFallback(message.text, async (text, format) => {
     const sent = await api.sendMessage(
       chat,
@@ -191,7 +194,7 @@ async function editText(
         chat,
         Number(platformId),
         text,
-        { ...buttons, ...format },
+        { ...withoutPreviews, ...buttons, ...format },
         toGrammySignal(signal),
       );
     } catch (error) {

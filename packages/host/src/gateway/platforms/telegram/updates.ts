@@ -41,6 +41,9 @@ const message = z.object({
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
   reply_to_message: repliedMessage.optional(),
+  forward_origin: z.looseObject({}).optional(),
+  /** Before Bot API 7.0. */
+  forward_date: z.int().optional(),
   photo: z.array(z.object({ file_id: z.string(), file_size: z.int().optional() })).optional(),
   document: file.optional(),
   audio: file.optional(),
@@ -111,6 +114,9 @@ function toMessage(kind: "message" | "edit", source: Message, self: BotSelf): In
     files,
     addressed: address.kind === "private" || repliesToUs || isAddressed(text, self),
     quoted: repliesToUs || address.kind === "private" ? null : quoted,
+    ...((source.forward_origin !== undefined || source.forward_date !== undefined) && {
+      forwarded: true,
+    }),
   };
 }
 

@@ -74,6 +74,11 @@ async function openRig(): Promise<AdapterRig> {
         buttons: offered.map(({ label }) => label),
         file: file ? { name: file.name, bytes: Buffer.from(file.base64, "base64") } : null,
       })),
+    // A program shows what it is posted as it likes; the header says that links are not to be previewed.
+    previewed: () =>
+      receiver.taken.flatMap(({ headers, body }) =>
+        headers["holdfast-link-previews"] === "off" ? [] : (body.match(/https?:\/\/\S+/g) ?? []),
+      ),
     meet: (fault) => void answers.push(faults[fault]),
   };
 }

@@ -84,7 +84,12 @@ export function createWebhookAdapter(deps: WebhookAdapterDeps): PlatformAdapter 
     const body = encodeBody(address, meta, content);
     const response = await egressFor(hook).request(hook.url, {
       method: "POST",
-      headers: signedHeaders(hook.secrets, meta.id, Math.floor(now() / 1_000), body),
+      headers: {
+        ...signedHeaders(hook.secrets, meta.id, Math.floor(now() / 1_000), body),
+        // A receiver that shows it in a chat must not let that chat fetch the links. The body stays the same for
+        // every attempt, also across versions.
+        "holdfast-link-previews": "off",
+      },
       body,
       mostBytes: maxResponseBytes,
       whenLarger: "cut",
@@ -95,6 +100,7 @@ export function createWebhookAdapter(deps: WebhookAdapterDeps): PlatformAdapter 
 
   return {
     platform: "webhook",
+    strangers: (lane) => [{ kind: "webhook", name: lane.split(":")[1] ?? "" }],
     capabilities: { repeats: "dropped", edits: false, buttons: true, typing: false, files: true },
     limits,
     async identify() {

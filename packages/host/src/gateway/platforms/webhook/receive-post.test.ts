@@ -1,11 +1,13 @@
 import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
+import { rightsSubject } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import {
   testWebhook,
   webhookTestSecret,
   openWebhookRig,
+  type WebhookRig,
 } from "../../../../test/support/gateway/webhook-rig.ts";
 import {
   type ReceiverAnswer,
@@ -14,6 +16,7 @@ import {
 } from "@holdfast/testing/host/webhook-receiver";
 import { signedHeaders } from "../../../util/webhook-signature.ts";
 import type { UpdateHandler } from "../../inbound/handle-update.ts";
+import { openRightsStore } from "../../../rights/rights-store.ts";
 import { receivePost } from "./receive-post.ts";
 
 type Options = Parameters<typeof openWebhookRig>[2];
@@ -90,13 +93,22 @@ test("[P11] an answer whose arrival is unknown is posted again under its id, and
   await expect.poll(outboxRows).toEqual([]);
 });
 
-test("an approval lists its answers, and posting one of them answers it once", async () => {
+/** The program is trusted to answer what its own messages ask for. */
+async function allowApprovals({ store, owner }: WebhookRig): Promise<void> {
+  const rights = openRightsStore(store.register);
+  const own = { tools: ["*"], sessions: "own", memory: "none", approvals: true } as const;
+  await rights.put(owner, { name: "answering", ...own, tools: [...own.tools] });
+  expect(await rights.assign(owner, rightsSubject.parse("webhook:ci"), "answering")).toBe("kept");
+}
+
+test("an approval lists its answers where a profile allows that, and posting one of them answers it once", async () => {
   let payments = 0;
   const pay = createTool("pay", async () => okResult(`paid ${++payments}`), {
     approval: () => "ask",
   });
   const script = [calls("pay", { euros: 5 }), says("Paid.")];
   const { receiver, rig, postedTexts } = await open(script, [], { tools: [pay] });
+  await allowApprovals(rig);
   await rig.say("msg-1", { text: "Pay" });
   await receiver.until(1);
   const { type, answers } = receiver.taken[0]!.message as {
