@@ -9,11 +9,22 @@ if (major < minNodeMajor) {
   );
   process.exitCode = 1;
 } else {
+  if (process.argv[2] === "serve") await saveMemoryDuringStart();
   const { existsSync } = await import("node:fs");
   const isClone = existsSync(new URL("../src/main.ts", import.meta.url));
   await enableSharedCompileCache(isClone);
   if (!isClone || (await isBuildCurrent())) await import("../dist/main.js");
   else await import("../src/main.ts");
+}
+
+/**
+ * What a start creates lives on, so a larger young generation would only be memory that an idle host keeps; and code
+ * that runs once is not worth optimizing. `allowGrowth` of `process-limits.ts` ends both.
+ */
+async function saveMemoryDuringStart() {
+  const { setFlagsFromString } = await import("node:v8");
+  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString("--no-opt");
 }
 
 /** Shares compiled code between starts, and with the store's threads, which inherit the environment. */

@@ -7,26 +7,31 @@ import { pageFolder } from "@holdfast/web";
 import type { Hono } from "hono";
 import { openMcp } from "./agent/mcp/mcp.ts";
 import { type ConfiguredMemory, openConfiguredMemory } from "./agent/memory/providers.ts";
-import { openModelRegistry } from "./agent/models/registry.ts";
+import { createModelRegistry } from "./agent/models/registry.ts";
 import { createModelDiscovery } from "./agent/models/servers/model-discovery.ts";
 import { createServedModels } from "./agent/models/servers/served-models.ts";
 import { createAgentRuntime } from "./agent/runtime.ts";
-import { createToolset } from "./agent/toolset.ts";
+import { confinementFor, createToolset } from "./agent/toolset.ts";
 import { checkNotifyConfig } from "./automation/notify/open-notifier.ts";
 import { createWorkers } from "./automation/workers.ts";
 import { createInProcessClient } from "./gateway/bot-connection.ts";
 import { type Gateways, openGateways } from "./gateway/gateways.ts";
 import { createLifecycle, type Lifecycle } from "./lifecycle.ts";
 import { closeStoreAndReturn, type OpeningStore, openStore } from "./open-store.ts";
+import { lazyAuditKey } from "./ops/audit/audit-key.ts";
+import { createAuditWorker, createTouchedSessions } from "./ops/audit/audit-worker.ts";
 import { prepareHome } from "./ops/config/home.ts";
 import { type Role, roleNames } from "./ops/config/operation-settings.ts";
 import type { Config } from "./ops/config/settings.ts";
 import { fileLimitWarning } from "./ops/health/process-limits.ts";
 import { monitorStore } from "./ops/health/store-health.ts";
 import { createRedactor } from "./ops/secrets/redact.ts";
+import type { EncryptedRows } from "./ops/secrets/encrypted-rows.ts";
+import { openSecrets } from "./ops/secrets/secrets.ts";
 import type { Logger } from "./ops/telemetry/logger.ts";
 import { createMetrics } from "./ops/telemetry/metrics.ts";
 import { openTelemetry } from "./ops/telemetry/open-telemetry.ts";
+import type { Confinement } from "./sandbox/confinement.ts";
 import { apiRoutes } from "./server/api/routes.ts";
 import { openAuthentication, tokenStrength } from "./server/auth/authentication.ts";
 import type { Authenticator } from "./server/auth/authenticator.ts";
@@ -37,6 +42,7 @@ import {
 } from "./server/http/anonymous-clients.ts";
 import { createHttpApp } from "./server/http/http-app.ts";
 import { loadPage, type Page } from "./server/http/page.ts";
+import { createProtocols } from "./server/protocols.ts";
 import { type HostEnv, isWildcard } from "./server/http/routing.ts";
 import { listen } from "./server/http/server.ts";
 import { done, type Outcome } from "./util/outcome.ts";
@@ -78,18 +84,28 @@ export async function openApp(
   const metrics = createMetrics(telemetry?.exportSpan);
   telemetry?.exportMetrics(metrics, store);
 
-  const { models, secrets } = openModelRegistry(config, process.env, report, {
+  const { secrets, rows: encrypted } = await openSecrets(config, store, report);
+  if (store.kind === "postgres") pollForChanges(encrypted, stopping.signal);
+  const models = createModelRegistry({
+    config,
+    environment: process.env,
+    secrets,
     warn: (message) => logger.warn(message),
     served: createServedModels({ signal: stopping.signal }),
   });
+  const confinement = confinementFor(config);
+  if (page !== undefined) void warnIfUnconfined(confinement, logger);
   const mcp = openMcp({
     servers: config.mcp.value,
+    confinement,
     environment: process.env,
     secrets,
     store,
     log: (line) => logger.info(`mcp ${line}`),
   });
-  const toolset = createToolset(config, store);
+  const auditKey = lazyAuditKey(home);
+  const touched = createTouchedSessions();
+  const toolset = createToolset(config, store, confinement);
   const { engine, journals, ...runtime } = await createAgentRuntime({
     config,
     store,
@@ -98,7 +114,10 @@ export async function openApp(
     toolset,
     report,
     mcp: Object.keys(config.mcp.value).length === 0 ? undefined : mcp,
-    observe: metrics.observe,
+    observe(commit, result, ms) {
+      metrics.observe(commit, result, ms);
+      touched.observe(commit, result);
+    },
     // Without the runner role a host only admits messages; a host with the role runs them.
     runs: roles.has("runner") ? "here" : "elsewhere",
   });
@@ -123,12 +142,14 @@ export async function openApp(
     token,
     ...models.keys(),
     ...mcp.secrets,
-    ...[config.telegramToken, config.notifySecret].flatMap(({ value }) => value ?? []),
+    ...[config.telegramToken, config.notifySecret, config.secretsKey].flatMap(
+      ({ value }) => value ?? [],
+    ),
     ...webhooks.secrets(),
   ]);
-  const authentication = openAuthentication(home, token);
+  const authentication = await openAuthentication({ home, token, store, encrypted });
   const anonymousConnections = createAnonymousConnections();
-  const api = apiRoutes({
+  const apiDeps = {
     ...runtime,
     ...authentication,
     engine,
@@ -142,10 +163,12 @@ export async function openApp(
     models,
     secrets,
     toolset,
+    newSessionMode: config.sessionMode.value,
     processes: toolset.processes,
     redact,
     metrics,
     home,
+    auditKey,
     basePath,
     ids,
     clock: systemClock,
@@ -153,6 +176,13 @@ export async function openApp(
     stopping: stopping.signal,
     closing: closing.signal,
     report,
+  };
+  const api = apiRoutes(apiDeps);
+  const protocols = createProtocols({
+    ...apiDeps,
+    callApi: (url, init) => httpApp.request(url, init, {}),
+    mcpApprovals: config.mcpApprovals.value,
+    origin: config.origin.value,
   });
   const httpApp: Hono<HostEnv> = createHttpApp({
     ...authentication,
@@ -167,6 +197,7 @@ export async function openApp(
     pushRoutes: bot.routes,
     // Commands typed in a chat go through the same API, in this process.
     api: roles.has("web") || hasConnections() ? api : api.filter(isMonitoringRoute),
+    protocols: roles.has("web") ? protocols : [],
     health,
     report: (bug, fields) => logger.report(bug, fields),
     logger,
@@ -188,7 +219,11 @@ export async function openApp(
     roles,
     gateways: gateways.value,
     mcp,
-    workers: [...workers, createModelDiscovery(models, logger)],
+    workers: [
+      ...workers,
+      createModelDiscovery(models, logger),
+      createAuditWorker({ log, ids, clock: systemClock, key: auditKey, touched, report }),
+    ],
     telemetry,
     logger,
     stopping,
@@ -215,6 +250,21 @@ async function checkStartup(config: Config): Promise<Outcome<StartupChecks>> {
   const memory = await openConfiguredMemory(config);
   if (!memory.ok) return memory;
   return done({ token: token.value, memoryProviders: memory.value });
+}
+
+const secretsPollMs = 1_000;
+
+/** A key that another host has stored is used here from then on. */
+function pollForChanges(encrypted: EncryptedRows, stopping: AbortSignal): void {
+  const timer = setInterval(() => void encrypted.refresh(), secretsPollMs).unref();
+  stopping.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
+
+/** Tries the sandbox out before the first command needs it. */
+async function warnIfUnconfined(confinement: Confinement, logger: Logger): Promise<void> {
+  const { mode, kind, reason, fix } = await confinement.state();
+  if (kind === "none" && mode !== "off")
+    logger.warn(`There is no sandbox for commands: ${reason ?? "unknown"}. ${fix ?? ""}`.trim());
 }
 
 /** A host that serves no people still shows its metrics. */

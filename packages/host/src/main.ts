@@ -1,10 +1,8 @@
 import { homedir } from "node:os";
 import { exitOnBrokenPipe } from "./cli/process-signals.ts";
 import { runCommandLine } from "./cli/cli.ts";
-import { limitYoungGeneration } from "./ops/health/process-limits.ts";
 
 const args = process.argv.slice(2);
-if (args[0] === "serve") limitYoungGeneration();
 
 // A host printed its line long before, and serves even if nobody reads its output any more.
 exitOnBrokenPipe(process, args[0] === "serve" ? () => undefined : (code) => process.exit(code));

@@ -20,11 +20,14 @@ import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/ref
 import type { Hono } from "hono";
 
 import { apiRoutes } from "../../src/server/api/routes.ts";
+import { createProtocols } from "../../src/server/protocols.ts";
+import type { Protocol } from "../../src/server/http/protocol.ts";
 import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
 import { createSummariser } from "../../src/agent/compaction.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
-import { openPasswordFile } from "../../src/server/auth/password.ts";
+import { openApiKeys } from "../../src/server/auth/api-keys.ts";
+import { createPasswords } from "../../src/server/auth/password.ts";
 import { createHttpApp } from "../../src/server/http/http-app.ts";
 import { type HostEnv, type Route } from "../../src/server/http/routing.ts";
 import {
@@ -34,9 +37,12 @@ import {
 import type { Mcp } from "../../src/agent/mcp/mcp.ts";
 import type { Secrets } from "../../src/ops/secrets/secrets.ts";
 import { createRedactor } from "../../src/ops/secrets/redact.ts";
-import { memorySecrets, openTestModels } from "./providers/models.ts";
+import type { ModelRegistry } from "../../src/agent/models/registry.ts";
+import { memoryRows, memorySecrets, openTestModels } from "./providers/models.ts";
 import { createPolicy } from "../../src/agent/policy/policy.ts";
+import { conversationStart } from "../../src/agent/policy/conversation-start.ts";
 import { openStoredRules } from "../../src/agent/policy/stored-rules.ts";
+import { openRightsResolver } from "../../src/rights/resolve-rights.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 import { createMetrics } from "../../src/ops/telemetry/metrics.ts";
 import { createStorageStatus, type StorageStatus } from "../../src/ops/health/store-health.ts";
@@ -45,6 +51,7 @@ import { createStorageStatus, type StorageStatus } from "../../src/ops/health/st
 export interface ApiRig {
   readonly app: Hono<HostEnv>;
   readonly routes: readonly Route[];
+  readonly protocols: readonly Protocol[];
   readonly client: Client;
   readonly owner: OwnerId;
   readonly store: ReferenceStore;
@@ -80,18 +87,26 @@ export interface ApiRigOptions {
   /** The store's clock, in milliseconds. */
   readonly storeClock?: () => number;
   readonly tools?: readonly Tool[];
+  /** The operator's rules. */
+  readonly toolRules?: readonly string[];
   readonly remembers?: "everything" | "nothing";
   /** Where a password is stored; without it there is none. */
   readonly home?: string;
+  /** Without them sessions have their own folders only. */
+  readonly workspaceRoots?: readonly string[];
   readonly anonymousConnections?: AnonymousConnections;
   readonly bodyBudget?: BodyBudget;
   /** If given, only reachable models are accepted; otherwise any. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: Secrets;
+  /** If given, windows are those that it knows; that of the scripted model is unknown. */
+  readonly models?: ModelRegistry;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
   /** Without it there are none. */
   readonly webhooks?: WebhookAdmin;
+  /** Whether MCP clients may answer approvals; by default not. */
+  readonly mcpApprovals?: "on" | "off";
 }
 
 export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRig {
@@ -112,17 +127,24 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const storedRules = openStoredRules(store.register);
   const toolset = {
     workspaces: openWorkspaces(
-      { home: home ?? "/nowhere", roots: home === undefined ? [] : [home] },
+      { home: home ?? "/nowhere", roots: options.workspaceRoots ?? [] },
       store,
     ),
     rules: storedRules,
-    policy: createPolicy({ mode: "ask", rules: [], storedRules }),
+    policy: createPolicy({
+      mode: "ask",
+      rules: options.toolRules ?? [],
+      storedRules,
+      begunAt: conversationStart(store.reads),
+    }),
   };
+  const { models: knownModels } = options;
   const engine = createEngine({
     log,
     model: { name: "scripted", model },
     tools,
     toolPolicy: toolset.policy,
+    rightsOf: openRightsResolver(store.register).ofMessage,
     memory: {
       current: rig.remembers,
       open: async ({ configuration }) => rig.reachable.get(configuration) ?? null,
@@ -130,21 +152,27 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     limits: { steps: 10, timeMs: 60_000, modelTries: 1 },
     compaction: {
       summariser: createSummariser({ modelFor: async () => ({ name: "scripted", model }) }),
+      ...(knownModels && {
+        windowOf: (name) => (name === "scripted" ? null : knownModels.facts(name).window),
+      }),
     },
     starts: "when asked",
     onError: report,
   });
   const { runner, compactor } = engine;
   const { secrets = memorySecrets(), mcp } = options;
-  const models = openTestModels(secrets, environment);
+  const models = knownModels ?? openTestModels(secrets, environment);
   const storing = createStorageStatus();
   const stopping = new AbortController();
   const closing = new AbortController();
-  const authenticator = createAuthenticator(token);
-  const passwords = home === undefined ? {} : { passwords: openPasswordFile(home) };
-  const api = apiRoutes({
+  const apiKeys = openApiKeys({ register: store.register, owner: ownerId.parse("owner") });
+  const authenticator = createAuthenticator({ token, store, apiKeys });
+  const passwords = home === undefined ? {} : { passwords: createPasswords(memoryRows()) };
+  const apiDeps = {
+    apiKeys,
     log,
     toolset,
+    newSessionMode: "ask" as const,
     ids,
     engine,
     storageStatus: storing,
@@ -170,8 +198,15 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     stopping: stopping.signal,
     closing: closing.signal,
     report,
+  };
+  const api = apiRoutes(apiDeps);
+  const protocols = createProtocols({
+    ...apiDeps,
+    callApi: (url, init) => app.request(url, init, {}),
+    mcpApprovals: options.mcpApprovals ?? "off",
+    origin: undefined,
   });
-  const app = createHttpApp({
+  const app: Hono<HostEnv> = createHttpApp({
     version: "1.2.3",
     page: [],
     authenticator,
@@ -182,6 +217,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     origin: undefined,
     basePath: "",
     api,
+    protocols,
     health: async () => ({
       status: "ok",
       ready: true,
@@ -195,6 +231,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   return {
     app,
     routes: api,
+    protocols,
     client: createClient({ token, fetch: (url, init) => app.request(url, init, {}) }),
     owner: ownerId.parse("owner"),
     store,

@@ -12,6 +12,8 @@ import { createProcessesTool } from "../../src/automation/processes/processes-to
 import { createProcessWatcher } from "../../src/automation/processes/process-watcher.ts";
 import { ProcessManager } from "../../src/automation/processes/process-manager.ts";
 import { createBuiltInTools } from "../../src/agent/toolset.ts";
+import type { Confinement } from "../../src/sandbox/confinement.ts";
+import { unconfined } from "./open-confinement.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 
 interface HostOptions {
@@ -19,6 +21,7 @@ interface HostOptions {
   readonly perSession?: number;
   readonly reports?: "turn" | "notice";
   readonly turnsInARow?: number;
+  readonly confinement?: Confinement;
 }
 
 /** A host's handling of background processes; a second one on the same home and store is that host after a restart. */
@@ -56,7 +59,9 @@ export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
   const host = openProcessHost(home, store, { ...options, owner });
   const background = { maxSeconds: 3_600, start: host.desk.start.bind(host.desk) };
   const workspaces = openWorkspaces({ home, roots: [] }, store);
-  const deps = { home, store, workspaces, egressAllow: [], environment: process.env, background };
+  const environment = process.env;
+  const { confinement = unconfined } = options;
+  const deps = { home, store, workspaces, egressAllow: [], environment, confinement, background };
   const terminal = createBuiltInTools(deps).get("terminal")!;
   const processes = createProcessesTool(host.desk);
   const close = async (): Promise<void> => {
@@ -74,8 +79,10 @@ export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
   });
   const context = { signal: new AbortController().signal, write: () => undefined };
   const ask = (input: Json): Promise<ToolResult> => processes.run(call(input), context);
-  const run = (command: Json, more: { seconds?: number } = {}): Promise<ToolResult> =>
-    terminal.run(call({ command, background: true, ...more }), context);
+  const run = (
+    command: Json,
+    more: { seconds?: number; hosts?: string[] } = {},
+  ): Promise<ToolResult> => terminal.run(call({ command, background: true, ...more }), context);
   const start = async (command: string): Promise<ProcessId> => {
     const { output } = await run(command);
     return processId.parse(/prc_\w+/.exec(output)?.[0]);

@@ -14,6 +14,8 @@ export interface AdapterRig {
   readonly press: (label: string) => Promise<void>;
   /** What the bot shows there now, oldest first, without markup. */
   readonly shown: () => readonly ShownByBot[];
+  /** Links that the platform has fetched by itself to show a preview. */
+  readonly previewed: () => readonly string[];
   /** The next call that shows something gets this result. */
   readonly meet: (
     trouble: "rate limit" | "outage" | "refusal" | "cut before" | "cut after",
@@ -96,6 +98,23 @@ export const adapterCases: readonly AdapterCase[] = [
         shown().map(({ id, text }) => [id, text]),
         [[sent.platformId, "Four (and five)."]],
       );
+    },
+  },
+  {
+    title: "[safety] the platform fetches no link for a preview, neither on send nor on edit",
+    async run({ adapter, place, shown, previewed }) {
+      const link = {
+        text: "See https://evil.example/c?d=pin-4471 and [more](https://evil.example/m)",
+      };
+      const sent = await adapter.send(place, link, outgoingMessage(), soon());
+      assert.ok(sent.status === "sent");
+      if (adapter.capabilities.edits) {
+        const words = { text: `${link.text} https://evil.example/later` };
+        const edited = await adapter.edit(place, sent.platformId, words, soon());
+        assert.deepEqual(edited, { status: "edited" });
+      }
+      assert.match(shown()[0]?.text ?? "", /evil\.example/);
+      assert.deepEqual(previewed(), []);
     },
   },
   {

@@ -8,6 +8,8 @@ import { ids, type Json, type OwnerId } from "@holdfast/protocol";
 import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/reference-store/store";
 
 import type { McpServers } from "../../../src/ops/config/mcp-servers.ts";
+import type { Confinement } from "../../../src/sandbox/confinement.ts";
+import { unconfined } from "../open-confinement.ts";
 import { type Mcp, openMcp } from "../../../src/agent/mcp/mcp.ts";
 
 export interface McpRig {
@@ -31,12 +33,14 @@ interface HowToCall {
 export function openMcpRig(
   servers: McpServers,
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  confinement: Confinement = unconfined,
 ): McpRig {
   const store = createReferenceStore();
   const owner = anOwner();
   const said: string[] = [];
   const mcp = openMcp({
     servers,
+    confinement,
     environment,
     store,
     log: (line) => void said.push(line),

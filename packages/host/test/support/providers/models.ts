@@ -2,6 +2,8 @@ import type { Model } from "@holdfast/engine";
 import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 
 import { createModelRegistry, type ModelRegistry } from "../../../src/agent/models/registry.ts";
+import type { EncryptedRows } from "../../../src/ops/secrets/encrypted-rows.ts";
+import type { SecretsKeySettings } from "../../../src/ops/secrets/secrets-key.ts";
 import type { Secrets, StoredKey } from "../../../src/ops/secrets/secrets.ts";
 
 /** Secrets kept in memory. */
@@ -13,6 +15,27 @@ export function memorySecrets(): Secrets {
     remove: async (name) => kept.delete(name),
     names: (prefix) => [...kept.keys()].filter((name) => name.startsWith(prefix)),
     keys: () => [...kept.values()].map(({ key }) => key),
+  };
+}
+
+/** A home whose key for secrets is in its file. */
+export function keySettings(home: string, key?: string): SecretsKeySettings {
+  const { source } = unset;
+  return {
+    home: { value: home, source },
+    secretsKey: { value: key, source },
+    secretsKeyFile: { value: undefined, source },
+  };
+}
+
+/** Texts kept in memory, where a host encrypts them. */
+export function memoryRows(): Pick<EncryptedRows, "read" | "put" | "remove" | "refresh"> {
+  const kept = new Map<string, string>();
+  return {
+    read: (name) => kept.get(name) ?? null,
+    put: async (name, text) => void kept.set(name, text),
+    remove: async (name) => kept.delete(name),
+    refresh: async () => undefined,
   };
 }
 
