@@ -1,6 +1,11 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { bundledLicences, licenceFile } from "../../scripts/bundled-licences.ts";
 
 const resolvePath = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -14,7 +19,7 @@ const woff2Only: Plugin = {
   },
 };
 
-/** Drops Mermaid's ELK layout, which is larger than everything else together. The frame forbids diagrams to choose it. */
+/** Drops Mermaid's ELK layout (EPL or GPL), which is larger than everything else together. The frame forbids diagrams to choose it. */
 const withoutElk: Plugin = {
   name: "without-elk",
   enforce: "pre",
@@ -28,10 +33,27 @@ const withoutElk: Plugin = {
   },
 };
 
+const compressible = /\.(?:js|css|html|svg|json|md)$/;
+
+/** Compressed here once, as small as it gets, so that the host only picks a file. Browsers take Brotli on HTTPS and loopback alone. */
+const precompressed: Plugin = {
+  name: "precompressed",
+  apply: "build",
+  async writeBundle({ dir = "dist" }, bundle) {
+    const names = Object.keys(bundle).filter((name) => compressible.test(name));
+    for (const name of names) {
+      const path = join(dir, name);
+      const bytes = await readFile(path);
+      await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes));
+      await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: 9 }));
+    }
+  },
+};
+
 export default defineConfig({
   // Relative, so that one build works under any base path.
   base: "./",
-  plugins: [react(), woff2Only, withoutElk],
+  plugins: [react(), woff2Only, withoutElk, bundledLicences(licenceFile), precompressed],
   // Mermaid depends on an older version.
   resolve: { dedupe: ["katex"] },
   build: {

@@ -17,7 +17,7 @@ test("a problem that needs a person says what to do, and leaves out the answer o
 test("a refused field is named with what was expected", () => {
   const errors = [{ path: "token", message: "expected a token like 123456:ABC…" }];
   expect(textFor("invalid_request", { errors })).toBe(
-    "This was not taken: token: expected a token like 123456:ABC….",
+    "Check these fields: token: expected a token like 123456:ABC….",
   );
 });
 

@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHostClient, createHostStore, consumeSignInCode } from "./host/host-store.ts";
+import { pageKey, setLinkKey, withPageKey } from "./host/page-key.ts";
 import { createWakeableSleep } from "./host/wakeable-sleep.ts";
 import { openSharedStreams } from "./shared-stream/shared-streams.ts";
 import { createModelsStore } from "./models/models-store.ts";
@@ -20,9 +21,10 @@ applyTheme(readTheme());
 
 const retrySleep = createWakeableSleep();
 const baseUrl = new URL(".", document.baseURI).href;
-const openStream = openSharedStreams(baseUrl);
-const client = createClient({ baseUrl, sleep: retrySleep.sleep, openStream });
-const host = createHostStore(createHostClient(document.baseURI, (...args) => fetch(...args)));
+const send = withPageKey((url, init) => fetch(url, init));
+const openStream = openSharedStreams(baseUrl, send);
+const client = createClient({ baseUrl, fetch: send, sleep: retrySleep.sleep, openStream });
+const host = createHostStore(createHostClient(document.baseURI, { send, pageKey, setLinkKey }));
 
 function signInOrCheck(): void {
   const code = consumeSignInCode(location, history);

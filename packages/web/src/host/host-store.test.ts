@@ -1,3 +1,4 @@
+import type { Fetch } from "@holdfast/client";
 import { expect, test } from "vitest";
 import {
   createHostClient,
@@ -38,6 +39,13 @@ function createFakeHost() {
     },
   };
   return { host, store: createHostStore(client) };
+}
+
+const key = "k".repeat(64);
+
+function depsOf(send: Fetch, linkKeys: (string | undefined)[] = []) {
+  const pageKey = { value: () => key, forget: () => {} };
+  return { send, pageKey, setLinkKey: (linkKey?: string) => void linkKeys.push(linkKey) };
 }
 
 const signedIn = { kind: "signed-in", version: "1.2.3", answering: true };
@@ -107,7 +115,10 @@ test("a host in trouble reports the reason until it recovers", async () => {
 
 test("the health of a current host is read with its first reason, and that of an older host without", async () => {
   const healthOf = (body: unknown) =>
-    createHostClient("http://host/", async () => Response.json(body)).health();
+    createHostClient(
+      "http://host/",
+      depsOf(async () => Response.json(body)),
+    ).health();
   const version = "1.2.3";
   const reasons = ["The disk is full.", "The host is stopping."];
   expect(await healthOf({ version, reasons })).toEqual({
@@ -130,4 +141,29 @@ test("the late result of an earlier check does not undo a sign-in", async () => 
   gate.resolve();
   await staleCheck;
   expect(store.read()).toEqual(signedIn);
+});
+
+test("a sign-in without a page key is bound to this page once, and then gives the key for links", async () => {
+  const sent: string[] = [];
+  const host = { isBound: false, hasSignIn: true };
+  const send: Fetch = async (url, { method = "GET", body }) => {
+    sent.push(`${method} ${new URL(url).pathname} ${typeof body === "string" ? body : ""}`.trim());
+    if (url.endsWith("/api/login")) {
+      host.isBound = host.hasSignIn;
+      return new Response(null, { status: host.hasSignIn ? 204 : 401 });
+    }
+    return host.isBound ? Response.json({ linkKey: "link" }) : new Response(null, { status: 401 });
+  };
+  const linkKeys: (string | undefined)[] = [];
+  const client = createHostClient("http://host/", depsOf(send, linkKeys));
+  expect(await client.principal()).toBe("signed-in");
+  expect(linkKeys).toEqual(["link"]);
+  Object.assign(host, { isBound: false, hasSignIn: false });
+  expect(await client.principal()).toBe("signed-out");
+  expect(sent).toEqual([
+    "GET /api/principal",
+    `POST /api/login {"pageKey":"${key}"}`,
+    "GET /api/principal",
+    "GET /api/principal",
+  ]);
 });

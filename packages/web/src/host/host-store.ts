@@ -1,4 +1,6 @@
+import type { Fetch } from "@holdfast/client";
 import { z } from "zod";
+import type { PageKey } from "./page-key.ts";
 
 /** The requests of the page before and around sign-in. Failures are values: nothing here throws. */
 export interface HostClient {
@@ -19,12 +21,27 @@ const requestTimeoutMs = 10_000;
 /** Loose: an older host sends no reasons, and a newer one may send more fields. */
 const healthBody = z.looseObject({ version: z.string(), reasons: z.array(z.string()).default([]) });
 
+const principalBody = z.looseObject({ linkKey: z.string().optional() });
+
+export interface HostClientDeps {
+  /** Sends the page key. */
+  readonly send: Fetch;
+  readonly pageKey: PageKey;
+  readonly setLinkKey: (key: string | undefined) => void;
+}
+
 /** Paths are relative to the page's own URL, so a base path needs no setting here. */
-export function createHostClient(baseUrl: string, fetchFromHost: typeof fetch): HostClient {
+export function createHostClient(
+  baseUrl: string,
+  { send, pageKey, setLinkKey }: HostClientDeps,
+): HostClient {
+  /** A sign-in from before there were page keys is bound to this page, which can succeed once. */
+  let mayBind = true;
+
   async function request(path: string, init?: RequestInit): Promise<Response | undefined> {
     try {
       const signal = AbortSignal.timeout(requestTimeoutMs);
-      return await fetchFromHost(new URL(path, baseUrl), { ...init, signal });
+      return await send(new URL(path, baseUrl).href, { ...init, signal });
     } catch {
       return undefined;
     }
@@ -34,6 +51,14 @@ export function createHostClient(baseUrl: string, fetchFromHost: typeof fetch): 
     if (body === undefined) return request(path, { method: "POST" });
     const headers = { "content-type": "application/json" };
     return request(path, { method: "POST", headers, body: JSON.stringify(body) });
+  }
+
+  async function readPrincipal(): Promise<Response | undefined> {
+    const response = await request("api/principal");
+    if (response?.status !== 401 || !mayBind) return response;
+    mayBind = false;
+    const bound = await post("api/login", { pageKey: pageKey.value() });
+    return bound?.ok ? request("api/principal") : response;
   }
 
   return {
@@ -46,17 +71,21 @@ export function createHostClient(baseUrl: string, fetchFromHost: typeof fetch): 
       return { kind: "answers", version, ...(trouble !== undefined && { trouble }) };
     },
     async principal() {
-      const response = await request("api/principal");
+      const response = await readPrincipal();
       if (response?.status === 401) return "signed-out";
-      return response?.ok ? "signed-in" : "unreachable";
+      if (!response?.ok) return "unreachable";
+      const body: unknown = await response.json().catch(() => undefined);
+      setLinkKey(principalBody.safeParse(body).data?.linkKey);
+      return "signed-in";
     },
     async signIn(proof) {
-      const response = await post("api/login", proof);
+      const response = await post("api/login", { ...proof, pageKey: pageKey.value() });
       if (response?.ok) return "signed-in";
       return response !== undefined && response.status < 500 ? "refused" : "unreachable";
     },
     async signOut() {
       await post("api/logout");
+      pageKey.forget();
     },
   };
 }

@@ -6,6 +6,7 @@ export const settingsSections = [
   "mcp",
   "schedules",
   "gateway",
+  "editors",
   "memory",
   "appearance",
   "system",

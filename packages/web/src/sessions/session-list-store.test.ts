@@ -62,6 +62,6 @@ test("the list shows pinned sessions, then every other session once, under a hea
   const text = shown.map((item) =>
     item?.kind === "session" ? now - item.session.sortAt : item?.text,
   );
-  expect(text).toEqual(["Pinned", 1, "Today", 0, 0, "Earlier this week", 3, 6, "Earlier", 8, 400]);
+  expect(text).toEqual(["Pinned", 1, "Today", 0, 0, "Previous 7 days", 3, 6, "Earlier", 8, 400]);
   expect(items.at(items.count)).toBe(null);
 });

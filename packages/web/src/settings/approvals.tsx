@@ -1,10 +1,11 @@
 import { useState } from "react";
-import type { RuleView, AuditEntry, ApprovalView } from "@holdfast/protocol";
+import type { ApprovalView, AuditEntry, GrantView, RuleView } from "@holdfast/protocol";
 import { problemText, useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
-import { SettingsGroup, useHostQuery, useInterval } from "./settings-group.tsx";
+import { SettingsGroup, useHostQuery } from "./settings-group.tsx";
+import { useOpenApprovals } from "./open-approvals.ts";
 import { SessionLink } from "../sessions/session-link.tsx";
 
 export function Approvals() {
@@ -12,6 +13,7 @@ export function Approvals() {
     <>
       <OpenApprovals />
       <RuleList />
+      <GrantList />
       <Audit />
     </>
   );
@@ -19,9 +21,7 @@ export function Approvals() {
 
 /** Open approvals of all conversations. Each is answered in its conversation, where its context is visible. */
 function OpenApprovals() {
-  const { client } = useApp();
-  const [query, refetch] = useHostQuery(() => client.listApprovals());
-  useInterval(5_000, refetch);
+  const [query] = useOpenApprovals();
   const t = strings.settings;
   return (
     <SettingsGroup title={t.openApprovals} query={query}>
@@ -41,20 +41,25 @@ function OpenApprovals() {
 }
 
 function OpenApproval({
-  approval: { name, kind, shown, askedAt, sessionId },
+  approval: { name, kind, plan, shown, askedAt, sessionId },
 }: {
   approval: ApprovalView;
 }) {
   return (
     <li>
       <span className="fact-text">
-        <strong>{kind === "question" ? strings.question.title : name}</strong>
+        <strong>{approvalTitle({ name, kind, plan })}</strong>
         {shown !== undefined && <code dir="ltr">{revealInvisible(shown)}</code>}
         <span className="quiet">{formatMoment(askedAt)}</span>
       </span>
       <SessionLink id={sessionId} />
     </li>
   );
+}
+
+function approvalTitle({ name, kind, plan }: Pick<ApprovalView, "name" | "kind" | "plan">): string {
+  if (plan === true) return strings.plan.title;
+  return kind === "question" ? strings.question.title : name;
 }
 
 /** Rules for calls that run without asking, with a button to remove each. */
@@ -78,13 +83,68 @@ function RuleList() {
               <li key={rule.id}>
                 <span className="fact-text">
                   <code dir="ltr">{revealInvisible(rule.rule)}</code>
-                  <span className="quiet">{t.made(rule.by, formatMoment(rule.madeAt))}</span>
+                  <span className="quiet">
+                    {[
+                      t.made(rule.by, formatMoment(rule.madeAt)),
+                      ...(rule.until === undefined ? [] : [t.until(formatMoment(rule.until))]),
+                      ...(rule.tooWide === true ? [t.tooWide] : []),
+                    ].join(", ")}
+                  </span>
                 </span>
                 <button
                   type="button"
                   className="button"
                   aria-label={t.removeNamed(rule.rule)}
                   onClick={() => void remove(rule)}
+                >
+                  {t.remove}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </SettingsGroup>
+  );
+}
+
+const maxGrants = 200;
+
+/** What was allowed for whole conversations, with a button to revoke each. */
+function GrantList() {
+  const { client, toasts } = useApp();
+  const [query, refetch] = useHostQuery(() => client.listGrants({ query: { limit: maxGrants } }));
+  const t = strings.rules;
+  async function revoke({ id }: GrantView): Promise<void> {
+    const result = await client.revokeGrant({ params: { id } });
+    toasts.show(result.ok ? t.removed : problemText(result.error));
+    refetch();
+  }
+  return (
+    <SettingsGroup title={t.grants} hint={t.grantsHint} query={query}>
+      {({ grants }) =>
+        grants.length === 0 ? (
+          <p className="quiet">{t.noGrants}</p>
+        ) : (
+          <ul className="facts-list">
+            {grants.map((grant) => (
+              <li key={grant.id}>
+                <span className="fact-text">
+                  <strong>{grant.tool}</strong>
+                  <code dir="ltr">{revealInvisible(grant.rule ?? grant.shown ?? "")}</code>
+                  <span className="quiet">
+                    {[
+                      t.made(grant.by ?? "", formatMoment(grant.madeAt)),
+                      ...(grant.until === undefined ? [] : [t.until(formatMoment(grant.until))]),
+                    ].join(", ")}
+                  </span>
+                  <SessionLink id={grant.sessionId} />
+                </span>
+                <button
+                  type="button"
+                  className="button"
+                  aria-label={t.removeNamed(grant.rule ?? grant.tool)}
+                  onClick={() => void revoke(grant)}
                 >
                   {t.remove}
                 </button>

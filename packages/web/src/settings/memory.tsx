@@ -1,5 +1,7 @@
-import { useApp } from "../app-context.ts";
+import { describeTaint, type WaitingFactView } from "@holdfast/protocol";
+import { problemText, useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
+import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
 import { FactList, SettingsGroup, useHostQuery } from "./settings-group.tsx";
 
@@ -31,6 +33,7 @@ export function MemorySettings() {
           )
         }
       </SettingsGroup>
+      <WaitingFacts />
       <SettingsGroup title={t.usage} hint={t.usageHint} query={usage}>
         {({ usage: { calls, input, output, cacheRead, costMicros } }) => (
           <FactList
@@ -43,5 +46,58 @@ export function MemorySettings() {
         )}
       </SettingsGroup>
     </>
+  );
+}
+
+/** Facts that a person decides on, because a stranger may have had a say in them. */
+function WaitingFacts() {
+  const { client, toasts } = useApp();
+  const [query, refetch] = useHostQuery(() => client.listWaitingFacts());
+  const t = strings.settings.memory;
+  async function decide({ id }: WaitingFactView, decision: "keep" | "discard"): Promise<void> {
+    const result = await client.decideWaitingFact({ params: { id }, body: { decision } });
+    const done = decision === "keep" ? t.kept : t.discarded;
+    toasts.show(result.ok ? done : problemText(result.error));
+    refetch();
+  }
+  return (
+    <SettingsGroup title={t.waiting} hint={t.waitingHint} query={query}>
+      {({ facts }) =>
+        facts.length === 0 ? (
+          <p className="quiet">{t.noneWaiting}</p>
+        ) : (
+          <ul className="facts-list">
+            {facts.map((fact) => (
+              <li key={fact.id}>
+                <span className="fact-text">
+                  <span dir="auto">{revealInvisible(fact.text)}</span>
+                  <span className="quiet">
+                    {t.after(revealInvisible(describeTaint(fact.after)))}
+                  </span>
+                </span>
+                <span className="row">
+                  <button
+                    type="button"
+                    className="button"
+                    aria-label={t.keepNamed(fact.text)}
+                    onClick={() => void decide(fact, "keep")}
+                  >
+                    {t.keep}
+                  </button>
+                  <button
+                    type="button"
+                    className="button plain"
+                    aria-label={t.discardNamed(fact.text)}
+                    onClick={() => void decide(fact, "discard")}
+                  >
+                    {t.discard}
+                  </button>
+                </span>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </SettingsGroup>
   );
 }

@@ -5,11 +5,14 @@ import { useApp } from "../app-context.ts";
 import { linkProps } from "../router/router.ts";
 import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
+import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
+import { EditorSettings } from "./editors.tsx";
 import { GatewaySettings } from "./gateway/gateway.tsx";
 import { McpSettings } from "./mcp.tsx";
 import { MemorySettings } from "./memory.tsx";
 import { ModelSettings } from "./models.tsx";
+import { RightsSettings } from "./rights.tsx";
 import { ScheduleSettings } from "./schedules/schedules.tsx";
 import { SystemSettings } from "./system.tsx";
 
@@ -19,6 +22,7 @@ const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   mcp: "plug",
   schedules: "clock",
   gateway: "thought",
+  editors: "window",
   memory: "memory",
   appearance: "sun",
   system: "gauge",
@@ -66,13 +70,21 @@ function SectionContent({ section }: { section: SettingsSection }) {
     case "system":
       return <SystemSettings />;
     case "tools":
-      return <Approvals />;
+      return (
+        <>
+          <Approvals />
+          <RightsSettings />
+          <ApiKeySettings />
+        </>
+      );
     case "mcp":
       return <McpSettings />;
     case "schedules":
       return <ScheduleSettings />;
     case "gateway":
       return <GatewaySettings />;
+    case "editors":
+      return <EditorSettings />;
     case "memory":
       return <MemorySettings />;
     case "models":

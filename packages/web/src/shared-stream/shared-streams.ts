@@ -1,6 +1,7 @@
 import {
   createStreamOpener,
   createTransport,
+  type Fetch,
   type OpenStream,
   type StreamRequest,
 } from "@holdfast/client";
@@ -36,8 +37,8 @@ export interface SharedStreams {
 }
 
 /** Opens the page's event streams: on one connection for all tabs if the browser has locks, else on one each. */
-export function openSharedStreams(baseUrl: string): OpenStream {
-  const openDirectly = createStreamOpener(createTransport({ baseUrl }));
+export function openSharedStreams(baseUrl: string, send: Fetch): OpenStream {
+  const openDirectly = createStreamOpener(createTransport({ baseUrl, fetch: send }));
   // Over plain HTTP from another machine there are no locks.
   if (!("locks" in navigator)) return openDirectly;
   const shared = createSharedStreams({

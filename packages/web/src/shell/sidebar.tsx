@@ -6,6 +6,7 @@ import { BulkBar } from "../sessions/bulk-actions.tsx";
 import { SearchResults } from "../sessions/search-results.tsx";
 import { SessionList } from "../sessions/session-list.tsx";
 import { ShelfMenu } from "../sessions/shelf-menu.tsx";
+import { useOpenApprovals } from "../settings/open-approvals.ts";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
 
@@ -106,10 +107,34 @@ export function Sidebar({ open, onNavigate, onPalette }: SidebarProps) {
           <Icon name="clock" />
           {strings.schedules.open}
         </button>
+        <WaitingButton onNavigate={onNavigate} />
         <span className="spacer" />
         <HostStatus state={state} />
       </footer>
     </nav>
+  );
+}
+
+/** How many calls and questions wait in all conversations; nothing while none does. */
+function WaitingButton({ onNavigate }: Pick<SidebarProps, "onNavigate">) {
+  const { router } = useApp();
+  const [query] = useOpenApprovals();
+  const count = query.kind === "loaded" ? query.value.approvals.length : 0;
+  if (count === 0) return null;
+  return (
+    <button
+      type="button"
+      className="button plain"
+      aria-label={strings.shell.waitingNamed(count)}
+      title={strings.shell.waitingNamed(count)}
+      onClick={() => {
+        router.go({ kind: "settings", section: "tools" });
+        onNavigate();
+      }}
+    >
+      <Icon name="shield" />
+      {count}
+    </button>
   );
 }
 

@@ -1,5 +1,5 @@
-import { liveRun } from "@holdfast/client";
-import { type RunId, type Seq, type SessionId } from "@holdfast/protocol";
+import { liveRun, type SessionState } from "@holdfast/client";
+import { modeOf, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
@@ -10,6 +10,7 @@ import { strings } from "../strings/strings.ts";
 import { createTalkActions, TalkProvider } from "./store/talk-actions.ts";
 import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
+import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
 import { createConversationStore } from "./store/conversation-store.ts";
 import { Queue } from "./composer/queue.tsx";
 import type { Pending } from "./transcript/rows.ts";
@@ -121,10 +122,18 @@ export function Conversation({ id, at }: ConversationProps) {
                 onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
               >
                 {state !== null && (
-                  <ModelMenu
-                    model={state.session.model}
-                    onChoose={(model) => void sessionActions(app, state.session).change({ model })}
-                  />
+                  <>
+                    <SessionModeMenu
+                      mode={modeOf(state.session)}
+                      onChoose={(mode) => void sessionActions(app, state.session).change({ mode })}
+                    />
+                    <ModelMenu
+                      model={state.session.model}
+                      onChoose={(model) =>
+                        void sessionActions(app, state.session).change({ model })
+                      }
+                    />
+                  </>
                 )}
               </Composer>
             )}
@@ -161,14 +170,21 @@ const noPending: readonly Pending[] = [];
 /** Accepted messages that wait in the inbox, then unsent ones, each message once. */
 function usePending(
   id: SessionId,
-  state: { readonly inbox: readonly AcceptedItem[]; readonly seq: Seq } | null,
+  state: Pick<SessionState, "inbox" | "entries" | "seq"> | null,
 ): readonly Pending[] {
   const { unsent } = useApp();
   const all = useStore(unsent);
   const inbox = state?.inbox;
   const seq = state?.seq ?? 0;
+  // The stream can be ahead of the answer to the request that sent a message.
+  const isInConversation = (clientId: string): boolean =>
+    state?.entries.some((entry) => entry.type === "message" && entry.clientId === clientId) ===
+    true;
   const ownUnsent = all.filter(
-    (message) => message.sessionId === id && (message.seq === null || message.seq > seq),
+    (message) =>
+      message.sessionId === id &&
+      (message.seq === null || message.seq > seq) &&
+      !isInConversation(message.clientId),
   );
   const fingerprint = ownUnsent.map((message) => message.clientId + message.state).join();
   return useMemo(
@@ -183,8 +199,6 @@ function usePending(
     [inbox, fingerprint],
   );
 }
-
-type AcceptedItem = Extract<Pending, { kind: "accepted" }>["item"];
 
 /** Sends messages that failed for lack of a connection again when it is back. */
 function useResendOnReconnect(isLive: boolean, pending: readonly Pending[]): void {

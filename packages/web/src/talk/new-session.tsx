@@ -1,4 +1,4 @@
-import type { SessionId } from "@holdfast/protocol";
+import { modeOf, type SessionId, type SessionMode } from "@holdfast/protocol";
 import { useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { isRehearsal } from "../models/models-store.ts";
@@ -7,6 +7,7 @@ import { Logo } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
 import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
+import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
 import type { MessageContent } from "./store/unsent-messages.ts";
 
 /** The start page. The session is created with its first message, and records the session that was open before. */
@@ -14,6 +15,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
   const { client, unsent, router, toasts, list, models } = useApp();
   const commands = useSlashCommands(null);
   const [model, setModel] = useState<string | null>(null);
+  const [mode, setMode] = useState<SessionMode | null>(null);
   const modelList = useStore(models);
   const isRehearsing = modelList !== null && isRehearsal(model ?? modelList.usual);
 
@@ -21,6 +23,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
     const body = {
       ...(from !== null && { previousSessionId: from }),
       ...(model !== null && { model }),
+      ...(mode !== null && { mode }),
     };
     const created = await client.createSession({ body });
     if (!created.ok) {
@@ -54,6 +57,12 @@ export function NewSession({ from }: { from: SessionId | null }) {
           onCommand={commands.run}
           onStop={null}
         >
+          {modelList !== null && (
+            <SessionModeMenu
+              mode={mode ?? modeOf({ mode: modelList.usualMode })}
+              onChoose={setMode}
+            />
+          )}
           <ModelMenu model={model} onChoose={setModel} />
         </Composer>
         {commands.answer}

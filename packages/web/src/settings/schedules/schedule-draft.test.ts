@@ -59,7 +59,7 @@ test("the next occurrence is described in words, in both time zones if they diff
 
 test("an outcome is described in the time of its zone, even with an unknown refusal code", () => {
   const occurrence = { occurrence: "2026-11-18T08:00", at: 0 };
-  expect(describeOutcome({ ...occurrence, outcome: "accepted" })).toMatch(/18.*8:00.*: said$/);
+  expect(describeOutcome({ ...occurrence, outcome: "accepted" })).toMatch(/18.*8:00.*: sent$/);
   expect(describeOutcome({ ...occurrence, outcome: "history_live" })).toContain("history live");
 });
 

@@ -3,7 +3,7 @@ import { type Attachment, type BlobId } from "@holdfast/protocol";
 import { createClient, type Fetch } from "@holdfast/client";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
-import { blobHref } from "../transcript/attachment-view.tsx";
+import { blobHref, withPageKey } from "../../host/page-key.ts";
 
 const maxFileBytes = 25 * 1024 * 1024;
 
@@ -46,7 +46,7 @@ export function useUploads(baseUrl: string, handlers: UploadHandlers): Uploads {
         setRunning((all) =>
           all.map((upload) => (upload.key === key ? { ...upload, progress } : upload)),
         );
-      const client = createClient({ baseUrl, fetch: fetchWithProgress(onProgress) });
+      const client = createClient({ baseUrl, fetch: withPageKey(fetchWithProgress(onProgress)) });
       const request = { body: file, mediaType: file.type };
       const result = await client.putBlob(request, { signal: aborting.signal });
       abortControllers.current.delete(key);

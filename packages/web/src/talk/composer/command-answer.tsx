@@ -1,5 +1,5 @@
 import { type CommandAnswer, describeSchedule } from "@holdfast/client";
-import { commandUsage, type UsageTotalsView } from "@holdfast/protocol";
+import { commandUsage, modeWords, type UsageTotalsView } from "@holdfast/protocol";
 import { useApp } from "../../app-context.ts";
 import { sessionTitle } from "../../sessions/session-actions.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -16,6 +16,7 @@ export type ShownAnswer = Extract<
       | "sessions"
       | "hits"
       | "model"
+      | "mode"
       | "memory"
       | "usage"
       | "status"
@@ -32,6 +33,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "sessions",
     "hits",
     "model",
+    "mode",
     "memory",
     "usage",
     "status",
@@ -95,6 +97,13 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
         <p>
           {answer.model ?? strings.composer.defaultModel}
           {answer.models.length > 0 && <span className="quiet"> {answer.models.join(", ")}</span>}
+        </p>
+      );
+    case "mode":
+      return (
+        <p>
+          <strong>{modeWords[answer.mode].label}</strong>{" "}
+          <span className="quiet">{modeWords[answer.mode].help}</span>
         </p>
       );
     case "title":

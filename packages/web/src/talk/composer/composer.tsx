@@ -1,21 +1,13 @@
 import { type InputMode } from "@holdfast/protocol";
-import { type Invocation, parseInput } from "@holdfast/client";
-import {
-  type ClipboardEvent,
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-} from "react";
+import { findPasted, type Invocation, isWorthMarking, parseInput } from "@holdfast/client";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { Listbox, optionId } from "../../ui/listbox.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { strings } from "../../strings/strings.ts";
 import { AttachmentChips, useUploads } from "./attachments.tsx";
+import { acceptDroppedFiles } from "./dropped-files.ts";
 import { emptyDraft, useDraft } from "./draft.ts";
 import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
 import type { MessageContent } from "../store/unsent-messages.ts";
@@ -54,11 +46,15 @@ export function Composer({
     onTooLarge: (name) => toasts.show(strings.composer.tooLarge(name)),
     onFailed: (name) => toasts.show(strings.composer.uploadFailed(name)),
   });
-  const suggestions = suggestionsFor(draft.text);
+  /** Escape hides the suggestions until the text changes. */
+  const [dismissedText, setDismissedText] = useState("");
+  const suggestions = draft.text === dismissedText ? [] : suggestionsFor(draft.text);
   const [selectedIndex, setSelectedIndex] = useState(0);
   const listId = useId();
   const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;
   const canSend = !isEmpty && uploads.running.length === 0;
+
+  const pasted = useRef<string[]>([]);
 
   useEffect(() => {
     // On a touch screen the focus would open the on-screen keyboard.
@@ -79,12 +75,20 @@ export function Composer({
     }
     const text = input.kind === "message" ? input.text : draft.text;
     setDraft(() => emptyDraft);
-    const isAccepted = await onSend({ ...sentDraft, text, mode: isRunning ? mode : "queue" });
+    const quoted = findPasted(text, pasted.current);
+    pasted.current = [];
+    const isAccepted = await onSend({
+      ...sentDraft,
+      text,
+      mode: isRunning ? mode : "queue",
+      ...(quoted.length > 0 && { quoted }),
+    });
     if (isAccepted === false) setDraft(() => sentDraft);
     setMode("queue");
   }
   function onKeyDown(event: KeyboardEvent): void {
     if (suggestions.length > 0 && handleSuggestionKey(event)) return event.preventDefault();
+    if (event.key === "Escape" && !event.nativeEvent.isComposing) return onStop?.();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     void send();
@@ -95,35 +99,33 @@ export function Composer({
     const suggestion = suggestions[selectedIndex % suggestions.length];
     if (step !== undefined)
       setSelectedIndex((old) => (old + step + suggestions.length) % suggestions.length);
-    else if (event.key === "Escape") setDraft((old) => ({ ...old, text: "" }));
+    else if (event.key === "Escape") setDismissedText(draft.text);
     else if ((event.key === "Tab" || event.key === "Enter") && suggestion !== undefined) {
       setDraft((old) => ({ ...old, text: suggestion.text }));
       setSelectedIndex(0);
     } else return false;
     return true;
   }
-  function addFiles(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
-    setIsDragOver(false);
-    if (data === null || data.files.length === 0) return;
-    event.preventDefault();
-    uploads.add(data.files);
-  }
+  const latestAdd = useRef(uploads.add);
+  useEffect(() => {
+    latestAdd.current = uploads.add;
+  }, [uploads.add]);
+  useEffect(
+    () =>
+      acceptDroppedFiles({
+        onDragOver: setIsDragOver,
+        onDrop: (files) => latestAdd.current(files),
+      }),
+    [],
+  );
 
   return (
-    // Files can be dropped anywhere on the form; keyboard users have the attach button.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
       className={`composer${isDragOver ? " drag-over" : ""}`}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
       }}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setIsDragOver(true);
-      }}
-      onDragLeave={() => setIsDragOver(false)}
-      onDrop={(event) => addFiles(event, event.dataTransfer)}
     >
       <AttachmentChips
         attachments={draft.attachments}
@@ -163,7 +165,13 @@ export function Composer({
         value={draft.text}
         onChange={(event) => setDraft((old) => ({ ...old, text: event.target.value }))}
         onKeyDown={onKeyDown}
-        onPaste={(event) => addFiles(event, event.clipboardData)}
+        onPaste={(event) => {
+          const text = event.clipboardData.getData("text/plain").replaceAll("\r\n", "\n");
+          if (isWorthMarking(text)) pasted.current.push(text);
+          if (event.clipboardData.files.length === 0) return;
+          event.preventDefault();
+          uploads.add(event.clipboardData.files);
+        }}
       />
       <div className="composer-foot">
         <button

@@ -64,6 +64,9 @@ export function useSlashCommands(sessionId: SessionId | null): SlashCommands {
       case "compacting":
         toasts.show(strings.history[received.outcome === "started" ? "compacting" : "deferred"]);
         return true;
+      case "given_up":
+        toasts.show(received.settled > 0 ? strings.waiting.stopped : strings.waiting.nothing);
+        return true;
       case "sent":
       case "stopped":
         return true;

@@ -42,8 +42,11 @@ function createCountedEvent(seq: number, type: string, data: StoredEvent["data"]
   return { event, reads: () => reads };
 }
 
-/** A host whose read returns the later half of the entries. The test sends the events. */
-function createHost(entryCount = 20) {
+/**
+ * A host whose read returns the later half of the entries, and all of the others as one page, or the page that was
+ * asked for. The test sends the events.
+ */
+function createHost(entryCount = 20, pages: "whole" | "as asked" = "whole") {
   const entries = Array.from({ length: entryCount }, (_, index) => message(index + 1));
   const half = entryCount / 2;
   const head: SessionRead = {
@@ -58,10 +61,16 @@ function createHost(entryCount = 20) {
     baseUrl: "http://host",
     fetch(url) {
       readCount++;
-      const isPage = new URL(url).searchParams.has("before");
-      return Response.json(
-        isPage ? { ...head, entries: entries.slice(0, half), earlier: null } : head,
-      );
+      const asked = new URL(url).searchParams;
+      if (!asked.has("before")) return Response.json(head);
+      const [before, limit] = [Number(asked.get("before")), Number(asked.get("limit"))];
+      const page =
+        pages === "whole"
+          ? entries.slice(0, half)
+          : entries.filter(({ seq }) => seq < before).slice(-limit);
+      const [first] = page;
+      const earlier = first === undefined || first.seq === 1 ? null : first.seq;
+      return Response.json({ ...head, entries: page, earlier });
     },
     openStream: async () => ({
       ok: true,
@@ -122,6 +131,15 @@ test("an event is reduced once, into the state that also holds the earlier entri
   expect(alone.reads()).toBeGreaterThan(0);
   expect(seqs(store.read().state?.entries)).toEqual(range(1, 21));
   expect(store.read().state).toBe(host.lastState());
+});
+
+test("a linked entry just above what is loaded joins it, and the end stays in view", async () => {
+  const host = createHost(20, "as asked");
+  const store = openStore(host.client);
+  await expect.poll(host.isFollowed).toBe(true);
+  await store.loadAround(10 as Seq);
+  expect(seqs(store.read().state?.entries)).toEqual(range(1, 20));
+  expect(store.read().detached).toBeNull();
 });
 
 test("entries that the tab dropped do not return with the next event", async () => {

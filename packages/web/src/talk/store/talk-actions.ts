@@ -3,6 +3,7 @@ import type {
   ApprovalAnswer,
   InboxItem,
   MessageEntry,
+  NoticeId,
   RunId,
   Seq,
   SessionId,
@@ -26,6 +27,7 @@ export interface TalkActions {
   readonly answer: (approvalId: AnsweredApprovalId, reply: ApprovalReply) => Promise<void>;
   readonly stop: (run: RunId) => void;
   readonly resume: (run: RunId) => void;
+  readonly stopWaiting: (noticeId: NoticeId) => void;
   readonly changeQueued: (item: InboxItem, text: string) => Promise<boolean>;
   readonly removeQueued: (item: InboxItem) => void;
   readonly showRun: (run: RunId) => void;
@@ -38,6 +40,7 @@ type ViewActions = Pick<TalkActions, "showRun" | "showNewest">;
 interface ApprovalReply {
   readonly decision: ApprovalAnswer;
   readonly rule?: string;
+  readonly lastsSeconds?: number;
   readonly answer?: string;
 }
 
@@ -134,6 +137,7 @@ export function createTalkActions(
     },
     stop: (run) => void report(client.cancelRun({ params: { id: run } })),
     resume: (run) => void reportAndShow(client.resumeRun({ params: { id: run } })),
+    stopWaiting: (noticeId) => void report(client.stopWaiting({ params, body: { noticeId } })),
     changeQueued(item, text) {
       const { messageId, attachments } = item;
       return report(client.changeInput({ params: { id, messageId }, body: { text, attachments } }));

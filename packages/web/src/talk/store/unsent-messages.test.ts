@@ -116,3 +116,31 @@ test("a discarded message is neither shown nor sent after a reload", async () =>
   expect([store.read(), storedCount()]).toEqual([[], 0]);
   expect(createUnsentStore(host.client).read()).toEqual([]);
 });
+
+test.each([
+  [409, "refused"],
+  [503, "network"],
+])(
+  "a message that the host answers with %i is shown as %s, with the host's reason",
+  async (status, trouble) => {
+    const body = {
+      type: "about:blank",
+      title: "No",
+      status,
+      code: "session_not_found",
+      detail: "Why.",
+    };
+    const client = createClient({
+      baseUrl: "http://host",
+      sleep: async () => {},
+      fetch: () =>
+        Response.json(body, { status, headers: { "content-type": "application/problem+json" } }),
+    });
+    const store = createUnsentStore(client);
+    store.send(session, hello);
+    await expect.poll(() => store.read()[0]?.state).toBe("failed");
+    expect(store.read()).toMatchObject([{ trouble }]);
+    expect(store.read()[0]?.reason).toContain("Why.");
+    expect(storedCount()).toBe(1);
+  },
+);

@@ -4,6 +4,8 @@ import {
   ids,
   inputMode,
   type InputMode,
+  type QuotedRanges,
+  quotedRanges,
   type Seq,
   sessionId,
   type SessionId,
@@ -17,6 +19,8 @@ export interface MessageContent {
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly mode: InputMode;
+  /** What of the text was pasted. */
+  readonly quoted?: QuotedRanges | undefined;
 }
 
 /** A message that the host has not accepted yet, so it is not part of the conversation. */
@@ -44,6 +48,7 @@ const storedMessage = z.object({
   text: z.string(),
   attachments: z.array(attachment),
   mode: inputMode,
+  quoted: quotedRanges.optional(),
 });
 const storagePrefix = "unsent:";
 
@@ -69,8 +74,14 @@ export function createUnsentStore(client: Client): UnsentStore {
   }
 
   async function deliver(message: UnsentMessage): Promise<void> {
-    const { clientId, text, mode, attachments } = message;
-    const body = { clientId, text, mode, attachments: [...attachments] };
+    const { clientId, text, mode, attachments, quoted } = message;
+    const body = {
+      clientId,
+      text,
+      mode,
+      attachments: [...attachments],
+      ...(quoted !== undefined && { quoted }),
+    };
     const result = await client.sendMessage({ params: { id: message.sessionId }, body });
     if (result.ok) {
       writeStored(storagePrefix + clientId, null);

@@ -1,11 +1,11 @@
-import { type FormEvent, useState, useId } from "react";
-import { z } from "zod";
-import type { LiveView, ApprovalAnswer } from "@holdfast/protocol";
+import { type FormEvent, useCallback, useId, useState } from "react";
+import { describeTaint, type LiveView, type ApprovalAnswer, questionOf } from "@holdfast/protocol";
 import { Icon } from "../../ui/icons.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
-import { ToolArguments, LabelledBlock, withWorkspaceName } from "./tool-details.tsx";
+import { ShownCall } from "./shown-call.tsx";
+import { ToolArguments } from "./tool-details.tsx";
 
 type OpenApproval = LiveView["approvals"][number];
 
@@ -18,18 +18,17 @@ export function ApprovalCard({ approval }: { approval: OpenApproval }) {
   );
 }
 
-const questionInput = z.looseObject({
-  question: z.string(),
-  choices: z.array(z.string()).optional(),
-});
 const maxAnswerLength = 10_000;
 
-/** A question of the model. The run waits for one of its choices or a free answer. */
-function QuestionCard({ approval: { approvalId, input } }: { approval: OpenApproval }) {
+/** A question of the model, or its plan. The run waits for one of its choices or a free answer. */
+function QuestionCard({ approval }: { approval: OpenApproval }) {
   const talk = useTalk();
   const [isPending, setIsPending] = useState(false);
   const [text, setText] = useState("");
-  const question = questionInput.safeParse(input).data;
+  const { approvalId, input, after = [] } = approval;
+  const question = questionOf(approval, input);
+  const isPlan = approval.plan === true;
+  const t = isPlan ? strings.plan : strings.question;
 
   async function answer(reply: Parameters<typeof talk.answer>[1]): Promise<void> {
     setIsPending(true);
@@ -42,25 +41,31 @@ function QuestionCard({ approval: { approvalId, input } }: { approval: OpenAppro
   }
 
   return (
-    <section className="approval" aria-label={strings.question.title}>
+    <section className="approval" aria-label={t.title}>
       <h3>
-        <Icon name="thought" />
-        {strings.question.title}
+        <Icon name={isPlan ? "list" : "thought"} />
+        {t.title}
       </h3>
+      {isPlan && after.length > 0 && (
+        <p className="approval-after">
+          {strings.approval.after(revealInvisible(describeTaint(after)))}
+        </p>
+      )}
       {question === undefined ? (
         <ToolArguments input={input} />
       ) : (
-        <p className="as-written" dir="auto">
+        <p className={isPlan ? "as-written approval-plan" : "as-written"} dir="auto">
           {revealInvisible(question.question)}
         </p>
       )}
-      {question?.choices !== undefined && (
+      {isPlan && <p className="quiet">{strings.plan.lead}</p>}
+      {question !== undefined && question.choices.length > 0 && (
         <div className="row">
           {question.choices.map((choice, index) => (
             <button
               key={index}
               type="button"
-              className="button"
+              className={isPlan && index === 0 ? "button primary" : "button"}
               disabled={isPending}
               onClick={() => void answer({ decision: "once", answer: choice })}
             >
@@ -73,14 +78,18 @@ function QuestionCard({ approval: { approvalId, input } }: { approval: OpenAppro
         <input
           type="text"
           className="input"
-          aria-label={strings.question.field}
-          placeholder={strings.question.field}
+          aria-label={t.field}
+          placeholder={t.field}
           maxLength={maxAnswerLength}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button type="submit" className="button primary" disabled={isPending || text.trim() === ""}>
-          {strings.question.send}
+        <button
+          type="submit"
+          className={isPlan ? "button" : "button primary"}
+          disabled={isPending || text.trim() === ""}
+        >
+          {t.send}
         </button>
         <button
           type="button"
@@ -88,18 +97,26 @@ function QuestionCard({ approval: { approvalId, input } }: { approval: OpenAppro
           disabled={isPending}
           onClick={() => void answer({ decision: "deny" })}
         >
-          {strings.question.decline}
+          {t.decline}
         </button>
       </form>
     </section>
   );
 }
 
+const hour = 3_600;
+/** How long a lasting yes holds, in seconds; the first is without an end. */
+const durations = [undefined, hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour] as const;
+
 function CallCard({ approval }: { approval: OpenApproval }) {
   const talk = useTalk();
   const [isPending, setIsPending] = useState(false);
-  const rules = approval.rules ?? [];
+  const [isSeen, setIsSeen] = useState(false);
+  const onSeen = useCallback(() => setIsSeen(true), []);
+  const { rules = [], notes = [], hidden, onceOnly } = approval;
   const [rule, setRule] = useState(rules[0]);
+  const [lastsSeconds, setLastsSeconds] = useState<number | undefined>(undefined);
+  const isAllowable = isSeen && !isPending && hidden === undefined;
 
   async function answer(decision: ApprovalAnswer): Promise<void> {
     setIsPending(true);
@@ -107,6 +124,7 @@ function CallCard({ approval }: { approval: OpenApproval }) {
     await talk.answer(approval.approvalId, {
       decision,
       ...(isLasting && rule !== undefined && { rule }),
+      ...(isLasting && lastsSeconds !== undefined && { lastsSeconds }),
     });
     setIsPending(false);
   }
@@ -117,28 +135,47 @@ function CallCard({ approval }: { approval: OpenApproval }) {
         <Icon name="shield" />
         {strings.approval.title(approval.name)}
       </h3>
-      <CallDetails approval={approval} />
-      <p className="quiet">{strings.approval.lead}</p>
+      {approval.after !== undefined && approval.after.length > 0 && (
+        <p className="approval-after">
+          {strings.approval.after(revealInvisible(describeTaint(approval.after)))}
+        </p>
+      )}
+      {notes.map((note) => (
+        <p key={note} className="approval-note">
+          {revealInvisible(note)}
+        </p>
+      ))}
+      <ShownCall approval={approval} onSeen={onSeen} />
+      {approval.sandbox !== undefined && (
+        <p className={approval.sandbox.kind === "none" ? "approval-unconfined" : "quiet"}>
+          {revealInvisible(approval.sandbox.words)}
+        </p>
+      )}
+      <p className="quiet">
+        {hidden === undefined ? strings.approval.lead : strings.approval.hidden}{" "}
+        {onceOnly === true && strings.approval.onceOnly}
+      </p>
       <div className="row">
         <button
           type="button"
           className="button primary"
-          disabled={isPending}
+          disabled={!isAllowable}
           onClick={() => void answer("once")}
         >
           {strings.approval.once}
         </button>
-        {(["session", "always"] as const).map((decision) => (
-          <button
-            key={decision}
-            type="button"
-            className="button"
-            disabled={isPending}
-            onClick={() => void answer(decision)}
-          >
-            {strings.approval[decision]}
-          </button>
-        ))}
+        {onceOnly !== true &&
+          (["session", "always"] as const).map((decision) => (
+            <button
+              key={decision}
+              type="button"
+              className="button"
+              disabled={!isAllowable}
+              onClick={() => void answer(decision)}
+            >
+              {strings.approval[decision]}
+            </button>
+          ))}
         <button
           type="button"
           className="button warn"
@@ -148,35 +185,42 @@ function CallCard({ approval }: { approval: OpenApproval }) {
           {strings.approval.deny}
         </button>
       </div>
-      {rule !== undefined && <RuleChoice rules={rules} rule={rule} onChange={setRule} />}
+      {onceOnly !== true && (
+        <>
+          {rule !== undefined && <RuleChoice rules={rules} rule={rule} onChange={setRule} />}
+          <DurationChoice seconds={lastsSeconds} onChange={setLastsSeconds} />
+        </>
+      )}
     </section>
   );
 }
 
-/** The host's own description, if it has one. It may be shortened; the arguments below it are complete. */
-function CallDetails({ approval: { input, shown, place: workspace } }: { approval: OpenApproval }) {
-  if (shown === undefined)
-    return (
-      <>
-        <ToolArguments input={input} />
-        {workspace !== undefined && (
-          <p className="quiet">{strings.approval.workspace(workspace)}</p>
-        )}
-      </>
-    );
+interface DurationChoiceProps {
+  readonly seconds: number | undefined;
+  readonly onChange: (seconds: number | undefined) => void;
+}
+
+function DurationChoice({ seconds, onChange }: DurationChoiceProps) {
+  const id = useId();
   return (
-    <>
-      <LabelledBlock label={strings.approval.shown} copy={shown}>
-        <pre dir="ltr">{revealInvisible(withWorkspaceName(shown, workspace))}</pre>
-      </LabelledBlock>
-      <details className="approval-whole">
-        <summary className="quiet">{strings.approval.whole}</summary>
-        <ToolArguments input={input} />
-        {workspace !== undefined && (
-          <p className="quiet">{strings.approval.workspace(revealInvisible(workspace))}</p>
-        )}
-      </details>
-    </>
+    <div className="approval-rule">
+      <label className="quiet" htmlFor={id}>
+        {strings.approval.lasts}
+      </label>
+      <select
+        id={id}
+        value={seconds ?? ""}
+        onChange={({ target: { value } }) => onChange(value === "" ? undefined : Number(value))}
+      >
+        {durations.map((duration) => (
+          <option key={duration ?? "always"} value={duration ?? ""}>
+            {duration === undefined
+              ? strings.approval.untilRevoked
+              : strings.approval.duration(duration / hour)}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Attachment } from "@holdfast/protocol";
+import { blobHref } from "../../host/page-key.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
 
@@ -28,11 +29,6 @@ export function ImageView({ image }: { image: ImageAttachment }) {
       />
     </a>
   );
-}
-
-/** Relative, so that it works under any base path. */
-export function blobHref(blobId: string): string {
-  return `api/blobs/${blobId}`;
 }
 
 function formatSize(bytes: number): string {

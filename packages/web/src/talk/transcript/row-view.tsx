@@ -1,4 +1,4 @@
-import type { NoticeEntry } from "@holdfast/protocol";
+import { type NoticeEntry, waitingNoticeKinds } from "@holdfast/protocol";
 import { memo } from "react";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
@@ -7,6 +7,7 @@ import { strings } from "../../strings/strings.ts";
 import { Message } from "./message.tsx";
 import { PendingView } from "../composer/queue.tsx";
 import { sameRow, type Row } from "./rows.ts";
+import { useTalk } from "../store/talk-actions.ts";
 import type { UnsentStore } from "../store/unsent-messages.ts";
 
 interface RowProps {
@@ -50,16 +51,28 @@ export const RowView = memo(
 
 const noticeIcons: Readonly<Record<string, IconName>> = {
   recovering: "refresh",
+  host_away: "refresh",
+  memory_waiting: "refresh",
   recovered: "check",
   nothing_recovered: "warning",
 };
 
 /** A notice of the host about a run: why it broke off, and what was kept of it. */
 function NoticeRow({ entry }: { entry: NoticeEntry }) {
+  const talk = useTalk();
   return (
     <p className={`note notice ${entry.kind}`} role="note">
       <Icon name={noticeIcons[entry.kind] ?? "warning"} />
       <span>{entry.text}</span>
+      {waitingNoticeKinds.has(entry.kind) && (
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => talk.stopWaiting(entry.noticeId)}
+        >
+          {strings.waiting.stop}
+        </button>
+      )}
     </p>
   );
 }

@@ -1,12 +1,13 @@
-import type { Json, LiveTool, LiveView, ToolResultPart } from "@holdfast/protocol";
+import type { Json, LiveTool, LiveView, TodoItem, ToolResultPart } from "@holdfast/protocol";
 import { useState } from "react";
 import { SessionLink } from "../../sessions/session-link.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
 import { ApprovalCard } from "./approval-card.tsx";
-import { blobHref } from "./attachment-view.tsx";
+import { blobHref } from "../../host/page-key.ts";
 import {
+  Checklist,
   ToolArguments,
   ToolDuration,
   ToolOutput,
@@ -34,6 +35,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
   const output = result?.output ?? running?.output ?? null;
   const child = result?.details?.child;
   const blobId = result?.blobId ?? running?.blobId;
+  const todos = result?.outcome === "ok" ? result.details?.todos : undefined;
 
   function stateOf(): ToolState {
     if (result !== null) return isDenied(result) ? "denied" : result.outcome;
@@ -54,7 +56,9 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
         <Icon name={toolIcon(name)} />
         <span className="tool-name">{name}</span>
         <code className="tool-line" dir="ltr">
-          {revealInvisible(toolHeadline(input)).slice(0, 300)}
+          {todos === undefined
+            ? revealInvisible(toolHeadline(input)).slice(0, 300)
+            : strings.tool.todosDone(doneCount(todos), todos.length)}
         </code>
         <span className="tool-state">
           {running !== null && <ToolDuration tool={running} />}
@@ -68,6 +72,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
           <SessionLink id={child.sessionId} label={strings.tool.child} />
         </div>
       )}
+      {todos !== undefined && todos.length > 0 && <Checklist todos={todos} />}
       {isOpen && (
         <div className="tool-body">
           {state === "unknown" && <p className="aside">{strings.tool.unknownHint}</p>}
@@ -83,6 +88,10 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
       )}
     </section>
   );
+}
+
+function doneCount(todos: readonly TodoItem[]): number {
+  return todos.filter(({ state }) => state === "done").length;
 }
 
 function isDenied({ details }: NonNullable<ToolCardProps["result"]>): boolean {

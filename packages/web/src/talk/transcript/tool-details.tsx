@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { strings } from "../../strings/strings.ts";
-import type { Json, LiveTool } from "@holdfast/protocol";
-import type { IconName } from "../../ui/icons.tsx";
+import type { Json, LiveTool, TodoItem } from "@holdfast/protocol";
+import { Icon, type IconName } from "../../ui/icons.tsx";
 import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { stripAnsi, revealInvisible } from "../../ui/markdown/safe-text.ts";
 
@@ -12,7 +12,7 @@ export function toolHeadline(input: Json): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
   const name = mainArguments.find((argument) => argument in input) ?? Object.keys(input)[0];
   const value = name === undefined ? undefined : input[name];
-  if (Array.isArray(value)) return value.map(String).join(" ");
+  if (Array.isArray(value)) return value.filter((word) => typeof word === "string").join(" ");
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
@@ -105,6 +105,21 @@ export function ToolArguments({ input }: { input: Json }) {
     <LabelledBlock label={strings.tool.arguments} copy={text}>
       <pre dir="ltr">{revealInvisible(text)}</pre>
     </LabelledBlock>
+  );
+}
+
+/** A todo list as a checklist. */
+export function Checklist({ todos }: { todos: readonly TodoItem[] }) {
+  return (
+    <ul className="checklist">
+      {todos.map(({ text, state }, index) => (
+        <li key={index} className={state}>
+          <span className="hidden-text">{strings.tool.todo[state]}: </span>
+          {state === "done" ? <Icon name="check" /> : <span className="checkbox" aria-hidden />}
+          <span>{revealInvisible(text)}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,0 +1,38 @@
+import { modeWords, sessionMode, type SessionMode } from "@holdfast/protocol";
+import { Icon, type IconName } from "../../ui/icons.tsx";
+import { Menu } from "../../ui/menu.tsx";
+import { strings } from "../../strings/strings.ts";
+
+interface SessionModeMenuProps {
+  readonly mode: SessionMode;
+  readonly onChoose: (mode: SessionMode) => void;
+}
+
+const icons: Readonly<Record<SessionMode, IconName>> = {
+  plan: "list",
+  ask: "shield",
+  edits: "edit",
+  full: "terminal",
+};
+
+/** What the agent may do without asking. Always in view, and marked where it is more or less than usual. */
+export function SessionModeMenu({ mode, onChoose }: SessionModeMenuProps) {
+  const shown = strings.composer.sessionModeIs(modeWords[mode].label);
+  return (
+    <Menu
+      label={strings.composer.sessionMode}
+      visibleLabel={shown}
+      className={`button plain session-mode ${mode}`}
+      items={sessionMode.options.map((option) => ({
+        label: modeWords[option].label,
+        hint: modeWords[option].help,
+        icon: icons[option],
+        checked: option === mode,
+        onChoose: () => onChoose(option),
+      }))}
+    >
+      <Icon name={icons[mode]} />
+      <span>{shown}</span>
+    </Menu>
+  );
+}
