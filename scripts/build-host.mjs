@@ -13,6 +13,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
+import { bundledLicences, licenceFile } from "./bundled-licences.ts";
 import { hostEntries } from "./host-entries.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -24,7 +25,7 @@ const dist = join(home, name);
 const entries = { ...hostEntries, ...extraEntries };
 
 /** Needed by everything. All other packages are loaded from where they are, on demand. */
-const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|node:http$)/;
+const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|node:http2?$)/;
 
 const besideTheModule = /new URL\(\s*"([^"]+)",\s*import\.meta\.url,?\s*\)/g;
 /** Where it doesn't matter which module it is. */
@@ -59,16 +60,49 @@ const lazyHttp = {
   },
 };
 
+/** The framework only asks whether a request is an HTTP/2 one; the host serves none. */
+const noHttp2 = {
+  name: "no-http2",
+  resolveId: (id) => (id === "node:http2" ? "\0http2" : null),
+  load: (id) =>
+    id === "\0http2" ? "export class Http2ServerRequest {}\nexport const constants = {};" : null,
+};
+
+/** V8 keeps a source in memory, with two bytes for each character if a single one does not fit into one. */
+const oneByteSources = {
+  name: "one-byte-sources",
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) {
+      if (file.type !== "chunk") continue;
+      if (/\\[^\0-\xff]|String\.raw`[^`]*[^\0-\xff]/.test(file.code))
+        throw new Error(`${file.fileName} has a character above U+00FF that cannot be escaped.`);
+      file.code = file.code.replace(
+        /[^\0-\xff]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+    }
+  },
+};
+
 const startedAt = new Date();
 const bundle = await rolldown({
   cwd: root,
   input: entries,
   platform: "node",
-  plugins: [sourceUrls, lazyHttp],
+  plugins: [sourceUrls, lazyHttp, noHttp2, oneByteSources, bundledLicences(licenceFile)],
+  // A thread then evaluates the schemas it uses, and not those of every route of the API.
+  treeshake: { moduleSideEffects: [{ test: /packages\/protocol\/src\//, sideEffects: false }] },
   external: (id, importer) =>
     importer !== undefined && /^[^./\0]/.test(id) && !existsSync(id) && !bundled.test(id),
 });
-await bundle.write({ dir: dist, format: "esm", entryFileNames: "[name].js", comments: false });
+await bundle.write({
+  dir: dist,
+  format: "esm",
+  entryFileNames: "[name].js",
+  comments: false,
+  // The names of functions stay, for stack traces.
+  minify: { compress: false, mangle: { keepNames: true }, codegen: true },
+});
 await bundle.close();
 announce();
 

@@ -32,5 +32,12 @@ const packed = execFileSync("npm", [...packArgs, ...folders], {
   cwd: root,
   stdio: ["ignore", "pipe", "inherit"],
 });
+// A bill of materials of what the packages need, as CycloneDX.
+const materials = execFileSync(
+  "npm",
+  ["sbom", "--sbom-format=cyclonedx", "--omit=dev", "--package-lock-only", "--loglevel=error"],
+  { cwd: root, stdio: ["ignore", "pipe", "inherit"], maxBuffer: 64 * 1024 * 1024 },
+);
+writeFileSync(join(output, "sbom.cdx.json"), materials);
 // Written last: if the list exists, all tarballs do.
 writeFileSync(join(output, "tarballs.json"), packed);

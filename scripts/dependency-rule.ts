@@ -33,6 +33,12 @@ const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
 };
 /** Folders that may use less than their package: these siblings, and no outside module at all. */
 const innerRules: Record<string, string[]> = { "engine/log": ["ports"] };
+/** The host starts processes in one file, where they are confined. */
+const spawnRule = {
+  package: "host",
+  only: "packages/host/src/sandbox/launch.ts",
+  modules: new Set(["node:child_process", "node:cluster"]),
+};
 /** Folders beside `src` for tests and what only they need. Nothing in them is shipped. */
 export const testFolders: ReadonlySet<string> = new Set(["test", "contracts", "fixtures"]);
 const testTools = ["vitest", "fast-check", "node:*"];
@@ -188,7 +194,10 @@ function judgeExample(from: SourceFile, target: string): Finding | undefined {
 function judgeLeaving(root: string, from: SourceFile, target: string): Finding | undefined {
   const [top, name = "", folder = ""] = target.split("/");
   if (top !== "packages") {
-    if (from.package === undefined) return undefined;
+    // A bundler's configuration is a build script, wherever the bundler looks for it.
+    const isBuildScript =
+      from.package === undefined || /^packages\/[^/]+\/[^/]+\.config\.ts$/.test(from.file);
+    if (isBuildScript) return undefined;
     return { rule: "package-entry", message: `${target} is not part of the product` };
   }
   const isEntry = readManifest(root, `packages/${name}`).entries.includes(target);
@@ -247,6 +256,9 @@ function judgeOutside(root: string, from: SourceFile, specifier: string): Findin
   const module = specifier.startsWith("node:")
     ? (specifier.split("/")[0] ?? specifier)
     : specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  if (from.kind === "product" && from.package === spawnRule.package)
+    if (spawnRule.modules.has(module) && from.file !== spawnRule.only)
+      return { rule: "spawn", message: `processes are started in ${spawnRule.only} only` };
   const isAllowed =
     allowed.includes(module) || (module.startsWith("node:") && allowed.includes("node:*"));
   return isAllowed ? undefined : refused;

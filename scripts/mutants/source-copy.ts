@@ -27,6 +27,9 @@ export interface FailedTest {
   readonly fullName: string;
 }
 
+/** Tests that hang fail too. */
+const endless: FailedTest = { title: "(did not end)", fullName: "(did not end)" };
+
 interface VitestReport {
   readonly testResults: readonly {
     readonly assertionResults: readonly (FailedTest & { readonly status: string })[];
@@ -87,6 +90,7 @@ export class SourceCopy implements AsyncDisposable {
       child.once("exit", (code, signal) => resolve(signal ?? String(code)));
     });
     const text = await readFile(output, "utf8").catch(() => null);
+    if (text === null && child.killed) return { ran: 1, failing: [endless] };
     if (text === null) throw new Error(`${files.join(", ")} gave no report (${ended}).`);
     const { testResults } = JSON.parse(text) as VitestReport;
     const results = testResults.flatMap((file) => file.assertionResults);

@@ -128,9 +128,11 @@ export const agentMutants: readonly Mutant[] = [
       const before = shared.last ?? Promise.resolve();
       const mine = Promise.withResolvers<void>();
       shared.last = mine.promise;
-      setTimeout(() => mine.resolve(), 20_000);
       await before;
       const $signature = await this.$deps.factory.signature($request);`,
+    also: [
+      { in: "engine/AgentCache.borrow", replace: "isBorrowed = false;", by: "$& mine.resolve();" },
+    ],
     tests: lines,
   },
   {

@@ -100,8 +100,8 @@ export const lockMutants: readonly Mutant[] = [
   {
     line: "S0.10",
     fault: "on PostgreSQL the row is not locked before it is looked at",
-    in: "store/lockHeads",
-    text: "ORDER BY session_id FOR UPDATE",
+    in: "store/lockFreeHeads",
+    text: "ORDER BY session_id FOR UPDATE SKIP LOCKED",
     by: "ORDER BY session_id",
     tests: leases,
   },

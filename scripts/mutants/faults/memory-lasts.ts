@@ -5,8 +5,9 @@ const durable = "memory-durability.pg.test.ts";
 const memory = "memory.pg.test.ts";
 
 /** Where a run that was completed is ended and marked. */
-const ended =
-  'await $endRun($run, "completed", $settled, undefined, $markOf($deps.$remembers, $run));';
+const ended = 'await $endRun($run, "completed", $settled, undefined, $mark);';
+/** What it is bound to names the collaborators that the fault needs. */
+const marked = "const $mark = $markOf($deps.$remembers, $run, $circumstances);";
 
 /** Faults of what happens to memory when agents go, turns end and processes die: S2.10 to S2.18. */
 export const lastingMutants: readonly Mutant[] = [
@@ -91,9 +92,10 @@ export const lastingMutants: readonly Mutant[] = [
     fault: "the mark is written before the run has ended, in a commit of its own",
     in: "engine/settleCall",
     replace: ended,
+    given: [marked],
     by: `await $endRun($run, "completed", $settled);
       const { owner, session } = $run;
-      for (const event of $markOf($deps.$remembers, $run))
+      for (const event of $mark)
         await $deps.log.commit({ owner, session, events: [event] });`,
     tests: durable,
   },
@@ -126,8 +128,8 @@ export const lastingMutants: readonly Mutant[] = [
     fault: "a finished turn commits",
     in: "engine/settleCall",
     replace: ended,
-    by: `const marks = $markOf($deps.$remembers, $run);
-      await $endRun($run, "completed", $settled, undefined, marks);
+    given: [marked],
+    by: `await $endRun($run, "completed", $settled, undefined, $mark);
       const { owner, session } = $run;
       const { marks: open } = await $deps.log.store.reads.unremembered(owner, session, 1);
       const upTo = open[0]?.seq;
@@ -158,7 +160,7 @@ export const lastingMutants: readonly Mutant[] = [
     line: "S2.17",
     fault: "that it was tried is not written down before the provider is called",
     in: "engine/commitUnderLease",
-    replace: 'const $tried = await $write("memory.tried", $data);',
+    replace: 'const $tried = await $write($event("memory.tried", $data));',
     by: 'const $tried = { status: "committed" };',
     tests: durable,
   },

@@ -14,9 +14,13 @@ export const memoryMutants: readonly Mutant[] = [
     line: "S2.1",
     fault: "a commit clears all that is marked when it ends",
     in: "engine/commitUnderLease",
-    replace: 'const $done = await $write("memory.committed", { key: $key, upTo: $upTo });',
-    by: `const { marks } = await $log.store.reads.unremembered($owner, $session, 1_000);
-      const $done = await $write("memory.committed", { key: $key, upTo: marks.at(-1)?.seq ?? $upTo });`,
+    replace: `const $clear = () =>
+      $end($event("memory.committed", { key: $key, upTo: $upTo }), ...$notice);`,
+    by: `const $clear = async () => {
+        const { marks } = await $log.store.reads.unremembered($owner, $session, 1_000);
+        const upToAll = marks.at(-1)?.seq ?? $upTo;
+        return $end($event("memory.committed", { key: $key, upTo: upToAll }), ...$notice);
+      };`,
     given: ["readSegment($log, $target)", "const { owner: $owner, session: $session } = $target;"],
     tests: memory,
   },
@@ -86,7 +90,7 @@ export const memoryMutants: readonly Mutant[] = [
     given: [
       "const $next = await readSegment($log, $target);",
       "this.$handles.find($session, $owner)",
-      "commitSegment(this.$deps, $target, $find, this.$stop.signal)",
+      "const $done = await commitSegment(this.$deps, $target, $find, this.$stop.signal);",
     ],
     also: [
       {
