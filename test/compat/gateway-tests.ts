@@ -132,8 +132,19 @@ export function testGateway(opened: () => OpenedHome): void {
       const answer = (await response.json()) as { principal?: { by: string } };
       return answer.principal?.by ?? response.status;
     };
-    expect(await principal({ cookie: `holdfast_${port}=${cookie}` })).toBe("sign-in");
-    expect(await principal({ cookie: `holdfast_${port}=not${cookie}` })).toBe(401);
+    const signedIn = {
+      cookie: `holdfast_${port}=${cookie}`,
+      "x-holdfast-page-key": "k".repeat(43),
+    };
+    // What the page does when it is first opened with a cookie from before there were page keys.
+    const bound = await fetch(`${address}api/login`, {
+      method: "POST",
+      headers: { ...signedIn, "content-type": "application/json" },
+      body: JSON.stringify({ pageKey: "k".repeat(43) }),
+    });
+    expect(bound.status).toBe(204);
+    expect(await principal(signedIn)).toBe("sign-in");
+    expect(await principal({ ...signedIn, cookie: `holdfast_${port}=not${cookie}` })).toBe(401);
     expect(await principal({ authorization: `Bearer ${token}` })).toBe("token");
     expect(valueOf(await client.listSignIns()).signIns).toEqual([signIn]);
     const login = async (proof: string): Promise<number> => {

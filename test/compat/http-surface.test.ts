@@ -1,6 +1,7 @@
 import { problem } from "@holdfast/protocol";
 import { afterAll, beforeAll, beforeEach, test } from "vitest";
 
+import { openApi } from "../../packages/host/test/support/api-rig.ts";
 import { requirePage } from "../e2e/page/require-page.ts";
 import { serveWithClient, valueOf } from "../e2e/served-host.ts";
 import {
@@ -55,6 +56,26 @@ test("routes keep their methods, paths, policies and answers to an empty request
     );
   }
   expectSurface("routes", facts);
+});
+
+test("routes of other protocols keep their methods, paths and answers to an empty request", async () => {
+  const rig = openApi();
+  const facts: string[] = [];
+  for (const { name, routes: served } of rig.protocols)
+    for (const { method, path } of served) {
+      const bearer = { authorization: `Bearer ${host.token}` };
+      const url = new URL(path.replaceAll(/:\w+(\{[^}]*\})?/g, "x").slice(1), host.address);
+      for (const headers of [{}, bearer]) {
+        const body = method === "POST" ? { body: "{}" } : {};
+        const type = { "content-type": "application/json" };
+        const answer = await fetch(url, { method, headers: { ...type, ...headers }, ...body });
+        await answer.body?.cancel();
+        const who = headers === bearer ? "with the token" : "without a token";
+        facts.push(`${name} ${method} ${path}: ${who} ${answer.status}`);
+      }
+    }
+  await rig.close();
+  expectSurface("protocols", facts);
 });
 
 test("the OpenAPI document keeps its parameters, bodies and answers", () => {

@@ -51,7 +51,7 @@ export function policyOf({ security }: Operation): string {
   return security.length === 0 ? "anybody" : security.flatMap(Object.keys).toSorted().join(" or ");
 }
 
-const examples = ["1", "anthropic", "ABCD", `blob_${"0".repeat(64)}`];
+const examples = ["1", "anthropic", "ABCD", `blob_${"0".repeat(64)}`, "0".repeat(16)];
 
 /** The path with valid values for things that do not exist. */
 export function filledPath({ path, operation: { parameters = [] } }: DescribedRoute): string {

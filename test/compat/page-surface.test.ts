@@ -65,10 +65,24 @@ async function usePage(): Promise<SeenPage> {
   return { names, addresses, files };
 }
 
-/** Follows a session like a tab that was loaded from a 0.1.0 host and is still open. */
+/**
+ * Follows a session like a tab that was loaded from a 0.1.0 host and is still open. On its own such a tab is signed out by
+ * the update, since it knows no page key; it must not disturb the others, nor they it.
+ */
 async function followInOldTab(context: BrowserContext, id: SessionId): Promise<void> {
   const oldTab = await context.newPage();
   await oldTab.addInitScript({ content: `${oldPageScript()}; self.holdfastPage = holdfastPage;` });
+  await oldTab.addInitScript(() => {
+    const sendAsIs = globalThis.fetch;
+    globalThis.fetch = (url, init) => {
+      const { key } = JSON.parse(localStorage.getItem("holdfast:page-key:/") ?? "{}") as {
+        key: string;
+      };
+      const headers = new Headers(init?.headers);
+      headers.set("x-holdfast-page-key", key);
+      return sendAsIs(url, { ...init, headers });
+    };
+  });
   // This address loads nothing of the current page.
   await oldTab.goto(new URL("health", rig.address()).href);
   const { seq: last } = valueOf(await rig.client().readSession({ params: { id } }));

@@ -56,6 +56,8 @@ export async function restoreHome<Snapshot extends { readonly killedAt: number }
       // An expired lease is watched for half its time before it is taken over.
       HOLDFAST_LEASE_MS: "6000",
       TMPDIR: temporary,
+      // A stored command writes there, as commands of that version could.
+      HOLDFAST_SANDBOX: "off",
     },
     now: () => Date.now() - behindMs,
   };

@@ -109,6 +109,8 @@ async function talk(client: Client, home: string): Promise<SessionId> {
   const bytes = new TextEncoder().encode("Herons stand still.");
   const { blobId } = valueOf(await client.putBlob({ body: bytes, mediaType: "text/plain" }));
   const about = { mediaType: "text/plain", name: "note.txt", size: bytes.length };
+  await say(client, session.id, "I live in Kiel. {words:2}");
+  // The attachment taints the context: this fact waits for a yes.
   await say(client, session.id, "My name is Ada. {think:3} {words:5}", [
     { type: "file", blobId, ...about },
   ]);

@@ -109,7 +109,7 @@ const spillsIn = (home: string): string[] => {
 const slow = { interval: 50 };
 
 test.each(["sqlite", "postgres"] as const)(
-  "[S4.7] %s: output that a host spilled before it was killed is added by the read that finds its file, which opens it once on a slow disk",
+  "[S4.3] [S4.7] %s: output that a host spilled before it was killed is added by the read that finds its file, which opens it once on a slow disk",
   async (kind) => {
     const store = await stores[kind]();
     const [first, second] = [join(makeFolder(), "first"), join(makeFolder(), "second")];
@@ -179,8 +179,67 @@ test.each(["sqlite", "postgres"] as const)(
     expect(kept).toBe(before);
     expect(found.length).toBeGreaterThan(0);
     expect(entries.at(-1)?.type).toBe("notice");
-    expect(spillsIn(second)).toEqual([]);
+    // The file goes after the commit that brought its output in.
+    await expect.poll(() => spillsIn(second), slow).toEqual([]);
     expect(wordsOf(await read(client, id))).toEqual([kept, found]);
+  },
+  120_000,
+);
+
+/** Two homes on one store: the first host streams an answer, and the second will take it over. */
+async function streamInFirstHome(kind: keyof typeof stores) {
+  const store = await stores[kind]();
+  const [first, second] = [join(makeFolder(), "first"), join(makeFolder(), "second")];
+  const streaming = await serve(first, store, 3_000);
+  const { session } = valueOf(await streaming.client.createSession({ body: {} }));
+  const { id } = session;
+  const body = { clientId: "one", text: "{words:2000}{rate:60}" };
+  valueOf(await streaming.client.sendMessage({ params: { id }, body }));
+  const live = async () =>
+    JSON.stringify(valueOf(await streaming.client.readSession({ params: { id } })).live);
+  await expect.poll(async () => (await live()).length, slow).toBeGreaterThan(200);
+  const takeOver = () => serve(second, store, 3_000);
+  return { store, first, id, streaming, takeOver };
+}
+
+test.each(["sqlite", "postgres"] as const)(
+  "[S4.10] %s: a host with another home does not wait for a host that was stopped",
+  async (kind) => {
+    const { id, streaming, takeOver } = await streamInFirstHome(kind);
+    streaming.host.signal("SIGTERM");
+    await streaming.host.exited;
+    const { client } = await takeOver();
+    await expect.poll(async () => noticesIn(await read(client, id)), slow).toEqual(["recovered"]);
+  },
+  60_000,
+);
+
+test.each(["sqlite", "postgres"] as const)(
+  "[S4.10] [S4.12] %s: the wait for a killed host ends when its home comes back or when a person stops it",
+  async (kind) => {
+    const { store, first, id, streaming, takeOver } = await streamInFirstHome(kind);
+    const { client: own } = streaming;
+    const other = valueOf(await own.createSession({ body: {} })).session.id;
+    const body = { clientId: "two", text: "{words:2000}{rate:60}" };
+    valueOf(await own.sendMessage({ params: { id: other }, body }));
+    const otherLive = async () =>
+      JSON.stringify(valueOf(await own.readSession({ params: { id: other } })).live);
+    await expect.poll(async () => (await otherLive()).length, slow).toBeGreaterThan(200);
+    await streaming.host.kill();
+    const { client } = await takeOver();
+    const notices = async (session: SessionId) => noticesIn(await read(client, session));
+    await expect.poll(() => notices(id), slow).toEqual(["recovering"]);
+    await expect.poll(() => notices(other), slow).toEqual(["recovering"]);
+
+    const stopped = valueOf(await client.stopWaiting({ params: { id: other }, body: {} }));
+    expect(stopped.settled).toBe(1);
+    expect([await notices(id), await notices(other)]).toEqual([
+      ["recovering"],
+      ["nothing_recovered"],
+    ]);
+
+    await serve(first, store, 3_000);
+    await expect.poll(() => notices(id), slow).toEqual(["nothing_recovered"]);
   },
   120_000,
 );

@@ -1,4 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
@@ -11,19 +13,19 @@ const main = join(
   "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** The host's view: inside its sandbox a server has another pid. */
+function processesWith(marker: string): readonly string[] {
+  const all = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).split("\n");
+  return all.filter((line) => line.includes(marker));
 }
 
 test("a tool of an MCP server in config.json asks for approval, runs, and its server ends with the host", async () => {
   const home = join(makeFolder(), "home");
   mkdirSync(home);
-  const program = `const fs = require("node:fs"); fs.writeFileSync(${JSON.stringify(join(home, "pid"))}, String(process.pid)); import(${JSON.stringify(main)})`;
-  const everything = { command: process.execPath, args: ["-e", program] };
+  const marker = randomUUID();
+  const program = `import(${JSON.stringify(main)})`;
+  // A confined server sees the packages of a program that its arguments name.
+  const everything = { command: process.execPath, args: ["-e", program, main, "stdio", marker] };
   writeFileSync(join(home, "config.json"), JSON.stringify({ mcp: { everything } }));
   const { client, host } = await serveWithClient({ HOLDFAST_HOME: home });
   const { session } = valueOf(await client.createSession({ body: {} }));
@@ -48,9 +50,8 @@ test("a tool of an MCP server in config.json asks for approval, runs, and its se
   expect(servers[0]?.tools).toContainEqual({ name: "everything__echo", remote: "echo" });
   const unknown = await client.restartMcpServer({ params: { name: "nobody" } });
   expect(unknown).toMatchObject({ ok: false, error: { code: "mcp_server_not_found" } });
-  const pid = Number(readFileSync(join(home, "pid"), "utf8"));
-  expect(isThere(pid)).toBe(true);
+  expect(processesWith(marker)).not.toEqual([]);
   host.signal("SIGTERM");
   expect(await host.exited).toMatchObject({ code: 0 });
-  expect(isThere(pid)).toBe(false);
+  expect(processesWith(marker)).toEqual([]);
 });

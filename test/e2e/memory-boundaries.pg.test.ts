@@ -125,4 +125,22 @@ describe.each(storeKinds)("%s", (kind) => {
     valueOf(await client.clear({ params: { id }, body: {} }));
     await expect.poll(() => commitsOf(id), poll).toEqual([["I like herons"]]);
   });
+
+  test("[S2.19] a person stops waiting for a memory provider that is gone, and newer turns are committed", async () => {
+    const { host, home, client, settings, commitsOf } = await serve();
+    const id = await createSession(client);
+    await turn(client, id, "I like herons");
+    await host.kill();
+    const other = recordMemory("another-recorder");
+    const next = { ...settings, ...other.settings, HOLDFAST_HOME: home };
+    const { client: newer } = await serveWithClient(next);
+    await expect
+      .poll(async () => valueOf(await newer.readMemory()).backlog.failing?.code, poll)
+      .toBe("provider_unreachable");
+    await turn(newer, id, "I like storks");
+    const stop = async () => valueOf(await newer.stopWaiting({ params: { id }, body: {} })).settled;
+    expect(await stop()).toBe(1);
+    await expect.poll(() => other.commitsOf(id), poll).toEqual([["I like storks"]]);
+    expect([commitsOf(id), await waiting(newer), await stop()]).toEqual([[], 0, 0]);
+  });
 });

@@ -86,3 +86,13 @@ export const countWords = (text: string): number =>
 export function textIn(entry: MessageEntry): string {
   return entry.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
+
+/** What the agent has written in the session, as a page shows it. */
+export async function settledText(client: Client, id: SessionId): Promise<string> {
+  const { entries } = valueOf(await client.readSession({ params: { id } }));
+  return entries
+    .flatMap((entry) => (entry.type === "message" && entry.role === "assistant" ? [entry] : []))
+    .filter(({ superseded }) => superseded !== true)
+    .map(textIn)
+    .join("");
+}

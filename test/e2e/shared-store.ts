@@ -30,13 +30,13 @@ interface RecordedCommit {
 }
 
 /** A memory provider in a file of its own, which records what hosts commit to it. */
-export function recordMemory() {
+export function recordMemory(name = "recorder") {
   const folder = makeFolder();
   const [module, record] = [join(folder, "recorder.mjs"), join(folder, "commits")];
   writeFileSync(
     module,
     `import { appendFileSync } from "node:fs";
-export const name = "recorder";
+export const name = ${JSON.stringify(name)};
 export const configuration = "one";
 export const open = () => ({
   async commit({ session, turns }) {

@@ -1,6 +1,7 @@
-// npm run soak [-- --minutes 60] [--rounds 30] [--seed N]
+// npm run soak [-- --minutes 60] [--rounds 30] [--seed N] [--report docs/chaos.md]
 import { parseArgs } from "node:util";
 
+import { updateReport } from "../chaos/report.ts";
 import { wholeNumber } from "../chaos/subject.ts";
 import { runSoak } from "./run.ts";
 
@@ -9,6 +10,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "60" },
     rounds: { type: "string", default: "30" },
     seed: { type: "string", default: String(1 + Math.floor(Math.random() * 1e9)) },
+    report: { type: "string" },
   },
 });
 const minutes = wholeNumber("minutes", values.minutes);
@@ -24,4 +26,16 @@ for (const { name, first, last, allowed } of rows)
 console.log(`\n${minutes} minutes, ${kills} kills, ${JSON.stringify(counts)}, seed ${values.seed}`);
 for (const problem of problems) console.log(`WRONG  ${problem}`);
 console.log(problems.length === 0 ? "Everything stayed flat." : `${problems.length} problems.`);
+if (values.report !== undefined) {
+  const { rounds, seed } = values;
+  const grown = rows.map(({ name, first, last, allowed }): [string, string] => [
+    `${name}: first third, last third, limit`,
+    [first, last, allowed].map((figure) => figure.toFixed(1)).join(", "),
+  ]);
+  updateReport(values.report, "soak", {
+    command: `npm run soak -- --minutes ${minutes} --rounds ${rounds} --seed ${seed}`,
+    figures: { "kill -9": kills, ...counts, ...Object.fromEntries(grown) },
+    problems,
+  });
+}
 process.exitCode = problems.length === 0 ? 0 : 1;

@@ -63,7 +63,7 @@ export class TrafficWorker {
 
   async #search(): Promise<void> {
     const startedAt = performance.now();
-    const found = await again(() => this.#deps.steady.search({ query: { q: "kelp", limit: 20 } }));
+    const found = await this.#deps.steady.search({ query: { q: "kelp", limit: 20 } });
     this.searchMs.push(performance.now() - startedAt);
     if (!found.ok) this.problems.push(`search: ${JSON.stringify(found.error)}`);
   }
@@ -78,7 +78,7 @@ export class TrafficWorker {
     // The other host may be gone: the same message is sent again, and counts once.
     if (elsewhere?.ok !== true) {
       const startedAt = performance.now();
-      const sent = await again(() => steady.sendMessage({ params, body }));
+      const sent = await steady.sendMessage({ params, body });
       this.acceptMs.push(performance.now() - startedAt);
       if (!sent.ok) return void this.problems.push(`message: ${JSON.stringify(sent.error)}`);
     }
@@ -115,7 +115,7 @@ export class TrafficWorker {
     const { steady } = this.#deps;
     const session = await this.#session();
     if (session === undefined) return;
-    const made = await again(() => steady.branch({ params: { id: session.id }, body: {} }));
+    const made = await steady.branch({ params: { id: session.id }, body: {} });
     if (!made.ok) return void this.problems.push(`branch: ${JSON.stringify(made.error)}`);
     const { id } = made.value.session;
     const sent = await steady.sendMessage({
@@ -135,22 +135,11 @@ export class TrafficWorker {
       this.#sessions.splice(this.#sessions.indexOf(picked), 1);
       await steady.trashSession({ params: { id: picked.id } });
     }
-    const made = await again(() => steady.createSession({ body: {} }));
+    const made = await steady.createSession({ body: {} });
     if (!made.ok) return void this.problems.push(`session: ${JSON.stringify(made.error)}`);
     const session = { id: made.value.session.id, messages: 0 };
     this.#sessions.push(session);
     return session;
-  }
-}
-
-/** On a machine too busy to send a request in time, the host answers 408 without having read it. */
-async function again<T extends { readonly ok: boolean; readonly error?: unknown }>(
-  call: () => Promise<T>,
-): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    const answer = await call();
-    const isLate = !answer.ok && JSON.stringify(answer.error).includes('"status":408');
-    if (!isLate || tries === 5) return answer;
   }
 }
 

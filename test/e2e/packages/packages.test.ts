@@ -29,8 +29,8 @@ test("installing Holdfast brings no test tools and no sources", () => {
   const manifest = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
   const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> };
   const tools = Object.keys(devDependencies).filter((name) => existsSync(join(modules, name)));
-  // PostgreSQL's driver and its types are part of the store.
-  expect(tools.toSorted()).toEqual(["@types/node", "@types/pg", "pg"]);
+  // PostgreSQL's driver and its types are part of the store, the SDK for editors is part of the host.
+  expect(tools.toSorted()).toEqual(["@agentclientprotocol/sdk", "@types/node", "@types/pg", "pg"]);
   const files = listFiles(join(modules, "@holdfast"));
   expect(files).toContain("host/LICENSE");
   expect(files.filter((file) => /(?<!\.d)\.tsx?$|\.test\.|^[^/]+\/src/.test(file))).toEqual([]);
@@ -57,17 +57,20 @@ test("npx holdfast serves the page, signs in, answers and uses its threads", asy
     ]);
   }
 
+  const pageKey = "k".repeat(43);
   const signIn = await fetch(new URL("api/login", address), {
     method: "POST",
     headers: { "content-type": "application/json", origin: new URL(address).origin },
-    body: JSON.stringify({ code }),
+    body: JSON.stringify({ code, pageKey }),
   });
   expect(signIn.status).toBe(204);
   const cookie = signIn.headers
     .getSetCookie()
     .map((one) => one.split(";")[0])
     .join("; ");
-  const principal = await fetch(new URL("api/principal", address), { headers: { cookie } });
+  const principal = await fetch(new URL("api/principal", address), {
+    headers: { cookie, "x-holdfast-page-key": pageKey },
+  });
   expect(await principal.json()).toMatchObject({ principal: { by: "sign-in" } });
 
   const token = readFileSync(join(home, "token"), "utf8").trim();

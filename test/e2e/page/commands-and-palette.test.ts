@@ -19,10 +19,10 @@ test("slash commands complete, run, and are distinguished from messages", async 
   await tab.getByRole("article", { name: "You" }).getByText("one").waitFor();
 
   await send(tab, "/usage");
-  await tab.getByRole("dialog", { name: "Tokens and cost" }).getByText("Ever").waitFor();
+  await tab.getByRole("dialog", { name: "Tokens and cost" }).getByText("All time").waitFor();
   await tab.keyboard.press("Escape");
   await send(tab, "/nonsense at all");
-  await tab.getByText(/There is no command \/nonsense/).waitFor();
+  await tab.getByText(/Unknown command \/nonsense/).waitFor();
   expect(await messageField(tab).inputValue()).toBe("/nonsense at all");
   await send(tab, "//help {words:2}");
   await tab.getByRole("article", { name: "You" }).getByText("/help", { exact: false }).waitFor();
@@ -55,7 +55,7 @@ test("the palette finds sessions and commands by a few letters", async () => {
   expect(await tab.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
   await tab.locator(".talk-title").getByText("Found by letters").waitFor();
   await tab.keyboard.press("Control+Shift+O");
-  await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
+  await tab.getByRole("heading", { name: "What can I help with?" }).waitFor();
   expect(new URL(tab.url()).searchParams.get("from")).toMatch(/^ses_/);
 });
 
@@ -63,11 +63,11 @@ test("the context panel shows the context window and each turn's cache share", a
   const { tab } = await rig.openTab();
   await send(tab, "weigh this {words:60}");
   await untilDone(tab);
-  await tab.getByRole("button", { name: "Show what the model gets" }).click();
-  const panel = tab.getByRole("complementary", { name: "What the model gets" });
-  await panel.getByRole("img", { name: "The window and what fills it" }).waitFor();
+  await tab.getByRole("button", { name: "Show context" }).click();
+  const panel = tab.getByRole("complementary", { name: "Context" });
+  await panel.getByRole("img", { name: "Context window usage" }).waitFor();
   await panel.getByText("Answers").waitFor();
-  await panel.getByRole("img", { name: "Share that was kept, over 1 turns" }).waitFor();
+  await panel.getByRole("img", { name: "Cached share over 1 turns" }).waitFor();
   await panel.getByRole("button", { name: "Close" }).click();
   await panel.waitFor({ state: "detached" });
   expect(await answers(tab).count()).toBe(1);
@@ -76,15 +76,15 @@ test("the context panel shows the context window and each turn's cache share", a
 test("the system settings show health, check the store and make a backup", async () => {
   const { tab, consoleErrors } = await rig.openTab({ at: "?settings=system" });
   await tab.getByText("Holdfast 0.1.0").waitFor();
-  await tab.getByRole("button", { name: "Prove it now" }).click();
-  await tab.getByText(/Everything follows: [\d,]+ events/).waitFor();
-  await tab.getByRole("button", { name: "Make a backup" }).click();
-  await tab.getByText(/^Backup .* is made/).waitFor();
-  await tab.getByText("this one", { exact: false }).waitFor();
+  await tab.getByRole("button", { name: "Check now" }).click();
+  await tab.getByText(/No problems found in [\d,]+ events/).waitFor();
+  await tab.getByRole("button", { name: "Back up now" }).click();
+  await tab.getByText(/^Backup .* created/).waitFor();
+  await tab.getByText("this browser", { exact: false }).waitFor();
   await tab.getByRole("link", { name: "Memory" }).click();
   await tab.getByRole("heading", { name: "Tokens and cost" }).waitFor();
   await tab.getByRole("link", { name: "Tools and approvals" }).click();
-  await tab.getByText("Nothing waits for your word.").waitFor();
+  await tab.getByText("Nothing needs your approval.").waitFor();
   await tab.goBack();
   await tab.getByRole("heading", { name: "Memory", exact: true }).waitFor();
   expect(consoleErrors).toEqual([]);

@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type { SessionId } from "@holdfast/protocol";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
@@ -56,18 +58,37 @@ test("[P5] the page keeps what it shows when the host is killed, says so, and ca
   expect(consoleErrors).toEqual([]);
 });
 
+test("[S4.12] a notice that waits for lost output has a button to stop waiting", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  await send(tab, longAnswer);
+  await untilAnswering(tab);
+  await rig.kill();
+  // As if the rest of the answer were on the disk of another host.
+  rmSync(join(rig.home(), "spill"), { recursive: true });
+  await rig.restart();
+  const notice = tab.getByRole("note");
+  const stopWaiting = notice.getByRole("button", { name: "Stop waiting" });
+  await stopWaiting.waitFor();
+  await stopWaiting.click();
+  await stopWaiting.waitFor({ state: "detached" });
+  expect(await notice.getAttribute("class")).toContain("nothing_recovered");
+  await untilAnswering(tab, 1);
+  await stopAnswer(tab);
+  expect(consoleErrors).toEqual([]);
+});
+
 test("a host that answers but cannot write is shown in trouble, with what to do", async () => {
   const { tab } = await rig.openTab();
-  await tab.getByText("The host is well").waitFor({ state: "attached" });
+  await tab.getByText("Host is running").waitFor({ state: "attached" });
   const reason = "The store's disk is full: make room.";
   const json = { version: "0.1.0", status: "degraded", ready: false, reasons: [reason] };
   await tab.route("**/health", (route) => route.fulfill({ json }));
   await tab.reload();
   await tab.getByText(reason).waitFor();
-  expect(await tab.getByText("The host is well").count()).toBe(0);
+  expect(await tab.getByText("Host is running").count()).toBe(0);
   await tab.unroute("**/health");
   // A host in trouble is checked more often than a healthy one.
-  await tab.getByText("The host is well").waitFor({ state: "attached" });
+  await tab.getByText("Host is running").waitFor({ state: "attached" });
 });
 
 test("[P6] an answer goes on after the only tab is closed, and a new tab shows all of it and can stop it", async () => {
@@ -112,7 +133,7 @@ test("a message that cannot reach the host stays visible, is sent when the host 
   await rig.kill();
   await send(tab, "said into the dark {words:3}");
   await tab.getByText("said into the dark").waitFor();
-  await tab.getByText("Not accepted yet").waitFor();
+  await tab.getByText("Not sent yet").waitFor();
   await rig.restart();
   await untilDone(tab, 2);
   await expectShownIsStored(tab, rig.client());
@@ -165,7 +186,7 @@ test("two tabs agree: each shows what the other sends, stops, renames and takes 
   await untilAnswering(other);
   await send(other, "queued from the other");
   await tab.getByRole("list", { name: "Waiting" }).getByText("queued from the other").waitFor();
-  await tab.getByRole("button", { name: "Take back" }).click();
+  await tab.getByRole("button", { name: "Cancel" }).click();
   await other.getByText("queued from the other").waitFor({ state: "detached" });
   await stopButton(other).click();
   await tab.getByText("Stopped here.").waitFor();
@@ -186,7 +207,7 @@ test("[S2.9] a new conversation records the previous one, whose memory is then c
   expect(await eventTypes()).toContain("memory.marked");
   expect(await eventTypes()).not.toContain("memory.committed");
   await tab.getByRole("button", { name: "New conversation" }).click();
-  await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
+  await tab.getByRole("heading", { name: "What can I help with?" }).waitFor();
   await messageField(tab).fill("something else {words:3}");
   await tab.keyboard.press("Enter");
   await untilDone(tab);
@@ -201,7 +222,7 @@ test("with resume set to ask, the page shows what survived a crash and resumes o
   const seen = (await shownMessages(tab))[1] ?? "";
   await rig.kill();
   await rig.restart({ HOLDFAST_RESUME: "ask" });
-  const card = tab.getByRole("region", { name: "The run was interrupted, and waits for you" });
+  const card = tab.getByRole("region", { name: "Interrupted" });
   await card.waitFor();
   expect((await shownMessages(tab))[1]?.startsWith(seen)).toBe(true);
   await card.getByRole("button", { name: "Resume" }).click();

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
   answers,
@@ -16,7 +17,7 @@ const userMessages = (tab: Parameters<typeof send>[0]) => tab.getByRole("article
 
 test("a first conversation is answered, listed, and still there after a reload", async () => {
   const { tab, consoleErrors } = await rig.openTab();
-  await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
+  await tab.getByRole("heading", { name: "What can I help with?" }).waitFor();
   await send(tab, "Tell me something {words:40} {rate:400}");
   await untilDone(tab);
   const messages = await shownMessages(tab);
@@ -53,7 +54,7 @@ test("[P6] closing a tab stops nothing, and stopping a run keeps its text", asyn
 test("an approval shows exactly what would run; the call runs when allowed and not when denied", async () => {
   const { tab } = await rig.openTab();
   await send(tab, 'Look {tool:terminal {"command":"echo seen-by-the-tool"}} {words:5}');
-  const card = tab.getByRole("region", { name: "Allow terminal?" });
+  const card = tab.getByRole("region", { name: "Run this command?" });
   await card.getByText(/^Gives this line to a shell[\s\S]*echo seen-by-the-tool/).waitFor();
   await tab.reload();
   await card.getByRole("button", { name: "Allow once" }).click();
@@ -76,7 +77,7 @@ test("messages sent during a run are queued visibly, can be edited and taken bac
   await send(tab, "to be taken back");
   const queue = tab.getByRole("list", { name: "Waiting" });
   await queue.getByRole("listitem").nth(1).waitFor();
-  await queue.getByRole("listitem").nth(1).getByRole("button", { name: "Take back" }).click();
+  await queue.getByRole("listitem").nth(1).getByRole("button", { name: "Cancel" }).click();
   await queue.getByText("to be taken back").waitFor({ state: "detached" });
   await queue.getByRole("button", { name: "Edit" }).click();
   const dialog = tab.getByRole("dialog");
@@ -84,7 +85,7 @@ test("messages sent during a run are queued visibly, can be edited and taken bac
   await dialog.getByRole("button", { name: "Save" }).click();
   await queue.getByText("rewritten {words:7}").waitFor();
 
-  await tab.getByRole("button", { name: "What a message does while a run goes on" }).click();
+  await tab.getByRole("button", { name: "When a run is in progress" }).click();
   await tab.getByRole("menuitemradio", { name: /Interrupt/ }).click();
   await send(tab, "goes first {words:6}");
   await userMessages(tab).nth(2).waitFor();
@@ -101,10 +102,10 @@ test("edit, retry, undo, redo and branch each show what the host has stored", as
   await send(tab, "two {words:9}");
   await untilDone(tab, 2);
   await userMessages(tab).first().hover();
-  await userMessages(tab).first().getByRole("button", { name: "Edit and ask again" }).click();
+  await userMessages(tab).first().getByRole("button", { name: "Edit" }).click();
   const dialog = tab.getByRole("dialog");
   await dialog.getByRole("textbox").fill("edited {words:12}");
-  await dialog.getByRole("button", { name: "Ask again" }).click();
+  await dialog.getByRole("button", { name: "Send" }).click();
   await userMessages(tab).getByText("edited").waitFor();
   await tab.getByText("two {words:9}").waitFor({ state: "detached" });
   await untilDone(tab);
@@ -112,16 +113,16 @@ test("edit, retry, undo, redo and branch each show what the host has stored", as
 
   const menu = tab.locator(".talk-bar").getByRole("button", { name: /^Actions for/ });
   await menu.click();
-  await tab.getByRole("menuitem", { name: "Undo the last turn" }).click();
+  await tab.getByRole("menuitem", { name: "Undo last turn" }).click();
   await userMessages(tab).getByText("edited").waitFor({ state: "detached" });
   await tab.getByRole("status").getByRole("button", { name: "Redo" }).click();
   await userMessages(tab).getByText("edited").waitFor();
 
   const originId = sessionOf(tab);
   await answers(tab).hover();
-  await answers(tab).getByRole("button", { name: "Actions for this message" }).click();
+  await answers(tab).getByRole("button", { name: "Message actions" }).click();
   await tab.getByRole("menuitem", { name: "Branch from here" }).click();
-  await tab.getByRole("button", { name: /A branch of another conversation/ }).waitFor();
+  await tab.getByRole("button", { name: /Branched from another conversation/ }).waitFor();
   expect(sessionOf(tab)).not.toBe(originId);
   await userMessages(tab).getByText("edited").waitFor();
   await expectShownIsStored(tab, rig.client());
@@ -157,5 +158,74 @@ test("files are attached by picking, pasting and dropping, and drafts survive a 
   const download = tab.waitForEvent("download");
   await tab.getByRole("link", { name: /dropped\.txt/ }).click();
   expect((await download).suggestedFilename()).toBe("dropped.txt");
+  expect(readFileSync(await (await download).path(), "utf8")).toBe("dropped");
   expect(await messageField(tab).inputValue()).toBe("");
+});
+
+test("a file dropped anywhere in the window is attached, and the page stays", async () => {
+  const { tab } = await rig.openTab();
+  await messageField(tab).waitFor();
+  const isTaken = await tab.evaluate(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(["dropped"], "beside.txt", { type: "text/plain" }));
+    const drop = (type: string) =>
+      document.body.dispatchEvent(
+        new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }),
+      );
+    // An event that nobody prevents makes the browser open the file instead of the page.
+    return !drop("dragover") && !drop("drop");
+  });
+  expect(isTaken).toBe(true);
+  await tab.getByRole("button", { name: "Remove beside.txt" }).waitFor();
+});
+
+test("Escape hides the suggestions and keeps the text, and stops an answer", async () => {
+  const { tab } = await rig.openTab();
+  const field = messageField(tab);
+  await field.pressSequentially("/und");
+  await tab.getByRole("listbox", { name: "Commands" }).waitFor();
+  await field.press("Escape");
+  await tab.getByRole("listbox", { name: "Commands" }).waitFor({ state: "detached" });
+  expect(await field.inputValue()).toBe("/und");
+  await field.fill("");
+  await send(tab, "go {rate:5} {words:400}");
+  await tab.getByRole("button", { name: "Stop", exact: true }).waitFor();
+  await field.press("Escape");
+  await tab.getByText("Stopped. The partial answer is saved.").waitFor();
+});
+
+test("a todo list is shown as a checklist with how much is done", async () => {
+  const { tab } = await rig.openTab();
+  const items = [
+    { text: "read the log", state: "done" },
+    { text: "fix the test", state: "doing" },
+    { text: "write it down", state: "open" },
+  ];
+  await send(tab, `{tool:todo ${JSON.stringify({ items })}} {words:4}`);
+  const card = tab.getByRole("region", { name: "todo: Done" });
+  await card.getByText("1 of 3 done").waitFor();
+  const rows = await card.getByRole("listitem").allInnerTexts();
+  expect(rows.map((row) => row.replaceAll(/\s+/g, " ").trim())).toEqual([
+    "Done: read the log",
+    "In progress: fix the test",
+    "Open: write it down",
+  ]);
+  expect(await card.innerText()).not.toContain("[object");
+});
+
+test("a message is shown once although its answer comes before the request is answered", async () => {
+  const { tab } = await rig.openTab();
+  await send(tab, "one {words:3}");
+  await untilDone(tab);
+  const gate = Promise.withResolvers<void>();
+  await tab.route("**/messages", async (route) => {
+    const response = await route.fetch();
+    await gate.promise;
+    await route.fulfill({ response });
+  });
+  await send(tab, "two {words:5}");
+  await answers(tab).nth(1).waitFor();
+  await untilDone(tab, 2);
+  expect(await tab.getByText("two {words:5}").count()).toBe(1);
+  gate.resolve();
 });

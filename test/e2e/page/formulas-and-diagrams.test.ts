@@ -55,7 +55,7 @@ test("formulas and diagrams load on demand, are accessible, show their source, a
   // What cannot be drawn is shown as source.
   await answer.getByText("this is no diagram").waitFor();
   await answer.getByText("\\notacommand{").waitFor();
-  await answer.getByText("It could not be drawn").first().waitFor();
+  await answer.getByText("This could not be drawn").first().waitFor();
   await answer.getByRole("button", { name: "Source", exact: true }).click();
   await answer.getByText("A[Page] --> B[Host]").waitFor();
 
@@ -103,7 +103,7 @@ test("[safety] a hostile formula or diagram reaches neither the page nor the hos
   const answer = answers(tab);
   await answer.getByRole("img", { name: "First" }).waitFor();
   // The last diagram is too large and refused, so all before it have been drawn by now.
-  await answer.getByText("It could not be drawn").last().waitFor();
+  await answer.getByText("This could not be drawn").last().waitFor();
   expect(await tab.evaluate(() => "owned" in window)).toBe(false);
   expect(externalRequests).toEqual([]);
   const found = await answer.evaluate((root) => ({

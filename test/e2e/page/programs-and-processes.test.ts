@@ -22,26 +22,26 @@ function postSigned(address: string, secret: string): Promise<Response> {
 test("a webhook is added on the page, its secret is shown once and works, and it is removed again", async () => {
   const { tab, consoleErrors } = await rig.openTab({ at: "?settings=gateway" });
   const webhooks = async () => valueOf(await rig.client().readGateway()).webhooks;
-  const form = tab.getByRole("form", { name: "Let it in" });
-  await form.getByLabel("Name of the program").fill("Not a name");
-  await form.getByRole("button", { name: "Let it in" }).click();
+  const form = tab.getByRole("form", { name: "Add program" });
+  await form.getByLabel("Program name").fill("Not a name");
+  await form.getByRole("button", { name: "Add program" }).click();
   await tab.getByText("expected a name like build-server", { exact: false }).waitFor();
-  await form.getByLabel("Name of the program").fill("build-server");
-  await form.getByLabel("Where answers go").fill("https://build.example.org/holdfast");
-  await form.getByRole("button", { name: "Let it in" }).click();
-  const secretPanel = tab.getByRole("region", { name: "The secret of build-server" });
+  await form.getByLabel("Program name").fill("build-server");
+  await form.getByLabel("Reply address").fill("https://build.example.org/holdfast");
+  await form.getByRole("button", { name: "Add program" }).click();
+  const secretPanel = tab.getByRole("region", { name: "Secret for build-server" });
   await secretPanel.waitFor();
   const [secret = "", address = ""] = await secretPanel.locator("code").allTextContents();
   expect((await postSigned(address, secret)).status).toBe(202);
-  await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
-  await secretPanel.getByRole("button", { name: "I have kept it" }).click();
+  await tab.getByText("replies go to build.example.org", { exact: true }).waitFor();
+  await secretPanel.getByRole("button", { name: "I have saved it" }).click();
   await secretPanel.waitFor({ state: "detached" });
   expect(await tab.content()).not.toContain(secret);
 
-  await form.getByLabel("Name of the program").fill("build-server");
-  await form.getByRole("button", { name: "Let it in" }).click();
-  await tab.getByText("build-server was let in already.", { exact: false }).waitFor();
-  await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
+  await form.getByLabel("Program name").fill("build-server");
+  await form.getByRole("button", { name: "Add program" }).click();
+  await tab.getByText("build-server already exists", { exact: false }).waitFor();
+  await tab.getByText("replies go to build.example.org", { exact: true }).waitFor();
 
   await tab.getByRole("button", { name: "New secret for build-server" }).click();
   await secretPanel.waitFor();
@@ -53,7 +53,7 @@ test("a webhook is added on the page, its secret is shown once and works, and it
     .getByRole("dialog", { name: "Remove build-server?" })
     .getByRole("button", { name: "Remove" })
     .click();
-  await tab.getByText("build-server is gone, with its secrets.").waitFor();
+  await tab.getByText("build-server and its secrets were removed.").waitFor();
   expect(await webhooks()).toEqual([]);
   expect(consoleErrors).toEqual([]);
 });
@@ -67,8 +67,8 @@ test("background processes are listed in their conversation and can be stopped t
     .locator(".talk-bar")
     .getByRole("button", { name: /^Actions for/ })
     .click();
-  await tab.getByRole("menuitem", { name: "In the background" }).click();
-  const dialog = tab.getByRole("dialog", { name: "In the background" });
+  await tab.getByRole("menuitem", { name: "Background commands" }).click();
+  const dialog = tab.getByRole("dialog", { name: "Background commands" });
   await dialog.getByText("runs", { exact: true }).waitFor();
   await dialog.getByRole("button", { name: "Stop sleep 600" }).click();
   await dialog.getByText("was stopped", { exact: true }).waitFor();
@@ -80,12 +80,12 @@ test("the result of a delegated task links to its conversation, and back", async
   const { tab } = await rig.openTab();
   await send(tab, `{tool:delegate ${JSON.stringify({ task: "Count the boats {words:5}" })}}`);
   await untilDone(tab);
-  await tab.getByRole("link", { name: "Open the task's conversation" }).click();
+  await tab.getByRole("link", { name: "Open task" }).click();
   await answers(tab).first().waitFor();
   await tab.getByText("Count the boats", { exact: false }).first().waitFor();
   await messageField(tab).waitFor();
   const { sessions } = valueOf(await rig.client().listSessions({ query: { archived: true } }));
   expect(tab.url()).toContain(sessions[0]!.id);
-  await tab.getByRole("button", { name: /^A task that another conversation/ }).click();
-  await tab.getByRole("link", { name: "Open the task's conversation" }).waitFor();
+  await tab.getByRole("button", { name: /^Task delegated by/ }).click();
+  await tab.getByRole("link", { name: "Open task" }).waitFor();
 });

@@ -96,15 +96,15 @@ async function openLong(id: SessionId, viewport = { width: 1280, height: 800 }):
 
 const panels = [
   {
-    name: "What the model gets",
-    open: (tab: Page) => tab.getByRole("button", { name: "Show what the model gets" }).click(),
+    name: "Context",
+    open: (tab: Page) => tab.getByRole("button", { name: "Show context" }).click(),
   },
   {
-    name: "Flight recorder",
+    name: "Run details",
     async open(tab: Page) {
       await answers(tab).last().hover();
-      await tab.getByRole("button", { name: "Actions for this message" }).last().click();
-      await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
+      await tab.getByRole("button", { name: "Message actions" }).last().click();
+      await tab.getByRole("menuitem", { name: "Run details" }).click();
     },
   },
 ];
@@ -142,8 +142,8 @@ test("a panel that opens while the reader is further up leaves what they read in
   // The list does not adjust anything above the view while somebody scrolls up.
   await scrollBy(tab, 100);
   const read = await messageInTheMiddle(tab);
-  await tab.getByRole("button", { name: "Show what the model gets" }).click();
-  const aside = tab.getByRole("complementary", { name: "What the model gets" });
+  await tab.getByRole("button", { name: "Show context" }).click();
+  const aside = tab.getByRole("complementary", { name: "Context" });
   await aside.getByRole("img").first().waitFor();
   expect(await messageInTheMiddle(tab)).toBe(read);
   await aside.getByRole("button", { name: "Close" }).click();
@@ -169,11 +169,11 @@ test("an approval is shown after a message from further up, and can be reached f
   const tab = await openLong(asked);
   await wheel(tab, -3000);
   await send(tab, 'Look {tool:terminal {"command":"ls"}} {words:5}');
-  const card = tab.getByRole("region", { name: "Allow terminal?" });
+  const card = tab.getByRole("region", { name: "Run this command?" });
   await expect.poll(() => isShown(tab, card)).toBe(true);
   await wheel(tab, -3000);
   await expect.poll(() => isShown(tab, card)).toBe(false);
-  await tab.getByRole("button", { name: "Waits for your word" }).click();
+  await tab.getByRole("button", { name: "Needs your approval", exact: true }).click();
   await expect.poll(() => isShown(tab, card)).toBe(true);
   await card.getByRole("button", { name: "Deny" }).click();
 });

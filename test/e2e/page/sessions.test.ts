@@ -29,7 +29,7 @@ async function chooseAction(tab: Page, title: string, item: string): Promise<voi
 }
 
 async function openShelf(tab: Page, name: string): Promise<void> {
-  await tab.getByRole("button", { name: "Which conversations are listed" }).click();
+  await tab.getByRole("button", { name: "Filter conversations" }).click();
   await tab.getByRole("menuitemradio", { name }).click();
 }
 
@@ -58,7 +58,7 @@ test("sessions can be renamed, pinned, organised, archived, trashed and restored
   await chooseAction(tab, "Alpha renamed", "Archive");
   await row(tab, /Alpha/).waitFor({ state: "detached" });
   await openShelf(tab, "Archived");
-  await chooseAction(tab, "Alpha renamed", "Bring back from the archive");
+  await chooseAction(tab, "Alpha renamed", "Unarchive");
   await openShelf(tab, "Recent");
   await chooseAction(tab, "Alpha renamed", "Move to trash");
   await row(tab, /Alpha/).waitFor({ state: "detached" });
@@ -119,7 +119,7 @@ test("search finds text as it is typed, and a hit opens at its message, however 
   await tab.locator(".linked").getByText("needle-in-the-stack").waitFor();
   await tab.reload();
   await tab.locator(".linked").getByText("needle-in-the-stack").waitFor();
-  await tab.getByRole("button", { name: "Go to the newest message" }).click();
+  await tab.getByRole("button", { name: "Jump to latest" }).click();
   await tab.getByText("hay 59", { exact: false }).first().waitFor();
 
   // Scrolling down from the hit shows every message up to the end.
@@ -147,7 +147,7 @@ test("the list marks running, waiting and unread sessions, and arrow keys move t
   await createSession("Runs", "{words:900} {rate:30}");
   const asks = await createSession("Asks", '{tool:terminal {"command":"true"}}');
   await row(tab, /Answering Runs/).waitFor();
-  await row(tab, /Waits for your word Asks/).waitFor();
+  await row(tab, /Needs your approval Asks/).waitFor();
   // Sent after the question, so that it is listed above it.
   await createSession("News", "{words:3}");
   await row(tab, /Unread News/).waitFor();
@@ -181,7 +181,7 @@ test("a duplicate and an export contain the same text", async () => {
     .locator(".talk-bar")
     .getByRole("button", { name: /^Actions for/ })
     .click();
-  await tab.getByRole("menuitem", { name: "As Markdown" }).click();
+  await tab.getByRole("menuitem", { name: "Export as Markdown" }).click();
   const file = await download;
   expect(file.suggestedFilename()).toMatch(/\.md$/);
   expect(readFileSync(await file.path(), "utf8")).toContain("exported {words:4}");
@@ -190,7 +190,7 @@ test("a duplicate and an export contain the same text", async () => {
     .getByRole("button", { name: /^Actions for/ })
     .click();
   await tab.getByRole("menuitem", { name: "Duplicate" }).click();
-  await tab.getByText("A copy was made.").waitFor();
+  await tab.getByText("Conversation duplicated.").waitFor();
   expect(sessionOf(tab)).not.toBe(originalId);
   await tab.getByRole("article", { name: "You" }).getByText("exported {words:4}").waitFor();
 });
@@ -215,17 +215,17 @@ test("selected sessions are tagged, exported, archived, trashed and restored tog
   await actionButton("Add a tag…").click();
   await tab.getByRole("textbox", { name: "Tag" }).fill("heap");
   await tab.getByRole("button", { name: "Save" }).click();
-  await tab.getByText("2 conversations are tagged “heap”.").waitFor();
+  await tab.getByText("2 conversations tagged “heap”.").waitFor();
   await selectTwo();
   const download = tab.waitForEvent("download");
-  await actionButton("As Markdown").click();
+  await actionButton("Export as Markdown").click();
   const text = readFileSync(await (await download).path(), "utf8");
   expect(text).toContain("Heap one");
   expect(text).toContain("Heap two");
   expect(text).not.toContain("Heap three");
   await selectTwo();
   await actionButton("Archive").click();
-  await tab.getByText("2 conversations are archived.").waitFor();
+  await tab.getByText("2 conversations archived.").waitFor();
   await row(tab, /Heap (one|two)/)
     .first()
     .waitFor({ state: "detached" });
@@ -233,11 +233,11 @@ test("selected sessions are tagged, exported, archived, trashed and restored tog
   await row(tab, /Heap two/).waitFor();
   await selectTwo();
   await actionButton("Move to trash").click();
-  await tab.getByText("2 conversations are in the trash.").waitFor();
+  await tab.getByText("2 conversations moved to trash.").waitFor();
   await openShelf(tab, "Trash");
   await selectTwo();
   await actionButton("Restore").click();
-  await tab.getByText("2 conversations are back.").waitFor();
+  await tab.getByText("2 conversations restored.").waitFor();
   await openShelf(tab, "Recent");
   await row(tab, /Heap two/).waitFor();
   await openShelf(tab, "heap");

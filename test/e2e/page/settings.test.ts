@@ -1,9 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { answers, createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
 import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
-import { valueOf } from "../served-host.ts";
+import { makeFolder, valueOf } from "../served-host.ts";
 
 const platform = new FakeBotApi();
 await platform.start();
@@ -27,12 +27,79 @@ test("the settings list open approvals and lasting rules with their author, and 
   await tab.getByRole("button", { name: "Always allow" }).click();
   await answers(tab).getByText("The tool terminal answered “ahoy”.").waitFor();
   await tab.goto(new URL("?settings=tools", rig.address()).href);
-  const takeBack = tab.getByRole("button", { name: /^Take back: / });
+  const takeBack = tab.getByRole("button", { name: /^Remove: / });
   await takeBack.waitFor();
-  await tab.getByText("Allowed for good, by", { exact: false }).waitFor();
+  await tab.getByText("Always allowed, by", { exact: false }).waitFor();
   await takeBack.click();
-  await tab.getByText("Nothing is allowed for good.").waitFor();
+  await tab.getByText("No always-allowed rules.").waitFor();
   expect(valueOf(await rig.client().listRules()).rules).toEqual([]);
+  expect(consoleErrors).toEqual([]);
+});
+
+test("an API key is made with a profile on the page, its secret shown once, and it is revoked", async () => {
+  const { tab, consoleErrors } = await rig.openTab({ at: "?settings=tools" });
+  const form = tab.getByRole("form", { name: "A new API key" });
+  await form.getByLabel("Program name").fill("backup-job");
+  await form.getByLabel("Profile").selectOption("webhook");
+  await form.getByRole("button", { name: "Create key" }).click();
+  const secret = tab.getByRole("region", { name: "Key for backup-job" });
+  const key = await secret.locator("code").textContent();
+  const ask = async () => {
+    const headers = { authorization: `Bearer ${key}` };
+    return (await fetch(new URL("api/sessions", rig.address()), { headers })).status;
+  };
+  expect(await ask()).toBe(200);
+  expect(valueOf(await rig.client().listKeys()).keys).toMatchObject([
+    { name: "backup-job", profile: "webhook", revokedAt: null },
+  ]);
+  await secret.getByRole("button", { name: "I have saved it" }).click();
+  await tab.getByRole("button", { name: "Revoke the key of backup-job" }).click();
+  await tab.getByText("The key was revoked.").waitFor();
+  expect(await ask()).toBe(401);
+  expect(await tab.getByText(key ?? "none").count()).toBe(0);
+  expect(consoleErrors).toEqual([]);
+});
+
+test("a rights profile is created, assigned and unassigned on the page", async () => {
+  const { tab, consoleErrors } = await rig.openTab({ at: "?settings=tools" });
+  const form = tab.getByRole("form", { name: "A rights profile" });
+  await form.getByLabel("Profile name").fill("readers");
+  await form.getByLabel("Tools, like read_file, wiki__*").fill("read_file, wiki__*");
+  await form.getByLabel("Memory").selectOption("read");
+  await form.getByLabel("Spending limit in dollars per 24 hours (optional)").fill("2.5");
+  await form.getByRole("button", { name: "Save profile" }).click();
+  await tab
+    .getByText("read_file, wiki__*; own conversations; reads memory", { exact: false })
+    .waitFor();
+  const giving = tab.getByRole("form", { name: "Assign a profile" });
+  await giving.getByLabel("Who:", { exact: false }).fill("everybody");
+  await giving.getByRole("button", { name: "Assign" }).click();
+  await tab.getByText("Name groups, webhooks, schedules", { exact: false }).waitFor();
+  await giving.getByLabel("Who:", { exact: false }).fill("webhook:ci");
+  await giving.getByLabel("Profile").selectOption("readers");
+  await giving.getByRole("button", { name: "Assign" }).click();
+  const takeBack = tab.getByRole("button", { name: "Use the default profile for webhook:ci" });
+  await takeBack.waitFor();
+  expect(valueOf(await rig.client().readRights()).assignments).toEqual([
+    { subject: "webhook:ci", profile: "readers" },
+  ]);
+  await takeBack.click();
+  await takeBack.waitFor({ state: "detached" });
+  await tab.getByRole("button", { name: "Remove the profile readers" }).click();
+  await tab.getByText("The profile was removed.").waitFor();
+  expect(valueOf(await rig.client().readRights()).profiles).toHaveLength(5);
+  expect(consoleErrors).toEqual([]);
+});
+
+test("the settings show how to connect an editor, and an allowed folder can be removed", async () => {
+  const folder = realpathSync(makeFolder());
+  valueOf(await rig.client().allowFolder({ body: { path: folder } }));
+  const { tab, consoleErrors } = await rig.openTab({ at: "?settings=editors" });
+  for (const editor of ["Zed", "JetBrains", "Neovim", "VS Code"])
+    await tab.locator("figure").filter({ hasText: editor }).getByText("acp").first().waitFor();
+  await tab.getByRole("button", { name: `Remove ${folder}` }).click();
+  await tab.getByText("No folders allowed yet.").waitFor();
+  expect(valueOf(await rig.client().listFolders()).folders).toEqual([]);
   expect(consoleErrors).toEqual([]);
 });
 
@@ -48,7 +115,7 @@ test("an MCP server shows its state and tools, and restarts on request", async (
     await route.continue();
   });
   await tab.getByRole("button", { name: "Restart everything" }).click();
-  await tab.getByText("everything is being connected anew.").waitFor();
+  await tab.getByText("Restarting everything.").waitFor();
   await tab.getByText("Starting, a program").waitFor();
   gate.resolve();
   await tab.getByText("Ready, a program").waitFor();
@@ -58,7 +125,7 @@ test("an MCP server shows its state and tools, and restarts on request", async (
 
 test("a bot is connected by its token, a person who writes to it waits for approval, and both can be removed", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
-  const token = tab.getByLabel("The bot's token");
+  const token = tab.getByLabel("Bot token");
   await token.fill("not a token");
   await tab.getByRole("button", { name: "Connect", exact: true }).click();
   await tab.getByText("expected a token like 123456:ABC…", { exact: false }).waitFor();
@@ -69,46 +136,46 @@ test("a bot is connected by its token, a person who writes to it waits for appro
   await token.fill(botToken);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();
   await tab.getByText("Receiving", { exact: true }).waitFor();
-  await tab.getByText("Nobody asks to speak to the bot.").waitFor();
+  await tab.getByText("No requests.").waitFor();
   platform.say(55, "hello");
   await tab.getByRole("button", { name: "Allow Person 55" }).click();
-  await tab.getByText("Person 55 is answered from now on.").waitFor();
+  await tab.getByText("Person 55 can now talk to the bot.").waitFor();
   const read = valueOf(await rig.client().readGateway());
   expect(read.people).toMatchObject([{ name: "Person 55", state: "allowed" }]);
-  await tab.getByText(/^may speak to it, since /).waitFor();
+  await tab.getByText(/^can talk to the bot, since /).waitFor();
   platform.say(55, "Where are you? {words:3}");
   await tab.getByText("Telegram: Person 55", { exact: true }).waitFor();
-  await tab.getByText(/^leads to “Where are you\?.*”/).waitFor();
+  await tab.getByText(/^opens “Where are you\?.*”/).waitFor();
   await tab.getByRole("button", { name: "Deny Person 55" }).click();
-  await tab.getByText(/^is not answered, since /).waitFor();
+  await tab.getByText(/^denied, since /).waitFor();
 
-  await tab.getByRole("button", { name: "Disconnect the bot" }).click();
-  await tab.getByText("No bot is connected").waitFor();
+  await tab.getByRole("button", { name: "Disconnect bot" }).click();
+  await tab.getByText("No bot connected").waitFor();
   expect(valueOf(await rig.client().readGateway())).toMatchObject({ state: "off", people: [] });
 });
 
 test("a chunk of unknown delivery is resent or dropped only by a person", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
-  await tab.getByLabel("The bot's token").fill(botToken);
+  await tab.getByLabel("Bot token").fill(botToken);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();
   await tab.getByText("Receiving", { exact: true }).waitFor();
   platform.say(56, "hello");
   await tab.getByRole("button", { name: "Allow Person 56" }).click();
-  await tab.getByText("Person 56 is answered from now on.").waitFor();
+  await tab.getByText("Person 56 can now talk to the bot.").waitFor();
   const outbox = async () => valueOf(await rig.client().readGateway()).outbox;
   const arrivedCount = () => platform.shownIn(56).filter(({ from }) => from === "bot").length;
   for (const [decision, more] of [
-    ["Send again", 1],
-    ["Give it up", 0],
+    ["Resend", 1],
+    ["Discard", 0],
   ] as const) {
     // The message reaches the platform; its response never reaches the host.
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     platform.say(56, `${decision} {words:3}`);
-    await tab.getByText("Nobody knows whether it arrived", { exact: true }).waitFor();
+    await tab.getByText("Delivery unknown", { exact: true }).waitFor();
     expect(await outbox()).toMatchObject([{ state: "unknown" }]);
     const earlierCount = arrivedCount();
     await tab.getByRole("button", { name: decision, exact: true }).click();
-    await tab.getByText("Everything has arrived.").waitFor();
+    await tab.getByText("Everything was delivered.").waitFor();
     expect(await outbox()).toEqual([]);
     expect(arrivedCount()).toBe(earlierCount + more);
   }
@@ -123,16 +190,16 @@ test("a schedule is created, run at once, paused, changed and deleted, and a ref
   await tab.getByRole("button", { name: "Schedules" }).click();
   await tab.getByRole("button", { name: "New schedule" }).click();
   const form = tab.getByRole("form", { name: "New schedule" });
-  await form.getByRole("button", { name: "Schedule it" }).click();
-  await form.getByText("Say what is to be said.").waitFor();
-  await form.getByLabel("What to say").fill("Ring the bell {words:3}");
+  await form.getByRole("button", { name: "Create schedule" }).click();
+  await form.getByText("Enter a prompt.").waitFor();
+  await form.getByLabel("Prompt").fill("Ring the bell {words:3}");
   await form.getByLabel("Time", { exact: true }).fill("06:30");
   await form.getByLabel("Saturday").check();
   await form.getByLabel("Time zone").fill("Europe/Atlantis");
-  await form.getByRole("button", { name: "Schedule it" }).click();
+  await form.getByRole("button", { name: "Create schedule" }).click();
   await form.getByText("Time zone: expected a time zone like Europe/Berlin.").waitFor();
   await form.getByLabel("Time zone").fill("Europe/Berlin");
-  await form.getByRole("button", { name: "Schedule it" }).click();
+  await form.getByRole("button", { name: "Create schedule" }).click();
   await tab.getByText("Every Mon, Tue, Wed, Thu, Fri, Sat at 06:30, Europe/Berlin time").waitFor();
   await tab.getByText(/ here, .* in Europe\/Berlin$/).waitFor();
   const [created] = await schedules();
@@ -144,16 +211,16 @@ test("a schedule is created, run at once, paused, changed and deleted, and a ref
   });
 
   await tab.getByRole("button", { name: "Run now: Ring the bell" }).click();
-  await tab.getByText("asked for by hand: said", { exact: false }).waitFor();
+  await tab.getByText("run manually: sent", { exact: false }).waitFor();
   const more = tab.getByRole("button", { name: "More for Ring the bell" });
   await more.click();
   await tab.getByRole("menuitem", { name: "Pause" }).click();
   await tab.getByText("Paused", { exact: true }).waitFor();
   await more.click();
   await tab.getByRole("menuitem", { name: "Edit" }).click();
-  const edit = tab.getByRole("form", { name: "Edit the schedule" });
+  const edit = tab.getByRole("form", { name: "Edit schedule" });
   await edit.getByLabel("Name").fill("Bell");
-  await edit.getByLabel("Said once, as soon as a host runs again").check();
+  await edit.getByLabel("Run once, as soon as a host is running").check();
   await edit.getByRole("button", { name: "Save" }).click();
   await tab.getByText("Bell", { exact: true }).waitFor();
   expect(await schedules()).toMatchObject([
@@ -173,7 +240,7 @@ test("a schedule is created, run at once, paused, changed and deleted, and a ref
   await tab.getByRole("button", { name: "More for Bell" }).click();
   await tab.getByRole("menuitem", { name: "Delete" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await tab.getByText("Nothing is scheduled yet.", { exact: false }).waitFor();
+  await tab.getByText("No schedules yet.", { exact: false }).waitFor();
   expect(await schedules()).toEqual([]);
   expect(consoleErrors).toEqual([]);
 });
@@ -184,18 +251,18 @@ test("workspace instructions are asked about once and used only when trusted", a
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "AGENTS.md"), "Speak like a pilot.");
   const { tab } = await rig.openTab({ at: `?session=${session.id}` });
-  const question = tab.getByRole("region", { name: "AGENTS.md speaks to agents here" });
-  await question.getByText("Read it").click();
+  const question = tab.getByRole("region", { name: "AGENTS.md found in this folder" });
+  await question.getByText("Show text").click();
   await question.getByText("Speak like a pilot.").waitFor();
-  await question.getByRole("button", { name: "Trust these words" }).click();
+  await question.getByRole("button", { name: "Trust this text" }).click();
   await question.waitFor({ state: "detached" });
   const params = { id: session.id };
   expect(valueOf(await rig.client().readWorkspace({ params })).trust).toBe("trusted");
   await tab.reload();
   await messageField(tab).waitFor();
-  await tab.getByRole("button", { name: "Show what the model gets" }).click();
-  await tab.getByRole("button", { name: "Do not tell the model" }).click();
-  await tab.getByText("You refused it", { exact: false }).waitFor();
+  await tab.getByRole("button", { name: "Show context" }).click();
+  await tab.getByRole("button", { name: "Don't use it" }).click();
+  await tab.getByText("Rejected: the model does not see it", { exact: false }).waitFor();
 });
 
 test("the flight recorder shows the spans of a run and replays it by its stored times", async () => {
@@ -204,11 +271,11 @@ test("the flight recorder shows the spans of a run and replays it by its stored 
   await untilDone(tab);
   const id = sessionOf(tab);
   await answers(tab).hover();
-  await answers(tab).getByRole("button", { name: "Actions for this message" }).click();
-  await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
-  const panel = tab.getByRole("complementary", { name: "Flight recorder" });
+  await answers(tab).getByRole("button", { name: "Message actions" }).click();
+  await tab.getByRole("menuitem", { name: "Run details" }).click();
+  const panel = tab.getByRole("complementary", { name: "Run details" });
   await panel.getByText("Model rehearsal").waitFor();
-  const playback = panel.getByRole("region", { name: "What was there at this moment" });
+  const playback = panel.getByRole("region", { name: "State at this moment" });
   const fullText = await playback.locator("p").innerText();
   const { entries } = valueOf(await rig.client().readSession({ params: { id } }));
   const answer = entries.at(-1);
@@ -217,7 +284,7 @@ test("the flight recorder shows the spans of a run and replays it by its stored 
     collapseWhitespace(parts.map((part) => ("text" in part ? part.text : "")).join("")),
   );
 
-  await panel.getByRole("slider", { name: "Place in the run" }).fill("0");
+  await panel.getByRole("slider", { name: "Position in the run" }).fill("0");
   await expect.poll(async () => (await playback.innerText()).includes(fullText)).toBe(false);
   await panel.getByRole("radio", { name: "16×" }).check();
   await panel.getByRole("button", { name: "Replay" }).click();

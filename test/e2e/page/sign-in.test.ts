@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
@@ -31,7 +34,7 @@ async function openTab(options: BrowserContextOptions = {}) {
 }
 
 const heading = (tab: Page, name: string) => tab.getByRole("heading", { name });
-const startTitle = "Conversations that hold";
+const startTitle = "What can I help with?";
 const signInTitle = "Sign in to Holdfast";
 
 test("the printed link signs in, leaves no code in the address, and works once", async () => {
@@ -45,13 +48,65 @@ test("the printed link signs in, leaves no code in the address, and works once",
 
   await tab.reload();
   await heading(tab, startTitle).waitFor();
-  expect(await tab.getByText("The host is well").count()).toBe(1);
+  expect(await tab.getByText("Host is running").count()).toBe(1);
   expect(consoleErrors).toEqual([]);
 
   const later = await openTab();
   await later.tab.goto(link);
-  await later.tab.getByText("This sign-in link was used before").waitFor();
+  await later.tab.getByText("This sign-in link has already been used").waitFor();
   expect(later.tab.url()).toBe(address);
+});
+
+test("[safety] another server on the host's name gets the cookie, and can do nothing with it", async () => {
+  const { link, address } = await serveFreshHome();
+  const cookies: string[] = [];
+  const other = createServer((request, response) => {
+    cookies.push(request.headers.cookie ?? "");
+    response.end("an agent's page");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { tab, context } = await openTab();
+  await tab.goto(link);
+  await heading(tab, startTitle).waitFor();
+  const second = await context.newPage();
+  await second.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+  const cookie = cookies[0] ?? "";
+  expect(cookie).toContain(`holdfast_${new URL(address).port}=`);
+
+  const { origin } = new URL(address);
+  const ask = async (path: string, init: RequestInit = {}) =>
+    (
+      await fetch(new URL(path, address), {
+        ...init,
+        headers: { cookie, origin, "content-type": "application/json" },
+      })
+    ).status;
+  const pageKey = "k".repeat(43);
+  expect(await ask("api/principal")).toBe(401);
+  expect(await ask("api/sessions")).toBe(401);
+  const body = JSON.stringify({ password: "correct horse" });
+  expect(await ask("api/password", { method: "PUT", body })).toBe(401);
+  const claim = { method: "POST", body: JSON.stringify({ pageKey }) };
+  expect(await ask("api/login", claim)).toBe(401);
+
+  await tab.reload();
+  await heading(tab, startTitle).waitFor();
+});
+
+test("a browser that signed in before there were page keys stays signed in", async () => {
+  const { home, address } = await serveFreshHome();
+  const { tab, context } = await openTab();
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  await context.request.post(new URL("api/login", address).href, {
+    data: { token },
+    headers: { origin: new URL(address).origin },
+  });
+  expect((await context.request.get(new URL("api/principal", address).href)).status()).toBe(401);
+  await tab.goto(address);
+  await heading(tab, startTitle).waitFor();
+  await tab.reload();
+  await heading(tab, startTitle).waitFor();
 });
 
 test("a link pasted into an open tab signs it in", async () => {
@@ -73,9 +128,9 @@ test("the token signs in by keyboard alone, after a wrong token was refused", as
   await tab.keyboard.press("Tab");
   await tab.keyboard.type("not-the-token");
   await tab.keyboard.press("Enter");
-  await tab.getByText("This is not the token of this host.").waitFor();
+  await tab.getByText("Wrong token.").waitFor();
 
-  await tab.getByLabel("Or paste the token").selectText();
+  await tab.getByLabel("Or paste your token").selectText();
   await tab.keyboard.insertText(readFileSync(join(home, "token"), "utf8"));
   await tab.keyboard.press("Enter");
   await heading(tab, startTitle).waitFor();
@@ -96,9 +151,9 @@ test("the page says that the host is gone, and recovers with it", async () => {
   await tab.goto(address);
   await heading(tab, signInTitle).waitFor();
   await host.kill();
-  await tab.getByLabel("Or paste the token").fill("any");
+  await tab.getByLabel("Or paste your token").fill("any");
   await tab.keyboard.press("Enter");
-  await heading(tab, "The host does not answer").waitFor();
+  await heading(tab, "Can't reach the host").waitFor();
 
   const port = new URL(link).port;
   const restarted = startHost(["serve", "--port", port], {
@@ -106,7 +161,7 @@ test("the page says that the host is gone, and recovers with it", async () => {
   });
   await restarted.line((line) => line.startsWith("Holdfast is at "));
   await heading(tab, signInTitle).waitFor();
-  expect(await heading(tab, "The host does not answer").count()).toBe(0);
+  expect(await heading(tab, "Can't reach the host").count()).toBe(0);
 });
 
 test("the page finds its host under a base path", async () => {

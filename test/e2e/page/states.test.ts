@@ -105,7 +105,7 @@ const states: readonly State[] = [
   {
     name: "welcome",
     at: () => "",
-    show: (tab) => tab.getByText("the rehearsal model answers").waitFor(),
+    show: (tab) => tab.getByText("rehearsal model answers").waitFor(),
   },
   {
     name: "conversation",
@@ -139,8 +139,8 @@ const states: readonly State[] = [
     name: "context",
     at: at("story"),
     async show(tab) {
-      await tab.getByRole("button", { name: "Show what the model gets" }).click();
-      await tab.getByRole("img", { name: /Share that was kept/ }).waitFor();
+      await tab.getByRole("button", { name: "Show context" }).click();
+      await tab.getByRole("img", { name: /Cached share/ }).waitFor();
     },
   },
   {
@@ -148,9 +148,9 @@ const states: readonly State[] = [
     at: at("stopped"),
     async show(tab) {
       await tab.getByRole("article", { name: "Assistant" }).hover();
-      await tab.getByRole("button", { name: "Actions for this message" }).last().click();
-      await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
-      await tab.getByRole("img", { name: "What was said, over time" }).waitFor();
+      await tab.getByRole("button", { name: "Message actions" }).last().click();
+      await tab.getByRole("menuitem", { name: "Run details" }).click();
+      await tab.getByRole("img", { name: "Output over time" }).waitFor();
     },
   },
   {
@@ -170,7 +170,7 @@ const states: readonly State[] = [
   {
     name: "tools",
     at: () => "?settings=tools",
-    show: (tab) => tab.getByText("Nothing is allowed for good.").waitFor(),
+    show: (tab) => tab.getByText("No always-allowed rules.").waitFor(),
   },
   {
     name: "schedules",
@@ -180,19 +180,19 @@ const states: readonly State[] = [
   {
     name: "mcp",
     at: () => "?settings=mcp",
-    show: (tab) => tab.getByText("No server is configured.").waitFor(),
+    show: (tab) => tab.getByText("No servers configured.").waitFor(),
   },
   {
     name: "gateway",
     at: () => "?settings=gateway",
-    show: (tab) => tab.getByText("Connect a Telegram bot in a minute").waitFor(),
+    show: (tab) => tab.getByText("Connect a Telegram bot").waitFor(),
   },
   {
     name: "list",
     at: () => "?settings=gateway",
     only: "phone",
     async show(tab) {
-      await tab.getByRole("button", { name: "Open the list of conversations" }).click();
+      await tab.getByRole("button", { name: "Show conversations" }).click();
       await tab.getByRole("link", { name: /Tide tables/ }).waitFor();
     },
   },
