@@ -15,6 +15,9 @@ const subjects = new Map<string, () => Promise<Subject>>([
   ["context", async () => (await import("./context/run.ts")).benchContext],
   ["host", async () => (await import("./host/run.ts")).benchHost],
   ["gateway", async () => (await import("./gateway/run.ts")).benchGateway],
+  ["editors", async () => (await import("./editors/run.ts")).benchEditors],
+  ["openai", async () => (await import("./openai/run.ts")).benchOpenAi],
+  ["sandbox", async () => (await import("./sandbox/run.ts")).benchSandbox],
   ["page", async () => (await import("./page/run.ts")).benchPage],
 ]);
 

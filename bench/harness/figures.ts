@@ -33,6 +33,8 @@ export interface Workload {
 
 export const ours = "holdfast";
 export const bare = "bare driver";
+/** The same in a thread of its own, as the writer of the store is. */
+export const bareInThread = "in a thread";
 
 /** A line with our own figure only. */
 export function lineOf(

@@ -19,6 +19,9 @@ Subjects
   context               what the model gets, compaction, warm agents, memory
   host                  the host as people start it: its start, its weight, requests, open pages
   gateway               a host with a bot: what comes in, and many chats with an answer being written
+  editors               what a bridge to an editor costs: a long session loaded, a run followed
+  openai                a stream through /v1 beside the native one
+  sandbox               what it costs to confine a command
   page                  the page in a real browser: its load, an answer being written, long conversations and lists
 
 Options
@@ -27,7 +30,8 @@ Options
   --only W1.groups,W4   these workloads alone. store: W1 (.alone .writers .processes .groups .bytes), W2 (.messages
                         .sessions), W4, W5, W6, W7, stream; runs: admission, W3, recovery (.runs .journal),
                         fan-out, memory; context: build, next, compaction, cache, memory, day; host: start,
-                        requests, streams; gateway: updates, chats;
+                        requests, streams; gateway: updates, chats; editors: replay, follow;
+                        openai: first-token, frames;
                         page: load, stream, messages, sessions, turns
   --backend NAME        sqlite or postgres; both when absent
   --quick               small sizes, to see that it runs

@@ -11,7 +11,9 @@ export const sizeTable = {
   clients: size(16, 4),
   /** Pages of the list that are requested in turn, with their sessions. */
   pages: size(400, 4),
-  requestMs: size(5_000, 200),
+  /** For each system, divided among its turns. */
+  requestMs: size(9_000, 200),
+  turns: size(5, 1),
   idleStreams: size(5_000, 20),
   liveRuns: size(200, 3),
   streamMs: size(10_000, 500),

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 
 import type { StoreAddress } from "../store/bench-database.ts";
 
-export const token = "a-token-for-this-run";
+/** As long as the one that a host makes for itself: attempts with a shorter one are counted. */
+export const token = "a-token-for-this-run-as-long-as-a-generated-one";
 
 /** The host as people start it, in its own process. */
 export interface ServedHost extends AsyncDisposable {
@@ -72,7 +73,8 @@ export function cpuMsOf(child: ChildProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * msPerTick;
 }
 
-function memoryOf(child: ChildProcess): number {
+/** Its resident memory, in bytes. */
+export function memoryOf(child: ChildProcess): number {
   return Number(/^VmRSS:\s*(\d+) kB/m.exec(readProc(child, "status"))?.[1]) * 1024;
 }
 

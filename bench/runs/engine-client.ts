@@ -26,6 +26,9 @@ const cache = new URL("../../node_modules/.cache/holdfast/compiled/", import.met
 /** Like the host: later starts and threads reuse the compile cache of the first. */
 const compileCache = fileURLToPath(cache);
 
+/** The host limits its young generation to 16 MB, which decides how long a collection stops the event loop. */
+const hostHeap = ["--max-semi-space-size=8"];
+
 export function startEngine<Name extends TaskName>(
   name: Name,
   address: StoreAddress,
@@ -34,7 +37,10 @@ export function startEngine<Name extends TaskName>(
   const child = startTask(
     buildEngine(),
     { name, address, task },
-    { execArgv: ["--expose-gc"], env: { ...process.env, NODE_COMPILE_CACHE: compileCache } },
+    {
+      execArgv: ["--expose-gc", ...hostHeap],
+      env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    },
   );
   // Each task has its own type of result, and the process was started for this one.
   return started(child, (message) => message as Tasks[Name]["result"]);

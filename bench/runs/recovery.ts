@@ -76,7 +76,7 @@ export const recoverLongJournal: WorkloadDefinition<Bench> = {
     const limit = { params, below: 20 };
     return {
       lines: [
-        lineOf("goes on, since the first look for work", sinceRunner, "ms", { params, below: 500 }),
+        lineOf("goes on, since the first look for work", sinceRunner, "ms", { params, below: 300 }),
         lineOf("longest append of another process", meanwhile, "ms", limit),
         lineOf("longest append of another process, before", calm, "ms", { params }),
         lineOf("longest append of the same process", appendsMeanwhile.max, "ms", limit),

@@ -1,6 +1,8 @@
 import type { Store } from "@holdfast/engine";
 import { openPostgresStore, openSqliteStore } from "@holdfast/store";
 
+import type { BareThread } from "./bare-thread.ts";
+
 /** How any process reaches a store. */
 export type StoreAddress =
   | { readonly kind: "sqlite"; readonly file: string }
@@ -27,6 +29,8 @@ export interface BenchDatabase extends AsyncDisposable {
   open(options?: OpenOptions): Promise<Store>;
   /** The driver without Holdfast, in its own database beside the store. */
   openBare(log?: BareLog): Promise<BareDriver>;
+  /** SQLite only: the same in a thread of its own. */
+  readonly openBareThread?: () => Promise<BareThread>;
   /** Minimal queries on the store's own tables. */
   openBareReads(): Promise<BareReads>;
   /** Bytes written to the write-ahead log so far; grows while the store is open with `keepLog`. */

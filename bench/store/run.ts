@@ -15,6 +15,7 @@ import { listSessions } from "./w4-list.ts";
 import { openSessions } from "./w5-open.ts";
 import { searchMessages } from "./w6-search.ts";
 import { lockPairs } from "./w7-locks.ts";
+import { linkEvents } from "./w8-links.ts";
 
 const workloads = [
   appendAlone,
@@ -28,6 +29,7 @@ const workloads = [
   openSessions,
   searchMessages,
   lockPairs,
+  linkEvents,
   streamMany,
 ];
 

@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 
 import { dropScratch, makeScratch, scratchRoot } from "../harness/scratch.ts";
+import { openBareThread } from "./bare-thread.ts";
 import { openBareSqlite, openBareSqliteReads, sizeOf } from "./bare-sqlite.ts";
 import {
   type Backend,
@@ -41,6 +42,7 @@ function databaseIn(folder: string): BenchDatabase {
     folder,
     open: (options) => openStore(address, options),
     openBare: async (log = "full") => openBareSqlite(join(folder, "bare.db"), log),
+    openBareThread: () => openBareThread(join(folder, "bare-thread.db")),
     openBareReads: async () => openBareSqliteReads(file),
     walBytes: async () => sizeOf(`${file}-wal`),
     [Symbol.asyncDispose]: async () => dropScratch(folder),

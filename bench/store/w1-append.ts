@@ -1,6 +1,6 @@
 import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
 
-import { bare, type Line, ours } from "../harness/figures.ts";
+import { bare, bareInThread, type Line, ours } from "../harness/figures.ts";
 import { interleaveApart } from "../harness/interleave.ts";
 import { Samples } from "../harness/samples.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
@@ -19,6 +19,7 @@ export const appendAlone: WorkloadDefinition<Bench> = {
     const store = await database.open();
     await growLog(store);
     await using driver = await database.openBare();
+    const thread = await database.openBareThread?.();
     const session = await openTestSession(store);
     const others = baselines.open(database.folder);
     const messages = Array.from({ length: history }, (_, index) => corpus.at(index));
@@ -41,6 +42,16 @@ export const appendAlone: WorkloadDefinition<Bench> = {
             return driver.insert(text);
           },
         },
+        ...(thread === undefined
+          ? []
+          : [
+              {
+                name: bareInThread,
+                perRound: 25,
+                run: (turn: number) =>
+                  thread.insert(JSON.stringify(messageEvent(corpus, turn).data)),
+              },
+            ]),
       ],
       others.map((other) => ({
         name: other.name,
@@ -53,12 +64,18 @@ export const appendAlone: WorkloadDefinition<Bench> = {
       sizes.pace,
     );
     others.forEach((other) => other.close());
+    await thread?.[Symbol.asyncDispose]();
     await store.close();
 
     const params = { historyOfBaselines: history, meanBytes: Math.round(bytes.mean) };
     const [mine, limit] = [measured.of(ours), measured.of(bare)];
-    const allowed = Math.max(2 * limit.p50, limit.p50 + 0.3);
-    const systems = [ours, bare, ...others.map((other) => other.name)];
+    const allowed = limit.p50 + 0.2;
+    const systems = [
+      ours,
+      bare,
+      ...(thread ? [bareInThread] : []),
+      ...others.map((other) => other.name),
+    ];
     const lines: Line[] = [
       {
         what: "append, p50",
@@ -68,7 +85,7 @@ export const appendAlone: WorkloadDefinition<Bench> = {
           const { p50: value, p99, max, mean, count } = samples;
           return { system, value, unit: "ms", more: { p99, max, mean, count } };
         }),
-        bound: { text: `≤ 2× or + 0.3 ms (${allowed.toFixed(2)} ms)`, met: mine.p50 <= allowed },
+        bound: { text: `≤ + 0.2 ms (${allowed.toFixed(2)} ms)`, met: mine.p50 <= allowed },
       },
       {
         what: "append, p99",
@@ -86,9 +103,17 @@ export const appendAlone: WorkloadDefinition<Bench> = {
       },
       loopLine(measured.loop),
     ];
-    return { lines };
+    return {
+      lines,
+      notes: [
+        "In a thread: the bare driver's insert, asked for by a message and answered by one. The difference to the bare driver is what waking two threads takes.",
+      ],
+    };
   },
 };
+
+/** A page and its header in the write-ahead log. */
+const sqliteFrameBytes = 4_096 + 24;
 
 /** What an append writes to the disk: whole pages of the write-ahead log. */
 export const appendBytes: WorkloadDefinition<Bench> = {
@@ -111,6 +136,7 @@ export const appendBytes: WorkloadDefinition<Bench> = {
       }
     });
     await store.close();
+    const frames = mine / count / sqliteFrameBytes;
     return {
       lines: [
         {
@@ -120,6 +146,9 @@ export const appendBytes: WorkloadDefinition<Bench> = {
             { system: ours, value: mine / count, unit: "bytes" },
             { system: bare, value: limit / count, unit: "bytes" },
           ],
+          ...(backend.name === "sqlite" && {
+            bound: { text: `≤ 4 pages (${frames.toFixed(1)})`, met: frames <= 4 },
+          }),
         },
       ],
     };
