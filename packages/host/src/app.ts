@@ -310,7 +310,7 @@ export async function startHost(
     address,
     localAddress: `${ownOrigin}${basePath.value}/`,
     // A browser sends no server what follows the hash, so the code is in no log.
-    signInLink: `${address}#signin=${authenticator.issueSignInCode()}`,
+    signInLink: `${address}#signin=${authenticator.issueSignInCode().code}`,
     stop: () => stop(() => server.close()),
   });
 }

@@ -100,6 +100,21 @@ export const accessRoutes = {
     problems: [],
     repeat: "safe",
   }),
+  createSignInCode: defineRoute({
+    method: "POST",
+    path: "/api/sign-in-codes",
+    summary: "Make a code that signs one browser in, once",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 201,
+      /** The page's address with `#signin=` and the code is a sign-in link. */
+      schema: z.looseObject({ code: z.string(), expiresAt: instant }),
+    },
+    problems: ["forbidden"],
+    // Without an Idempotency-Key: a kept answer would contain the code.
+    repeat: "never",
+  }),
   revokeSignIn: defineRoute({
     method: "DELETE",
     path: "/api/sign-ins/:id",

@@ -84,6 +84,7 @@ describe("the table of routes", () => {
     });
     expect(without.map(([name]) => name).toSorted()).toStrictEqual([
       "createKey",
+      "createSignInCode",
       "login",
       "logout",
       "putBlob",

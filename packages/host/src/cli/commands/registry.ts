@@ -76,6 +76,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "show every setting and where it came from, set one, print the schema",
     load: async () => (await import("./config.ts")).config,
   },
+  link: {
+    summary: "print a link that signs another browser in",
+    load: async () => (await import("./link.ts")).link,
+  },
   keys: {
     summary: "API keys for programs: list, add, revoke",
     load: async () => (await import("./keys.ts")).keys,

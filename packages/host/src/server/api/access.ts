@@ -22,6 +22,12 @@ export function accessRoutes(deps: ApiDeps): Route[] {
     return answer({ signIns });
   }
 
+  /** A sign-in that is made with the code lasts as long as any, so an old one must not suffice. */
+  async function createSignInCode({ principal }: Call<"createSignInCode">) {
+    if (!principal.isFresh) return problem("forbidden", { detail: signInAgainDetail });
+    return answer({ ...authenticator.issueSignInCode() });
+  }
+
   async function revokeSignIn({ params }: Call<"revokeSignIn">) {
     return (await authenticator.revoke(params.id)) === "revoked"
       ? answer(undefined)
@@ -89,6 +95,7 @@ export function accessRoutes(deps: ApiDeps): Route[] {
     mountCall(deps, "revokeKey", revokeKey),
     mountCall(deps, "readPrincipal", readPrincipal),
     mountCall(deps, "listSignIns", listSignIns),
+    mountCall(deps, "createSignInCode", createSignInCode),
     mountCall(deps, "revokeSignIn", revokeSignIn),
     mountCall(deps, "setPassword", setPassword),
     mountCall(deps, "removePassword", removePassword),

@@ -39,9 +39,15 @@ export interface SignIn {
   readonly about: string;
 }
 
+/** Signs one browser in, once. */
+export interface SignInCode {
+  readonly code: string;
+  readonly expiresAt: number;
+}
+
 /** Changes reject with a `StoreFailure` if they cannot be stored. */
 export interface Authenticator {
-  issueSignInCode(): string;
+  issueSignInCode(): SignInCode;
   /** The value of the sign-in cookie, or `undefined` if the proof is invalid or expired. */
   signIn(proof: Proof, client?: SigningIn): Promise<string | undefined>;
   /** The same after a proof that was verified elsewhere. */
@@ -63,6 +69,7 @@ export const codeLifetimeMs = 10 * 60_000;
 export const signInLifetimeMs = 30 * 24 * 3_600_000;
 
 const maxAboutLength = 200;
+const maxCodes = 100;
 export const owner = ownerId.parse("owner");
 
 interface ActiveSignIn {
@@ -205,8 +212,11 @@ export function createAuthenticator({
 
     issueSignInCode() {
       const code = generateSecret();
-      codes.set(digestSecret(code), now() + codeLifetimeMs);
-      return code;
+      const expiresAt = now() + codeLifetimeMs;
+      // The oldest goes first: a program that asks without end must not fill the memory.
+      if (codes.size >= maxCodes) codes.delete(codes.keys().next().value ?? "");
+      codes.set(digestSecret(code), expiresAt);
+      return { code, expiresAt };
     },
 
     signIn: async (proof, client = {}) => (verifyProof(proof) ? createSignIn(client) : undefined),
