@@ -17,6 +17,7 @@ import { openSqliteStore } from "@holdfast/store/sqlite";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 import { keySettings } from "../../../test/support/providers/models.ts";
+import { createPasswords } from "../../server/auth/password.ts";
 import { SecretsLocked } from "./encrypted-rows.ts";
 import { openSecrets } from "./secrets.ts";
 
@@ -112,6 +113,19 @@ test("a key file readable by others gets its permissions fixed", async () => {
   chmodSync(join(home, "secrets.key"), 0o644);
   expect((await open(home, store)).secrets.read("openai")).toEqual(stored("two"));
   expect(statSync(join(home, "secrets.key")).mode & 0o777).toBe(0o600);
+});
+
+test("[safety] a password that was changed on one host is the only valid one on another, at once", async () => {
+  const store = createReferenceStore();
+  const key = "a-key-of-both-hosts-".repeat(2);
+  const one = createPasswords((await open(makeHome(), store, key)).rows);
+  await one.set("correct horse");
+  // It has just read the store, so what it has in memory counts as fresh.
+  const other = createPasswords((await open(makeHome(), store, key)).rows);
+  await one.set("battery staple");
+  expect(await other.matches("battery staple")).toBe("yes");
+  await one.set("a third password");
+  expect(await other.matches("battery staple")).toBe("no");
 });
 
 test("rotating encrypts everything with a new key, which a running host picks up", async () => {

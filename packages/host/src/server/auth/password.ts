@@ -8,7 +8,10 @@ export const minPasswordLength = 10;
 /** The password, if one is set, stored as a slow hash, encrypted: a backup gives nobody a hash to guess at. */
 export interface Passwords {
   isSet(): boolean;
-  /** `busy`: too many verifications are queued, and each costs time and memory. */
+  /**
+   * `busy`: too many verifications are queued, and each costs time and memory. Rejects with a `StoreFailure` if the
+   * store cannot be read.
+   */
   matches(given: string): Promise<"yes" | "no" | "busy">;
   set(password: string): Promise<void>;
   remove(): Promise<void>;
@@ -42,7 +45,7 @@ function hashPassword(kind: HashKind, password: string, salt: Buffer): Promise<B
 const storedForm = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
 
 export function createPasswords(
-  encrypted: Pick<EncryptedRows, "read" | "put" | "remove" | "refresh">,
+  encrypted: Pick<EncryptedRows, "read" | "put" | "remove" | "reload">,
 ): Passwords {
   let pending = 0;
   /** One verification at a time, however many clients guess. */
@@ -55,7 +58,8 @@ export function createPasswords(
   }
 
   async function verify(given: string): Promise<"yes" | "no"> {
-    await encrypted.refresh();
+    // Another host may have changed it just now.
+    await encrypted.reload();
     const stored = read();
     // Hash even without a stored password, so that the timing does not reveal whether one is set.
     const { kind, salt } = stored ?? { kind: preferred, salt: randomBytes(16) };

@@ -29,13 +29,13 @@ export function keySettings(home: string, key?: string): SecretsKeySettings {
 }
 
 /** Texts kept in memory, where a host encrypts them. */
-export function memoryRows(): Pick<EncryptedRows, "read" | "put" | "remove" | "refresh"> {
+export function memoryRows(): Pick<EncryptedRows, "read" | "put" | "remove" | "reload"> {
   const kept = new Map<string, string>();
   return {
     read: (name) => kept.get(name) ?? null,
     put: async (name, text) => void kept.set(name, text),
     remove: async (name) => kept.delete(name),
-    refresh: async () => undefined,
+    reload: async () => undefined,
   };
 }
 
