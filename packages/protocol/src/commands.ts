@@ -41,31 +41,26 @@ function define<const N extends string>(
 
 /** Every command of every surface. A name may be added, but never get another meaning. */
 export const commands = [
-  define("help", optionalText("command"), "What there is, or how one command works.", {
+  define("help", optionalText("command"), "List the commands, or explain one.", {
     aliases: ["commands"],
     needs: "nothing",
     completes: "command",
     example: "/help undo",
   }),
-  define("new", optionalText("title"), "Begin a new session. The one you leave stays as it is.", {
+  define("new", optionalText("title"), "Start a new session. The current one is kept.", {
     aliases: ["reset"],
     needs: "nothing",
     example: "/new Garden plans",
   }),
-  define(
-    "sessions",
-    optionalText("words"),
-    "The newest sessions, or those that hold these words.",
-    {
-      aliases: ["list"],
-      needs: "nothing",
-      example: "/sessions garden",
-    },
-  ),
+  define("sessions", optionalText("words"), "List recent sessions, or those that match.", {
+    aliases: ["list"],
+    needs: "nothing",
+    example: "/sessions garden",
+  }),
   define(
     "resume",
     optionalText("session"),
-    "Go to another session, by its id, the end of it, or words of its title. Alone: go on with an answer that was broken off.",
+    "Open another session by its id or title. Alone: continue an interrupted answer.",
     {
       aliases: ["continue", "open"],
       needs: "nothing",
@@ -76,74 +71,80 @@ export const commands = [
   define(
     "undo",
     { kind: "count", label: "turns", most: 1000 },
-    "Take the last turns out of view. Nothing is deleted: /redo brings them back.",
+    "Undo the last turns. Nothing is deleted: /redo brings them back.",
     { example: "/undo 2" },
   ),
-  define("redo", noArgument, "Bring back what was cut last."),
-  define("retry", noArgument, "Ask the last message again."),
-  define("edit", requiredText("new words"), "Ask the last message again in other words.", {
+  define("redo", noArgument, "Bring back what was undone."),
+  define("retry", noArgument, "Retry the last message."),
+  define("edit", requiredText("new words"), "Edit the last message and send it again.", {
     example: "/edit Say it in one sentence.",
   }),
-  define("branch", optionalText("title"), "Go on from here in a session of its own.", {
+  define(
+    "alternatives",
+    { kind: "count", label: "number", most: 1000 },
+    "The versions of messages that were edited or retried, or the one with this number again.",
+    { aliases: ["alternative", "versions"], example: "/alternatives 1" },
+  ),
+  define("branch", optionalText("title"), "Continue from here in a new session.", {
     aliases: ["fork"],
     example: "/branch Another way",
   }),
-  define("title", optionalText("title"), "The session's title, or a new one for it.", {
+  define("title", optionalText("title"), "Show or change the session's title.", {
     aliases: ["rename"],
     example: "/title Garden plans",
   }),
   define(
     "compact",
     optionalText("focus"),
-    "Put a summary in the place of what came before, to make room. What you see stays.",
+    "Summarise earlier messages for the model, to make room. You still see all of them.",
     { aliases: ["compress"], example: "/compact keep the addresses" },
   ),
-  define(
-    "model",
-    optionalText("model"),
-    "The model that answers here, or another one for this session.",
-    {
-      completes: "model",
-      example: "/model rehearsal",
-    },
-  ),
+  define("model", optionalText("model"), "Show or change the model of this session.", {
+    completes: "model",
+    example: "/model rehearsal",
+  }),
   define(
     "mode",
     { kind: "choice", label: "mode", choices: sessionMode.options },
-    "What runs here without asking, or another mode: plan only reads, ask asks, edits changes files, full also runs commands in the sandbox.",
+    "Show or change what runs without asking: plan only reads, ask asks first, edits changes files, full also runs commands in the sandbox.",
     { example: "/mode plan" },
   ),
-  define("memory", noArgument, "What still waits to be remembered.", { needs: "nothing" }),
-  define("usage", noArgument, "Tokens and cost of this session, of today and of everything.", {
+  define(
+    "memory",
+    optionalText("words"),
+    "Show what is remembered about you, or search it. /memory add TEXT adds a fact, /memory forget WORDS deletes one.",
+    { needs: "nothing", example: "/memory tea" },
+  ),
+  define("usage", noArgument, "Show tokens and cost: this session, today and in total.", {
     aliases: ["cost"],
     needs: "nothing",
   }),
-  define("schedule", noArgument, "Prompts that are said by themselves, and when.", {
+  define("schedule", noArgument, "List the scheduled prompts.", {
     aliases: ["schedules"],
     needs: "nothing",
   }),
   define(
     "processes",
     optionalText("process"),
-    "What this session runs in the background. With the id of one, or the end of it: stop that one.",
+    "List background processes, or stop one by its id.",
     { aliases: ["background"], example: "/processes 7k2x" },
   ),
-  define("status", noArgument, "How the session stands: its run, what waits, what asks for you.", {
+  define("status", noArgument, "Show the session's state: its run, the queue and open approvals.", {
     aliases: ["info"],
   }),
-  define("stop", noArgument, "End the answer that is being written. What was said stays.", {
+  define("stop", noArgument, "Stop the current answer. What was written is kept.", {
     aliases: ["cancel"],
   }),
   define(
     "giveup",
     noArgument,
-    "Stop waiting for the rest of an answer whose host is gone, or for a memory provider that is.",
+    "Stop waiting for an answer whose host is gone, or for a memory provider.",
     { aliases: ["stop-waiting"] },
   ),
   define(
     "queue",
     optionalText("message"),
-    "Send a message for after the answer, or see what waits.",
+    "Send a message after the current answer, or show the queue.",
     {
       example: "/queue And then the summary, please.",
     },
@@ -154,10 +155,10 @@ export const commands = [
   define(
     "export",
     { kind: "choice", label: "format", choices: ["md", "json", "html"] },
-    "The session as a document.",
+    "Export the session as a document.",
     { example: "/export md" },
   ),
-  define("search", requiredText("words"), "Find words in every session.", {
+  define("search", requiredText("words"), "Search all sessions.", {
     aliases: ["find"],
     needs: "nothing",
     example: "/search tomatoes",

@@ -1,6 +1,7 @@
 export * from "./ids.ts";
 export * from "./parts.ts";
 export * from "./events/registry.ts";
+export * from "./folds/alternatives.ts";
 export * from "./folds/session.ts";
 export * from "./folds/question.ts";
 export * from "./problems.ts";
@@ -16,4 +17,5 @@ export * from "./rights/taint.ts";
 export { memoryOwner } from "./events/memory.ts";
 export * from "./util/backoff.ts";
 export * from "./util/drop-oldest.ts";
+export * from "./util/plural.ts";
 export * from "./util/timing.ts";

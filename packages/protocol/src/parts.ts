@@ -72,6 +72,10 @@ export const toolDetails = z.looseObject({
   files: z.array(toolFile).optional(),
   /** Why it was not run: `denied` by a person, `forbidden` by a rule, `expired`, `unanswered`, … */
   refusal: z.string().optional(),
+  /** What the person said who denied it. */
+  reason: z.string().optional(),
+  /** How long it took, if that was long enough to matter. */
+  tookMs: z.int().nonnegative().optional(),
   /** What a confined command asked of the network, and whether it got there: `reached`, or why not. */
   reached: z
     .array(z.looseObject({ host: z.string(), port: z.int(), outcome: z.string(), times: z.int() }))

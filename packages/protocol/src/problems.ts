@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { accessProblems } from "./util/access-problems.ts";
+import { memoryProblems } from "./util/memory-problems.ts";
 
 /** Problems of bots, their people and lanes, webhooks, schedules and background processes. */
 export const gatewayProblems = {
@@ -112,16 +113,7 @@ const rightsProblems = {
     title: "There are too many rights profiles or assignments.",
     next: "Remove one that is no longer needed.",
   },
-  fact_not_found: {
-    status: 404,
-    title: "No such fact waits for a decision.",
-    next: "Read the waiting facts again.",
-  },
-  memory_busy: {
-    status: 503,
-    title: "Another process is writing to memory.",
-    next: "Wait a moment and send the same request again.",
-  },
+  ...memoryProblems,
 } as const;
 
 /** The media type of every error response. */

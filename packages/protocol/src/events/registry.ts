@@ -65,6 +65,8 @@ export {
   type SpillMark,
 } from "./run.ts";
 export {
+  type Alternative,
+  alternative,
   type ContextFrame,
   contextFrame,
   type ParentLink,

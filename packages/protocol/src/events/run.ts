@@ -200,6 +200,8 @@ export const runEvents = [
       /** A stable code, for a state that needs a reason. */
       cause: z.string().optional(),
       attempt: z.int().nonnegative().optional(),
+      /** How long it waits before the model is called again. */
+      retryMs: z.int().nonnegative().optional(),
       continues: runId.optional(),
     }),
   ),

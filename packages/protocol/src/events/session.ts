@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { blobId, callId, laneKey, noticeId, runId, seq, sessionId } from "../ids.ts";
+import { blobId, callId, laneKey, messageId, noticeId, runId, seq, sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { sessionMode } from "../rights/session-mode.ts";
 import { taintSources } from "../rights/taint.ts";
@@ -24,6 +24,17 @@ const visibleAfter = {
   messageCount: z.int().nonnegative(),
   preview: z.string(),
 };
+
+/** One of several versions of a turn that an edit or a retry made. At most one of them is in view. */
+export const alternative = z.looseObject({
+  /** The message that the turn begins with. */
+  messageId,
+  /** Absent while that message waits in the inbox. */
+  seq: seq.optional(),
+  /** The event that took it out of view last. Its `before` says how the conversation was then. */
+  left: seq.optional(),
+});
+export type Alternative = z.infer<typeof alternative>;
 
 /**
  * How the model's context starts: its system prompt and its tools byte for byte, each stored once for all sessions that
@@ -105,9 +116,21 @@ export const sessionEvents = [
       ...visibleAfter,
       /** What was visible until now: a redo brings it back. */
       before: z.looseObject(visibleAfter).optional(),
+      /** The message that an edit or a retry replaces, and the accepted one that becomes its alternative. */
+      replaces: z.looseObject({ messageId, seq, by: messageId }).optional(),
     }),
   ),
-  defineEvent("history.restored", 1, "entry", z.looseObject({ ...visibleAfter })),
+  defineEvent(
+    "history.restored",
+    1,
+    "entry",
+    z.looseObject({
+      ...visibleAfter,
+      /** An alternative was chosen, or an edit was undone; absent for a redo. */
+      cause: z.enum(["switch", "undo"]).optional(),
+      before: z.looseObject(visibleAfter).optional(),
+    }),
+  ),
   // P9: only this event changes how the context starts, and it says why.
   defineEvent(
     "context.framed",

@@ -10,6 +10,7 @@ import { type SessionSettings, type TitleSource } from "../events/session.ts";
 import type { RunId, Seq, SessionId } from "../ids.ts";
 import type { SessionMode } from "../rights/session-mode.ts";
 import { textOf } from "../parts.ts";
+import { type AlternativeSet, foldAlternatives } from "./alternatives.ts";
 
 /** What a session's own events say about it. A store's row and a page's view may both hold more. */
 export interface SessionFacts {
@@ -36,6 +37,8 @@ export interface SessionFacts {
   readonly liveRun: RunId | null;
   readonly liveState: RunState | null;
   readonly lastState: RunState | null;
+  /** The turns that have more than one version. */
+  readonly alternatives?: readonly AlternativeSet[] | undefined;
   readonly origin?: { readonly sessionId: SessionId; readonly seq: Seq } | null | undefined;
 }
 
@@ -50,7 +53,17 @@ export function foldSessionFacts<T extends SessionFacts>(facts: T, decoded: Deco
     activityAt: event.quiet ? facts.activityAt : event.at,
   };
   if (decoded.kind !== "known") return next;
-  return { ...next, ...countedChanges(next, decoded.event), ...changesOf(next, decoded.event) };
+  return {
+    ...next,
+    ...countedChanges(next, decoded.event),
+    ...changesOf(next, decoded.event),
+    ...alternativeChanges(facts, decoded.event),
+  };
+}
+
+function alternativeChanges({ alternatives = [] }: SessionFacts, event: KnownEvent): Changes {
+  const changed = foldAlternatives(alternatives, event);
+  return changed === alternatives ? {} : { alternatives: changed };
 }
 
 function countedChanges(facts: SessionFacts, event: KnownEvent): Changes {

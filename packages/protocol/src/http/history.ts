@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-import { seq, sessionId } from "../ids.ts";
+import { messageId, seq, sessionId } from "../ids.ts";
 import { attachment } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { countText } from "./fields.ts";
 import { acceptedInput, idempotencyHeader, sessionParams, title } from "./sessions.ts";
-import { sessionView } from "./views.ts";
+import { alternativeView, sessionView } from "./views.ts";
 
 const conditions = {
   /** Refused as `head_moved` unless this is still the head. */
@@ -59,9 +59,48 @@ export const historyRoutes = {
       from: seq.optional(),
       text: z.string().max(1_000_000).optional(),
       attachments: z.array(attachment).max(50).optional(),
+      /** The model that answers it, and the session's from then on. */
+      model: z.string().min(1).max(200).optional(),
     }),
     answer: { media: "json", status: 202, schema: acceptedInput },
-    problems: [...refusals, "entry_not_found", "nothing_to_undo", "blob_not_found"],
+    problems: [
+      ...refusals,
+      "entry_not_found",
+      "nothing_to_undo",
+      "blob_not_found",
+      "model_unknown",
+      "model_unusable",
+    ],
+  }),
+  listAlternatives: defineRoute({
+    method: "GET",
+    access: "principal",
+    path: "/api/sessions/:id/alternatives",
+    summary: "List the versions of each edited or retried turn in view",
+    repeat: "safe",
+    params: sessionParams,
+    answer: {
+      media: "json",
+      status: 200,
+      /** One item for each turn, oldest first, with its versions, oldest first. */
+      schema: z.looseObject({
+        turns: z.array(z.looseObject({ alternatives: z.array(alternativeView) })),
+      }),
+    },
+    problems: ["session_not_found"],
+  }),
+  switchAlternative: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/alternatives",
+    summary: "Show another version of a turn in view, with everything that followed it",
+    body: z.strictObject({
+      ...conditions,
+      /** The message that the version begins with. */
+      messageId,
+    }),
+    example: { messageId: "msg_01k8z0000000000000000000aa" },
+    answer: { media: "json", status: 200, schema: changed },
+    problems: [...refusals, "entry_not_found"],
   }),
   truncate: defineRoute({
     ...common,

@@ -13,9 +13,14 @@ const priceView = z.looseObject({
   cacheWrite: rate,
 });
 
+export const reasoningEffort = z.enum(["low", "medium", "high"]);
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
+
 export const modelView = z.looseObject({
   /** The name a session uses for it. */
   name: z.string(),
+  /** As its provider writes it, like "Claude Opus 5.5". */
+  title: z.string().optional(),
   provider: z.string(),
   /** In tokens. */
   window: z.int(),
@@ -23,8 +28,13 @@ export const modelView = z.looseObject({
   /** `null`: unknown price. */
   price: priceView.nullable(),
   images: z.boolean(),
+  /** Whether it sees pictures. `unknown`: they are sent, and its server may refuse them. */
+  vision: z.enum(["yes", "no", "unknown"]).optional(),
   /** Whether it supports tools. */
   tools: z.boolean().optional(),
+  /** The reasoning efforts that can be chosen for it, and the chosen one. */
+  efforts: z.array(reasoningEffort).optional(),
+  effort: reasoningEffort.optional(),
   /** Whether it is fully configured. The provider itself has not been asked. */
   usable: z.boolean(),
   /** What to know before choosing it, such as that spend limits cannot count its cost. */
@@ -44,6 +54,13 @@ export const providerView = z.looseObject({
   }),
   /** What to do if it is not usable. */
   problem: z.string().optional(),
+  /** What the provider said of the key, or whether the server answered. */
+  check: z
+    .looseObject({
+      state: z.enum(["verified", "rejected", "unreachable", "unverified"]),
+      detail: z.string().optional(),
+    })
+    .optional(),
 });
 export type ProviderView = z.infer<typeof providerView>;
 
@@ -77,7 +94,8 @@ export const modelRoutes = {
   putSecret: defineRoute({
     method: "PUT",
     path: "/api/secrets/:provider",
-    summary: "Store a provider's key, for one address alone; it is never read back",
+    summary:
+      "Store a provider's key, for one address alone, unless the provider rejects it; it is never read back",
     access: "principal",
     params: provider,
     body: z.strictObject({
@@ -87,6 +105,16 @@ export const modelRoutes = {
     }),
     example: { key: "the-key-that-the-provider-gave" },
     answer: { media: "none", status: 204 },
+    problems: ["key_rejected"],
+    repeat: "safe",
+  }),
+  checkProvider: defineRoute({
+    method: "PUT",
+    path: "/api/models/:provider/check",
+    summary: "Ask a provider whether it accepts the key that is set for it",
+    access: "principal",
+    params: provider,
+    answer: { media: "json", status: 200, schema: z.looseObject({ provider: providerView }) },
     problems: [],
     repeat: "safe",
   }),

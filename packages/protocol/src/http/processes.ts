@@ -19,6 +19,14 @@ export const processView = z.looseObject({
 });
 export type ProcessView = z.infer<typeof processView>;
 
+const processOutput = z.looseObject({
+  process: processView,
+  /** `null`: only the host that it runs on has it. */
+  output: z.string().nullable(),
+  /** Whether this is all of it; otherwise its beginning is left out. */
+  isWhole: z.boolean(),
+});
+
 const withProcess = z.looseObject({ process: processView });
 
 export const processRoutes = {
@@ -34,6 +42,16 @@ export const processRoutes = {
       schema: z.looseObject({ processes: z.array(processView) }),
     },
     problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  readProcessOutput: defineRoute({
+    method: "GET",
+    path: "/api/processes/:id/output",
+    summary: "The newest output of a background process",
+    access: "principal",
+    params: z.strictObject({ id: processId }),
+    answer: { media: "json", status: 200, schema: processOutput },
+    problems: ["process_not_found"],
     repeat: "safe",
   }),
   stopProcess: defineRoute({

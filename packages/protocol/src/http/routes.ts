@@ -10,8 +10,8 @@ import { processRoutes } from "./processes.ts";
 import { rightsRoutes } from "./rights.ts";
 import { runRoutes } from "./runs.ts";
 import { scheduleRoutes } from "./schedules.ts";
-import { sessionRoutes } from "./sessions.ts";
-import { streamRoutes, systemRoutes } from "./system.ts";
+import { sessionRoutes, trashRoutes } from "./sessions.ts";
+import { settingRoutes, streamRoutes, systemRoutes } from "./system.ts";
 import { transferRoutes } from "./transfer.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspace.ts";
@@ -27,7 +27,12 @@ export {
   type WebhookView,
 } from "./webhooks.ts";
 export { type ContextView, contextView } from "./context.ts";
-export { type AllowedFolder, type WorkspaceView, workspaceView } from "./workspace.ts";
+export {
+  type AllowedFolder,
+  type WorkspaceEntry,
+  type WorkspaceView,
+  workspaceView,
+} from "./workspace.ts";
 export { type GatewayView, type OutboxView } from "./gateway.ts";
 export {
   type ScheduleBody,
@@ -47,11 +52,29 @@ export {
   type RouteOutput,
   problemsOf,
 } from "./define.ts";
-export type { ModelView, ProviderView } from "./models.ts";
+export {
+  type ModelView,
+  type ProviderView,
+  type ReasoningEffort,
+  reasoningEffort,
+} from "./models.ts";
 export type { McpServerView } from "./mcp.ts";
 export type { SignInView } from "./access.ts";
-export type { WaitingFactView } from "./memory.ts";
+export {
+  factSource,
+  type FactSource,
+  factUse,
+  type FactUse,
+  type FactView,
+  type WaitingFactView,
+} from "./memory.ts";
 export type { ProfileView } from "./rights.ts";
+export {
+  type PageSettingName,
+  pageSettingNames,
+  type SettingView,
+  type ToolView,
+} from "./system.ts";
 export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
 export { sessionPatch } from "./sessions.ts";
 
@@ -75,6 +98,8 @@ export const routes = {
   ...mcpRoutes,
   ...rightsRoutes,
   ...memoryRoutes,
+  ...settingRoutes,
+  ...trashRoutes,
 } as const;
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

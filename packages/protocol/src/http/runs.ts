@@ -75,7 +75,7 @@ export const runRoutes = {
     headers: idempotencyHeader,
     body: z.strictObject({
       decision: approvalAnswer,
-      /** The answer to a question; without one it can only be denied. */
+      /** The answer to a question, which can only be denied without one; or why a call is denied, for the model. */
       answer: approvalText.optional(),
       /** Approves a plan and switches its session to this mode. Any other answer to a plan is a comment on it. */
       mode: planMode.optional(),

@@ -46,9 +46,18 @@ const lastOccurrence = z.looseObject({
   sessionId: sessionId.optional(),
 });
 
+/** Who made a schedule, if it was not the owner: its runs have at most their rights, then and now. */
+const maker = z.looseObject({
+  /** Where they made it: `mcp:client`. */
+  lane: laneKey,
+  /** The rights profile that they had then. */
+  profile: z.string(),
+});
+
 export const scheduleView = z.looseObject({
   id: scheduleId,
   ...fields,
+  maker: maker.optional(),
   createdAt: z.int(),
   /** When it is due next; `null` if it is off, or over. */
   nextAt: z.int().nullable(),
@@ -59,7 +68,7 @@ export const scheduleView = z.looseObject({
 export type ScheduleView = z.infer<typeof scheduleView>;
 
 const { title, prompt, times, timeZone, missed, state } = fields;
-const scheduleBody = z.strictObject({
+const changeableFields = z.strictObject({
   title,
   prompt,
   times,
@@ -67,6 +76,10 @@ const scheduleBody = z.strictObject({
   target,
   missed: missed.optional(),
   state: state.optional(),
+});
+const scheduleBody = changeableFields.extend({
+  /** The lane of the program that makes it, so that its runs have at most that lane's rights; by default your own. */
+  madeIn: laneKey.optional(),
 });
 export type ScheduleBody = z.infer<typeof scheduleBody>;
 
@@ -113,7 +126,7 @@ export const scheduleRoutes = {
       "Change a schedule, or switch it on or off; times that have passed are not made up for",
     access: "principal",
     params,
-    body: scheduleBody.partial(),
+    body: changeableFields.partial(),
     example: { state: "off" },
     answer: { media: "json", status: 200, schema: withSchedule },
     problems: ["schedule_not_found", "session_not_found", "lane_not_found"],

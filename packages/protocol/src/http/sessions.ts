@@ -213,3 +213,28 @@ export const sessionRoutes = {
     repeat: "safe",
   }),
 } as const;
+
+const count = z.int().nonnegative();
+
+/** Deleting for good. Only what is in the trash can be deleted. */
+export const trashRoutes = {
+  purgeSession: defineRoute({
+    method: "DELETE",
+    path: "/api/trash/:id",
+    summary: "Delete a session in the trash for good: its messages, files and search entries",
+    access: "principal",
+    params: sessionParams,
+    answer: { media: "json", status: 200, schema: z.looseObject({ events: count }) },
+    problems: ["session_not_found", "session_not_trashed"],
+    repeat: "safe",
+  }),
+  emptyTrash: defineRoute({
+    method: "DELETE",
+    path: "/api/trash",
+    summary: "Delete every session in the trash for good",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: z.looseObject({ sessions: count }) },
+    problems: [],
+    repeat: "safe",
+  }),
+} as const;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { blobId } from "../ids.ts";
-import { jsonObject } from "../parts.ts";
+import { json, jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor, seqText } from "./fields.ts";
 import { sessionParams } from "./sessions.ts";
@@ -121,6 +121,90 @@ export const systemRoutes = {
     access: "principal",
     answer: { media: "json", status: 200, schema: jsonObject },
     problems: [],
+    repeat: "safe",
+  }),
+} as const;
+
+/** The settings that can be changed while the host runs. Names may be added, never renamed. */
+export const pageSettingNames = [
+  "model",
+  "smallModel",
+  "modelFallback",
+  "modelEffort",
+  "sessionMode",
+  "toolPolicy",
+  "toolRules",
+  "disabledTools",
+  "sandbox",
+  "webhookCommands",
+] as const;
+export type PageSettingName = (typeof pageSettingNames)[number];
+const settingName = z.enum(pageSettingNames);
+
+export const settingView = z.looseObject({
+  name: settingName,
+  about: z.string(),
+  /** Completes the sentence "it must be …". */
+  allowed: z.string(),
+  /** What applies; `null` if nothing is set. */
+  value: json,
+  /** `page`: it was set by `putSetting`. Flag, environment and file win over that. */
+  source: z.looseObject({
+    from: z.enum(["default", "page", "flag", "environment", "file"]),
+    name: z.string().optional(),
+    path: z.string().optional(),
+  }),
+  /** When a change takes effect. */
+  effect: z.enum(["now", "restart"]),
+  /** The value after the next start, if it is another one. */
+  afterRestart: json.optional(),
+});
+export type SettingView = z.infer<typeof settingView>;
+
+const toolView = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+});
+export type ToolView = z.infer<typeof toolView>;
+
+const withSetting = z.looseObject({ setting: settingView });
+const params = z.strictObject({ name: settingName });
+
+export const settingRoutes = {
+  listSettings: defineRoute({
+    method: "GET",
+    path: "/api/settings",
+    summary: "The settings that can be changed here, where each came from, and the tools",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ settings: z.array(settingView), tools: z.array(toolView) }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  putSetting: defineRoute({
+    method: "PUT",
+    path: "/api/settings/:name",
+    summary: "Change a setting, unless a flag, the environment or the file sets it",
+    access: "principal",
+    params,
+    body: z.strictObject({ value: json }),
+    example: { value: "rehearsal" },
+    answer: { media: "json", status: 200, schema: withSetting },
+    problems: ["setting_configured", "model_unknown", "model_unusable"],
+    repeat: "safe",
+  }),
+  deleteSetting: defineRoute({
+    method: "DELETE",
+    path: "/api/settings/:name",
+    summary: "Return a setting to its default",
+    access: "principal",
+    params,
+    answer: { media: "json", status: 200, schema: withSetting },
+    problems: ["setting_configured"],
     repeat: "safe",
   }),
 } as const;

@@ -11,7 +11,7 @@ import {
   runState,
 } from "../events/run.ts";
 import { callDecision } from "../events/decision.ts";
-import { parentLink, titleSource } from "../events/session.ts";
+import { alternative, parentLink, titleSource } from "../events/session.ts";
 import {
   approvalId,
   blobId,
@@ -48,6 +48,8 @@ export const sessionView = z.looseObject({
   origin: z.looseObject({ sessionId, seq }).optional(),
   /** The call that gave this session its task; present in a session read, not in lists. */
   parent: parentLink.optional(),
+  /** Each turn that was edited or retried, with its versions, oldest first; in a session read, not in lists. */
+  alternatives: z.array(z.array(alternative)).optional(),
   /** How many entry events its log has. */
   version: count,
   /** How many meta events its log has: the value for `If-Match`. */
@@ -70,6 +72,22 @@ export const sessionView = z.looseObject({
   lastState: runState.nullable(),
 });
 export type SessionView = z.infer<typeof sessionView>;
+
+/** One version of a turn. */
+export const alternativeView = z.looseObject({
+  /** The message that it begins with, which names it. */
+  messageId,
+  seq,
+  at: instant,
+  text: z.string(),
+  /** How its answer begins; empty if it has none. */
+  answer: z.string(),
+  /** Which model answered. */
+  model: z.string().nullable(),
+  /** Whether it is the one in view. */
+  inView: z.boolean(),
+});
+export type AlternativeView = z.infer<typeof alternativeView>;
 
 const entryPosition = {
   seq,

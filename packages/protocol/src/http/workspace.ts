@@ -33,6 +33,18 @@ const folderPath = z
   .max(4096)
   .regex(/^\/[^\0]*$/, "expected an absolute path");
 
+/** One name in a folder of a workspace. A link is listed as such; opening it stays inside the workspace. */
+export const workspaceEntry = z.looseObject({
+  name: z.string(),
+  kind: z.enum(["file", "folder", "link", "other"]),
+  /** In bytes; only of a file. */
+  size: z.int().optional(),
+  changedAt: instant.optional(),
+});
+export type WorkspaceEntry = z.infer<typeof workspaceEntry>;
+
+const filePath = z.string().max(4096);
+
 const common = { access: "principal", params: sessionParams } as const;
 
 export const workspaceRoutes = {
@@ -103,6 +115,66 @@ export const workspaceRoutes = {
     params: z.strictObject({ id: z.string().regex(/^[0-9a-f]{16}$/, "expected a folder's id") }),
     answer: { media: "none", status: 204 },
     problems: ["folder_not_found"],
+    repeat: "safe",
+  }),
+  listFiles: defineRoute({
+    ...common,
+    method: "GET",
+    path: "/api/sessions/:id/files",
+    summary: "The names in a folder of the session's workspace",
+    query: z.strictObject({ path: filePath.optional() }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({
+        /** The workspace, as the host names it. */
+        root: z.string(),
+        /** From the workspace, without links; empty for the workspace itself. */
+        path: z.string(),
+        entries: z.array(workspaceEntry),
+        /** Names beyond the most that are listed. */
+        more: z.int(),
+      }),
+    },
+    problems: ["session_not_found", "file_not_found", "file_refused"],
+    repeat: "safe",
+  }),
+  readFile: defineRoute({
+    ...common,
+    method: "GET",
+    path: "/api/sessions/:id/file",
+    summary: "A file of the session's workspace, to download or as a preview that runs nothing",
+    query: z.strictObject({
+      path: filePath.min(1),
+      /** `text`: the beginning, as plain text. `view`: a picture, a PDF or a page to look at. By default a download. */
+      as: z.enum(["download", "text", "view"]).optional(),
+      /** The link key of a sign-in, for images and downloads. */
+      key: z.string().max(512).optional(),
+    }),
+    linked: true,
+    answer: { media: "bytes", status: 200 },
+    problems: ["session_not_found", "file_not_found", "file_refused", "file_too_large"],
+    repeat: "safe",
+  }),
+  writeFile: defineRoute({
+    ...common,
+    method: "PUT",
+    path: "/api/sessions/:id/file",
+    summary: "Put a file into the session's workspace",
+    query: z.strictObject({
+      path: filePath.min(1),
+      /** `replace`: also where a file of this name is there already. */
+      existing: z.enum(["keep", "replace"]).optional(),
+    }),
+    body: "bytes",
+    largestBody: 25 * 1024 * 1024,
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ path: z.string(), size: z.int() }),
+    },
+    problems: ["session_not_found", "file_not_found", "file_refused", "file_exists"],
+    // A repeat finds its own bytes.
     repeat: "safe",
   }),
 } as const;

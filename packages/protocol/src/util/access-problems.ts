@@ -1,4 +1,4 @@
-/** Problems of sign-ins, API keys, allowed folders and stored secrets. */
+/** Problems of sign-ins, API keys, allowed folders, files of a workspace and stored secrets. */
 export const accessProblems = {
   api_key_not_found: {
     status: 404,
@@ -25,10 +25,40 @@ export const accessProblems = {
     title: "No folder was allowed under this id.",
     next: "Read the folders again.",
   },
+  file_not_found: {
+    status: 404,
+    title: "There is no such file in the workspace.",
+    next: "List the folder again.",
+  },
+  file_refused: {
+    status: 409,
+    title: "This path of the workspace cannot be used.",
+    next: "Read `detail`, and choose another path.",
+  },
+  file_exists: {
+    status: 409,
+    title: "A file of this name is there already.",
+    next: "Choose another name, or replace it (`existing=replace`).",
+  },
+  file_too_large: {
+    status: 413,
+    title: "The file is too large to be sent.",
+    next: "Copy it from the machine of the host.",
+  },
   secrets_locked: {
     status: 503,
     title: "This host cannot open the stored secrets.",
     next: "Give it the key that they were encrypted with: HOLDFAST_SECRETS_KEY, or secrets.key in the home.",
+  },
+  key_rejected: {
+    status: 400,
+    title: "API key rejected.",
+    next: "Copy the key again, whole, from the provider's page. Nothing was stored.",
+  },
+  setting_configured: {
+    status: 409,
+    title: "This setting is set in the host's configuration, which wins.",
+    next: "Change it there and restart the host, or remove it there to change it here.",
   },
   sign_in_not_found: {
     status: 404,
