@@ -11,7 +11,7 @@ import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/op
 import { createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-rig";
 import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 
-import { undo } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 
 /** The record of each request, oldest first. */
 async function records(chat: TestSession): Promise<readonly RequestRecord[]> {

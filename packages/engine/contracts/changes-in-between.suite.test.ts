@@ -41,7 +41,7 @@ import {
 import { compactSession } from "../src/context/compact.ts";
 import { restoreEpoch } from "../src/context/restore-epoch.ts";
 import { branch } from "../src/history/branch.ts";
-import { undo } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 import { redo } from "../src/history/redo.ts";
 import { restore, trash } from "../src/history/trash.ts";
 import { createLog } from "../src/log/log.ts";

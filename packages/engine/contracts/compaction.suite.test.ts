@@ -20,7 +20,8 @@ import {
   compactSession,
 } from "../src/context/compact.ts";
 import { readContext } from "../src/context/session-context.ts";
-import { truncate, undo } from "../src/history/cut.ts";
+import { truncate } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 import { StoreFailure } from "../src/ports/store.ts";
 
 export const compactionContract = contractSuite("compaction", (factory) => {

@@ -19,7 +19,8 @@ import { aFile, aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
 import { assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { openRunRig, until, untilStreamed } from "@holdfast/testing/rigs/run-rig";
 
-import { clear, truncate, undo } from "../src/history/cut.ts";
+import { clear, truncate } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 import { interruptThen } from "../src/history/interrupt.ts";
 import { retry } from "../src/history/retry.ts";
 import { restore, trash } from "../src/history/trash.ts";

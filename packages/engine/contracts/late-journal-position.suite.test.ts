@@ -23,7 +23,7 @@ import {
   untilRecorded,
 } from "@holdfast/testing/rigs/run-rig";
 
-import { undo } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 
 export const lateJournalPositionContract = contractSuite(
   "the position of a late journal",

@@ -15,7 +15,7 @@ import type { TestSession } from "@holdfast/testing/fixtures/open-session";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { createGate, until } from "@holdfast/testing/rigs/run-rig";
 
-import { undo } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 import { redo } from "../src/history/redo.ts";
 import { createLog } from "../src/log/log.ts";
 import type { Store } from "../src/ports/store.ts";

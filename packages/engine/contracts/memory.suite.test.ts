@@ -10,7 +10,8 @@ import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { createGate, until } from "@holdfast/testing/rigs/run-rig";
 
-import { clear, undo } from "../src/history/cut.ts";
+import { clear } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 
 export const memoryContract = contractSuite("memory", (factory) => {
   const contractRig = useRig(() => openContractRig(factory));

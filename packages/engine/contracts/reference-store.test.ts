@@ -2,6 +2,7 @@
 import { referenceDatabase } from "@holdfast/testing/databases/reference";
 
 import { agentCacheContract } from "./agent-cache.suite.test.ts";
+import { alternativesContract } from "./alternatives.suite.test.ts";
 import { approvalsContract } from "./approvals.suite.test.ts";
 import { changesInBetweenContract } from "./changes-in-between.suite.test.ts";
 import { compactionLockContract } from "./compaction-lock.suite.test.ts";
@@ -21,6 +22,7 @@ import { spillContract } from "./spill.suite.test.ts";
 import { titlesContract } from "./titles.suite.test.ts";
 
 agentCacheContract(referenceDatabase);
+alternativesContract(referenceDatabase);
 approvalsContract(referenceDatabase);
 changesInBetweenContract(referenceDatabase);
 compactionContract(referenceDatabase);

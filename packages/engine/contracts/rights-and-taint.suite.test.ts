@@ -27,7 +27,7 @@ import {
 import { compactSession } from "../src/context/compact.ts";
 import { readContext } from "../src/context/session-context.ts";
 import { taintOf } from "../src/context/taint.ts";
-import { undo } from "../src/history/cut.ts";
+import { undo } from "../src/history/undo.ts";
 import { retry } from "../src/history/retry.ts";
 import { systemClock } from "../src/ports/clock.ts";
 import type { ToolCall, ToolPolicy } from "../src/ports/tool.ts";

@@ -83,6 +83,7 @@ export {
 } from "./fsck/findings.ts";
 export { fsck, type FsckOptions, type FsckProgress, runFsck } from "./fsck/fsck.ts";
 export { shortHash } from "./hash.ts";
+export { listAlternatives, switchAlternative } from "./history/alternatives.ts";
 export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {
   clear,
@@ -91,8 +92,8 @@ export {
   type HistoryResult,
   type HistoryTarget,
   truncate,
-  undo,
 } from "./history/cut.ts";
+export { undo } from "./history/undo.ts";
 export { type InterruptDeps, interruptThen, type StillRunning } from "./history/interrupt.ts";
 export { redo } from "./history/redo.ts";
 export { retry, type RetryInput } from "./history/retry.ts";

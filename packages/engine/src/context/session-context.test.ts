@@ -4,7 +4,8 @@ import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { redo } from "../history/redo.ts";
-import { truncate, undo } from "../history/cut.ts";
+import { truncate } from "../history/cut.ts";
+import { undo } from "../history/undo.ts";
 import { createLog } from "../log/log.ts";
 import { aMessageId, anEvent, toSeq, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import {

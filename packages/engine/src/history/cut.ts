@@ -49,19 +49,6 @@ export interface CutPoint {
   readonly preview: string;
 }
 
-/** Hides the last turns, from their user message on. The rows stay, and a redo brings them back. */
-export function undo(deps: HistoryDeps, target: HistoryTarget, turns = 1): Promise<HistoryResult> {
-  return runOnce(deps, target, async () => {
-    let remaining = turns;
-    const isFirst = (entry: StoredEvent) => entry.type === "message.user" && (remaining -= 1) === 0;
-    const point = await findCutPoint(deps.log, target, isFirst);
-    if (point === null) return noSession;
-    if (point.from === null)
-      return refuseHistory("nothing_to_undo", "There is no earlier message to go back to.");
-    return cut(deps, target, point, "undo", []);
-  });
-}
-
 /** Hides an entry and everything after it. */
 export function truncate(
   deps: HistoryDeps,
@@ -156,6 +143,7 @@ export function cut(
   { row, from, messageCount, preview }: CutPoint,
   reason: Reason,
   replacement: readonly NewEvent[],
+  replaces?: EventData<"history.cut">["replaces"],
 ): Promise<CommitResult> {
   const keep = (from === null ? 0 : from.seq - 1) as Seq;
   const event = newEvent(command, "history.cut", {
@@ -163,14 +151,32 @@ export function cut(
     ranges: cutRanges(row.ranges, keep, (row.head + 1) as Seq),
     messageCount,
     preview,
-    before: { ranges: [...row.ranges], messageCount: row.messageCount, preview: row.preview },
+    before: viewOf(row),
+    ...(replaces && { replaces }),
   });
+  return commitView({ log, ids }, { owner, session, expectedHead }, row, [event, ...replacement]);
+}
+
+/** What is visible now, for whoever brings it back later. */
+export function viewOf({ ranges, messageCount, preview }: SessionRow): View {
+  return { ranges: [...ranges], messageCount, preview };
+}
+
+export type View = NonNullable<EventData<"history.cut">["before"]>;
+
+/** Commits a change of what is visible that was worked out from this row. */
+export function commitView(
+  { log }: HistoryDeps,
+  { owner, session, expectedHead }: HistoryTarget,
+  row: SessionRow,
+  events: readonly NewEvent[],
+): Promise<CommitResult> {
   // A run moves the head with every delta: that it is live says more than that the head moved.
   if (row.liveRun !== null) return Promise.resolve(runLive);
   const expect = { head: expectedHead ?? row.head, idle: true } as const;
   // Both must hold: the head the person saw, and the one counted from here.
   if (expect.head !== row.head) return Promise.resolve(headMoved(row));
-  return log.commit({ owner, session, events: [event, ...replacement], expect });
+  return log.commit({ owner, session, events, expect });
 }
 
 export function headMoved(row: SessionRow): Refused {
@@ -211,7 +217,7 @@ export function branchRanges(ranges: readonly SeqRange[], origin: SessionId, at:
   return [...read, { from: (at + 1) as Seq, to: null }];
 }
 
-function clip(ranges: readonly SeqRange[], keep: Seq): SeqRange[] {
+export function clip(ranges: readonly SeqRange[], keep: Seq): SeqRange[] {
   return ranges
     .filter(({ from }) => from <= keep)
     .map((range) => ({ ...range, to: range.to === null || range.to > keep ? keep : range.to }));

@@ -12,7 +12,7 @@ import {
 } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { systemClock } from "../ports/clock.ts";
-import { undo } from "./cut.ts";
+import { undo } from "./undo.ts";
 import { interruptThen } from "./interrupt.ts";
 
 let harness: StoreHarness;

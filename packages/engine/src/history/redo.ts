@@ -1,67 +1,54 @@
-import {
-  decodeEvent,
-  type EventData,
-  newEvent,
-  type Seq,
-  type StoredEvent,
-} from "@holdfast/protocol";
+import { decodeEvent, newEvent, type Seq, type StoredEvent } from "@holdfast/protocol";
 
 import type { SessionRow } from "../ports/rows.ts";
 import {
   type HistoryDeps,
   type HistoryResult,
   type HistoryTarget,
+  commitView,
   refuseHistory,
   headMoved,
   noSession,
   runOnce,
   runLive,
+  type View,
+  viewOf,
 } from "./cut.ts";
 
-type Cut = EventData<"history.cut">;
-
-/** Brings back what was cut last. Anything said after a cut ends the redo. */
+/** Brings back what was cut or undone last. Anything said after that, or another alternative, ends the redo. */
 export function redo(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
-  return runOnce(deps, target, () => restoreLastCut(deps, target));
+  return runOnce(deps, target, () => restoreLastView(deps, target));
 }
 
-async function restoreLastCut(
-  { log, ids }: HistoryDeps,
-  target: HistoryTarget,
-): Promise<HistoryResult> {
+async function restoreLastView(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
+  const { log, ids } = deps;
   const { owner, session, expectedHead, command = ids.make("event") } = target;
   const row = await log.store.reads.session(owner, session);
   if (row === null) return noSession;
   if (row.liveRun !== null) return runLive;
-  // What was read above must still hold when it is written.
   if (expectedHead !== undefined && expectedHead !== row.head) return headMoved(row);
-  const cutToRestore = await lastCut(log.store.reads, target, row);
-  if (cutToRestore === null)
+  const viewToRestore = await lastUndone(log.store.reads, target, row);
+  if (viewToRestore === null)
     return refuseHistory(
       "nothing_to_redo",
       "Nothing was taken out of view since the last message.",
     );
-  const { ranges, messageCount, preview } = cutToRestore;
-  const event = newEvent(command, "history.restored", { ranges, messageCount, preview });
-  return log.commit({
-    owner,
-    session,
-    events: [event],
-    expect: { head: row.head, idle: true },
-  });
+  const { ranges, messageCount, preview } = viewToRestore;
+  const restored = { ranges, messageCount, preview, before: viewOf(row) };
+  return commitView(deps, target, row, [newEvent(command, "history.restored", restored)]);
 }
 
 const pageSize = 200;
 
 /**
- * Cuts and redos form a stack at the end of the log: each redo uses up one cut. A message since then ends it, even one
- * still queued; a message that was withdrawn does not count.
+ * Cuts, undone edits and redos form a stack at the end of the log: each redo uses up one of the others. A message since
+ * then ends it, even one still queued; a message that was withdrawn does not count.
  */
-async function lastCut(
+async function lastUndone(
   reads: HistoryDeps["log"]["store"]["reads"],
   { owner, session }: HistoryTarget,
   row: SessionRow,
-): Promise<NonNullable<Cut["before"]> | null> {
+): Promise<View | null> {
   let used = 0;
   const withdrawn = new Set<unknown>();
   for (let upTo: number = row.head; upTo > 0; upTo -= pageSize) {
@@ -70,11 +57,11 @@ async function lastCut(
     for (const event of page?.events.toReversed() ?? []) {
       if (event.type === "input.removed") withdrawn.add(event.data["messageId"]);
       if (endsRedo(event, withdrawn)) return null;
-      if (event.type === "history.restored") used += 1;
-      const cut = cutOf(event);
-      if (cut === null) continue;
-      if (used === 0) return cut.before ?? null;
-      used -= 1;
+      const change = viewChangeOf(event);
+      if (change === null) continue;
+      if (change.isRedo) used += 1;
+      else if (used === 0) return change.before;
+      else used -= 1;
     }
   }
   return null;
@@ -82,13 +69,18 @@ async function lastCut(
 
 function endsRedo({ type, data }: StoredEvent, withdrawn: ReadonlySet<unknown>): boolean {
   if (type === "input.accepted") return !withdrawn.has(data["messageId"]);
+  if (type === "history.restored") return data["cause"] === "switch";
   return type.startsWith("message.") && type !== "message.delta";
 }
 
-function cutOf(event: StoredEvent): Cut | null {
-  if (event.type !== "history.cut") return null;
+function viewChangeOf(
+  event: StoredEvent,
+): { readonly isRedo: boolean; readonly before: View | null } | null {
+  if (!event.type.startsWith("history.")) return null;
   const decoded = decodeEvent(event);
-  return decoded.kind === "known" && decoded.event.type === "history.cut"
-    ? decoded.event.data
-    : null;
+  if (decoded.kind !== "known") return null;
+  const known = decoded.event;
+  if (known.type !== "history.cut" && known.type !== "history.restored") return null;
+  const isRedo = known.type === "history.restored" && known.data.cause !== "undo";
+  return { isRedo, before: known.data.before ?? null };
 }

@@ -1,6 +1,9 @@
 import {
   type Attachment,
   decodeEvent,
+  type MessageId,
+  newEvent,
+  type NewEvent,
   type Seq,
   type StoredEvent,
   textOf,
@@ -27,14 +30,16 @@ export interface RetryInput {
   readonly from?: Seq | undefined;
   readonly text?: string | undefined;
   readonly attachments?: readonly Attachment[] | undefined;
+  /** The model that answers it, and the session's from then on. */
+  readonly model?: string | undefined;
   /** The client's own id for the replacing message. */
   readonly clientId: string;
 }
 
 /**
  * Asks again from a message, with its own text or a new one (an edit): one commit cuts and accepts, so there is never
- * one without the other. The new message goes before queued ones, since it takes the old one's place. Repeating a
- * client id returns the first answer.
+ * one without the other. The new message goes before queued ones, since it takes the old one's place, which stays as
+ * an alternative. Repeating a client id returns the first answer.
  */
 export async function retry(
   deps: HistoryDeps,
@@ -81,10 +86,17 @@ async function retryFromEntry(
     ...(taint && { taint }),
     ...(quoted && newText.text === undefined && { quoted }),
   } as const;
-  const { events, refused, answer } = await acceptInput(deps.ids, input);
+  const { events, messageId, refused, answer } = await acceptInput(deps.ids, input);
   if (refused !== undefined) return refused;
   const isEdit = newText.text !== undefined || newText.attachments !== undefined;
-  const result = await cut(deps, target, point, isEdit ? "edit" : "retry", events);
+  const replaces = original.messageId && {
+    messageId: original.messageId,
+    seq: point.from.seq,
+    by: messageId,
+  };
+  const replacement =
+    newText.model === undefined ? events : [...events, modelChange(deps, newText.model)];
+  const result = await cut(deps, target, point, isEdit ? "edit" : "retry", replacement, replaces);
   // The command names the cut but not the message after it: a faster duplicate has accepted a message of its own.
   const isDuplicate = result.status === "committed" && result.repeated === true;
   const earlier = isDuplicate ? await findEarlierRetry(deps.log, target, newText) : null;
@@ -115,13 +127,17 @@ const clientIdConflict: Refused = {
   message: "This client id was used for another message.",
 };
 
-function contentOf(entry: StoredEvent): InputContent {
+function modelChange({ ids }: HistoryDeps, model: string): NewEvent {
+  return newEvent(ids.make("event"), "session.changed", { model });
+}
+
+function contentOf(entry: StoredEvent): InputContent & { readonly messageId?: MessageId } {
   const decoded = decodeEvent(entry);
   if (decoded.kind !== "known" || decoded.event.type !== "message.user")
     return { text: "", attachments: [] };
-  const { parts, rights } = decoded.event.data;
+  const { messageId, parts, rights } = decoded.event.data;
   const attachments = parts.filter((part) => part.type === "file" || part.type === "image");
   const text = parts.find((part) => part.type === "text");
   const { taint, quoted } = text ?? {};
-  return { text: textOf(parts), attachments, rights, taint, quoted };
+  return { text: textOf(parts), attachments, rights, taint, quoted, messageId };
 }

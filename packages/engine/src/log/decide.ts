@@ -298,6 +298,7 @@ export function emptySession(
     mode: null,
     trashedAt: null,
     ranges: known?.data.ranges ?? [{ from: (head + 1) as Seq, to: null }],
+    alternatives: [],
     origin: origin === null ? null : { sessionId: origin.sessionId, seq: origin.seq },
     epoch: 0,
     liveRun: null,

@@ -18,7 +18,7 @@ import type { SessionRow } from "../ports/rows.ts";
 
 /** A session as a client sees it, without the fields that only the engine uses. */
 export function viewSession(row: SessionRow): SessionView {
-  const { ranges: _, openDeltas: __, origin, tags, ...visible } = row;
+  const { ranges: _, openDeltas: __, alternatives: ___, origin, tags, ...visible } = row;
   return { ...visible, tags: [...tags], ...(origin !== null && { origin }) };
 }
 

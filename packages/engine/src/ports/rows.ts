@@ -1,4 +1,5 @@
 import type {
+  AlternativeSet,
   ApprovalDecision,
   ApprovalDetails,
   ApprovalId,
@@ -57,6 +58,8 @@ export interface SessionRow {
   readonly trashedAt: number | null;
   /** The visible conversation, oldest first. */
   readonly ranges: readonly SeqRange[];
+  /** The turns that have more than one version, and where the others were left. */
+  readonly alternatives: readonly AlternativeSet[];
   /** For a branch: the log it left, and the last seq it reads there. Its own seqs continue from it. */
   readonly origin: { readonly sessionId: SessionId; readonly seq: Seq } | null;
   readonly epoch: number;

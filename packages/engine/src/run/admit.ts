@@ -72,6 +72,7 @@ export async function acceptInput(
   input: NewInput,
 ): Promise<{
   events: readonly NewEvent[];
+  messageId: MessageId;
   refused: Refused | undefined;
   answer: (result: CommitResult) => Admission;
 }> {
@@ -79,11 +80,12 @@ export async function acceptInput(
   const { rights, taint = [], attached = [] } = input;
   const refused = refusalOf(text, attachments, attached);
   const runId = ids.make("run");
+  const messageId = ids.make("message");
   const accepted = newEvent(
     ids.make("event"),
     "input.accepted",
     {
-      messageId: ids.make("message"),
+      messageId,
       runId,
       clientId,
       hash: await sha256OfJson({ text, attachments, mode }),
@@ -101,7 +103,7 @@ export async function acceptInput(
     runId,
   );
   // Accepting a message also creates its run, in state `queued`.
-  return { events: [accepted], refused, answer: admissionOf };
+  return { events: [accepted], messageId, refused, answer: admissionOf };
 }
 
 /** Ranges outside of the text say nothing. */

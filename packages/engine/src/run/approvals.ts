@@ -30,7 +30,12 @@ export type CallVerdict =
     } & Pick<ToolCall, "confined"> &
       CallPlace)
   | { readonly kind: "ask"; readonly inputHash: string; readonly details: ApprovalDetails }
-  | { readonly kind: "refused"; readonly why: keyof typeof callRefusals }
+  | {
+      readonly kind: "refused";
+      readonly why: keyof typeof callRefusals;
+      /** What the person said about it. */
+      readonly reason?: string;
+    }
   | { readonly kind: "failed"; readonly message: string };
 
 type CallPlace = Pick<ToolCall, "place" | "workspace">;
@@ -58,6 +63,12 @@ export const callRefusals = {
   changed: "This is not what was allowed, so it was not run.",
   cancelled: "The run ended before this was begun, so it was not run.",
 } as const;
+
+/** What the model is told of a call that did not run. With a person's reason it may go on by it. */
+export function refusalText(why: keyof typeof callRefusals, reason: string | undefined): string {
+  if (reason === undefined) return callRefusals[why];
+  return `A person did not allow this, so it was not run. They said:\n\n${reason}`;
+}
 
 /** Asks exactly when the tools ask for it. */
 const defaultPolicy: ToolPolicy = {
@@ -344,7 +355,11 @@ async function applyAnswer(
     case "session":
       return answer === undefined ? run : { ...run, answer };
     case "deny":
-      return { kind: "refused", why: refusalOf(details) };
+      return {
+        kind: "refused",
+        why: refusalOf(details),
+        ...(answer !== undefined && { reason: answer }),
+      };
     case "expired":
       return { kind: "refused", why: "expired" };
     case null:

@@ -286,9 +286,13 @@ async function settleCall(
     return "ended";
   }
   // Durable so that a take-over keeps counting tries, and visible so that a person sees why nothing comes.
-  const retrying = run.event("run.state", { state: "running", cause: failure.code });
-  if ((await run.write([...partialOutput, retrying])) === null) return "ended";
   const pause = retryDelayMs(tries, failure, deps.random);
+  const retrying = run.event("run.state", {
+    state: "running",
+    cause: failure.code,
+    ...(pause > 0 && { retryMs: Math.round(pause) }),
+  });
+  if ((await run.write([...partialOutput, retrying])) === null) return "ended";
   if (pause > 0) await deps.clock.sleep(pause, run.signal);
   return "retry";
 }

@@ -31,7 +31,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { spillMarkFor } from "../recovery/spill.ts";
 import {
   resolvePlace,
-  callRefusals,
+  refusalText,
   decideCalls,
   type CallCircumstances,
   type JudgedBy,
@@ -147,7 +147,7 @@ async function finishCall(
   const tool = deps.tools.get(name);
   if (tool === undefined)
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
-  if (verdict?.kind === "refused") return { callId, name, resultId, ...refusedResult(verdict.why) };
+  if (verdict?.kind === "refused") return { callId, name, resultId, ...refusedResult(verdict) };
   if (verdict?.kind === "failed")
     return { callId, name, resultId, outcome: "failed", output: verdict.message };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
@@ -171,8 +171,16 @@ async function finishCall(
 }
 
 /** The model gets a sentence and people get an outcome of its own: a no does not end the run. */
-function refusedResult(why: keyof typeof callRefusals): ToolOutcomeResult {
-  return { outcome: "cancelled", output: callRefusals[why], details: { refusal: why } };
+function refusedResult({
+  why,
+  reason,
+}: Pick<Extract<CallVerdict, { kind: "refused" }>, "why" | "reason">): ToolOutcomeResult {
+  const said = reason === undefined ? {} : { reason };
+  return {
+    outcome: "cancelled",
+    output: refusalText(why, reason),
+    details: { refusal: why, ...said },
+  };
 }
 
 const malformedArguments =
@@ -185,6 +193,9 @@ interface Start {
   readonly allowedBy?: string | undefined;
   readonly decided?: CallDecision | undefined;
 }
+
+/** Nobody asks how long anything shorter took. */
+const minShownMs = 1_000;
 
 async function startTool(
   deps: ToolDeps,
@@ -211,11 +222,15 @@ async function startTool(
   );
   // A start that cannot be recorded also loses the run: another runner owns it, so do not start the tool here.
   if (run.lost !== null) return { callId, name, resultId, outcome: "cancelled", output: "" };
+  const startedAt = deps.clock.now();
   const result = await runWithTimeLimit(deps.clock, tool, run, call, journal);
+  const tookMs = Math.round(deps.clock.now() - startedAt);
   const stored = await storeOutput(deps.log.store, run.owner, result.output);
   const { outcome } = result;
   const { output, blobId = result.blobId } = stored;
-  const details = fittingDetails(result.details);
+  const details = fittingDetails(
+    tookMs < minShownMs ? result.details : { ...result.details, tookMs },
+  );
   const found = mergeTaint(result.taint ?? []);
   const extras = { ...(blobId && { blobId }), ...(details && { details }) };
   await journal.record(
