@@ -18,6 +18,7 @@ import type {
   UsageRow,
 } from "@holdfast/engine";
 import {
+  alternative,
   approvalDecision,
   approvalDetails,
   approvalId,
@@ -69,6 +70,7 @@ import {
 
 const tags: z.ZodType<SessionRow["tags"]> = z.array(z.string());
 const ranges: z.ZodType<SessionRow["ranges"]> = z.array(seqRange);
+const alternatives: z.ZodType<SessionRow["alternatives"]> = z.array(z.array(alternative));
 
 export const sessions = describeTable<SessionRow>("sessions", ["id"], {
   id: text("id", sessionId),
@@ -92,6 +94,7 @@ export const sessions = describeTable<SessionRow>("sessions", ["id"], {
   mode: nullable(option("mode", sessionMode)),
   trashedAt: nullable(int("trashed_at")),
   ranges: repeatedJson("ranges", ranges),
+  alternatives: repeatedJson("alternatives", alternatives),
   origin: group({ sessionId: text("origin_id", sessionId), seq: int("origin_seq", seq) }),
   epoch: int("epoch"),
   liveRun: nullable(text("live_run", runId)),

@@ -40,7 +40,9 @@ export interface Connection {
    */
   sql(text: string): Statement;
   /** Rows as arrays: cheaper than objects when the columns are known. */
-  cells(text: string, ...values: SQLInputValue[]): Cells[];
+  readonly cells: (text: string, ...values: SQLInputValue[]) => Cells[];
+  /** The same for at most `fewRows` rows: faster, but an inline read can't be abandoned between two of them. */
+  readonly fewCells: (text: string, ...values: SQLInputValue[]) => Cells[];
   close(): void;
 }
 
@@ -51,8 +53,11 @@ export interface ConnectionOptions {
   readonly probe?: Probe | undefined;
 }
 
+/** See `Connection.fewCells`. */
+export const fewRows = 256;
+
 const openTimeoutMs = 5_000;
-const cacheKiB = { write: 16_384, read: 32_768, inline: 8_192 };
+const cacheKiB = { write: 16_384, read: 4_096, inline: 2_048 };
 
 export function connect({ file, access, probe }: ConnectionOptions): Connection {
   // Even setting a pragma reads the file, and may run into the process that creates it, recovers its log or closes it
@@ -78,6 +83,16 @@ export function connect({ file, access, probe }: ConnectionOptions): Connection 
 function createConnection(database: DatabaseSync): Connection {
   const statements = new Map<string, Statement>();
   const arrayStatements = new Map<string, StatementSync>();
+  const cells: Connection["cells"] = (text, ...values) => {
+    let statement = arrayStatements.get(text);
+    if (statement === undefined) {
+      statement = database.prepare(text);
+      statement.setReturnArrays(true);
+      arrayStatements.set(text, statement);
+    }
+    // `setReturnArrays` doesn't change the method's type.
+    return statement.all(...values) as unknown as Cells[];
+  };
   return {
     database,
     exec: (text) => database.exec(text),
@@ -89,16 +104,8 @@ function createConnection(database: DatabaseSync): Connection {
       }
       return statement;
     },
-    cells(text, ...values) {
-      let statement = arrayStatements.get(text);
-      if (statement === undefined) {
-        statement = database.prepare(text);
-        statement.setReturnArrays(true);
-        arrayStatements.set(text, statement);
-      }
-      // `setReturnArrays` doesn't change the method's type.
-      return statement.all(...values) as unknown as Cells[];
-    },
+    cells,
+    fewCells: cells,
     close: () => database.close(),
   };
 }
@@ -131,6 +138,10 @@ function createProbedConnection(database: DatabaseSync, probe: Probe): Connectio
     cells(text, ...values) {
       probe(text, database);
       return connection.cells(text, ...values);
+    },
+    fewCells(text, ...values) {
+      probe(text, database);
+      return connection.fewCells(text, ...values);
     },
   };
 }

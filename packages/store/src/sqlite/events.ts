@@ -1,8 +1,17 @@
 import { roleOf, type StoredEvent } from "@holdfast/protocol";
 import { type EventRead, type EventRow, events, fromEventRow } from "../schema/tables.ts";
 import type { LinkedRow } from "../shared/hash-chain.ts";
-import type { Cells, Connection } from "./connection.ts";
-import { decoderByName, decoderByPosition, encoder, type Row, type StoredSession } from "./rows.ts";
+import { type Cells, type Connection, fewRows } from "./connection.ts";
+import {
+  decoderByName,
+  decoderByPosition,
+  encoder,
+  int,
+  intOrNull,
+  type Row,
+  sessionTables,
+  type StoredSession,
+} from "./rows.ts";
 import type { EntryPage, EventPage, EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
 
 const columnNames = events.columns.map(({ name }) => name);
@@ -151,13 +160,13 @@ export interface DamagedRow {
 export type ReportDamage = (damage: DamagedRow) => void;
 
 export function decodeEventRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
-  return rows.flatMap((cells) => {
-    const decoded = decodeEventCells(cells);
-    if (decoded.status === "intact") return [decoded.event];
-    const { id, seq, problem } = decoded;
-    report({ id, seq, problem });
-    return [];
-  });
+  const decoded: StoredEvent[] = [];
+  for (const cells of rows) {
+    const read = decodeEventCells(cells);
+    if (read.status === "intact") decoded.push(read.event);
+    else report({ id: read.id, seq: read.seq, problem: read.problem });
+  }
+  return decoded;
 }
 
 export function decodeEventPage(page: RawEvents | null, report: ReportDamage): EventPage | null {
@@ -190,21 +199,50 @@ export interface RawEntries {
 const eventsAfter = `
   SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ? + 0`;
 
+interface SessionLog extends Pick<SessionRow, "head">, Pick<StoredSession, "key" | "lastDelta"> {}
+
+const logOfSession = `
+  SELECT s.key, coalesce(l.head, s.head) AS head, l.last_delta FROM ${sessionTables} WHERE s.id = ? AND s.owner_id = ?`;
+
+/** What a page of the log needs of the session, which is much less than its row. */
+export function findLog(connection: Connection, owner: string, id: string): SessionLog | null {
+  const row = connection.sql(logOfSession).get(id, owner);
+  if (row === undefined) return null;
+  const head = int(row, "head") as SessionRow["head"];
+  return { key: int(row, "key"), head, lastDelta: intOrNull(row, "last_delta") };
+}
+
 /** The log and the open deltas, merged by seq. */
 export function readEvents(
   connection: Connection,
-  session: StoredSession,
+  { key, head, lastDelta }: SessionLog,
   query: EventQuery,
 ): RawEvents {
-  const { head } = session.row;
   const upTo = Math.min(query.upTo ?? head, head);
-  const rows = connection.cells(eventsAfter, session.key, query.after, upTo, query.limit + 1);
-  const open = readChain(connection, session.lastDelta, query.after).filter(
+  const rows = readLog(connection, key, { ...query, upTo }, query.limit + 1);
+  const open = readChain(connection, lastDelta, query.after).filter(
     (row) => Number(row[0]) <= upTo,
   );
   const merged = open.length === 0 ? rows : [...rows, ...open].toSorted(bySeq);
   const page = merged.slice(0, query.limit);
   return { rows: page, head, more: merged.length > page.length };
+}
+
+function readLog(
+  connection: Connection,
+  key: number,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+  limit: number,
+): Cells[] {
+  const rows: Cells[] = [];
+  for (let last = after; rows.length < limit;) {
+    const wanted = Math.min(limit - rows.length, fewRows);
+    const some = connection.fewCells(eventsAfter, key, last, upTo, wanted);
+    rows.push(...some);
+    if (some.length < wanted) break;
+    last = Number(some.at(-1)?.[0]);
+  }
+  return rows;
 }
 
 function bySeq(a: Cells, b: Cells): number {
@@ -232,7 +270,8 @@ export function readEntries(
     const to = Math.min(range.to ?? last, last);
     if (key === null || to < range.from) continue;
     const wanted = query.limit + 1 - rows.length;
-    rows.push(...connection.cells(entriesBefore, key, range.from, to, wanted));
+    const read = wanted <= fewRows ? connection.fewCells : connection.cells;
+    rows.push(...read(entriesBefore, key, range.from, to, wanted));
   }
   const page = rows.slice(0, query.limit).toReversed();
   return { rows: page, more: rows.length > page.length };

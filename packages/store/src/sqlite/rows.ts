@@ -247,7 +247,11 @@ function isSessionRow(value: unknown): value is readonly SQLOutputValue[] {
 }
 
 /** Fields that only the engine uses. */
-const hiddenFields: ReadonlySet<string> = new Set<keyof SessionRow>(["ranges", "openDeltas"]);
+const hiddenFields: ReadonlySet<string> = new Set<keyof SessionRow>([
+  "ranges",
+  "alternatives",
+  "openDeltas",
+]);
 
 /** A column as JSON. */
 function jsonOf(column: FieldColumn): string {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
 import {
@@ -59,7 +60,10 @@ export interface SqliteOptions {
   }) => void;
 }
 
-const inlineReadsPerTurn = 64;
+/** Inline reads in a row would monopolize the event loop, so they wait for its next turn after this much. */
+const inlineCharsPerTurn = 256 * 1024;
+/** Every read counts at least this much. */
+const minInlineChars = 4 * 1024;
 
 /** How long after the reader thread has died its watches move to a new one. */
 const rewatchDelayMs = 1_000;
@@ -97,8 +101,8 @@ export class SqliteStore implements Store {
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
   #closed = false;
-  /** Inline reads in this turn of the event loop. */
-  #inlineReads = 0;
+  /** What was read inline in this turn of the event loop. */
+  #inlineChars = 0;
 
   constructor(options: SqliteOptions) {
     this.#options = options;
@@ -255,13 +259,14 @@ export class SqliteStore implements Store {
     name: Name,
     args: Parameters<Queries[Name]>,
   ): Promise<ReturnType<Queries[Name]>> {
-    if (this.#inlineReads === 0) setImmediate(() => (this.#inlineReads = 0));
-    this.#inlineReads += 1;
-    // Back-to-back inline reads would monopolize the event loop, so yield now and then.
-    if (this.#inlineReads % inlineReadsPerTurn === 0)
-      await new Promise((resolve) => setImmediate(resolve));
+    if (this.#inlineChars >= inlineCharsPerTurn) {
+      this.#inlineChars = 0;
+      await nextTurn();
+    }
     if (this.#closed) throw new StoreFailure("store_closed", "The store was closed.");
     const read = this.#inlineReader.read(name, args);
+    if (this.#inlineChars === 0) setImmediate(() => (this.#inlineChars = 0));
+    this.#inlineChars += Math.max(this.#inlineReader.charsRead, minInlineChars);
     return read === undefined ? this.#queryInThread(name, args) : read.value;
   }
 

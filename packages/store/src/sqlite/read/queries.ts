@@ -48,6 +48,7 @@ import {
   type RawEntries,
   type RawEvents,
   readEntries,
+  findLog,
   readEvents,
   readJournal,
 } from "../events.ts";
@@ -129,8 +130,8 @@ export function createQueries(connection: Connection): Queries {
     sessions: (owner, query) => readList(connection, owner, query),
     listed: (owner, query) => readListJson(connection, owner, query),
     events(owner, id, query) {
-      const session = findOwned(owner, id);
-      return session && readEvents(connection, session, query);
+      const log = findLog(connection, owner, id);
+      return log && readEvents(connection, log, query);
     },
     entries(owner, id, query) {
       const session = findOwned(owner, id);

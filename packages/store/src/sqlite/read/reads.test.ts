@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { Seq } from "@holdfast/protocol";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
 import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -49,6 +50,28 @@ test("the store answers the same, whether it reads inline or in the thread", asy
   expect(entries.map(({ data }) => data["text"])).toEqual(texts);
   await chat.commit([aNotice("z")]);
   expect((await chat.snapshot({ limit: 1 })).entries.entries[0]?.data["text"]).toBe("z");
+});
+
+test("a page of the log is read inline as well, unless it is large", async () => {
+  const { owner, session } = await sessionWith(["a", "x".repeat(200_000), "y".repeat(200_000)]);
+  const page = (limit: number) =>
+    reader.read("events", [owner, session, { after: 1 as Seq, limit }]);
+  expect(page(1)?.value).toMatchObject({ rows: [expect.arrayContaining([2])], more: true });
+  expect(page(3)).toBeUndefined();
+});
+
+test("reading a long log inline lets the event loop go on in between", async () => {
+  const chat = await sessionWith(Array.from({ length: 12 }, () => "x".repeat(50_000)));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  for (let after = 0; after < 12; after += 1)
+    expect(await chat.events({ after: after as Seq, limit: 1 })).toHaveLength(1);
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(0);
 });
 
 test("work queries are cached until somebody writes", async () => {

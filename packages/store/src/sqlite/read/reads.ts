@@ -42,7 +42,7 @@ export function createReads({ queryInThread, queryInline }: ReadDeps, report: Re
     sessions: async (owner, query) =>
       decodeList(await queryInline("sessions", [owner, query]), query),
     listed: (...args) => queryInline("listed", args),
-    events: async (...args) => decodeEventPage(await queryInThread("events", args), report),
+    events: async (...args) => decodeEventPage(await queryInline("events", args), report),
     entries: async (...args) => decodeEntryPage(await queryInline("entries", args), report),
     snapshot: (...args) =>
       readSnapshot(
@@ -179,6 +179,7 @@ export type InlineQuery =
   | "session"
   | "sessions"
   | "listed"
+  | "events"
   | "entries"
   | "snapshot"
   | "run"
@@ -191,7 +192,7 @@ export type InlineQuery =
   | "approvalsFor";
 
 /** A read of more characters than this is left to the reader thread. */
-const maxInlineChars = 256 * 1024;
+const maxInlineChars = 384 * 1024;
 
 /** Polls for work: the same query again and again, nearly always with the same result. */
 const cachedQueries: ReadonlySet<InlineQuery> = new Set<InlineQuery>([
@@ -238,7 +239,7 @@ export class InlineReader {
       // The key contains the query's name, so the value has its type.
       if (cached !== undefined) return cached as { readonly value: ReturnType<Queries[Name]> };
       const value = query(...args);
-      this.#cache.set(key, value, maxInlineChars - this.#charsLeft);
+      this.#cache.set(key, value, this.charsRead);
       return { value };
     } catch (error) {
       if (error instanceof TooLargeToInline || isBusy(error)) return undefined;
@@ -289,6 +290,11 @@ export class InlineReader {
         return statement;
       },
       cells: (text, ...values) => this.#collect<Cells>(prepared(arrayStatements, text), values),
+      fewCells: (text, ...values) => {
+        const rows = connection.fewCells(text, ...values);
+        for (const row of rows) this.#charge(lengthOf(row));
+        return rows;
+      },
     };
     return { connection, queries: createQueries(limited) };
   }
@@ -297,11 +303,20 @@ export class InlineReader {
     const items: Item[] = [];
     // `setReturnArrays` doesn't change the method's type.
     for (const item of statement.iterate(...values) as Iterable<unknown> as Iterable<Item>) {
-      this.#charsLeft -= Array.isArray(item) ? lengthOf(item) : lengthOf(Object.values(item));
-      if (this.#charsLeft < 0) throw new TooLargeToInline();
+      this.#charge(lengthOf(Array.isArray(item) ? item : Object.values(item)));
       items.push(item);
     }
     return items;
+  }
+
+  /** Of the last read. */
+  get charsRead(): number {
+    return maxInlineChars - this.#charsLeft;
+  }
+
+  #charge(chars: number): void {
+    this.#charsLeft -= chars;
+    if (this.#charsLeft < 0) throw new TooLargeToInline();
   }
 }
 

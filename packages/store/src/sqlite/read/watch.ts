@@ -199,6 +199,9 @@ export class HeadWatcher {
     this.#pollMs = pollMs;
     this.#timer = setInterval(() => this.#check(), pollMs);
     this.#fileWatcher ??= this.#watchFile();
+    // A follower that read before its head was noted here may have missed a commit in between.
+    const added = sessions.filter((id) => !previous.has(id));
+    if (added.length > 0) this.#notify({ kind: "wake", sessions: added });
   }
 
   close(): void {

@@ -1,0 +1,2 @@
+-- The turns that have more than one version, with the event that each was left by. Older edits have none.
+ALTER TABLE sessions ADD COLUMN alternatives TEXT NOT NULL DEFAULT '[]';
