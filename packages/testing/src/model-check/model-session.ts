@@ -219,6 +219,7 @@ export class ModelSession {
       mode: this.setting("mode") ?? null,
       trashedAt: this.trashed ? (this.last("trash")?.at ?? 0) : null,
       ranges: this.ranges,
+      alternatives: [],
       origin: created?.action.origin ?? null,
       epoch: 0,
       liveRun: this.live?.runId ?? null,

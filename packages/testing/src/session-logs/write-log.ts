@@ -248,12 +248,29 @@ function cut(writer: Writer, pick: number): void {
   });
   writer.beforeCut = { ranges: writer.ranges, head };
   writer.ranges = [...kept, { from: (head + 1) as Seq, to: null }];
+  const before = { ranges: writer.beforeCut.ranges, messageCount: pick, preview: "before" };
   writer.emit("history.cut", {
     reason: "undo",
     ranges: writer.ranges,
     messageCount: pick,
     preview: "cut",
+    before,
+    ...replacedBy(writer, pick),
   });
+}
+
+/** Where a message is out of view now and another waits, the one that waits is its alternative. */
+function replacedBy(
+  { log, ranges, queue }: Writer,
+  pick: number,
+): Pick<EventData<"history.cut">, "replaces"> {
+  const [waiting] = queue;
+  const old = log.find(
+    ({ type, seq }) => type === "message.user" && seq > (ranges.at(-2)?.to ?? 0) && seq > pick,
+  );
+  if (waiting === undefined || old === undefined) return {};
+  const messageId = old.data["messageId"] as Id<"message">;
+  return { replaces: { messageId, seq: old.seq, by: waiting.messageId } };
 }
 
 function redo(writer: Writer): void {

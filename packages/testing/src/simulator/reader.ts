@@ -7,7 +7,13 @@ import {
 } from "@holdfast/protocol";
 import { reduceEvents, type SessionState, startState } from "@holdfast/client";
 
-import { type TailItem, withAmendments, type Reads, StoreFailure } from "@holdfast/engine";
+import {
+  type TailItem,
+  viewSession,
+  withAmendments,
+  type Reads,
+  StoreFailure,
+} from "@holdfast/engine";
 import { SimClient, noAnswer } from "./client.ts";
 import { hostGone, type SimHost } from "./host.ts";
 import type { SimWorld } from "./world.ts";
@@ -107,9 +113,9 @@ export async function readAsHost(
   const visible = await withAmendments(reads, session, entries.entries, "newest");
   const newest = entries.entries.findLast((event) => event.runId !== undefined)?.runId;
   const run = snapshot.run ?? (newest === undefined ? null : await reads.run(owner, newest));
-  const { ranges: _, openDeltas: __, origin, tags, ...shown } = session;
+  const alternatives = session.alternatives.map((set) => [...set]);
   return {
-    session: { ...shown, tags: [...tags], ...(origin !== null && { origin }) },
+    session: { ...viewSession(session), alternatives },
     entries: [...entriesOf(visible)],
     run: run && viewRun(run),
     inbox: inbox.map((row) => ({

@@ -10,6 +10,7 @@ import {
   retry,
   trash,
   truncate,
+  switchAlternative,
   undo,
   StoreFailure,
   type Admission,
@@ -28,6 +29,7 @@ export const historyCommandWeights = {
   undo: 1,
   redo: 1,
   retry: 1,
+  switch: 0.6,
   truncate: 0.5,
   clear: 0.3,
   branch: 0.4,
@@ -65,6 +67,7 @@ export function drawHistoryCommand(
   const turns = chance.between(1, 2);
   const known = world.record.acknowledged.filter((input) => input.session === session);
   const from = known.length === 0 ? undefined : chance.pick(known).seq;
+  const choice = chance.between(0, 99);
   const isFull = world.sessions.length >= mostSessions;
 
   async function carryOut(host: SimHost, on: HistoryTarget): Promise<HistoryAnswer> {
@@ -75,6 +78,12 @@ export function drawHistoryCommand(
         return redo(host, on);
       case "retry":
         return retry(host, on, words);
+      case "switch": {
+        const row = await host.log.store.reads.session(on.owner, on.session);
+        const versions = row?.alternatives.flat() ?? [];
+        const chosen = versions[choice % versions.length];
+        return chosen === undefined ? refused : switchAlternative(host, on, chosen.messageId);
+      }
       case "clear":
         return clear(host, on);
       case "truncate":
@@ -90,7 +99,8 @@ export function drawHistoryCommand(
     }
   }
 
-  const cuts = act === "undo" || act === "retry" || act === "truncate" || act === "clear";
+  const cuts =
+    act === "undo" || act === "switch" || act === "retry" || act === "truncate" || act === "clear";
   if (!cuts || chance.happens(0.5)) return (host) => carryOut(host, target);
   world.record.interrupted.add(session);
   return (host) => interruptThen(historyDeps(host), target, (on) => carryOut(host, on));
