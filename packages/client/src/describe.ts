@@ -1,4 +1,5 @@
 import {
+  type AlternativeView,
   modeWords,
   type RunView,
   type ScheduleTimes,
@@ -7,26 +8,27 @@ import {
 } from "@holdfast/protocol";
 
 const retryTexts: Readonly<Record<string, string>> = {
-  model_overloaded: "The provider asked to wait; it is asked again soon.",
-  model_unavailable: "The provider could not answer; it is asked again soon.",
-  model_silent: "The provider fell silent; it is asked again soon.",
+  model_overloaded: "The provider is busy. Retrying soon.",
+  model_unavailable: "The provider could not answer. Retrying soon.",
+  model_silent: "The provider stopped responding. Retrying soon.",
 };
 
 /** Why nothing comes while a run is live: the model failed transiently and will be called again. */
 export function describeRetry({ state, cause }: Pick<RunView, "state" | "cause">): string | null {
   if (state !== "running" || cause === null) return null;
-  return retryTexts[cause] ?? "The model failed for a moment; it is asked again soon.";
+  return retryTexts[cause] ?? "The model failed. Retrying soon.";
 }
 
 const workdays = "mon tue wed thu fri";
 
 /** `Morning: weekdays 08:00 (Europe/Berlin)`, and anything else worth knowing. */
 export function describeSchedule(schedule: ScheduleView): string {
-  const { title, times, timeZone, state, last, nextAt } = schedule;
+  const { title, times, timeZone, state, last, nextAt, maker } = schedule;
   const off = state === "off" ? ", off" : nextAt === null ? ", over" : "";
   const trouble =
     last === null || normalOutcomes.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
-  return `${title}: ${describeTimes(times)} (${timeZone})${off}${trouble}`;
+  const made = maker === undefined ? "" : `, made by ${maker.lane}`;
+  return `${title}: ${describeTimes(times)} (${timeZone})${off}${trouble}${made}`;
 }
 
 const normalOutcomes: ReadonlySet<string> = new Set(["accepted", "skipped"]);
@@ -48,4 +50,27 @@ export function givenUpText(settled: number): string {
 /** `plan. Only reads, then proposes a plan for you to approve.` */
 export function describeMode(mode: SessionMode): string {
   return `${mode}. ${modeWords[mode].help}`;
+}
+
+/** `2  Say it shorter → A holdfast is… (shown)`: one line for each version, numbered through, and where turns end. */
+export function describeAlternatives(
+  turns: readonly { readonly alternatives: readonly AlternativeView[] }[],
+): readonly (readonly string[])[] {
+  let number = 0;
+  return turns.map(({ alternatives }) =>
+    alternatives.map(({ text, answer, inView }) => {
+      number += 1;
+      const shown = inView ? " (shown)" : "";
+      return `${number}  ${beginningOf(text)} → ${beginningOf(answer)}${shown}`;
+    }),
+  );
+}
+
+/** Whole characters, so that nothing is cut inside one. */
+const beginning = /^.{0,59}/u;
+
+function beginningOf(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  const [start = ""] = beginning.exec(line) ?? [];
+  return start === line ? line : `${start}…`;
 }

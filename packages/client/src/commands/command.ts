@@ -1,9 +1,13 @@
 import type { Client } from "../client/create-client.ts";
 import type {
+  AlternativeView,
   LaneKey,
   SessionId,
   ApprovalView,
+  FactView,
   InboxItem,
+  MemoryAccess,
+  ModelView,
   RunView,
   ProcessView,
   ScheduleView,
@@ -23,6 +27,8 @@ export interface CommandContext {
   /** The session the surface is in; `null` before the first. */
   readonly sessionId: SessionId | null;
   readonly lane?: LaneKey;
+  /** The folder that a new session works in; by default one that the host keeps for it. */
+  readonly workspace?: string;
   /**
    * Identifies this one invocation. Repeating it under the same key runs it once, so a platform that delivers twice
    * cuts once.
@@ -30,6 +36,8 @@ export interface CommandContext {
   readonly key: string;
   /** Which sessions may be shown and entered from here; by default all of them. */
   readonly mayReach?: (session: SessionId) => Promise<boolean>;
+  /** What of memory may be read and changed from here; by default all of it. */
+  readonly memory?: MemoryAccess;
   /** Milliseconds since the epoch, by the surface's clock. */
   readonly now: () => number;
 }
@@ -87,6 +95,8 @@ export type CommandAnswer =
       readonly usual: string;
       /** Those that are fully configured. */
       readonly models: readonly string[];
+      /** The same and those that are not, with what is known about each. */
+      readonly listed: readonly ModelView[];
     }
   | { readonly kind: "mode"; readonly mode: SessionMode }
   | { readonly kind: "title"; readonly title: string | null }
@@ -96,7 +106,14 @@ export type CommandAnswer =
       readonly turns: number;
       readonly oldestAt: number | null;
       readonly failing: { readonly code: string; readonly message: string } | null;
+      /** Newest first. */
+      readonly facts: readonly FactView[];
+      /** How many facts there are, or how many have the words. */
+      readonly total: number;
+      /** What was looked for; empty for all. */
+      readonly words: string;
     }
+  | { readonly kind: "fact"; readonly what: "added" | "deleted"; readonly text: string }
   | {
       readonly kind: "usage";
       readonly session: UsageTotalsView | null;
@@ -113,6 +130,11 @@ export type CommandAnswer =
   | { readonly kind: "schedules"; readonly schedules: readonly ScheduleView[] }
   | { readonly kind: "processes"; readonly processes: readonly ProcessView[] }
   | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
+  /** For each turn its versions, oldest first. They are numbered through. */
+  | {
+      readonly kind: "alternatives";
+      readonly turns: readonly { readonly alternatives: readonly AlternativeView[] }[];
+    }
   | { readonly kind: "stopped"; readonly run: RunView | null }
   /** How much was waited for. */
   | { readonly kind: "given_up"; readonly settled: number }
@@ -125,7 +147,13 @@ export type CommandAnswer =
   | { readonly kind: "hits"; readonly words: string; readonly hits: readonly SearchHitView[] }
   | CommandRefusal;
 
-export type SessionChange = "undone" | "redone" | "titled" | "model_chosen" | "mode_chosen";
+export type SessionChange =
+  | "undone"
+  | "redone"
+  | "switched"
+  | "titled"
+  | "model_chosen"
+  | "mode_chosen";
 
 /** It was not carried out. `sentence` says why, and what may help. */
 export interface CommandRefusal {
@@ -153,8 +181,8 @@ export function describeError(error: ApiError): string {
     case "network":
       return `The host does not answer (${error.message}).`;
     case "unexpected":
-      return `The host answered in a way that is not understood (${error.status}).`;
+      return `The host sent an unexpected answer (${error.status}).`;
     case "aborted":
-      return "It was called off.";
+      return "Cancelled.";
   }
 }

@@ -3,6 +3,7 @@ import { readCurrentSession } from "./sessions.ts";
 import {
   type CommandAnswer,
   refusalFrom,
+  refuseCommand,
   idempotencyHeader,
   type SessionCommandContext,
 } from "./command.ts";
@@ -37,6 +38,28 @@ export async function retryMessage(
   if (!retried.ok) return refusalFrom(retried.error);
   const { messageId, runId } = retried.value;
   return { kind: "sent", how: text === "" ? "retried" : "edited", sessionId, runId, messageId };
+}
+
+/** Lists them, or shows the one with this number. */
+export async function listOrSwitchAlternatives(
+  context: SessionCommandContext,
+  number: string,
+): Promise<CommandAnswer> {
+  const { client, sessionId: id } = context;
+  const listed = await client.listAlternatives({ params: { id } });
+  if (!listed.ok) return refusalFrom(listed.error);
+  const { turns } = listed.value;
+  if (number === "") return { kind: "alternatives", turns };
+  const chosen = turns.flatMap(({ alternatives }) => alternatives)[Number(number) - 1];
+  if (chosen === undefined)
+    return refuseCommand(
+      "entry_not_found",
+      `There is no version ${number} here. /alternatives lists them.`,
+    );
+  const body = { messageId: chosen.messageId };
+  const switched = await client.switchAlternative({ ...routeArguments(context), body });
+  if (!switched.ok) return refusalFrom(switched.error);
+  return { kind: "changed", what: "switched", session: switched.value.session };
 }
 
 export async function compactSession(

@@ -1,6 +1,7 @@
 import {
   compactSession,
   exportSession,
+  listOrSwitchAlternatives,
   redo,
   retryMessage,
   sendMessage,
@@ -11,7 +12,7 @@ import {
 } from "./conversation.ts";
 import {
   listOrStopProcesses,
-  readMemory,
+  readOrChangeMemory,
   readOrSetMode,
   readOrSetModel,
   listSchedules,
@@ -46,7 +47,7 @@ export async function executeCommand(
   if (context.sessionId === null)
     return refuseCommand(
       "no_session",
-      "There is no session here yet: say something, or /resume one.",
+      "There is no session here yet. Send a message first, or open one with /resume.",
     );
   return sessionCommands[name]({ ...context, sessionId: context.sessionId }, argument);
 }
@@ -69,7 +70,7 @@ const sessionlessCommands: Record<
   new: newSession,
   sessions: listSessions,
   resume: resumeSession,
-  memory: readMemory,
+  memory: readOrChangeMemory,
   usage: readUsage,
   schedule: listSchedules,
   search: searchSessions,
@@ -83,6 +84,7 @@ const sessionCommands: Record<
   redo,
   retry: (context) => retryMessage(context, ""),
   edit: retryMessage,
+  alternatives: listOrSwitchAlternatives,
   branch,
   title: readOrSetTitle,
   compact: compactSession,

@@ -53,13 +53,13 @@ function checkArgument(command: (typeof commands)[number], argument: string): Pa
   const misused = (why: string): ParsedInput => ({
     kind: "misused",
     name,
-    sentence: `${why} It is used like this: ${commandUsage(command)}`,
+    sentence: `${why} Usage: ${commandUsage(command)}`,
   });
   switch (takes.kind) {
     case "nothing":
-      return argument === "" ? done : misused(`/${name} takes nothing behind it.`);
+      return argument === "" ? done : misused(`/${name} takes no arguments.`);
     case "words":
-      return takes.required && argument === "" ? misused(`/${name} needs words.`) : done;
+      return takes.required && argument === "" ? misused(`/${name} needs text.`) : done;
     case "count": {
       const isCount = /^[1-9]\d{0,8}$/.test(argument) && Number(argument) <= takes.most;
       if (argument === "" || isCount) return done;

@@ -24,12 +24,13 @@ const maxScanned = 200;
 
 /** Commands that switch between sessions or list them. */
 export async function newSession(context: CommandContext, title: string): Promise<CommandAnswer> {
-  const { client, sessionId, lane } = context;
+  const { client, sessionId, lane, workspace } = context;
   const created = await client.createSession({
     headers: idempotencyHeader(context),
     body: {
       ...(title !== "" && { title }),
       ...(lane !== undefined && { lane }),
+      ...(workspace !== undefined && { workspace }),
       ...(sessionId !== null && { previousSessionId: sessionId }),
     },
   });

@@ -7,7 +7,13 @@ import {
   refuseCommand,
   idempotencyHeader,
 } from "./command.ts";
-import { modeOf, type ProcessView, type SessionMode, sessionMode } from "@holdfast/protocol";
+import {
+  type FactView,
+  modeOf,
+  type ProcessView,
+  type SessionMode,
+  sessionMode,
+} from "@holdfast/protocol";
 
 export async function readOrSetTitle(
   context: SessionCommandContext,
@@ -34,7 +40,7 @@ export async function readOrSetModel(
   if (!listed.ok) return refusalFrom(listed.error);
   const { usual, models } = listed.value;
   const usable = models.filter((item) => item.usable).map((item) => item.name);
-  return { kind: "model", model: read.value.session.model, usual, models: usable };
+  return { kind: "model", model: read.value.session.model, usual, models: usable, listed: models };
 }
 
 /** Which modes there are is checked where the command is parsed. */
@@ -59,11 +65,66 @@ async function changeSession(
   return { kind: "changed", what, session: changed.value.session };
 }
 
-export async function readMemory({ client }: CommandContext): Promise<CommandAnswer> {
-  const read = await client.readMemory();
+const shownFacts = 10;
+
+/** Lists what is remembered, or what of it has these words; `add` and `forget` change it. */
+export async function readOrChangeMemory(
+  context: CommandContext,
+  argument: string,
+): Promise<CommandAnswer> {
+  const { client, memory = "write" } = context;
+  const [, verb, rest = ""] = /^(?<verb>add|forget)\s+(?<rest>.+)$/isu.exec(argument) ?? [];
+  if ((verb !== undefined && memory !== "write") || (argument !== "" && memory === "none"))
+    return refuseCommand("forbidden", "This chat may not read or change what is remembered.");
+  if (verb?.toLowerCase() === "add") {
+    const headers = idempotencyHeader(context);
+    const added = await client.addFact({ headers, body: { text: rest } });
+    if (!added.ok) return refusalFrom(added.error);
+    return { kind: "fact", what: "added", text: added.value.fact.text };
+  }
+  if (verb !== undefined) return forgetFact(context, rest);
+  const [read, listed] = await Promise.all([
+    client.readMemory(),
+    memory === "none" ? null : client.listFacts({ query: { q: argument, limit: shownFacts } }),
+  ]);
   if (!read.ok) return refusalFrom(read.error);
+  if (listed !== null && !listed.ok) return refusalFrom(listed.error);
   const { sessions, turns, oldestAt, failing } = read.value.backlog;
-  return { kind: "memory", sessions, turns, oldestAt, failing };
+  const { facts, total } = listed?.value ?? { facts: [], total: 0 };
+  return { kind: "memory", sessions, turns, oldestAt, failing, facts, total, words: argument };
+}
+
+async function forgetFact({ client }: CommandContext, wanted: string): Promise<CommandAnswer> {
+  const listed = await client.listFacts({ query: { limit: 500 } });
+  if (!listed.ok) return refusalFrom(listed.error);
+  const found = matchFacts(listed.value.facts, wanted);
+  const [fact, ...others] = found;
+  if (fact === undefined || others.length > 0)
+    return refuseCommand(
+      "fact_not_found",
+      `${fact === undefined ? "No fact has" : "More than one fact has"} these words or an id that begins with ${wanted}. /memory lists them.`,
+    );
+  const headers = { "if-match": fact.version };
+  const removed = await client.removeFact({ params: { id: fact.id }, headers });
+  if (!removed.ok) return refusalFrom(removed.error);
+  return { kind: "fact", what: "deleted", text: fact.text };
+}
+
+/** `I like tea (needs your approval)`. */
+export function describeFact({ text, state }: Pick<FactView, "text" | "state">): string {
+  return state === "waiting" ? `${text} (needs your approval)` : text;
+}
+
+/** Facts that a person means: by the beginning of the id, by the whole text, or by words in it. */
+export function matchFacts<F extends { readonly id: string; readonly text: string }>(
+  facts: readonly F[],
+  wanted: string,
+): readonly F[] {
+  const query = wanted.trim().toLowerCase();
+  if (query === "") return [];
+  const exact = facts.filter(({ text }) => text.toLowerCase() === query);
+  if (exact.length > 0) return exact;
+  return facts.filter(({ id, text }) => id.startsWith(query) || text.toLowerCase().includes(query));
 }
 
 export async function readUsage({
