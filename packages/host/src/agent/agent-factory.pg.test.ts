@@ -9,6 +9,7 @@ import { admitMessage } from "@holdfast/engine";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
+import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { memorySecrets } from "../../test/support/providers/models.ts";
 import { createModelRegistry } from "./models/registry.ts";
@@ -39,7 +40,10 @@ async function open(factory: Database) {
       environment: {},
       secrets: memorySecrets(),
     }),
-    memory: await openMemoryProviders(home, { choice: "facts" }),
+    memory: await openMemoryProviders(home, {
+      choice: "facts",
+      facts: openFactStore({ register: store.register, home }),
+    }),
     toolset,
     report,
   });

@@ -11,8 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { createToolset } from "./toolset.ts";
-import { notesSnapshot } from "./memory/notes.ts";
-import { openWaitingFacts } from "./memory/waiting-facts.ts";
+import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { memorySecrets } from "../../test/support/providers/models.ts";
 import { createModelRegistry } from "./models/registry.ts";
@@ -32,7 +31,10 @@ test("[safety] messages from programs or the host are never noted as a person's 
   });
   const store = createReferenceStore();
   const { owner, session } = await openTestSession(store);
-  const memories = await openMemoryProviders(home, { choice: "notes" });
+  const memories = await openMemoryProviders(home, {
+    choice: "notes",
+    facts: openFactStore({ register: store.register, home }),
+  });
   const toolset = createToolset(config.value, store);
   const { engine } = await createAgentRuntime({
     config: config.value,
@@ -61,7 +63,7 @@ test("[safety] messages from programs or the host are never noted as a person's 
   }
   await engine.memory.evict(session);
   // The program's text is still in the context, so that even the person's own words wait for a yes.
-  const waiting = await openWaitingFacts(home).list(owner);
-  expect(waiting.map(({ text }) => text)).toEqual(["the ferry leaves at three"]);
-  expect(await notesSnapshot(home, owner)).toBe("");
+  expect(await toolset.facts.list(owner)).toMatchObject([
+    { text: "the ferry leaves at three", state: "waiting" },
+  ]);
 });

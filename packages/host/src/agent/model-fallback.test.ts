@@ -11,6 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { createToolset } from "./toolset.ts";
+import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { memorySecrets } from "../../test/support/providers/models.ts";
 import { createModelRegistry } from "./models/registry.ts";
@@ -57,7 +58,10 @@ async function open(
   });
   const store = createReferenceStore();
   const chat = await openTestSession(store);
-  const memories = await openMemoryProviders(home, { choice: "off" });
+  const memories = await openMemoryProviders(home, {
+    choice: "off",
+    facts: openFactStore({ register: store.register, home }),
+  });
   const toolset = createToolset(config.value, store);
   const { engine } = await createAgentRuntime({
     config: config.value,

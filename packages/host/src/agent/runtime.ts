@@ -15,6 +15,7 @@ import {
   StoreFailure,
   systemClock,
   TitleGenerator,
+  type Tool,
   usageData,
 } from "@holdfast/engine";
 import { childLanePrefix, delegationTree } from "../automation/delegate/child-session.ts";
@@ -25,11 +26,12 @@ import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
 import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
 import { createSummariser } from "./compaction.ts";
 import { type ConfiguredMemory } from "./memory/providers.ts";
-import { notesSnapshot } from "./memory/notes.ts";
+import { notesText } from "./memory/notes.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { type Mcp, withServerTools } from "./mcp/mcp.ts";
-import { createSystemPrompt, type SystemPrompt } from "./system-prompt.ts";
+import { createSystemPrompt, type Notes, type SystemPrompt } from "./system-prompt.ts";
+import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { createTitler } from "./models/titler.ts";
 import { type ModelRegistry } from "./models/registry.ts";
 import { createStorageStatus, type StorageStatus } from "../ops/health/store-health.ts";
@@ -58,6 +60,8 @@ export interface AgentRuntime {
   readonly reviews: ConversationReviewer;
   readonly prompt: SystemPrompt;
   readonly journals: SpillStore | undefined;
+  /** Every tool that agents could have. */
+  readonly listTools: () => Promise<readonly Tool[]>;
 }
 
 export interface AgentRuntimeDeps {
@@ -75,11 +79,12 @@ export interface AgentRuntimeDeps {
     | "spendPerDay"
     | "delegateDepth"
     | "delegateChildren"
+    | "disabledTools"
   >;
   readonly store: Store;
   readonly models: ModelRegistry;
   readonly memory: ConfiguredMemory;
-  readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces">;
+  readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces" | "facts">;
   readonly report: (bug: Error) => void;
   /** Absent without configured MCP servers. */
   readonly mcp?: Pick<Mcp, "tools"> | undefined;
@@ -136,11 +141,14 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     onError,
   });
   const tokens = createTokenCounter();
-  const notes = async ({ owner, session }: SessionRef) =>
-    (await mayReadMemory(store, rights, { owner, session }))
-      ? notesSnapshot(home.value, owner)
-      : "";
-  const prompt = createSystemPrompt({ home: home.value, workspaces: toolset.workspaces, notes });
+  const { facts, workspaces } = toolset;
+  const notes: Notes = {
+    text: async (whose) =>
+      (await mayReadMemory(store, rights, whose)) ? notesText(await facts.list(whose.owner)) : "",
+    withdrawals: async (whose) =>
+      (await mayReadMemory(store, rights, whose)) ? facts.withdrawals(whose.owner) : 0,
+  };
+  const prompt = createSystemPrompt({ home: home.value, workspaces, notes });
   const delegate = createDelegateTool({
     log,
     ids,
@@ -152,10 +160,11 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   // Last, so that the tools before it are the same for agents without it.
   const delegation = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
   const ownTools = new Map([...toolset.tools, ...delegation]);
-  const tools =
+  const allTools =
     mcp === undefined
       ? async () => ({ tools: ownTools, signature: "" })
       : withServerTools(ownTools, mcp, log);
+  const tools = withoutDisabled(allTools, () => config.disabledTools.value);
   const engine = createEngine({
     log,
     rightsOf: rights.ofMessage,
@@ -187,7 +196,10 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     starts: "when asked",
     onError,
   });
-  return { engine, storageStatus, titles, reviews, prompt, journals };
+  const listTools = async () => [
+    ...new Map([...ownTools, ...((await mcp?.tools())?.tools ?? []), ...ownTools]).values(),
+  ];
+  return { engine, storageStatus, titles, reviews, prompt, journals, listTools };
 }
 
 /**

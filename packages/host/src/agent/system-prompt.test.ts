@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
+import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { createToolset } from "./toolset.ts";
 import { openWorkspaces } from "./workspace/workspaces.ts";
@@ -32,7 +33,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const write = (name: string, text: string): void => writeFileSync(join(home, name), text);
-const notes = async () => "[notes]";
+const notes = { text: async () => "[notes]", withdrawals: async () => 0 };
 const workspacesOf = (store: Store) => openWorkspaces({ home, roots: [folder] }, store);
 
 async function aSession() {
@@ -104,7 +105,10 @@ test("[P9] a session keeps its prompt until the persona or a decision changes, a
     config: config.value,
     store,
     models: modelsOf(model),
-    memory: await openMemoryProviders(home, { choice: "notes" }),
+    memory: await openMemoryProviders(home, {
+      choice: "notes",
+      facts: openFactStore({ register: store.register, home }),
+    }),
     toolset: createToolset(config.value, store),
     report: (bug) => {
       throw bug;
@@ -137,6 +141,54 @@ test("[P9] a session keeps its prompt until the persona or a decision changes, a
   await runner.stop();
   const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "workspace", "persona"]);
+});
+
+test("[P9] a deleted note leaves sessions that started with it, and a new one reaches new sessions only", async () => {
+  const { store, whose, chat } = await aSession();
+  const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.message);
+  const model = scriptedModel(() => says("Yes."));
+  const toolset = createToolset(config.value, store);
+  const { facts } = toolset;
+  const { engine } = await createAgentRuntime({
+    config: config.value,
+    store,
+    models: modelsOf(model),
+    memory: await openMemoryProviders(home, { choice: "off", facts }),
+    toolset,
+    report: (bug) => {
+      throw bug;
+    },
+  });
+  const { runner, log } = engine;
+  let said = 0;
+  async function say(session = whose.session): Promise<string> {
+    const clientId = `say-${(said += 1)}`;
+    await admitMessage(log, ids, { owner: whose.owner, session, clientId, text: "Hello" });
+    runner.notify(whose.owner, session);
+    await runner.idle();
+    const [first] = assertPresent(model.requests.at(-1)).messages;
+    return first?.role === "system" ? first.text : "";
+  }
+  const source = { kind: "person" } as const;
+  const note = { use: "always", source, at: 1 } as const;
+  const mast = await facts.create(whose.owner, { ...note, id: "a", text: "The mast is oak" });
+  const first = await say();
+  expect(first).toContain("- The mast is oak");
+  await facts.create(whose.owner, { ...note, id: "b", text: "The sails are red", at: 2 });
+  expect(await say()).toBe(first);
+  const later = await openTestSession(store, { workspace }, whose.owner);
+  expect(await say(later.session)).toContain("- The mast is oak\n- The sails are red");
+  await facts.remove(whose.owner, mast);
+  for (const session of [whose.session, later.session]) {
+    const text = await say(session);
+    expect(text).toContain("- The sails are red");
+    expect(text).not.toContain("mast");
+    expect(await say(session)).toBe(text);
+  }
+  await runner.stop();
+  const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
+  expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "memory"]);
 });
 
 test("a person reads a workspace's instructions and decides about them over HTTP", async () => {

@@ -112,8 +112,15 @@ async function canonicalFolder(folder: string): Promise<string> {
 export interface SystemPromptDeps {
   readonly home: string;
   readonly workspaces: Pick<Workspaces, "locate">;
-  /** The owner's memory notes, frozen with the session. */
-  readonly notes: (whose: SessionRef) => Promise<string>;
+  readonly notes: Notes;
+}
+
+/** The owner's memory notes. */
+export interface Notes {
+  /** Frozen with the session. */
+  text(whose: SessionRef): Promise<string>;
+  /** Grows when a note that the session may have started with is changed or removed. */
+  withdrawals(whose: SessionRef): Promise<number>;
 }
 
 interface SessionRef {
@@ -160,18 +167,21 @@ export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps
       const folder = (await workspaces.locate(whose)) ?? home;
       const word = await trust.of(whose.owner, folder);
       const trusted = word?.decision === "trusted" ? word.hash : "";
+      const withdrawals = await notes.withdrawals(whose);
       return [
         `persona=${shortHash(await readPersona(home))}`,
         // Uses the decision rather than the file: a session keeps the text it started with until a person decides
         // otherwise.
         `workspace=${shortHash(`${folder} ${trusted}`)}`,
+        // A new note reaches new sessions only. A note that is deleted must leave every session.
+        ...(withdrawals === 0 ? [] : [`memory=${withdrawals}`]),
       ].join(" ");
     },
     async text(whose) {
       const parts = [
         await readPersona(home),
         trustedInstructions(await workspace(whose)),
-        await notes(whose),
+        await notes.text(whose),
       ];
       return parts.filter((part) => part !== "").join("\n\n");
     },

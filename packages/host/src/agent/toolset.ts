@@ -1,6 +1,6 @@
 import { type Store, type Tool, systemClock } from "@holdfast/engine";
 import { createEgress } from "../util/egress/egress.ts";
-import { saveNote } from "./memory/notes.ts";
+import { type FactStore, openFactStore } from "./memory/fact-store.ts";
 import { createApplyPatch } from "./tools/apply-patch.ts";
 import { createAskUser } from "./tools/ask-user.ts";
 import { createEditFile } from "./tools/edit-file.ts";
@@ -36,6 +36,7 @@ export { type Workspaces };
 export interface BuiltInToolDeps {
   readonly home: string;
   readonly store: Store;
+  readonly facts?: FactStore;
   readonly workspaces: Workspaces;
   /** `host` or `host:port` beyond the public internet that may be fetched. */
   readonly egressAllow: readonly string[];
@@ -51,15 +52,24 @@ export interface BuiltInToolDeps {
 /** The tools that every session has, by name, always in one order: they are part of how a context begins. */
 export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, Tool> {
   const { home, store, workspaces, egressAllow } = parts;
+  const { facts = openFactStore({ register: store.register, home }) } = parts;
   const files = { workspaces };
-  const searched = { workspaces, search: createFileSearch(), unreadable: parts.unreadable ?? [] };
+  const searched = {
+    workspaces,
+    search: createFileSearch(),
+    get unreadable() {
+      return parts.unreadable ?? [];
+    },
+  };
   const tools = [
     createTerminal({
       workspaces,
       environment: { ...allowedEnvironment(parts.environment), ...gitEnvironment },
       confinement: parts.confinement,
       ...(parts.background && { background: parts.background }),
-      ...(parts.trustedHosts && { trustedHosts: parts.trustedHosts }),
+      get trustedHosts() {
+        return parts.trustedHosts ?? [];
+      },
     }),
     createReadFile(files),
     createWriteFile(files),
@@ -70,7 +80,7 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
     createGrep(searched),
     createFetchUrl(createEgress({ allow: egressAllow })),
     createTodo(store.reads),
-    createRemember((owner, about, line) => saveNote(home, owner, about, line)),
+    createRemember(facts),
     createSearchSessions(store),
     createAskUser(),
     createSendFile({ workspaces, store }),
@@ -89,6 +99,8 @@ export interface Toolset {
   /** Work that continues after its turn has ended. */
   readonly processes: ProcessManager;
   readonly confinement: Confinement;
+  /** What is known of each owner. */
+  readonly facts: FactStore;
 }
 
 export type ToolsetConfig = Pick<
@@ -144,10 +156,15 @@ export function createToolset(
   const { toolPolicy, toolRules, workspaceRoots, egressAllow } = config;
   const home = config.home.value;
   const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
+  const facts = openFactStore({ register: store.register, home });
   const rules = openStoredRules(store.register);
   const policy = createPolicy({
-    mode: toolPolicy.value,
-    rules: toolRules.value,
+    get mode() {
+      return toolPolicy.value;
+    },
+    get rules() {
+      return toolRules.value;
+    },
     storedRules: rules,
     begunAt: conversationStart(store.reads),
     isConfined: async () => (await confinement.state()).kind !== "none",
@@ -167,17 +184,22 @@ export function createToolset(
     maxSeconds: limits.hours * 3_600,
     start: processes.start.bind(processes),
   };
-  const operatorRules = toolRules.value.flatMap((rule) => parseToolRule(rule) ?? []);
-  const trustedHosts = grantedHosts(operatorRules.filter(({ when }) => when === undefined));
+  const operatorRules = () => toolRules.value.flatMap((rule) => parseToolRule(rule) ?? []);
+  const trustedHosts = () => grantedHosts(operatorRules().filter(({ when }) => when === undefined));
   const own = createBuiltInTools({
     home,
     store,
+    facts,
     workspaces,
     egressAllow: egressAllow.value,
     environment: process.env,
-    unreadable: unreadablePatterns(operatorRules),
+    get unreadable() {
+      return unreadablePatterns(operatorRules());
+    },
     confinement,
-    trustedHosts,
+    get trustedHosts() {
+      return trustedHosts();
+    },
     ...(limits.perSession > 0 && { background }),
   });
   const minding = createProcessesTool(processes, trustedHosts);
@@ -189,5 +211,6 @@ export function createToolset(
     rules,
     processes,
     confinement,
+    facts,
   };
 }

@@ -13,6 +13,7 @@ import { type McpServers } from "../../ops/config/mcp-servers.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { createAgentRuntime } from "../runtime.ts";
 import { createToolset } from "../toolset.ts";
+import { openFactStore } from "../memory/fact-store.ts";
 import { openMemoryProviders } from "../memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
 import { openMcpRig, misbehavingServer } from "../../../test/support/mcp/mcp-rig.ts";
@@ -28,7 +29,10 @@ async function openTalk(servers: McpServers) {
     config: config.value,
     store: rig.store,
     models: modelsOf(model),
-    memory: await openMemoryProviders(home, { choice: "off" }),
+    memory: await openMemoryProviders(home, {
+      choice: "off",
+      facts: openFactStore({ register: rig.store.register, home }),
+    }),
     toolset: createToolset(config.value, rig.store),
     report: (bug) => void bugs.push(bug),
     mcp: rig.mcp,

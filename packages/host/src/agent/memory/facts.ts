@@ -1,137 +1,46 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import type { MemoryAnswer, MemoryHandle, MemorySegment, MemoryTurn } from "@holdfast/engine";
+import type { FactUse } from "@holdfast/protocol";
 
-import type { MemoryAnswer, MemorySegment, MemoryHandle, MemoryTurn } from "@holdfast/engine";
-import type { OwnerId } from "@holdfast/protocol";
-import { z } from "zod";
+import type { NewFact } from "./fact-rows.ts";
+import type { FactStore } from "./fact-store.ts";
 
-import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
-import { ownerFolder } from "./owner-folder.ts";
-import { openWaitingFacts, type WaitingFact, type WaitingFacts } from "./waiting-facts.ts";
-
-const factSchema = z.looseObject({ text: z.string(), at: z.number() });
-const factFile = z.looseObject({ facts: z.array(factSchema), keys: z.array(z.string()) });
-type FactFile = z.infer<typeof factFile>;
-
-const maxFactsPerSession = 500;
-const maxKeys = 500;
 const maxRecalled = 8;
-/** Only the newest sessions are searched, so that a message does not wait for the rest. */
-const maxSessions = 200;
 
 /**
- * Facts found in what people said, searchable without a model or a network. Each session has its own file, which only
- * the holder of its memory lease writes. A segment's key is written together with its facts, so a segment counts once.
+ * Keeps the facts that are found in what people said, by rules and without a model. `use` says when sessions get them:
+ * when they fit a message, or always.
  */
-export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
-  const folderOf = (ownerId: OwnerId) => factsFolder(home, ownerId);
-  const waiting = openWaitingFacts(home);
+export function openFacts(
+  facts: FactStore,
+  owner: MemoryHandle["owner"],
+  use: FactUse,
+): MemoryHandle {
   return {
     owner,
-    commit: (batch, signal) =>
-      commitFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, waiting, signal),
-    learn: async ({ owner: ownerId, session, key, texts, taint = [] }, signal) => {
-      if (taint.length > 0) {
-        const added = texts.map((text) => ({ text, session, at: Date.now(), after: taint }));
-        const kept = await waiting.add(ownerId, "facts", added);
-        return kept === "busy" ? busy : { status: "committed" };
-      }
-      // A separate file, because only the holder of the session's memory lease writes the main one.
-      const file = join(folderOf(ownerId), `${session}.review.json`);
-      const found = texts.map((text) => ({ text, at: Date.now() }));
-      const result = await withFileLock(file, () => addFacts(file, { key, found }, signal));
-      return result === "busy" ? busy : result;
+    commit: (segment, signal) =>
+      keepFacts(() => facts.add(segment.owner, factsIn(segment, use)), signal),
+    learn: ({ owner: ownerId, session, texts, taint = [] }, signal) => {
+      const source = { kind: "review", sessionId: session } as const;
+      const found = texts.map((text) => ({ text, use, source, at: Date.now(), after: taint }));
+      return keepFacts(() => facts.add(ownerId, found), signal);
     },
     async recall({ owner: ownerId, text }, signal) {
-      const facts = await readFacts(folderOf(ownerId), signal);
-      return rankFacts(facts, text);
+      const known = await facts.list(ownerId);
+      if (signal.aborted) return [];
+      // The others are part of the system prompt.
+      return rankFacts(
+        known.filter((fact) => fact.state === "kept" && fact.use === "when_it_fits"),
+        text,
+      );
     },
     close: async () => {},
   };
 }
 
-const busy: MemoryAnswer = {
-  status: "failed",
-  code: "facts_busy",
-  message: "Another process writes these facts.",
-};
-
-/** Oldest first: session ids sort by time, and so do their files. */
-async function readFacts(folder: string, signal: AbortSignal): Promise<FactFile["facts"]> {
-  const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json"));
-  const facts: FactFile["facts"] = [];
-  for (const file of files.toSorted().slice(-maxSessions)) {
-    if (signal.aborted) return [];
-    facts.push(...(await readFactFile(join(folder, file))).facts);
-  }
-  return facts;
-}
-
-async function readFactFile(file: string): Promise<FactFile> {
-  const text = await readTextOrEmpty(file);
-  return text === "" ? { facts: [], keys: [] } : factFile.parse(JSON.parse(text));
-}
-
-async function commitFacts(
-  file: string,
-  segment: MemorySegment,
-  waiting: WaitingFacts,
-  signal: AbortSignal,
-): Promise<MemoryAnswer> {
-  const { key, owner } = segment;
-  const { own, doubtful } = sortFacts(segment);
-  if ((await waiting.add(owner, "facts", doubtful)) === "busy") return busy;
-  const found = own.map(({ text, at }) => ({ text, at }));
-  return addFacts(file, { key, found }, signal);
-}
-
-/** Facts from turns in which the model had read a stranger's text wait for a person's yes. */
-export function sortFacts({ session, turns }: Pick<MemorySegment, "session" | "turns">) {
-  const facts = turns.flatMap((turn) =>
-    extractFacts(turn).map((text) => ({ text, session, at: turn.at, after: turn.taint ?? [] })),
-  );
-  return {
-    own: facts.filter(({ after }) => after.length === 0),
-    doubtful: facts.filter(({ after }) => after.length > 0),
-  };
-}
-
-function factsFolder(home: string, owner: OwnerId): string {
-  return join(ownerFolder(home, owner), "facts");
-}
-
-/** Keeps a fact that a person has approved, in a file of its own: the lease of the session guards the main one. */
-export async function keepFact(
-  home: string,
-  owner: OwnerId,
-  { id, text, session, at }: WaitingFact,
-): Promise<"kept" | "busy"> {
-  const file = join(factsFolder(home, owner), `${session}.approved.json`);
-  const { signal } = new AbortController();
-  const added = await withFileLock(file, () =>
-    addFacts(file, { key: id, found: [{ text, at }] }, signal),
-  );
-  return added !== "busy" && added.status === "committed" ? "kept" : "busy";
-}
-
-async function addFacts(
-  file: string,
-  { key, found }: { readonly key: string; readonly found: FactFile["facts"] },
-  signal: AbortSignal,
-): Promise<MemoryAnswer> {
+async function keepFacts(keep: () => Promise<void>, signal: AbortSignal): Promise<MemoryAnswer> {
   if (signal.aborted) return { status: "failed", code: "stopped", message: "It was called off." };
   try {
-    const known = await readFactFile(file);
-    if (known.keys.includes(key)) return { status: "committed" };
-    if (found.length === 0) return { status: "committed" };
-    const texts = new Set(found.map(({ text }) => text));
-    const result = known.facts.filter(({ text }) => !texts.has(text));
-    const next: FactFile = {
-      ...known,
-      facts: [...result, ...found].slice(-maxFactsPerSession),
-      keys: [...known.keys, key].slice(-maxKeys),
-    };
-    await writeFileAtomically(file, JSON.stringify(next));
+    await keep();
     return { status: "committed" };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -139,8 +48,19 @@ async function addFacts(
   }
 }
 
+/** Facts from turns in which the model had read a stranger's text wait for a person's yes. */
+function factsIn({ session, turns }: MemorySegment, use: FactUse): readonly NewFact[] {
+  const source = { kind: "said", sessionId: session } as const;
+  return turns.flatMap((turn) =>
+    extractFacts(turn).map((text) => ({ text, use, source, at: turn.at, after: turn.taint ?? [] })),
+  );
+}
+
 /** By shared words, where rare words weigh more. The newest first among equals. */
-function rankFacts(facts: FactFile["facts"], text: string): { readonly text: string }[] {
+function rankFacts(
+  facts: readonly { readonly text: string }[],
+  text: string,
+): { readonly text: string }[] {
   const queryWords = new Set(searchWords(text));
   const seen = new Map<string, number>();
   for (const fact of facts)

@@ -11,10 +11,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { readConfig } from "../../ops/config/read-config.ts";
 import { serveOpenViking } from "@holdfast/testing/host/providers/openviking-server";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
+import { type FactStore, openFactStore } from "./fact-store.ts";
 import { openConfiguredMemory, openMemoryProviders } from "./providers.ts";
 
 let home: string;
-beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-provider-"))));
+let facts: FactStore;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "holdfast-provider-"));
+  facts = openFactStore({ register: createReferenceStore().register, home });
+});
 afterEach(() => rmSync(home, { recursive: true }));
 
 const examples = fileURLToPath(new URL("../../../../../examples", import.meta.url));
@@ -68,11 +74,13 @@ async function recalled(handle: MemoryHandle, owner: OwnerId, text: string): Pro
 
 describe("the example provider", () => {
   memoryProviderCases(async () =>
-    assertPresent((await openMemoryProviders(home, { choice: example })).handle),
+    assertPresent((await openMemoryProviders(home, { choice: example, facts })).handle),
   );
 
   test("reports a failed write", async () => {
-    const handle = assertPresent((await openMemoryProviders(home, { choice: example })).handle);
+    const handle = assertPresent(
+      (await openMemoryProviders(home, { choice: example, facts })).handle,
+    );
     writeFileSync(join(home, "memory", "lines"), "in the way");
     const answer = await handle.commit(empty, never);
     expect(answer).toMatchObject({ status: "failed", code: "lines_not_written" });
@@ -81,7 +89,7 @@ describe("the example provider", () => {
 
 describe("the facts provider", () => {
   memoryProviderCases(async () =>
-    assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle),
+    assertPresent((await openMemoryProviders(home, { choice: "facts", facts })).handle),
   );
 });
 
@@ -92,7 +100,7 @@ describe("the openviking provider", () => {
   memoryProviderCases(async () => {
     const openviking = { url: server.url, key: "key" };
     return assertPresent(
-      (await openMemoryProviders(home, { choice: "openviking", openviking })).handle,
+      (await openMemoryProviders(home, { choice: "openviking", openviking, facts })).handle,
     );
   });
 });
@@ -103,7 +111,7 @@ describe("a module that violates the port", () => {
       `export const name = "quiet"; export const configuration = "one";
        export const open = () => ({ commit: async () => undefined, recall: async () => [] });`,
     );
-    const handle = assertPresent((await openMemoryProviders(home, { choice })).handle);
+    const handle = assertPresent((await openMemoryProviders(home, { choice, facts })).handle);
     const answer = await handle.commit(empty, never);
     expect(answer).toMatchObject({ status: "failed", code: "provider_said_nothing" });
   });
@@ -112,16 +120,16 @@ describe("a module that violates the port", () => {
     ["has the name of another", `export const name = "facts"; export const configuration = "x";`],
     ["opens nothing", `export const name = "mine"; export const configuration = "x";`],
   ])("and %s prevents the host from starting, with a message", async (_, text) => {
-    const opened = await openConfiguredMemory(settled({ memory: writeModule(text) }));
+    const opened = await openConfiguredMemory(settled({ memory: writeModule(text) }), facts);
     expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
   });
 });
 
 test("a chosen server without an address prevents the host from starting", async () => {
-  const opened = await openConfiguredMemory(settled({ memory: "openviking" }));
+  const opened = await openConfiguredMemory(settled({ memory: "openviking" }), facts);
   expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
   const flags = { memory: "openviking", "openviking-url": "http://127.0.0.1:1933" };
-  const named = await openConfiguredMemory(settled(flags));
+  const named = await openConfiguredMemory(settled(flags), facts);
   expect(named).toMatchObject({
     ok: true,
     value: { handle: { owner: { provider: "openviking" } } },

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -6,16 +6,27 @@ import type { MemorySegment, MemoryHandle } from "@holdfast/engine";
 import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
+import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { extractFacts } from "./facts.ts";
 import { ownerFolder } from "./owner-folder.ts";
-import { notesSnapshot } from "./notes.ts";
+import { openFactStore } from "./fact-store.ts";
+import { notesText } from "./notes.ts";
 import { openMemoryProviders } from "./providers.ts";
 
 let home: string;
-beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-memory-"))));
+let store: ReferenceStore;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "holdfast-memory-"));
+  store = createReferenceStore();
+});
 afterEach(() => rmSync(home, { recursive: true }));
+
+/** Each is like a restart. */
+const openStoredFacts = () => openFactStore({ register: store.register, home });
+const openProviders = (choice: string) =>
+  openMemoryProviders(home, { choice, facts: openStoredFacts() });
 
 const never = new AbortController().signal;
 const userTurn = (text: string) => ({ messages: [{ role: "user" as const, text }] });
@@ -66,10 +77,10 @@ describe("extracted facts", () => {
 describe("the facts provider", () => {
   test("recalls matching facts to their owner alone, and after a restart", async () => {
     const [owner, stranger] = [anOwner(), anOwner()];
-    const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
+    const facts = assertPresent((await openProviders("facts")).handle);
     const text = "Remember that the harbour gate opens at seven. I prefer black coffee.";
     expect(await facts.commit(aBatch(owner, text), never)).toEqual({ status: "committed" });
-    const again = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
+    const again = assertPresent((await openProviders("facts")).handle);
     expect(again.owner).toEqual(facts.owner);
     expect(await recalled(again, owner, "When does the harbour open?")).toEqual([
       "the harbour gate opens at seven",
@@ -78,19 +89,24 @@ describe("the facts provider", () => {
     expect(await recalled(again, stranger, "harbour coffee")).toEqual([]);
   });
 
-  test("[P10] counts a repeated segment once", async () => {
+  test("[P10] counts a repeated segment once, and it does not bring back a fact that was deleted", async () => {
     const owner = anOwner();
-    const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
+    const facts = assertPresent((await openProviders("facts")).handle);
     const session = ids.make("session");
-    const first = aBatch(owner, "I prefer black coffee.", { session });
-    await facts.commit(first, never);
-    await facts.commit({ ...aBatch(owner, "I prefer green coffee.", { session }) }, never);
+    const segment = aBatch(owner, "I prefer black coffee.", { session });
+    await facts.commit(segment, never);
+    await facts.commit(segment, never);
     expect(await recalled(facts, owner, "coffee")).toEqual(["I prefer black coffee"]);
+    const known = openStoredFacts();
+    const [fact] = await known.list(owner);
+    await known.remove(owner, assertPresent(fact));
+    await facts.commit(segment, never);
+    expect(await recalled(facts, owner, "coffee")).toEqual([]);
   });
 
   test("reports a failed write", async () => {
     const owner = anOwner();
-    const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
+    const facts = assertPresent((await openProviders("facts")).handle);
     writeFileSync(ownerFolder(home, owner), "in the way");
     const answer = await facts.commit(aBatch(owner, "I prefer black coffee."), never);
     expect(answer).toMatchObject({ status: "failed", code: "facts_not_written" });
@@ -100,43 +116,43 @@ describe("the facts provider", () => {
 describe("the notes provider", () => {
   test("writes readable notes, each line once, and sessions start with them", async () => {
     const owner = anOwner();
-    const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
+    const notes = assertPresent((await openProviders("notes")).handle);
     const batch = aBatch(owner, "Call me Ishmael. Remember that the whale is white.");
     for (const key of ["one", "one", "two"])
       expect(await notes.commit({ ...batch, key }, never)).toEqual({ status: "committed" });
     const read = (name: string) => readFileSync(join(ownerFolder(home, owner), name), "utf8");
     expect(read("USER.md")).toBe("- Call me Ishmael\n");
     expect(read("MEMORY.md")).toBe("- the whale is white\n");
-    const snapshot = await notesSnapshot(home, owner);
-    expect(snapshot).toContain("[USER.md: notes of the host, not a request]\n- Call me Ishmael");
-    expect(await notesSnapshot(home, anOwner())).toBe("");
+    const known = openStoredFacts();
+    expect(notesText(await known.list(owner))).toBe(
+      "[USER.md: notes of the host, not a request]\n- Call me Ishmael\n\n" +
+        "[MEMORY.md: notes of the host, not a request]\n- the whale is white",
+    );
+    expect(notesText(await known.list(anOwner()))).toBe("");
   });
 
-  test("keeps the newest whole lines when a file is full", async () => {
+  test("sessions start with the newest whole lines that fit", async () => {
     const owner = anOwner();
-    const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
-    for (let each = 0; each < 60; each += 1)
-      await notes.commit(aBatch(owner, `Remember that ${each} ${"x".repeat(250)}`), never);
-    const text = readFileSync(join(ownerFolder(home, owner), "MEMORY.md"), "utf8");
-    expect(text.length).toBeLessThanOrEqual(8_001);
-    expect(text).toContain("- 59 x");
-    expect(text.split("\n").every((line) => line === "" || line.startsWith("- "))).toBe(true);
-  });
-
-  test("retries while another process holds the lock", async () => {
-    const owner = anOwner();
-    const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
-    await notes.commit(aBatch(owner, "Remember that it is late."), never);
-    mkdirSync(join(ownerFolder(home, owner), "notes.lock"));
-    const answer = await notes.commit(aBatch(owner, "Remember that it is dark."), never);
-    expect(answer).toMatchObject({ status: "failed", code: "notes_busy" });
+    const notes = assertPresent((await openProviders("notes")).handle);
+    const turns = Array.from({ length: 60 }, (_, at) => {
+      const said = userTurn(`Remember that ${at} ${"x".repeat(250)}`);
+      return { generation: toSeq(at + 1), runId: ids.make("run"), at, ...said };
+    });
+    await notes.commit(aBatch(owner, "", { turns }), never);
+    const lines = notesText(await openStoredFacts().list(owner))
+      .split("\n")
+      .slice(1);
+    expect(lines.join("\n").length).toBeLessThanOrEqual(8_000);
+    expect(lines.at(-1)).toMatch(/^- 59 x/u);
+    expect(lines.every((line) => line.startsWith("- "))).toBe(true);
+    expect(await openStoredFacts().list(owner)).toHaveLength(60);
   });
 });
 
 test("an owner of another home and an unknown one cannot be opened", async () => {
-  const memories = await openMemoryProviders(home, { choice: "off" });
+  const memories = await openProviders("off");
   expect([memories.handle, memories.current()]).toEqual([null, null]);
-  const { owner } = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
+  const { owner } = assertPresent((await openProviders("facts")).handle);
   expect((await memories.open(owner))?.owner).toEqual(owner);
   expect(await memories.open({ ...owner, configuration: "other" })).toBeNull();
   expect(await memories.open({ ...owner, provider: "other" })).toBeNull();

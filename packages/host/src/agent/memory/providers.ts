@@ -7,18 +7,21 @@ import type { MemoryHandle, MemoryOwner, MemoryProviders } from "@holdfast/engin
 import type { Config } from "../../ops/config/settings.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { openFacts } from "./facts.ts";
-import { openNotes } from "./notes.ts";
+import type { FactStore } from "./fact-store.ts";
 import type { OpenVikingServer } from "./openviking/client.ts";
 import { loadModuleProvider } from "./module-provider.ts";
 import { readTextOrEmpty } from "../../util/atomic-file.ts";
 
-const builtInProviders = { facts: openFacts, notes: openNotes } as const;
+/** When sessions get what each of them keeps. */
+const builtInProviders = { facts: "when_it_fits", notes: "always" } as const;
 
 export interface MemoryChoice {
   /** A built-in provider, `openviking`, `off`, or the path of a module. */
   readonly choice: string;
   /** Reachable even if not chosen: turns marked for it are still its own. */
   readonly openviking?: OpenVikingServer | undefined;
+  /** Where the built-in providers keep what they find. */
+  readonly facts: FactStore;
 }
 
 export interface ConfiguredMemory extends MemoryProviders {
@@ -27,14 +30,15 @@ export interface ConfiguredMemory extends MemoryProviders {
 }
 
 /** Opens the configured providers. A failure is reported before anything else starts. */
-export async function openConfiguredMemory({
-  home,
-  memory: { value: choice },
-  openvikingUrl: { value: url },
-  openvikingKey: { value: key },
-}: Pick<Config, "home" | "memory" | "openvikingUrl" | "openvikingKey">): Promise<
-  Outcome<ConfiguredMemory>
-> {
+export async function openConfiguredMemory(
+  {
+    home,
+    memory: { value: choice },
+    openvikingUrl: { value: url },
+    openvikingKey: { value: key },
+  }: Pick<Config, "home" | "memory" | "openvikingUrl" | "openvikingKey">,
+  facts: FactStore,
+): Promise<Outcome<ConfiguredMemory>> {
   if (choice === "openviking" && url === undefined)
     return failed(
       "config.invalid",
@@ -42,7 +46,7 @@ export async function openConfiguredMemory({
     );
   const openviking = url === undefined ? undefined : { url, key };
   try {
-    return done(await openMemoryProviders(home.value, { choice, openviking }));
+    return done(await openMemoryProviders(home.value, { choice, openviking, facts }));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return failed("config.invalid", `The memory ${choice} cannot be opened: ${reason}`);
@@ -52,11 +56,11 @@ export async function openConfiguredMemory({
 /** A turn marked for one provider is committed by it even when another is chosen later. */
 export async function openMemoryProviders(
   home: string,
-  { choice, openviking }: MemoryChoice,
+  { choice, openviking, facts }: MemoryChoice,
 ): Promise<ConfiguredMemory> {
   const configuration = await homeId(home);
-  const handles = Object.entries(builtInProviders).map(([provider, make]) =>
-    make(home, { provider, configuration }),
+  const handles = Object.entries(builtInProviders).map(([provider, use]) =>
+    openFacts(facts, { provider, configuration }, use),
   );
   if (openviking !== undefined) {
     const { openOpenViking } = await import("./openviking/provider.ts");

@@ -1,3 +1,4 @@
+import { type ReasoningEffort, reasoningEffort } from "@holdfast/protocol";
 import { providerInfo, type KeySource } from "./accounts.ts";
 import {
   type ModelFacts,
@@ -5,14 +6,20 @@ import {
   type Provider,
   providers,
   rehearsal,
+  takesEffort,
 } from "./model-info.ts";
 import { modelTable } from "./model-table.ts";
 import type { ModelRegistry } from "./registry.ts";
+import type { KeyCheck } from "./servers/key-checks.ts";
+import { titleOf } from "./model-title.ts";
 
 export interface ModelListing {
   readonly name: string;
   readonly provider: string;
   readonly facts: ModelFacts;
+  readonly title: string | null;
+  readonly efforts: readonly ReasoningEffort[];
+  readonly effort: ReasoningEffort | null;
   readonly usable: boolean;
   /** What a person should know before choosing it. */
   readonly warning: string | null;
@@ -26,6 +33,7 @@ export interface ProviderListing {
   readonly key: KeySource;
   /** What to do if it is not usable. */
   readonly problem?: string;
+  readonly check: KeyCheck;
 }
 
 export interface ModelList {
@@ -44,18 +52,29 @@ export async function listModels(models: ModelRegistry): Promise<ModelList> {
 function describeModel(models: ModelRegistry, name: string): ModelListing {
   const provider = parseModelName(name)?.provider ?? "unknown";
   const usable = models.check(name) === null;
-  return { name, provider, facts: models.facts(name), usable, warning: models.warning(name) };
+  const facts = models.facts(name);
+  return {
+    name,
+    provider,
+    facts,
+    title: titleOf(name),
+    efforts: takesEffort(name, facts) ? reasoningEffort.options : [],
+    effort: models.effort(name),
+    usable,
+    warning: models.warning(name),
+  };
 }
 
-function describeProvider(models: ModelRegistry, provider: Provider): ProviderListing {
+export function describeProvider(models: ModelRegistry, provider: Provider): ProviderListing {
   const { title } = providerInfo[provider];
   const account = models.account(provider);
   if ("code" in account) {
     const { message: problem, keyFrom: key = { from: "none" } } = account;
-    return { provider, title, usable: false, baseUrl: null, key, problem };
+    const check: KeyCheck = { state: "unverified" };
+    return { provider, title, usable: false, baseUrl: null, key, problem, check };
   }
   const { baseUrl, keyFrom: key } = account;
-  return { provider, title, usable: true, baseUrl, key };
+  return { provider, title, usable: true, baseUrl, key, check: models.keyChecks.known(account) };
 }
 
 /** A family without a price only covers names that are not known yet. */

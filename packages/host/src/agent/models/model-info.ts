@@ -40,6 +40,14 @@ export type ModelFacts = Omit<TableRow, "name"> & {
   readonly outputLimit?: number;
 };
 
+/** Whether requests may say how hard the model shall think. */
+export function takesEffort(name: string, { thinks }: ModelFacts): boolean {
+  const provider = parseModelName(name)?.provider;
+  if (provider === "openai") return /^openai\/(gpt-[5-9]|o\d)/.test(name);
+  if (provider === "anthropic" || provider === "google") return thinks !== undefined;
+  return provider === "openai-compatible";
+}
+
 const rate = z.number().nonnegative();
 /** Settings for a model or a family; they take precedence over the table. */
 export const modelOverrides = z.record(
@@ -108,7 +116,7 @@ function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
   const { takes, ...rest } = base;
   const { maxWindow = Infinity, images, tools, price, takesWindow } = served;
   const window = served.window ?? Math.min(base.window, maxWindow);
-  const accepted = images === undefined ? takes : images ? (["images"] as const) : undefined;
+  const accepted = images === undefined ? takes : images ? (["images"] as const) : [];
   return {
     ...rest,
     window,
@@ -118,6 +126,12 @@ function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
     ...(tools === false && { tools: "none" }),
     ...(takesWindow === true && { asksWindow: true }),
   };
+}
+
+/** `unknown`: neither the table, nor its server, nor the settings say whether it sees pictures. */
+export function visionOf({ takes }: Pick<ModelFacts, "takes">): "yes" | "no" | "unknown" {
+  if (takes === undefined) return "unknown";
+  return takes.includes("images") ? "yes" : "no";
 }
 
 /** A model's fallbacks in order, without repeats and without itself. */

@@ -76,7 +76,7 @@ describe.each(wires)("$title", (wire) => {
 
   test("a key problem is one sentence, and what to do about it another", async () => {
     const failure = await failureOf(wire, refuses(401, openaiError(null, "Incorrect key")));
-    expect(failure?.message).toMatch(/does not take the key: [\w ]+\. \S/);
+    expect(failure?.message).toMatch(/API key rejected by [\w -]+: [\w ]+\. \S/);
   });
 
   test.each([

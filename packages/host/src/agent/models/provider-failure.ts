@@ -140,7 +140,7 @@ function classify(error: unknown, context: FailureContext): ModelFailure {
     return {
       class: "auth",
       code: "model_unauthorized",
-      message: `${provider} does not take the key: ${sentence} ${context.setupHint}`,
+      message: `API key rejected by ${provider}: ${sentence} ${context.setupHint}`,
     };
   if (status === 429 || status === 529 || (status === 503 && overloaded.test(fullText)))
     return {

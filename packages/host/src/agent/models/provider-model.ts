@@ -1,9 +1,9 @@
 import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/engine";
-import { type BlobId, dropOldest, type SessionId } from "@holdfast/protocol";
+import { type BlobId, dropOldest, type ReasoningEffort, type SessionId } from "@holdfast/protocol";
 
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
 import { loadLanguageModel, type OpenAiApi, type CallOptions } from "./load-provider.ts";
-import { costOf, type ModelFacts } from "./model-info.ts";
+import { costOf, type ModelFacts, visionOf } from "./model-info.ts";
 import { classifyFailure, isReasoningRefused, isToolsRefused } from "./provider-failure.ts";
 import {
   type ConnectionLimits,
@@ -24,6 +24,8 @@ export interface ProviderModelDeps {
   readonly id: string;
   readonly account: Account;
   readonly facts: ModelFacts;
+  /** `null` leaves it to the provider. */
+  readonly effort?: ReasoningEffort | null;
   readonly api?: OpenAiApi;
   readonly image?: (blobId: BlobId) => Promise<Uint8Array | null>;
   readonly limits?: ConnectionLimits;
@@ -134,7 +136,8 @@ function promptFormatOf(
     callIds: provider === "anthropic" || provider === "openai" ? "provider" : "engine",
     cache: provider === "anthropic" ? "marked" : "automatic",
     image,
-    takesImages: facts.takes?.includes("images") ? "yes" : "no",
+    // A server that cannot see says so; leaving them out would say nothing.
+    takesImages: visionOf(facts) === "no" ? "no" : "yes",
   };
 }
 
@@ -143,7 +146,7 @@ async function optionsFor(
   request: ModelRequest,
   format: PromptFormat,
 ): Promise<CallOptions> {
-  const { account, facts } = deps;
+  const { account, facts, effort = null } = deps;
   const prompt = await toProviderPrompt(request.messages, format);
   const tools = toProviderTools(request.tools, format);
   const options = { prompt, ...(tools.length > 0 && { tools }) };
@@ -152,23 +155,40 @@ async function optionsFor(
       return {
         ...options,
         maxOutputTokens: answerTokenLimit(facts),
-        ...(facts.thinks && { providerOptions: { anthropic: { thinking: adaptiveThinking } } }),
+        ...(facts.thinks && {
+          providerOptions: {
+            anthropic: { thinking: adaptiveThinking, ...(effort !== null && { effort }) },
+          },
+        }),
       };
     case "openai": {
       // The provider stores nothing: the conversation lives in the log alone.
       const key = request.session === undefined ? {} : { promptCacheKey: request.session };
-      return { ...options, providerOptions: { openai: { store: false, ...key } } };
+      const reasoning = effort !== null && { reasoningEffort: effort };
+      return { ...options, providerOptions: { openai: { store: false, ...key, ...reasoning } } };
     }
     case "google":
       return {
         ...options,
-        ...(facts.thinks && { providerOptions: { google: { thinkingConfig: withThoughts } } }),
+        ...(facts.thinks && {
+          providerOptions: {
+            google: {
+              thinkingConfig: {
+                ...withThoughts,
+                ...(effort !== null && { thinkingLevel: effort }),
+              },
+            },
+          },
+        }),
       };
     case "openai-compatible":
     case "ollama":
       return {
         ...options,
         ...(facts.outputLimit !== undefined && { maxOutputTokens: facts.outputLimit }),
+        ...(effort !== null && {
+          providerOptions: { openaiCompatible: { reasoningEffort: effort } },
+        }),
       };
   }
 }

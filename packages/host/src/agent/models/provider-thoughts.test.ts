@@ -3,6 +3,7 @@ import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import { type Json, ids } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { factsOf } from "./model-info.ts";
 import { anthropicFrames, openaiFrames } from "@holdfast/testing/host/providers/provider-frames";
 import {
   failureIn,
@@ -136,13 +137,32 @@ describe("images", () => {
     const image = async () => bytes;
     const request = { ...requestOf(message), session: seen };
     await readToEnd(open(anthropic, server, { image }).stream(request, unaborted()));
-    const blind = open(anthropic, server, { image, facts: { window: 9_000, output: 900 } });
+    const blind = open(anthropic, server, {
+      image,
+      facts: { window: 9_000, output: 900, takes: [] },
+    });
     await readToEnd(blind.stream(request, unaborted()));
     const [first, second] = server.requests.map(({ body }) => JSON.stringify(body));
     const data = Buffer.from(bytes).toString("base64");
     expect(first?.match(/"type":"image"/g)).toHaveLength(1);
     expect(first).toContain(data);
     expect(second).not.toContain(data);
+  });
+
+  test("a model of which nothing is known gets them, so that its server can refuse them aloud", async () => {
+    const server = await serve({ frames: openaiFrames([done]) });
+    const message = {
+      role: "user",
+      text: "Look",
+      images: [{ blobId: "blob_a" as never, mediaType: "image/png" }],
+    } as const;
+    const bytes = new Uint8Array([137, 80, 78, 71]);
+    const facts = factsOf("openai-compatible/new");
+    const model = open(openai, server, { image: async () => bytes, facts });
+    await readToEnd(model.stream(requestOf(message), unaborted()));
+    expect(JSON.stringify(server.requests[0]?.body)).toContain(
+      Buffer.from(bytes).toString("base64"),
+    );
   });
 });
 

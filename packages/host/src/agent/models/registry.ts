@@ -1,5 +1,5 @@
 import type { Model, ModelEvent } from "@holdfast/engine";
-import type { BlobId, SessionId } from "@holdfast/protocol";
+import type { BlobId, ReasoningEffort, SessionId } from "@holdfast/protocol";
 import type { Config } from "../../ops/config/settings.ts";
 import { createRedactor } from "../../ops/secrets/redact.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
@@ -21,11 +21,13 @@ import {
   type Provider,
   providers,
   rehearsal,
+  takesEffort,
 } from "./model-info.ts";
 import { defaultModels } from "./model-table.ts";
 import type { ConnectionLimits } from "./provider-connection.ts";
 import { createProviderModel } from "./provider-model.ts";
 import { createRehearsalModel } from "./rehearsal.ts";
+import { createKeyChecks, type KeyChecks } from "./servers/key-checks.ts";
 import { createLocalServers, type LocalServers } from "./servers/local-servers.ts";
 import { createServedModels, type ServedModels } from "./servers/served-models.ts";
 
@@ -35,6 +37,7 @@ export interface ModelRegistryDeps {
     | "model"
     | "smallModel"
     | "modelFallback"
+    | "modelEffort"
     | "openaiBaseUrl"
     | "openaiApi"
     | "anthropicBaseUrl"
@@ -50,6 +53,7 @@ export interface ModelRegistryDeps {
   readonly limits?: ConnectionLimits;
   readonly served?: ServedModels;
   readonly local?: LocalServers;
+  readonly keyChecks?: KeyChecks;
   /** Warns the operator. */
   readonly warn?: (message: string) => void;
 }
@@ -77,6 +81,10 @@ export interface ModelRegistry {
   /** What a person should know before choosing the model. */
   warning(name: string): string | null;
   account(provider: Provider): Account | UnusableModel;
+  /** What providers said of their keys. */
+  readonly keyChecks: Pick<KeyChecks, "check" | "known">;
+  /** The reasoning effort chosen for the model; `null` leaves it to the provider. */
+  effort(name: string): ReasoningEffort | null;
   /** The operator's base URL for the provider, or its own. */
   address(provider: Provider): string | null;
   /** Why the model cannot be used, as far as that is known without a request. */
@@ -100,6 +108,7 @@ const providersWithDefaults = ["anthropic", "openai", "google"] as const;
 export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   const { config, environment, secrets, warn = () => {} } = deps;
   const { served = createServedModels(), local = createLocalServers() } = deps;
+  const { keyChecks = createKeyChecks() } = deps;
   const usesLocalServers = config.localModels.value === "on";
   const rehearsalModel = createRehearsalModel();
   const withoutReasoning = new Set<SessionId>();
@@ -215,7 +224,19 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     else {
       await learn(name);
       warnOnce(name);
-      yield* providerModel(name, found, image).stream(...args);
+      yield* recordKeyState(found.account, providerModel(name, found, image).stream(...args));
+    }
+  }
+
+  /** What a call shows about the key is remembered, so that the settings never show a rejected key as good. */
+  async function* recordKeyState(
+    used: Account,
+    events: AsyncIterable<ModelEvent>,
+  ): AsyncGenerator<ModelEvent> {
+    for await (const event of events) {
+      if (event.kind !== "failed") keyChecks.record(used, "verified");
+      else if (event.failure.code === "model_unauthorized") keyChecks.record(used, "rejected");
+      yield event;
     }
   }
 
@@ -228,6 +249,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       name,
       ...model,
       facts: facts(name),
+      effort: effort(name),
       api: config.openaiApi.value,
       withoutReasoning,
       withoutTools,
@@ -235,6 +257,13 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       ...(image && { image }),
       ...(deps.limits && { limits: deps.limits }),
     });
+  }
+
+  function effort(name: string): ReasoningEffort | null {
+    const chosen = Object.hasOwn(config.modelEffort.value, name)
+      ? config.modelEffort.value[name]
+      : null;
+    return takesEffort(name, facts(name)) ? (chosen ?? null) : null;
   }
 
   function resolve(parsed: ModelName): typeof rehearsal | UnusableModel | ReachableModel {
@@ -254,6 +283,8 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     prepare,
     warning,
     account,
+    keyChecks,
+    effort,
     address: (provider) =>
       configuredAddress(deps, provider) ?? providerInfo[provider].defaultBaseUrl,
     check,

@@ -22,6 +22,7 @@ import { appliesTo, mayAllow } from "./taint-rules.ts";
 export type PolicyMode = "ask" | "read-only" | "trusted" | "deny";
 
 export interface PolicyDeps {
+  /** Like the rules, it is read for each decision: both can change while the host runs. */
   readonly mode: PolicyMode;
   /** The operator's rules, as configured. */
   readonly rules: readonly string[];
@@ -49,8 +50,9 @@ interface KnownCall {
  * allowed, by a rule or by their session's mode: neither can allow what the operator denies or wants to be asked about.
  */
 export function createPolicy(deps: PolicyDeps): HostPolicy {
-  const { mode, rules, storedRules, begunAt, isConfined = async () => false } = deps;
-  const operator = rules.map(parseToolRule).filter((rule) => rule !== null);
+  const { storedRules, begunAt, isConfined = async () => false } = deps;
+  const operatorRules = (): readonly OperatorRule[] =>
+    deps.rules.flatMap((text) => parseToolRule(text) ?? []);
 
   async function look(question: PolicyQuestion): Promise<KnownCall> {
     const subject = await subjectOf(question);
@@ -60,7 +62,8 @@ export function createPolicy(deps: PolicyDeps): HostPolicy {
   async function decide(question: PolicyQuestion): Promise<PolicyDecision> {
     const call = await look(question);
     const { taint } = question;
-    const applicable = operator.filter((rule) => appliesTo(rule, taint));
+    const { mode } = deps;
+    const applicable = operatorRules().filter((rule) => appliesTo(rule, taint));
     const counting = applicable.filter((rule) => rule.effect !== "allow" || mayAllow(rule, taint));
     const byOperator = strictest(counting, call);
     if (byOperator?.effect === "deny" || mode === "deny") return { kind: "deny" };
@@ -118,7 +121,7 @@ export function createPolicy(deps: PolicyDeps): HostPolicy {
         return parsed !== null && mayAllow({ rule: parsed }, question.taint);
       });
       const byMode = await coveredByMode(question, subject, {
-        operator: operator.filter((rule) => appliesTo(rule, question.taint)),
+        operator: operatorRules().filter((rule) => appliesTo(rule, question.taint)),
         isConfined,
       });
       const modeNotes = byMode.covered || byMode.note === undefined ? [] : [byMode.note];
@@ -145,7 +148,7 @@ export function createPolicy(deps: PolicyDeps): HostPolicy {
     },
     confines: async () => null,
     async taints(question) {
-      const tainting = operator.filter(({ effect }) => effect === "taint");
+      const tainting = operatorRules().filter(({ effect }) => effect === "taint");
       if (tainting.length === 0) return [];
       const { subject, commands } = await look(question);
       return tainting

@@ -38,17 +38,17 @@ test("[safety] a hundred searches in one step share two threads", async () => {
   expect(most).toBe(2);
 });
 
-test("[safety] nested .gitignore files with many slow patterns leave the event loop free", async () => {
+test("[safety] a .gitignore pattern that runs forever is stopped, and leaves the event loop free", async () => {
   const { root, put } = openFolder();
-  const patterns = Array.from({ length: 500 }, (_, n) => `${"*a".repeat(50)}${n}\n`).join("");
-  for (let depth = 0; depth < 6; depth += 1)
-    put(`evil${"/deep".repeat(depth)}/.gitignore`, patterns);
-  put(`evil${"/deep".repeat(5)}/${"a".repeat(200)}`, "");
+  // Twenty `**` can split forty folders in more ways than any machine can try.
+  put(".gitignore", `${"a/**/".repeat(20)}b\n`);
+  put(`${"a/".repeat(40)}c`, "");
   const turns = { count: 0, isOver: false };
   const search = createFileSearch({ limitMs: 300 });
-  const job = { kind: "list", root, path: "evil", depth: 10 } as const;
+  const job = { kind: "list", root, path: ".", depth: 50 } as const;
   // Room for every line, so that only the time can stop it.
-  const listing = search(job, { ...output, maxLines: 100 }, new AbortController()).finally(() => {
+  const roomy = { ...output, maxLines: 100, maxLength: 10_000 };
+  const listing = search(job, roomy, new AbortController()).finally(() => {
     turns.isOver = true;
   });
   while (!turns.isOver) {

@@ -12,6 +12,7 @@ import { ids } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
+import { openFactStore } from "../memory/fact-store.ts";
 import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 import { unconfined } from "../../../test/support/open-confinement.ts";
@@ -69,13 +70,14 @@ test("the todo list is as durable as the conversation, and an undo reverts it", 
 
 test("a note is saved once, on one line, with its source", async () => {
   const note = calls("remember", { text: "Likes\n\u202Etea", about: "person" });
-  const { home, rig, say } = await open([note, note, says("Kept.")]);
+  const { home, store, rig, say } = await open([note, note, says("Kept.")]);
   await say("Remember");
   const { owner, session } = rig.chat;
   const folder = join(home, "memory", Buffer.from(owner).toString("hex"));
-  expect(readFileSync(join(folder, "USER.md"), "utf8")).toBe(
-    `- Likes \\u{202E}tea (noted in ${session})\n`,
-  );
+  expect(readFileSync(join(folder, "USER.md"), "utf8")).toBe("- Likes \\u{202E}tea\n");
+  const [fact, ...more] = await openFactStore({ register: store.register, home }).list(owner);
+  expect(more).toEqual([]);
+  expect(fact).toMatchObject({ use: "always", source: { kind: "tool", sessionId: session } });
 });
 
 test("a page is fetched as readable text with its source", async () => {

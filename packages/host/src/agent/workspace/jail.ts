@@ -1,6 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Dirent, type Stats } from "node:fs";
-import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
+import {
+  type FileHandle,
+  link,
+  lstat,
+  open,
+  readdir,
+  realpath,
+  rename,
+  stat,
+  unlink,
+} from "node:fs/promises";
 import { join } from "node:path";
 
 import {
@@ -22,6 +32,12 @@ export type EntryKind = "file" | "folder" | "link" | "other";
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
+}
+
+/** An entry as people see it. What cannot be looked at has no size. */
+export interface EntryDetails extends Entry {
+  readonly size?: number;
+  readonly changedAt?: number;
 }
 
 export interface OpenFile {
@@ -79,11 +95,16 @@ export class Jail {
 
   /**
    * Atomically replaces or creates a file, with its folders. Readers see the old content or the new, never a part.
-   * Returns its path from the root.
+   * Returns its path from the root. With `keep`, a file that is there already is refused, not replaced.
    */
-  write(path: string, content: Uint8Array | string): Promise<PathResult<string>> {
+  write(
+    path: string,
+    content: Uint8Array | string,
+    existing: "replace" | "keep" = "replace",
+  ): Promise<PathResult<string>> {
     return this.#at(path, "make", async ({ folder, name, info }) => {
       if (name === null || (info !== null && !info.isFile())) return refused("not_a_file", path);
+      if (info !== null && existing === "keep") return refused("exists", path);
       const fresh = entryOf(this.root, folder, `.holdfast-${randomBytes(8).toString("hex")}`);
       const handle = await open(fresh, makeFlags, info === null ? 0o644 : info.mode & 0o777);
       try {
@@ -94,8 +115,14 @@ export class Jail {
         } finally {
           await handle.close();
         }
+        const entry = entryOf(this.root, folder, name);
         // A link put there in the meantime is replaced, not followed.
-        await rename(fresh, entryOf(this.root, folder, name));
+        if (existing === "replace") await rename(fresh, entry);
+        else {
+          // Fails if another file has got the name meanwhile.
+          await link(fresh, entry);
+          await unlink(fresh);
+        }
       } catch (error) {
         await unlink(fresh).catch(() => undefined);
         throw error;
@@ -121,6 +148,24 @@ export class Jail {
       const entries = await readdir(folder, { withFileTypes: true });
       const listed = entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
       return { path: below, entries: listed.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+    });
+  }
+
+  /** The first names in a folder, folders first, with their sizes. Links are listed, not followed. */
+  browse(path: string, limit: number): Promise<PathResult<BrowsedFolder>> {
+    return this.#inFolder(path, async (folder, below) => {
+      const read = await readdir(folder, { withFileTypes: true });
+      const all = read.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+      all.sort((a, b) => rankOf(a) - rankOf(b) || (a.name < b.name ? -1 : 1));
+      const entries = await Promise.all(
+        all.slice(0, limit).map(async (entry): Promise<EntryDetails> => {
+          const info = await lstat(join(folder, entry.name)).catch(() => null);
+          if (info === null) return entry;
+          const changedAt = Math.max(0, Math.round(info.mtimeMs));
+          return { ...entry, ...(info.isFile() && { size: info.size }), changedAt };
+        }),
+      );
+      return { path: below, entries, more: all.length - entries.length };
     });
   }
 
@@ -171,6 +216,17 @@ export class Jail {
   ) {
     return withPathTarget(this.root, path, missing, use);
   }
+}
+
+export interface BrowsedFolder {
+  readonly path: string;
+  readonly entries: readonly EntryDetails[];
+  /** How many names were left out. */
+  readonly more: number;
+}
+
+function rankOf({ kind }: Entry): number {
+  return kind === "folder" ? 0 : 1;
 }
 
 function kindOf(entry: Dirent | Stats): EntryKind {

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import type { SessionRow, Store, ToolPlace } from "@holdfast/engine";
@@ -39,6 +39,8 @@ export interface Workspaces {
    * no such session.
    */
   locate(session: SessionRef): Promise<string | null>;
+  /** Deletes the folder that a session had to itself, unless another session works in it. */
+  removeOwnFolder(session: SessionRef): Promise<void>;
   /** The folder of a session, without links. Exists when this resolves; rejects with a message otherwise. */
   folderFor(session: SessionRef): Promise<string>;
   /** The same, with the name that the workspace has on every host that shares the store. */
@@ -184,6 +186,14 @@ export function openWorkspaces(
       if (ours !== null || place.name === null) return ours?.folder ?? null;
       const found = await findNamed(asked.owner, place.name);
       return "folder" in found ? found.folder : join(own, place.whose.session);
+    },
+    async removeOwnFolder({ owner, session }) {
+      const workspace = `session:${session}`;
+      for (const shelf of ["active", "archived", "trash"] as const) {
+        const { sessions } = await reads.sessions(owner, { shelf, workspace, limit: 1 });
+        if (sessions.length > 0) return;
+      }
+      await rm(join(own, session), { recursive: true, force: true });
     },
     folderFor: async (asked) => (await placeFor(asked)).folder,
     placeFor,
