@@ -59,7 +59,7 @@ function createRightsResolver(
   async function ofLane(owner: OwnerId, lane: LaneKey | null): Promise<Rights> {
     const { subjects, fallback } = subjectsOfLane(lane);
     const byLane = await ofSubjects(owner, subjects, fallback);
-    return isKeyOwner(owner) ? allOf([byLane, await ofKey(owner)]) : byLane;
+    return isKeyOwner(owner) ? commonRights([byLane, await ofKey(owner)]) : byLane;
   }
 
   return {
@@ -73,12 +73,13 @@ function createRightsResolver(
           await ofSubjects(owner, subjectsFrom(`schedule:${schedule}`, "schedules"), "owner"),
         );
       if (given !== null) all.push(given);
-      return allOf(all);
+      return commonRights(all);
     },
   };
 }
 
-function allOf(all: readonly Rights[]): Rights {
+/** What all of them allow. */
+export function commonRights(all: readonly Rights[]): Rights {
   const limited = all.filter((rights) => !isUnlimited(rights));
   return (
     limited.reduce<Rights | null>(

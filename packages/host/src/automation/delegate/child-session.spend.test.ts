@@ -19,6 +19,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { createAgentRuntime } from "../../agent/runtime.ts";
 import { createToolset } from "../../agent/toolset.ts";
+import { openFactStore } from "../../agent/memory/fact-store.ts";
 import { openMemoryProviders } from "../../agent/memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
 
@@ -32,7 +33,10 @@ async function openHost(store: Store, script: Script) {
   const report = (bug: Error): never => {
     throw bug;
   };
-  const memories = await openMemoryProviders(home, { choice: "off" });
+  const memories = await openMemoryProviders(home, {
+    choice: "off",
+    facts: openFactStore({ register: store.register, home }),
+  });
   const toolset = createToolset(config.value, store);
   const model = scriptedModel(script);
   const { value } = config;

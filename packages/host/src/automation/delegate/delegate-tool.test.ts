@@ -24,6 +24,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { createAgentRuntime } from "../../agent/runtime.ts";
 import { createToolset } from "../../agent/toolset.ts";
+import { openFactStore } from "../../agent/memory/fact-store.ts";
 import { openMemoryProviders } from "../../agent/memory/providers.ts";
 import { memorySecrets } from "../../../test/support/providers/models.ts";
 import { createModelRegistry } from "../../agent/models/registry.ts";
@@ -46,7 +47,10 @@ async function open(environment: Record<string, string> = {}) {
   });
   const store = createReferenceStore();
   const chat = await openTestSession(store);
-  const memories = await openMemoryProviders(home, { choice: "facts" });
+  const memories = await openMemoryProviders(home, {
+    choice: "facts",
+    facts: openFactStore({ register: store.register, home }),
+  });
   const toolset = createToolset(config.value, store);
   const { engine } = await createAgentRuntime({
     config: config.value,

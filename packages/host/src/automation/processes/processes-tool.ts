@@ -19,7 +19,7 @@ const input = z.strictObject({
 /** Lists a session's background processes, reads their output, and stops one. */
 export function createProcessesTool(
   manager: ProcessManager,
-  trustedHosts: readonly string[] = [],
+  trustedHosts: () => readonly string[] = () => [],
 ): Tool {
   async function stateOf(process: ProcessRecord): Promise<string> {
     const state = await manager.stateOf(process);
@@ -68,7 +68,7 @@ export function createProcessesTool(
       const { granted, reached } = output;
       return {
         ...ok(`${head}\n${omission}${output.text === "" ? "[no output]" : output.text}`),
-        taint: taintOfHosts(granted, trustedHosts),
+        taint: taintOfHosts(granted, trustedHosts()),
         ...(reached.length > 0 && { details: { reached: reached.map((host) => ({ ...host })) } }),
       };
     },

@@ -1,19 +1,28 @@
 import type { Failed, Register } from "@holdfast/engine";
 import {
+  laneKey,
   type OwnerId,
+  rights,
   type ScheduleBody,
   type ScheduleId,
   type ScheduleView,
   scheduleView,
+  taintSources,
 } from "@holdfast/protocol";
-import type { z } from "zod";
+import { z } from "zod";
 
 import { nextOccurrence } from "./occurrences.ts";
+
+/** Who made a schedule, with the rights that they had then and what their text counts as. */
+const scheduleMaker = z.object({ lane: laneKey, rights, taint: taintSources });
+export type ScheduleMaker = z.infer<typeof scheduleMaker>;
 
 /** `from`: occurrences up to this time are done, by the store's clock. */
 const scheduleRow = scheduleView.omit({ nextAt: true }).extend({
   from: scheduleView.shape.createdAt,
   recent: scheduleView.shape.recent.default([]),
+  /** Without one the owner made it. */
+  maker: scheduleMaker.optional(),
 });
 export type Schedule = z.infer<typeof scheduleRow>;
 export type OccurrenceOutcome = Schedule["recent"][number];
@@ -29,8 +38,10 @@ export function withOutcome(
   return { ...schedule, recent, last: recent[0] ?? null };
 }
 
+export type NewSchedule = Omit<ScheduleBody, "madeIn"> & { readonly maker?: ScheduleMaker };
+
 export type ScheduleChange = {
-  readonly [Field in keyof ScheduleBody]?: ScheduleBody[Field] | undefined;
+  readonly [Field in keyof Omit<ScheduleBody, "madeIn">]?: ScheduleBody[Field] | undefined;
 };
 
 export interface StoredSchedule {
@@ -77,7 +88,7 @@ export class ScheduleStore {
   }
 
   /** Idempotent: the same id is the same schedule. */
-  async create(owner: OwnerId, id: ScheduleId, body: ScheduleBody): Promise<ScheduleWriteResult> {
+  async create(owner: OwnerId, id: ScheduleId, body: NewSchedule): Promise<ScheduleWriteResult> {
     const now = await this.#now();
     const { missed = "skip", state = "on" } = body;
     const defaults = { id, createdAt: now, from: now, last: null, recent: [] };
@@ -163,7 +174,11 @@ function decodeSchedule(value: string): Schedule | null {
   }
 }
 
-export function viewSchedule({ from, ...schedule }: Schedule): ScheduleView {
+export function viewSchedule({ from, maker, ...schedule }: Schedule): ScheduleView {
   const next = schedule.state === "on" ? nextOccurrence(schedule, from) : null;
-  return { ...schedule, nextAt: next?.at ?? null };
+  return {
+    ...schedule,
+    ...(maker && { maker: { lane: maker.lane, profile: maker.rights.profile } }),
+    nextAt: next?.at ?? null,
+  };
 }

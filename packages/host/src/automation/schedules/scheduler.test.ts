@@ -3,15 +3,22 @@ import {
   decodeEvent,
   ids,
   laneKey,
+  noRights,
   ownerId,
+  ownerRights,
+  type Rights,
+  rightsOf,
+  rightsSubject,
   type ScheduleBody,
   type SessionId,
 } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { sessionForLane } from "../../gateway/lanes.ts";
-import { ScheduleStore } from "./schedule-store.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
+import { openRightsStore } from "../../rights/rights-store.ts";
+import { type NewSchedule, ScheduleStore } from "./schedule-store.ts";
 import { submitDuePrompts } from "./scheduler.ts";
 
 const owner = ownerId.parse("owner");
@@ -22,14 +29,14 @@ const days = ["mon", "tue", "wed", "thu", "fri"] as const;
 /** A Wednesday, one minute before eight in Berlin. */
 const start = Date.parse("2026-11-18T06:59Z");
 
-async function openSchedules(overrides: Partial<ScheduleBody> = {}) {
+async function openSchedules(overrides: Partial<NewSchedule> = {}) {
   const time = { now: start };
   const store = createReferenceStore({ clock: () => time.now });
   onTestFinished(() => store.close());
   const log = createLog(store);
   const { session } = await log.createSession({ owner, ids });
   const scheduleStore = new ScheduleStore(store.register, () => store.now());
-  const body: ScheduleBody = {
+  const body: NewSchedule = {
     title: "Morning",
     prompt: "Summarise my inbox folder.",
     times: { days: [...days], at: ["08:00"] },
@@ -49,6 +56,7 @@ async function openSchedules(overrides: Partial<ScheduleBody> = {}) {
     runner: { notify: (_: unknown, to: SessionId) => void notified.push(to) },
     sessionFor: (scheduleOwner: typeof owner, at: typeof lane, key: string) =>
       sessionForLane({ log, owner: scheduleOwner }, at, key),
+    rights: openRightsResolver(store.register),
     report: (bug: unknown): void => {
       throw bug;
     },
@@ -245,4 +253,52 @@ test("slots of removed schedules are reused, and their number is limited", async
   for (let index = 2; index < 200; index += 1)
     await scheduleStore.create(owner, ids.make("schedule"), body);
   expect((await scheduleStore.create(owner, ids.make("schedule"), body)).status).toBe("too_many");
+});
+
+describe("a schedule that a program made", () => {
+  const client = laneKey.parse("mcp:client");
+  const readers = { tools: ["read_*"], sessions: "own", memory: "read", approvals: false } as const;
+  const taint = [{ kind: "mcp" as const, name: "client" }];
+  const madeWith = (rights: Rights) => ({ maker: { lane: client, rights, taint } });
+
+  async function acceptedOf({ store, session }: Awaited<ReturnType<typeof openSchedules>>) {
+    const page = await store.reads.events(owner, session, { after: 0 as never, limit: 500 });
+    return (page?.events ?? []).filter(({ type }) => type === "input.accepted");
+  }
+
+  test("[safety] submits its prompt tainted, with the rights of its maker when they made it", async () => {
+    const made = rightsOf({ name: "readers", ...readers, tools: [...readers.tools] });
+    const opened = await openSchedules(madeWith(made));
+    await opened.pollAt(start + 60_000);
+    const [accepted] = await acceptedOf(opened);
+    expect(accepted?.data).toMatchObject({ rights: made, taint });
+  });
+
+  test("[safety] submits it with fewer if its maker has fewer by then", async () => {
+    const opened = await openSchedules(madeWith(ownerRights));
+    const rights = openRightsStore(opened.store.register);
+    await rights.put(owner, { name: "readers", ...readers, tools: [...readers.tools] });
+    await rights.assign(owner, rightsSubject.parse(`lane:${client}`), "readers");
+    await opened.pollAt(start + 60_000);
+    const [accepted] = await acceptedOf(opened);
+    expect(accepted?.data).toMatchObject({ rights: { profile: "readers", tools: ["read_*"] } });
+  });
+
+  test("changing it later leaves its maker's rights as they were", async () => {
+    const opened = await openSchedules(madeWith(noRights));
+    await opened.scheduleStore.change(owner, opened.id, { title: "Noon" });
+    await opened.pollAt(start + 60_000);
+    const [accepted] = await acceptedOf(opened);
+    expect(accepted?.data).toMatchObject({ rights: { tools: [] }, taint });
+  });
+
+  test("one from before makers were stored runs as it always did", async () => {
+    const opened = await openSchedules();
+    const [{ schedule } = { schedule: null }] = await opened.scheduleStore.list(owner);
+    expect(schedule).not.toHaveProperty("maker");
+    await opened.pollAt(start + 60_000);
+    const [accepted] = await acceptedOf(opened);
+    expect(accepted?.data).not.toHaveProperty("rights");
+    expect(accepted?.data).not.toHaveProperty("taint");
+  });
 });

@@ -12,12 +12,15 @@ import {
   type LaneKey,
   type OwnerId,
   type SessionId,
+  type Rights,
   type SessionMode,
+  type TaintSource,
   ids as systemIds,
   ownerId,
 } from "@holdfast/protocol";
 import {
   type Schedule,
+  type ScheduleMaker,
   type OccurrenceOutcome,
   type StoredSchedule,
   ScheduleStore,
@@ -25,6 +28,11 @@ import {
 } from "./schedule-store.ts";
 import { newestBetween, type Occurrence } from "./occurrences.ts";
 import { sessionForLane } from "../../gateway/lanes.ts";
+import {
+  commonRights,
+  openRightsResolver,
+  type RightsResolver,
+} from "../../rights/resolve-rights.ts";
 
 export interface SchedulerDeps extends SubmitPromptDeps {
   readonly clock: Clock;
@@ -59,6 +67,7 @@ export function openScheduler(
     store: new ScheduleStore(store.register, () => store.now()),
     runner,
     sessionFor: (owner, lane, key) => sessionForLane({ log, owner, newSessionMode }, lane, key),
+    rights: openRightsResolver(store.register),
     report,
   });
 }
@@ -189,6 +198,7 @@ export interface SubmitPromptDeps {
   readonly runner: Pick<Runner, "notify">;
   /** The session a lane points at, created if there is none; concurrent callers get the same one. */
   readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
+  readonly rights: Pick<RightsResolver, "ofLane">;
 }
 
 export interface PromptSource {
@@ -203,11 +213,11 @@ interface SubmittedPrompt {
   readonly admission: Admission;
 }
 
-/** Submits a schedule's prompt to its target and starts the run. */
+/** Submits a schedule's prompt to its target, with at most its maker's rights, and starts the run. */
 export async function submitPrompt(
-  { log, ids, runner, sessionFor }: SubmitPromptDeps,
+  { log, ids, runner, sessionFor, rights }: SubmitPromptDeps,
   owner: OwnerId,
-  { prompt, target }: Pick<Schedule, "prompt" | "target">,
+  { prompt, target, maker }: Pick<Schedule, "prompt" | "target" | "maker">,
   { key, heading }: PromptSource,
 ): Promise<SubmittedPrompt> {
   const lane = "lane" in target ? target.lane : undefined;
@@ -217,8 +227,18 @@ export async function submitPrompt(
     session,
     clientId: key,
     text: `[${heading}]\n\n${prompt}`,
+    ...(maker && (await limitsOf(rights, owner, maker))),
     ...(lane !== undefined && { lane, inbound: { key } }),
   });
   if (admission.status === "accepted") runner.notify(owner, session);
   return { session, admission };
+}
+
+/** What its maker could do when they made it, and still can now. */
+async function limitsOf(
+  resolver: Pick<RightsResolver, "ofLane">,
+  owner: OwnerId,
+  { lane, rights, taint }: ScheduleMaker,
+): Promise<{ readonly rights: Rights; readonly taint: readonly TaintSource[] }> {
+  return { rights: commonRights([rights, await resolver.ofLane(owner, lane)]), taint };
 }

@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { sessionForLane } from "../../gateway/lanes.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import { createScheduler } from "./scheduler.ts";
 import { ScheduleStore } from "./schedule-store.ts";
 
@@ -59,6 +60,7 @@ test.each([
         runner: { notify: () => {} },
         sessionFor: (laneOwner, targetLane, key) =>
           sessionForLane({ log, owner: laneOwner }, targetLane, key),
+        rights: openRightsResolver(store.register),
         report: (bug) => {
           throw bug;
         },

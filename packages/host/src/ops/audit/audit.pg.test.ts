@@ -197,9 +197,7 @@ describe.each(databases)("an audit on $name", ({ create }) => {
       touched: createTouchedSessions(),
     });
     worker.start(null);
-    await vi.waitFor(async () => {
-      expect((await unsigned.events()).at(-1)?.type).toBe("chain.began");
-    });
+    await expect.poll(async () => (await unsigned.events()).at(-1)?.type).toBe("chain.began");
     await worker.stop();
     // A run is live there: its log is left alone.
     expect((await chat.events()).map(({ type }) => type)).not.toContain("chain.began");
@@ -211,6 +209,40 @@ describe.each(databases)("an audit on $name", ({ create }) => {
     expect(codesOf(await check(changed))).toEqual(["digest_differs"]);
     const { found } = await runFsck(store.audit, { now: await store.now() });
     expect(found).toEqual([]);
+  });
+
+  test("[safety] hosts look for logs that are not linked until one of them finds none", async () => {
+    const { store, database, key } = await open();
+    const chat = await openTestSession(store);
+    await database.query("UPDATE events SET link = NULL");
+    await database.open().then((other) => other.close());
+    const look = vi.spyOn(store.audit, "unlinked");
+    const markRead = vi.spyOn(store.register, "read");
+    const markPut = vi.spyOn(store.register, "put");
+    /** Ends the host's worker when `done` no longer throws, and returns how often it looked. */
+    async function looksUntil(done: () => unknown): Promise<number> {
+      look.mockClear();
+      const worker = createAuditWorker({
+        log: createLog(store),
+        ids,
+        clock: systemClock,
+        key,
+        report: failTest,
+        beginAfterMs: 0,
+        touched: createTouchedSessions(),
+      });
+      worker.start(null);
+      await vi.waitFor(done, { timeout: 30_000 });
+      await worker.stop();
+      return look.mock.calls.length;
+    }
+
+    const isLinked = async () => expect((await chat.events()).at(-1)?.type).toBe("chain.began");
+    expect(await looksUntil(isLinked)).toBe(1);
+    expect(markPut).not.toHaveBeenCalled();
+    expect(await looksUntil(() => expect(markPut).toHaveBeenCalledOnce())).toBe(1);
+    markRead.mockClear();
+    expect(await looksUntil(() => expect(markRead).toHaveResolved())).toBe(0);
   });
 
   test("[safety] an export shows no secret, and can be checked all the same", async () => {

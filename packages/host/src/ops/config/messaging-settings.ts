@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { listOf, setting } from "./setting.ts";
-import { isWebhookUrl, webhookCommand, webhookName, webhookSecret } from "@holdfast/protocol";
+import {
+  isWebhookUrl,
+  type WebhookCommand,
+  webhookCommand,
+  webhookName,
+  webhookSecret,
+} from "@holdfast/protocol";
 
 export const telegramSettings = {
   telegramToken: setting<string | undefined>({
@@ -71,6 +77,11 @@ const webhooksSchema: z.ZodType<Webhooks> = z
   .record(webhookName, webhookSchema)
   .refine((hooks) => Object.keys(hooks).length <= 32);
 
+const webhookCommandsSchema = z.record(
+  webhookName,
+  z.array(webhookCommand).max(webhookCommand.options.length),
+);
+
 export const webhookSettings = {
   webhooks: setting<Webhooks>({
     about: "the programs that may speak to the agent by signed webhooks",
@@ -81,6 +92,16 @@ export const webhookSettings = {
     fallback: () => ({}),
     fallbackInWords: "none",
     traits: ["secret"],
+  }),
+  webhookCommands: setting<Readonly<Record<string, readonly WebhookCommand[]>>>({
+    about: "the commands that programs added on the page may use",
+    allowed: 'an object like {"build-server": ["new", "stop"]}, or that as JSON',
+    schema: z.union([
+      z.string().transform(parseWebhooksJson).pipe(webhookCommandsSchema),
+      webhookCommandsSchema,
+    ]),
+    fallback: () => ({}),
+    fallbackInWords: "none",
   }),
 };
 

@@ -1,3 +1,4 @@
+import { type ReasoningEffort, reasoningEffort } from "@holdfast/protocol";
 import { z } from "zod";
 
 import {
@@ -45,6 +46,17 @@ export const modelSettings = {
     schema: listOf(modelName),
     fallback: () => [],
     fallbackInWords: "none: the run fails and says why",
+  }),
+  modelEffort: setting<Readonly<Record<string, ReasoningEffort>>>({
+    about: "how hard models think before they answer, for those that take it",
+    allowed:
+      'an object like {"openai/gpt-6.1-sol": "high"} with low, medium or high, or that as JSON',
+    schema: z.preprocess(
+      (value) => (typeof value === "string" ? parseJson(value) : value),
+      z.record(modelName, reasoningEffort),
+    ),
+    fallback: () => ({}),
+    fallbackInWords: "as each provider decides",
   }),
   smallModel: setting<string | undefined>({
     about: "the model that names conversations and writes summaries",

@@ -72,7 +72,8 @@ function parseSetting(
   surroundings: DefaultContext,
 ): Outcome<ConfigValue<unknown>> {
   const setting: Setting<unknown> = settings[name];
-  if (source.from === "default") return done({ value: setting.fallback(surroundings), source });
+  if (source.from === "default" || source.from === "page")
+    return done({ value: setting.fallback(surroundings), source });
   const parsed = setting.schema.safeParse(given);
   if (parsed.success) return done({ value: parsed.data, source });
   const described = setting.traits?.includes("secret") ? "not usable" : JSON.stringify(given);
@@ -82,7 +83,7 @@ function parseSetting(
   );
 }
 
-function describeSource(source: Exclude<Source, { from: "default" }>): string {
+function describeSource(source: Exclude<Source, { from: "default" | "page" }>): string {
   switch (source.from) {
     case "flag":
       return `The flag ${source.name}`;

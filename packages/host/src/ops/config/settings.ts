@@ -195,6 +195,8 @@ type ValueOf<N extends SettingName> = (typeof settings)[N] extends Setting<infer
 
 export type Source =
   | { readonly from: "default" }
+  /** Changed on the page, and kept in the store. */
+  | { readonly from: "page" }
   | { readonly from: "flag" | "environment"; readonly name: string }
   | { readonly from: "file"; readonly name: string; readonly path: string };
 

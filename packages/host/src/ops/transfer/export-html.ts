@@ -16,7 +16,15 @@ body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 article { margin: 1.5rem 0; }
 article > header { font-size: .85rem; opacity: .7; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; margin: .25rem 0; }
-details pre, pre.tool { font: .85rem/1.5 ui-monospace, monospace; }
+details pre, pre.tool, .markdown pre { font: .85rem/1.5 ui-monospace, monospace; }
+.user { padding: .5rem 1rem; border-radius: .75rem; background: color-mix(in srgb, currentColor 8%, transparent); }
+.markdown { overflow-wrap: anywhere; }
+.markdown :is(h3, h4, h5, h6) { margin: 1.4em 0 .4em; line-height: 1.3; }
+.markdown pre { padding: .75rem 1rem; border-radius: .5rem; background: color-mix(in srgb, currentColor 7%, transparent); }
+.markdown :not(pre) > code { font: .9em ui-monospace, monospace; }
+.markdown table { border-collapse: collapse; }
+.markdown :is(th, td) { padding: .25rem .75rem; border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+.markdown blockquote { margin: 1rem 0; padding-left: 1rem; border-left: 3px solid currentColor; opacity: .8; }
 aside { border-left: 3px solid currentColor; padding-left: .75rem; opacity: .75; margin: 1rem 0; }
 img { max-width: 100%; height: auto; }
 `;
@@ -38,24 +46,41 @@ export async function* writeHtml(
   yield `<title>${escapeHtml(title)}</title>\n<style>${style}</style>\n</head>\n<body>\n`;
   yield `<h1>${escapeHtml(title)}</h1>\n`;
   yield `<p>Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.</p>\n`;
-  for await (const entry of entries) yield await writeEntry(entry, readBlob);
+  // Most hosts never export anything, so the parser is loaded when it is needed.
+  const { renderMarkdown } = await import("./render-markdown.ts");
+  for await (const entry of entries) yield await writeEntry(entry, { readBlob, renderMarkdown });
   yield `</body>\n</html>\n`;
 }
 
 const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
 
-async function writeEntry(entry: DocumentEntry, readBlob: ReadBlob): Promise<string> {
+interface WriteDeps {
+  readonly readBlob: ReadBlob;
+  readonly renderMarkdown: (text: string) => string | null;
+}
+
+async function writeEntry(entry: DocumentEntry, deps: WriteDeps): Promise<string> {
   if (entry.type === "notice") return `<aside>${paragraph(entry.text)}</aside>\n`;
   const marks = [entry.model, entry.partial, entry.superseded && "superseded"].filter(Boolean);
   const about = [roleLabels[entry.role], formatTime(entry.at), ...marks].map(String).join(" · ");
-  const parts = await Promise.all(entry.parts.map((part) => writePart(part, readBlob)));
-  return `<article>\n<header>${escapeHtml(about)}</header>\n${parts.join("\n")}\n</article>\n`;
+  const parts = await Promise.all(entry.parts.map((part) => writePart(part, entry.role, deps)));
+  return `<article class="${entry.role}">\n<header>${escapeHtml(about)}</header>\n${parts.join("\n")}\n</article>\n`;
 }
 
-async function writePart(part: DocumentPart, readBlob: ReadBlob): Promise<string> {
+/** What people write is shown as they wrote it; what a model writes is Markdown. */
+function writeAnswer(text: string, { renderMarkdown }: WriteDeps): string {
+  const rendered = renderMarkdown(text);
+  return rendered === null ? paragraph(text) : `<div class="markdown">\n${rendered}</div>`;
+}
+
+async function writePart(
+  part: DocumentPart,
+  role: keyof typeof roleLabels,
+  deps: WriteDeps,
+): Promise<string> {
   switch (part.type) {
     case "text":
-      return paragraph(part.text);
+      return role === "assistant" ? writeAnswer(part.text, deps) : paragraph(part.text);
     case "reasoning":
       return `<details><summary>Reasoning</summary>${paragraph(part.text)}</details>`;
     case "tool_call":
@@ -65,7 +90,7 @@ async function writePart(part: DocumentPart, readBlob: ReadBlob): Promise<string
     case "file":
       return paragraph(`Attached: ${part.name} (${part.mediaType})`);
     case "image":
-      return (await embedImage(part.blobId, part.name ?? "a picture", readBlob)) ?? "";
+      return (await embedImage(part.blobId, part.name ?? "a picture", deps.readBlob)) ?? "";
     case "notice":
       return `<aside>${paragraph(part.text)}</aside>`;
   }

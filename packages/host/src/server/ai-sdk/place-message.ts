@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Client } from "@holdfast/client";
-import type { SendResult } from "@holdfast/engine";
+import { acceptInput, type SendResult } from "@holdfast/engine";
 import {
   type Attachment,
   type LaneKey,
@@ -20,7 +20,13 @@ import { problemFrom } from "../api/endpoint.ts";
 import type { ProtocolProblem } from "../http/protocol.ts";
 import { findRunStart } from "../run-output/read-run-output.ts";
 import { invalid, problemOf } from "./problems.ts";
-import { type ChatRequest, filesOfMessage, textOfMessage, type UiMessage } from "./chat-request.ts";
+import {
+  type ChatRequest,
+  type ClientFile,
+  filesOfMessage,
+  textOfMessage,
+  type UiMessage,
+} from "./chat-request.ts";
 
 export type PlaceDeps = Pick<ApiDeps, "log" | "engine" | "clock" | "ids" | "memory">;
 
@@ -75,18 +81,28 @@ export async function placeMessage(
   if (newest.role !== "user")
     return invalid("messages", "expected a message of the user at the end");
   const lane = laneOfChat(request.id);
+  const known = await sessionOfChat(deps, owner, request.id);
+  if (trigger === "regenerate-message" && known !== null) {
+    const again = await regenerate(deps, caller, known, newest);
+    if (again !== null) return again;
+  }
+  const files = filesOfMessage(newest);
+  if (files === null) return invalid("messages", "expected files as data URLs");
+  const attachments = await storeFiles(deps, owner, files);
+  if ("problem" in attachments) return attachments;
+  const content = { lane, text: textOfMessage(newest), attachments: attachments.stored };
+  // Before a session is made for a message that it cannot hold.
+  const { refused } = await acceptInput(deps.ids, {
+    owner,
+    session: known ?? deps.ids.make("session"),
+    clientId: clientIdOf(newest.id),
+    ...content,
+  });
+  if (refused !== undefined) return { problem: problemFrom(refused) };
   const previous = await deps.log.store.reads.lane(owner, lane);
   // The owner is part of the key: two of them may use the same chat id.
   const session =
-    (await sessionOfChat(deps, owner, request.id)) ??
-    (await sessionForLane({ log: deps.log, owner }, lane, `${owner} ${previous ?? ""}`));
-  if (trigger === "regenerate-message") {
-    const again = await regenerate(deps, caller, session, newest);
-    if (again !== null) return again;
-  }
-  const attachments = await storeFiles(deps, owner, newest);
-  if ("problem" in attachments) return attachments;
-  const content = { lane, text: textOfMessage(newest), attachments: attachments.stored };
+    known ?? (await sessionForLane({ log: deps.log, owner }, lane, `${owner} ${previous ?? ""}`));
   const inherited = await findInherited(deps, caller, session, newest);
   if (inherited !== null && inherited.text === content.text)
     return runOf(deps, owner, inherited.runId);
@@ -243,10 +259,8 @@ async function findMessage(
 async function storeFiles(
   { log }: PlaceDeps,
   owner: OwnerId,
-  message: UiMessage,
+  files: readonly ClientFile[],
 ): Promise<{ readonly stored: readonly Attachment[] } | Exclude<Placed, PlacedRun>> {
-  const files = filesOfMessage(message);
-  if (files === null) return invalid("messages", "expected files as data URLs");
   const stored: Attachment[] = [];
   for (const { bytes, mediaType, name } of files) {
     const put = await log.store.putBlob(owner, bytes, mediaType);

@@ -4,8 +4,11 @@ import type { ProtocolError, ProtocolProblem } from "../http/protocol.ts";
 
 /** `useChat` shows the body of a refusal as it is, so it is a sentence. */
 export function encodeProblem({ title, detail, next, errors = [], code }: Problem): ProtocolError {
-  const fields = errors.map(({ path, message }) => `${path}: ${message}.`);
-  const sentence = [detail ?? title, ...fields, next]
+  const fields = errors.map(
+    ({ path, message }) => `${path === "" ? "The body" : path}: ${message}.`,
+  );
+  // The fields are named here: what to do next would only point at them.
+  const sentence = [detail ?? title, ...fields, fields.length === 0 ? next : undefined]
     .filter((text) => text !== undefined)
     .join(" ");
   return { body: `${sentence} (${code})`, mediaType: "text/plain; charset=utf-8" };

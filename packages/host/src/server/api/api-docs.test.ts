@@ -95,6 +95,12 @@ const streams: ReadonlySet<string> = new Set(["events"]);
 const queries: Readonly<Record<string, string>> = {
   search: "?q=hello",
   checkFolder: "?path=/projects/tides",
+  readFile: "?path=tides.txt",
+  writeFile: "?path=tides.txt",
+};
+
+const headers: Readonly<Record<string, Record<string, string>>> = {
+  changeFact: { "if-match": '"1"' },
 };
 
 test("every example gets an answer that the document lists", async () => {
@@ -105,12 +111,13 @@ test("every example gets an answer that the document lists", async () => {
   const answered: string[] = [];
   for (const [name, route] of all) {
     if (!served.has(`${route.method} ${route.path}`) || streams.has(route.answer.media)) continue;
-    const isOfSession = route.path.startsWith("/api/sessions/");
-    const path = fillPath(route, isOfSession ? { id } : {});
+    const isOfSession = /^\/api\/(?:sessions|trash)\//.test(route.path);
+    const isSetting = route.path.startsWith("/api/settings/");
+    const path = fillPath(route, isOfSession ? { id } : isSetting ? { name: "model" } : {});
     const search = queries[name] ?? "";
     const sent =
       route.body === undefined || route.body === "bytes" ? undefined : (route.example ?? {});
-    const answer = await rig.ask(route.method, path + search, sent);
+    const answer = await rig.ask(route.method, path + search, sent, headers[name]);
     answered.push(name);
     if (answer.status === route.answer.status) {
       await answer.body?.cancel();

@@ -114,3 +114,27 @@ test.each([
   ]);
   expect([(await open()).length, paid]).toEqual([2, []]);
 });
+
+test("the reason for a denial reaches the model, and only a denial has one", async () => {
+  const { rig, client, session, params, paid, open } = await openWaiting();
+  const [first, second] = await open();
+  const answer = (which: typeof first, body: { decision: "once" | "deny"; answer?: string }) =>
+    client.answerApproval({ params: { id: which?.approvalId ?? ids.make("approval") }, body });
+  expect(await answer(first, { decision: "once", answer: "go on" })).toMatchObject({
+    error: { code: "invalid_request" },
+  });
+  valueOf(await answer(first, { decision: "deny", answer: "The rent is paid. Pay the tax." }));
+  valueOf(await answer(second, { decision: "once" }));
+  await untilEnded(rig, session);
+  expect(paid).toHaveLength(1);
+  const { entries } = valueOf(await client.readSession({ params }));
+  const results = entries.flatMap((entry) =>
+    entry.type === "message" ? entry.parts.filter((part) => part.type === "tool_result") : [],
+  );
+  const denied = results.find(({ callId }) => callId === first?.callId);
+  expect(denied?.output).toContain("They said:\n\nThe rent is paid. Pay the tax.");
+  expect(denied?.details).toMatchObject({
+    refusal: "denied",
+    reason: "The rent is paid. Pay the tax.",
+  });
+});

@@ -179,8 +179,8 @@ async function validateAnswer(
   const invalidField = (path: string, message: string) => ({ path, message });
   if (row.details.plan === true) return invalidPlanAnswer(body);
   if (mode !== undefined) return invalidField("mode", "expected only for a plan");
-  if (!isQuestion && answerText !== undefined)
-    return invalidField("answer", "this is not a question");
+  if (!isQuestion && answerText !== undefined && decision !== "deny")
+    return invalidField("answer", "expected only with deny, as its reason: this is not a question");
   if (isQuestion && decision !== "once" && decision !== "deny")
     return invalidField("decision", "expected once or deny: this is a question");
   if (isQuestion && (decision === "once") !== (answerText !== undefined))

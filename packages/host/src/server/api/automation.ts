@@ -1,4 +1,4 @@
-import type { LaneKey, OwnerId, ProcessView } from "@holdfast/protocol";
+import type { LaneKey, OwnerId, ProcessView, TaintSource } from "@holdfast/protocol";
 import type { Route } from "../http/routing.ts";
 import { isDeliveredLane, sessionForLane } from "../../gateway/lanes.ts";
 import { isTimeZone, nextOccurrence } from "../../automation/schedules/occurrences.ts";
@@ -10,6 +10,7 @@ import {
   viewSchedule,
 } from "../../automation/schedules/schedule-store.ts";
 import { submitPrompt } from "../../automation/schedules/scheduler.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import { answer, type Call, mountCall, problem, problemFrom } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import { describeEnd } from "../../automation/processes/end-report.ts";
@@ -18,6 +19,7 @@ import { type ProcessRecord } from "../../automation/processes/process-store.ts"
 export function scheduleRoutes(deps: ApiDeps): Route[] {
   const { store } = deps.log;
   const scheduleStore = new ScheduleStore(store.register, () => store.now());
+  const rights = openRightsResolver(store.register);
 
   async function validateSchedule(owner: OwnerId, { timeZone, target }: ScheduleChange) {
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
@@ -44,8 +46,16 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
   }
 
   async function create({ owner, body, ids }: Call<"createSchedule">) {
-    const invalid = (await validateSchedule(owner, body)) ?? (await validateDueTime(body));
-    return invalid ?? scheduleReply(await scheduleStore.create(owner, ids.make("schedule"), body));
+    const { madeIn, ...schedule } = body;
+    const invalid = (await validateSchedule(owner, schedule)) ?? (await validateDueTime(schedule));
+    if (invalid !== null) return invalid;
+    const maker = madeIn && { lane: madeIn, ...(await makerIn(owner, madeIn)) };
+    const made = { ...schedule, ...(maker && { maker }) };
+    return scheduleReply(await scheduleStore.create(owner, ids.make("schedule"), made));
+  }
+
+  async function makerIn(owner: OwnerId, lane: LaneKey) {
+    return { rights: await rights.ofLane(owner, lane), taint: taintOfLane(lane) };
   }
 
   async function change({ owner, params, body }: Call<"changeSchedule">) {
@@ -69,7 +79,8 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
       ids,
       runner: engine,
       sessionFor: (laneOwner: OwnerId, lane: LaneKey, key: string) =>
-        sessionForLane({ log, owner: laneOwner, newSessionMode }, lane, key),
+        sessionForLane({ log, owner: laneOwner, newSessionMode: newSessionMode() }, lane, key),
+      rights,
     };
     const { session, admission } = await submitPrompt(submitDeps, owner, found.schedule, prompt);
     if (admission.status !== "accepted") return problemFrom(admission);
@@ -100,6 +111,14 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
   ];
 }
 
+/** Programs pass on what they have read: a stranger may have written it. */
+function taintOfLane(lane: LaneKey): TaintSource[] {
+  const [platform, name = ""] = lane.split(":");
+  return platform === "mcp" || platform === "webhook"
+    ? [{ kind: platform, name: name.slice(0, 100) }]
+    : [];
+}
+
 function invalidField(path: string, message: string) {
   return problem("invalid_request", { errors: [{ path, message }] });
 }
@@ -120,6 +139,8 @@ function scheduleProblem(result: Exclude<ScheduleWriteResult, { status: "kept" }
   }
 }
 
+const maxOutputLength = 20_000;
+
 export function processRoutes(deps: ApiDeps): Route[] {
   const { processes: processManager, log } = deps;
 
@@ -137,7 +158,22 @@ export function processRoutes(deps: ApiDeps): Route[] {
     return answer({ process: viewProcess(stopped.process) });
   }
 
-  return [mountCall(deps, "listProcesses", list), mountCall(deps, "stopProcess", stop)];
+  async function readOutput({ owner, params }: Call<"readProcessOutput">) {
+    const found = await processManager?.store.find(owner, null, params.id);
+    if (processManager === undefined || found == null) return problem("process_not_found");
+    const output = await processManager.output(found.process, maxOutputLength);
+    return answer({
+      process: viewProcess(found.process),
+      output: output?.text ?? null,
+      isWhole: output?.isWhole ?? false,
+    });
+  }
+
+  return [
+    mountCall(deps, "listProcesses", list),
+    mountCall(deps, "readProcessOutput", readOutput),
+    mountCall(deps, "stopProcess", stop),
+  ];
 }
 
 function viewProcess({ id, session, shown, stop, end, ...rest }: ProcessRecord): ProcessView {

@@ -16,12 +16,14 @@ import type { Passwords } from "../auth/password.ts";
 import type { Mcp } from "../../agent/mcp/mcp.ts";
 import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
+import type { FactStore } from "../../agent/memory/fact-store.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
 import type { Toolset } from "../../agent/toolset.ts";
 import type { ProcessManager } from "../../automation/processes/process-manager.ts";
 import type { Metrics } from "../../ops/telemetry/metrics.ts";
+import type { PageSettings } from "../../ops/page-settings/page-settings.ts";
 import type { StorageStatus } from "../../ops/health/store-health.ts";
 import type { MountDeps } from "./endpoint.ts";
 import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
@@ -39,7 +41,12 @@ export interface ApiDeps extends MountDeps {
   readonly reviews: Pick<ConversationReviewer, "cancel">;
   readonly models: ModelRegistry;
   /** The mode that new sessions get, where their lane answers approvals. */
-  readonly newSessionMode: SessionMode;
+  readonly newSessionMode: () => SessionMode;
+  /** What can be changed on the page, and the tools that can be switched off. */
+  readonly pageSettings: PageSettings;
+  readonly listTools: () => Promise<
+    readonly { readonly name: string; readonly description: string }[]
+  >;
   readonly secrets: Pick<Secrets, "read" | "put" | "remove">;
   readonly authenticator: Authenticator;
   readonly passwords?: Passwords;
@@ -54,12 +61,14 @@ export interface ApiDeps extends MountDeps {
   /** Signs audit exports; without a home there are none. */
   readonly auditKey?: () => Promise<AuditKey>;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
+  /** What is known of each owner. */
+  readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */
   readonly journals?: Pick<SpillStore, "left">;
   /** Absent without configured MCP servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
   /** Absent where background processes are disabled. */
-  readonly processes?: Pick<ProcessManager, "store" | "stop">;
+  readonly processes?: Pick<ProcessManager, "output" | "stop" | "store">;
   /** Absent where the host cannot run a bot. */
   readonly bot?: BotAdmin;
   /** Absent where the host cannot receive webhooks. */

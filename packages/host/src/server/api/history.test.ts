@@ -1,8 +1,8 @@
 import { gate, says, type Script } from "@holdfast/testing/fakes/scripted-model";
-import { runId, type SessionId } from "@holdfast/protocol";
+import { ids, runId, type SessionId } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { type ApiRig, type ApiRigOptions, openApi } from "../../../test/support/api-rig.ts";
 import {
   sendAndWait,
   newSession,
@@ -12,8 +12,8 @@ import {
   valueOf,
 } from "../../../test/support/api-helpers.ts";
 
-function open(script: Script): ApiRig {
-  const rig = openApi(script);
+function open(script: Script, options: ApiRigOptions = {}): ApiRig {
+  const rig = openApi(script, options);
   onTestFinished(async () => {
     await rig.close();
     expect(rig.bugs).toEqual([]);
@@ -75,6 +75,57 @@ test("any message can be retried, as it was or reworded", async () => {
   expect(await client.retry({ params, body: { from } })).toMatchObject({
     error: { code: "entry_not_found" },
   });
+});
+
+test("[P13] every version of an edited turn is listed, and another one can be shown", async () => {
+  const { rig, id, client } = await talk("one", "two");
+  const params = { id };
+  const from = await seqOf(rig, id, 0);
+  valueOf(await client.retry({ params, body: { from, text: "eins" } }));
+  await untilEnded(rig, id);
+  const { turns } = valueOf(await client.listAlternatives({ params }));
+  expect(turns).toMatchObject([
+    {
+      alternatives: [
+        { text: "one", answer: "Answer 1", inView: false },
+        { text: "eins", answer: "Answer 3", inView: true },
+      ],
+    },
+  ]);
+  const read = valueOf(await client.readSession({ params }));
+  const versions = turns[0]!.alternatives.map(({ messageId, seq }) => ({ messageId, seq }));
+  expect(read.session.alternatives).toMatchObject([versions]);
+  const { messageId } = versions[0]!;
+  const body = { messageId, expectedHead: read.seq };
+  const switched = valueOf(await client.switchAlternative({ params, body }));
+  expect(switched).toMatchObject({ session: { messageCount: 4, preview: "Answer 2" } });
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 2"]);
+  const late = { messageId: versions[1]!.messageId, expectedHead: read.seq };
+  expect(await client.switchAlternative({ params, body: late })).toMatchObject({
+    error: { code: "head_moved" },
+  });
+  const unknown = { messageId: ids.make("message") };
+  expect(await client.switchAlternative({ params, body: unknown })).toMatchObject({
+    error: { code: "entry_not_found" },
+  });
+  const list = valueOf(await client.listSessions({ query: {} }));
+  expect(list.sessions[0]).not.toHaveProperty("alternatives");
+});
+
+test("a message is asked again with another model, and not with one that does not exist", async () => {
+  const rig = open(answers, { environment: {} });
+  const id = await newSession(rig);
+  const params = { id };
+  await sendAndWait(rig, id, "one");
+  const unknown = { model: "nobody/nothing" };
+  expect(await rig.client.retry({ params, body: unknown })).toMatchObject({
+    error: { code: "model_unknown" },
+  });
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1"]);
+  valueOf(await rig.client.retry({ params, body: { model: "rehearsal" } }));
+  await untilEnded(rig, id);
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 2"]);
+  expect(valueOf(await rig.client.readSession({ params })).session.model).toBe("rehearsal");
 });
 
 test("a branch continues from an entry, a duplicate from the end under its own title", async () => {

@@ -6,8 +6,10 @@ import {
   type HistoryResult,
   type HistoryTarget,
   interruptThen,
+  listAlternatives,
   redo,
   retry,
+  switchAlternative,
   truncate,
   undo,
   viewSession,
@@ -20,11 +22,13 @@ import {
   type AnswerOf,
   type Call,
   mountCall,
+  mountRead,
   problem,
   problemFrom,
   type Reply,
 } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
+import { modelProblem } from "./models.ts";
 
 type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
   readonly body: Pick<Call<"undo">["body"], "expectedHead" | "interrupt">;
@@ -60,8 +64,10 @@ export function historyRoutes(deps: ApiDeps): Route[] {
   }
 
   async function retryMessage(call: Call<"retry">) {
-    const { from, text, attachments } = call.body;
-    const content = { from, text, attachments, clientId: call.ids.make("message") };
+    const { from, text, attachments, model } = call.body;
+    const invalidModel = modelProblem(deps.models, model);
+    if (invalidModel !== null) return invalidModel;
+    const content = { from, text, attachments, model, clientId: call.ids.make("message") };
     const result = await carryOut(call, (target) => retry(commandDeps(call), target, content));
     if (result.status !== "accepted") return problemFrom(result);
     engine.notify(call.owner, call.params.id);
@@ -95,6 +101,14 @@ export function historyRoutes(deps: ApiDeps): Route[] {
       return reply;
     }),
     mountCall(deps, "retry", retryMessage),
+    mountRead(deps, "listAlternatives", async ({ owner, params }) => {
+      const turns = await listAlternatives(reads, owner, params.id);
+      if (turns === null) return problem("session_not_found");
+      return answer({ turns: turns.map((alternatives) => ({ alternatives: [...alternatives] })) });
+    }),
+    mountCall(deps, "switchAlternative", (call) =>
+      cut(call, (target) => switchAlternative(commandDeps(call), target, call.body.messageId)),
+    ),
     mountCall(deps, "branch", (call) =>
       branchOff(call, (target, session) =>
         branch(commandDeps(call), target, { ...call.body, session }),

@@ -2,6 +2,7 @@ import { fails, says, uses } from "@holdfast/testing/fakes/scripted-model";
 import {
   type CommandAnswer,
   type CommandContext,
+  describeAlternatives,
   executeCommand,
   parseInput,
 } from "@holdfast/client";
@@ -47,6 +48,31 @@ test("/undo, /redo, /retry and /edit change the view and report what they did", 
   expect(await type(rig, id, "/edit other words")).toMatchObject({ kind: "sent", how: "edited" });
   await untilEnded(rig, id);
   expect(await shownTexts(rig, id)).toEqual(["first", "one", "other words", "three"]);
+});
+
+test("/alternatives lists the versions of edited messages, numbered through, and shows one again", async () => {
+  const rig = open("one", "two", "three", "four");
+  const id = await newSession(rig);
+  await sendAndWait(rig, id, "first", "second");
+  expect(await type(rig, id, "/alternatives")).toEqual({ kind: "alternatives", turns: [] });
+  for (const text of ["/edit zweite", "/retry"]) {
+    await type(rig, id, text);
+    await untilEnded(rig, id);
+  }
+  const listed = await type(rig, id, "/versions");
+  if (listed.kind !== "alternatives") throw new Error(listed.kind);
+  expect(describeAlternatives(listed.turns)).toEqual([
+    ["1  second → two", "2  zweite → three", "3  zweite → four (shown)"],
+  ]);
+  expect(await type(rig, id, "/alternatives 4")).toMatchObject({
+    kind: "refused",
+    code: "entry_not_found",
+  });
+  const key = "update-8";
+  const first = await type(rig, id, "/alternative 1", { key });
+  expect(first).toMatchObject({ kind: "changed", what: "switched" });
+  expect(await type(rig, id, "/alternative 1", { key })).toEqual(first);
+  expect(await shownTexts(rig, id)).toEqual(["first", "one", "second", "two"]);
 });
 
 test("a command delivered twice under its key runs once", async () => {

@@ -1,18 +1,24 @@
 import type { ModelView, ProviderView } from "@holdfast/protocol";
 
 import type { Route } from "../http/routing.ts";
-import { listModels, type ModelList } from "../../agent/models/list-models.ts";
+import {
+  describeProvider,
+  listModels,
+  type ModelList,
+  type ProviderListing,
+} from "../../agent/models/list-models.ts";
 import { type ModelRegistry } from "../../agent/models/registry.ts";
-import { parseBaseUrl } from "../../agent/models/model-info.ts";
+import { parseBaseUrl, visionOf } from "../../agent/models/model-info.ts";
 import { tableDate } from "../../agent/models/model-table.ts";
 import { answer, type Call, mountCall, problem, type ProblemReply } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 
 export function modelRoutes(deps: ApiDeps): Route[] {
-  const { models, secrets, newSessionMode: usualMode } = deps;
+  const { models, secrets } = deps;
 
   async function list() {
     const found = await listModels(models);
+    const usualMode = deps.newSessionMode();
     return answer({ usual: models.defaultModel(), usualMode, tableDate, ...viewModels(found) });
   }
 
@@ -23,8 +29,18 @@ export function modelRoutes(deps: ApiDeps): Route[] {
       const message = "expected an address like https://models.example.org/v1";
       return problem("invalid_request", { errors: [{ path: "body.baseUrl", message }] });
     }
+    const account = { provider, baseUrl: parsed, key, keyFrom: { from: "stored" as const } };
+    const { state, detail } = await models.keyChecks.check(account);
+    if (state === "rejected")
+      return problem("key_rejected", detail === undefined ? {} : { detail });
     await secrets.put(provider, { key, baseUrl: parsed });
     return answer(undefined);
+  }
+
+  async function checkProvider({ params: { provider } }: Call<"checkProvider">) {
+    const account = models.account(provider);
+    if (!("code" in account)) await models.keyChecks.check(account);
+    return answer({ provider: viewProvider(describeProvider(models, provider)) });
   }
 
   async function deleteSecret({ params: { provider } }: Call<"deleteSecret">) {
@@ -35,6 +51,7 @@ export function modelRoutes(deps: ApiDeps): Route[] {
   return [
     mountCall(deps, "listModels", list),
     mountCall(deps, "putSecret", putSecret),
+    mountCall(deps, "checkProvider", checkProvider),
     mountCall(deps, "deleteSecret", deleteSecret),
   ];
 }
@@ -54,17 +71,25 @@ function viewModels({ models, providers }: ModelList): {
   providers: ProviderView[];
 } {
   return {
-    models: models.map(({ name, provider, usable, warning, facts }) => ({
+    models: models.map(({ name, provider, usable, warning, facts, title, efforts, effort }) => ({
       name,
+      ...(title !== null && { title }),
       provider,
       window: facts.window,
       output: facts.output,
       price: facts.price ? { ...facts.price } : null,
-      images: facts.takes?.includes("images") ?? false,
+      images: visionOf(facts) === "yes",
+      vision: visionOf(facts),
       tools: facts.tools !== "none",
+      ...(efforts.length > 0 && { efforts: [...efforts] }),
+      ...(effort !== null && { effort }),
       usable,
       ...(warning !== null && { warning }),
     })),
-    providers: providers.map((provider) => ({ ...provider, key: { ...provider.key } })),
+    providers: providers.map(viewProvider),
   };
+}
+
+function viewProvider(provider: ProviderListing): ProviderView {
+  return { ...provider, key: { ...provider.key }, check: { ...provider.check } };
 }

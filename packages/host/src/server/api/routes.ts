@@ -16,9 +16,11 @@ import type { ApiDeps } from "./deps.ts";
 import { processRoutes, scheduleRoutes } from "./automation.ts";
 import { rightsRoutes } from "../../rights/rights-routes.ts";
 import { searchRoutes } from "./session-list.ts";
-import { sessionRoutes } from "./sessions.ts";
+import { sessionRoutes, trashRoutes } from "./sessions.ts";
+import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
-import { waitingFactRoutes } from "../../agent/memory/waiting-fact-routes.ts";
+import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
+import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
 
 export type ApiRouteDeps = Omit<ApiDeps, "runIdempotent">;
 
@@ -32,6 +34,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...contextRoutes(deps),
     ...workspaceRoutes(deps),
     ...folderRoutes(deps),
+    ...workspaceFileRoutes(deps),
     ...runRoutes(deps),
     ...approvalRoutes(deps),
     ...ruleRoutes(deps),
@@ -51,6 +54,8 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...scheduleRoutes(deps),
     ...processRoutes(deps),
     ...rightsRoutes(deps),
-    ...waitingFactRoutes(deps),
+    ...memoryFactRoutes(deps),
+    ...settingRoutes(deps),
+    ...trashRoutes(deps),
   ];
 }

@@ -247,7 +247,8 @@ class SessionListPoller {
 
 /** What the list shows of a session; streamed output changes none of it. */
 function rowFingerprint(row: SessionRow): string {
-  const { head: _, activityAt: __, openDeltas: ___, ranges: ____, ...shown } = row;
+  const { head: _, activityAt: __, ranges: ___, alternatives: ____, ...rest } = row;
+  const { openDeltas: _____, ...shown } = rest;
   return JSON.stringify(shown);
 }
 

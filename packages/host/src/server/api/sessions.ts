@@ -76,7 +76,11 @@ async function readSessionPage(
   const run = snapshot.run ?? (await lastRun(reads, owner, snapshot));
   const first = entries.entries[0];
   return {
-    session: { ...viewSession(session), ...(parent !== null && { parent }) },
+    session: {
+      ...viewSession(session),
+      alternatives: session.alternatives.map((set) => [...set]),
+      ...(parent !== null && { parent }),
+    },
     entries: [...entriesOf(visible)],
     run: run && viewRun(run),
     inbox: inbox.map(viewInput),
@@ -151,7 +155,7 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     const caller = await callerRights(owner, principal);
     if (mode === undefined) {
       const { approvals } = await rights.ofLane(owner, lane ?? null);
-      return modeForNew(deps.newSessionMode, { approvals: caller.approvals && approvals });
+      return modeForNew(deps.newSessionMode(), { approvals: caller.approvals && approvals });
     }
     return isWiderMode(mode, defaultMode) && !caller.approvals ? "too wide" : { mode };
   }
@@ -238,5 +242,46 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     mountCall(deps, "trashSession", trashSession),
     mountCall(deps, "restoreSession", restoreSession),
     mountCall(deps, "stopWaiting", stopWaiting),
+  ];
+}
+
+const trashPageSize = 100;
+
+/** Deleting for good. P13: the store refuses to delete what is not in the trash. */
+export function trashRoutes(deps: ApiDeps): Route[] {
+  const { store } = deps.log;
+  const { workspaces } = deps.toolset;
+
+  /** The store first: a call that is repeated after a crash finds the folder again. */
+  async function purge(owner: OwnerId, session: SessionId) {
+    const result = await store.purge(owner, session);
+    if (result.status === "purged") await workspaces.removeOwnFolder({ owner, session });
+    return result;
+  }
+
+  return [
+    mountCall(deps, "purgeSession", async ({ owner, params: { id } }) => {
+      const result = await purge(owner, id);
+      if (result.status === "purged") return answer({ events: result.events });
+      return result.status === "refused" ? problem(result.code) : problemFrom(result);
+    }),
+    mountCall(deps, "emptyTrash", async ({ owner }) => {
+      let count = 0;
+      for (;;) {
+        const { sessions } = await store.reads.sessions(owner, {
+          shelf: "trash",
+          limit: trashPageSize,
+        });
+        let purged = 0;
+        for (const { id } of sessions) {
+          const result = await purge(owner, id);
+          if (result.status === "failed") return problemFrom(result);
+          // Otherwise somebody has restored it meanwhile.
+          if (result.status === "purged") purged += 1;
+        }
+        count += purged;
+        if (purged === 0) return answer({ sessions: count });
+      }
+    }),
   ];
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { accepts } from "hono/accepts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { sendBody, frameHeaders } from "./responses.ts";
@@ -39,8 +40,9 @@ const encodings = [
 
 /**
  * Lists the built page: no other file can ever be requested. What every visitor needs is read now and kept, so that a
- * new build does not change the page of a running host. The rest, mostly code for diagrams, takes ten times as much
- * memory and is read when somebody asks for it.
+ * new build does not change the page of a running host: compressed where the build did that, because nearly nobody asks
+ * for it uncompressed. The rest, mostly code for diagrams, takes ten times as much memory and is read when somebody asks
+ * for it.
  */
 export function loadPage(folder: string): Outcome<Page> {
   try {
@@ -55,14 +57,16 @@ export function loadPage(folder: string): Outcome<Page> {
       .filter((name) => !encodings.some(({ suffix }) => name.endsWith(suffix)))
       .map((name) => {
         const isNeeded = !isAsset({ name }) || index.includes(name);
+        const compressed = encodings
+          .map(({ encoding, suffix }) => ({ encoding, file: `${name}${suffix}` }))
+          .filter(({ file }) => names.includes(file))
+          .map(({ encoding, file }) => ({ encoding, body: read(file, isNeeded) }));
+        const gzipped = compressed.find(({ encoding }) => encoding === "gzip")?.body;
         return {
           name,
           type: contentTypes[extname(name)] ?? "application/octet-stream",
-          body: read(name, isNeeded),
-          compressed: encodings
-            .map(({ encoding, suffix }) => ({ encoding, file: `${name}${suffix}` }))
-            .filter(({ file }) => names.includes(file))
-            .map(({ encoding, file }) => ({ encoding, body: read(file, isNeeded) })),
+          body: isNeeded && gzipped ? gunzip(gzipped) : read(name, isNeeded),
+          compressed,
         };
       });
     if (page.some(({ name }) => name === "index.html")) return done(page);
@@ -74,6 +78,11 @@ export function loadPage(folder: string): Outcome<Page> {
 
 function keep(bytes: Uint8Array<ArrayBuffer>): ReadBody {
   return () => bytes;
+}
+
+function gunzip(gzipped: ReadBody): ReadBody {
+  let bytes: Uint8Array<ArrayBuffer> | undefined;
+  return () => (bytes ??= new Uint8Array(gunzipSync(gzipped() ?? new Uint8Array())));
 }
 
 /** Its name contains a hash of its content, so it is the right file or none. */

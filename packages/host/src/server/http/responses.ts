@@ -23,7 +23,8 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
   // Text becomes markup or script only through the page's one policy, which sanitizes it.
   "require-trusted-types-for 'script'",
-  "trusted-types holdfast",
+  // The second one is for the service worker's address alone.
+  "trusted-types holdfast holdfast-worker",
 ].join("; ");
 
 /** Without HSTS: Holdfast serves plain HTTP, and only the reverse proxy knows whether its name is always HTTPS. */

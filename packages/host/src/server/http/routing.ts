@@ -5,10 +5,6 @@ import type { HonoRequest, MiddlewareHandler, Context, Handler, Hono } from "hon
 import type { HttpBindings } from "@hono/node-server";
 import { getCookie } from "hono/cookie";
 import { matchedRoutes } from "hono/route";
-import type { Result, Router } from "hono/router";
-import { RegExpRouter } from "hono/router/reg-exp-router";
-import { SmartRouter } from "hono/router/smart-router";
-import { TrieRouter } from "hono/router/trie-router";
 import {
   canonicalAddress,
   isLoopback,
@@ -284,33 +280,4 @@ function stricterOf(a: RouteDeclaration, b: RouteDeclaration): RouteDeclaration 
 /** Below these paths, anonymous clients are not even told that a route is missing. */
 function isProtected(path: string): boolean {
   return /\/(api|v1|ai|mcp)(\/|$)/.test(path);
-}
-
-/**
- * The fast router falls back to the slow one for all of its paths once two of them are ambiguous, like
- * `/api/secrets/:provider` and `/api/secrets/mcp/:name`. With one router per method, those two, which are PUT and
- * DELETE, do not slow down reads.
- */
-export class RouterByMethod<T> implements Router<T> {
-  readonly name = "RouterByMethod";
-  readonly #added: [method: string, path: string, handler: T][] = [];
-  readonly #routers = new Map<string, Router<T>>();
-
-  add(method: string, path: string, handler: T): void {
-    this.#added.push([method, path, handler]);
-    this.#routers.clear();
-  }
-
-  match(method: string, path: string): Result<T> {
-    const router = this.#routers.get(method) ?? this.#routerFor(method);
-    return router.match(method, path);
-  }
-
-  #routerFor(method: string): Router<T> {
-    const router = new SmartRouter<T>({ routers: [new RegExpRouter(), new TrieRouter()] });
-    for (const [routeMethod, path, handler] of this.#added)
-      if (routeMethod === method || routeMethod === "ALL") router.add(routeMethod, path, handler);
-    this.#routers.set(method, router);
-    return router;
-  }
 }

@@ -275,6 +275,19 @@ test("requests that break the protocol get its own errors, and nothing is admitt
   expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
 });
 
+test("a message that no session can hold is refused, and begins none", async () => {
+  const rig = open();
+  const client = await connect(rig);
+  for (const [text, code] of [
+    ["x".repeat(900_000), "payload_too_large"],
+    [" ", "invalid_request"],
+  ] as const)
+    expect(
+      await client.callTool({ name: "session_send", arguments: { text, message_id: code } }),
+    ).toMatchObject({ isError: true, structuredContent: { error: { code } } });
+  expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
+});
+
 test("schedules are created once under a request id, listed and removed", async () => {
   const rig = open();
   const client = await connect(rig);

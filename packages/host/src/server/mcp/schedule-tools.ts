@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { McpCaller } from "./caller.ts";
+import { type McpCaller, mcpLane } from "./caller.ts";
 import { isoTime, resultOf, toolRefusal, toolResult } from "./tool-result.ts";
 
 /** Schedules belong to the owner: callers with an API key are not offered these tools. */
@@ -68,7 +68,7 @@ export function registerScheduleTools(server: McpServer, { client }: McpCaller):
       return resultOf(
         client.createSchedule({
           headers: { "idempotency-key": `mcp:${request_id}` },
-          body: { title, prompt, times, timeZone, target },
+          body: { title, prompt, times, timeZone, target, madeIn: mcpLane },
         }),
         ({ schedule }) =>
           toolResult(`Created ${schedule.id}. ${describeSchedule(schedule)}`, {

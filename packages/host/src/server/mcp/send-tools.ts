@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { RunRow, SendResult } from "@holdfast/engine";
+import { acceptInput, type Refused, type RunRow, type SendResult } from "@holdfast/engine";
 import { problemError } from "@holdfast/client";
 import {
   makeProblem,
@@ -55,6 +55,8 @@ export function registerSendTools(server: McpServer, deps: SendDeps, caller: Mcp
       annotations: { idempotentHint: true, openWorldHint: true },
     },
     async ({ text, message_id: messageId, session_id: given, wait_seconds: seconds }, ctx) => {
+      const refused = given === undefined ? await refusalOf(messageId, text) : undefined;
+      if (refused !== undefined) return sendRefusal(refused);
       const session = given ?? (await beginSession(messageId, text));
       if (typeof session !== "string") return session;
       const sent = await send(session, messageId, text);
@@ -98,6 +100,12 @@ export function registerSendTools(server: McpServer, deps: SendDeps, caller: Mcp
         }),
       ),
   );
+
+  /** Why no session could hold the message: none is begun for it. */
+  async function refusalOf(messageId: string, text: string): Promise<Refused | undefined> {
+    const session = deps.ids.make("session");
+    return (await acceptInput(deps.ids, { owner, session, clientId: messageId, text })).refused;
+  }
 
   /** The key is derived from the message, so a repeated call finds the session that the first one began. */
   async function beginSession(messageId: string, text: string) {

@@ -110,6 +110,12 @@ const cases: Readonly<Record<string, Refused>> = {
     status: 404,
     code: "conversation_not_found",
   },
+  "the conversation of nobody": {
+    path: responses,
+    body: { input: "x", conversation: `conv_${"0".repeat(26)}` },
+    status: 404,
+    code: "conversation_not_found",
+  },
   "two things to continue": {
     path: responses,
     body: { input: "x", conversation: "conv_1", previous_response_id: "resp_1" },

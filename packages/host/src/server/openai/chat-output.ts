@@ -1,5 +1,5 @@
 import type { RunOutputItem } from "../run-output/item.ts";
-import { waitingMark } from "./stored-turns.ts";
+import { waitingMark } from "./compare-history.ts";
 
 /** Sums what the calls of a run used. */
 export class UsageSum {

@@ -4,6 +4,7 @@ import {
   eventsInReadingOrder,
   newEvent,
   type OwnerId,
+  type RunId,
   type SessionId,
   type StoredEvent,
 } from "@holdfast/protocol";
@@ -30,7 +31,10 @@ type PendingItem = z.infer<typeof pendingItem>;
 const keptConversation = z.object({
   metadata: z.record(z.string(), z.string()),
   items: z.array(pendingItem),
+  /** The runs that were told of items; which ones is kept for each. */
+  told: z.array(z.string()).default([]),
 });
+const toldItems = z.array(pendingItem);
 type KeptConversation = z.infer<typeof keptConversation>;
 
 const createRequest = z.looseObject({
@@ -43,8 +47,13 @@ const itemsRequest = z.looseObject({ items: z.array(givenItem).min(1).max(20) })
 /** Items that a client put into a conversation without asking for an answer: the next turn tells the model of them. */
 export interface PendingItems {
   turns(owner: OwnerId, session: SessionId): Promise<readonly PendingTurn[]>;
-  /** Those that were told; others may have come meanwhile. */
-  clear(owner: OwnerId, session: SessionId, told: readonly PendingTurn[]): Promise<void>;
+  /** They wait no longer; others may have come meanwhile. They stay items of the conversation. */
+  markTold(
+    owner: OwnerId,
+    session: SessionId,
+    told: readonly PendingTurn[],
+    run: RunId,
+  ): Promise<void>;
 }
 
 export interface PendingTurn extends ClientTurn {
@@ -57,6 +66,7 @@ export function conversationRoutes(deps: OpenAiDeps): {
 } {
   const { reads, log, ids } = deps;
   const kept = openKeptFacts(log.store.register, "openai-conversation", keptConversation);
+  const keptTold = openKeptFacts(log.store.register, "openai-told", toldItems);
   const read = async (owner: OwnerId, id: SessionId): Promise<KeptConversation> =>
     (await kept.read(owner, id)) ?? nothingKept;
 
@@ -80,7 +90,7 @@ export function conversationRoutes(deps: OpenAiDeps): {
     if (isRefusal(request)) return sendRefusal(c, request);
     const { metadata: given, items } = request.body;
     const session = ids.make("session");
-    const value = { metadata: given ?? {}, items: makePending(items ?? []) };
+    const value = { ...nothingKept, metadata: given ?? {}, items: makePending(items ?? []) };
     if ((await kept.put(owner, session, value)) === "too_large") return sendRefusal(c, tooLarge);
     const events = [newEvent(ids.make("event"), "session.created", {})];
     const result = await log.commit({ owner, session, events });
@@ -131,8 +141,10 @@ export function conversationRoutes(deps: OpenAiDeps): {
       entries.unshift(entry);
       if (entries.length >= maxEntries) break;
     }
-    const { items } = await read(owner, session);
-    return [...itemsIn(entries), ...items.map(pendingObject)];
+    const { items, told } = await read(owner, session);
+    const toldBy = new Map<string, readonly PendingItem[]>();
+    for (const run of told) toldBy.set(run, (await keptTold.read(owner, run)) ?? []);
+    return [...itemsIn(entries, toldBy), ...items.map(pendingObject)];
   }
 
   async function list(call: ProtocolCall): Promise<Response> {
@@ -180,15 +192,9 @@ export function conversationRoutes(deps: OpenAiDeps): {
       const isSaid = (await itemsOf(owner, row.id)).some((item) => idOf(item) === id);
       return sendRefusal(c, isSaid ? saidItem : unknownItem(id));
     }
-    if ((await dropItems(owner, row.id, [id])) === "failed") return { code: "store_busy" };
+    const dropped = await kept.change(owner, row.id, (current) => withoutItems(current, [id]));
+    if (dropped === "failed") return { code: "store_busy" };
     return c.json(conversationObject(row.id, row.createdAt, known.metadata));
-  }
-
-  function dropItems(owner: OwnerId, session: SessionId, dropped: readonly string[]) {
-    return kept.change(owner, session, (known) => ({
-      ...(known ?? nothingKept),
-      items: (known?.items ?? []).filter((item) => !dropped.includes(item.id)),
-    }));
   }
 
   const route = (
@@ -217,18 +223,33 @@ export function conversationRoutes(deps: OpenAiDeps): {
             : { id, user: text, assistant: "" },
         );
       },
-      async clear(owner, session, told) {
-        await dropItems(
+      async markTold(owner, session, turns, run) {
+        const toldIds = turns.map(({ id }) => id);
+        const { items } = await read(owner, session);
+        // First where they are listed from then on, so that a crash between both loses none.
+        await keptTold.put(
           owner,
-          session,
-          told.map(({ id }) => id),
+          run,
+          items.filter(({ id }) => toldIds.includes(id)),
         );
+        await kept.change(owner, session, (known) => {
+          const rest = withoutItems(known, toldIds);
+          return { ...rest, told: [...rest.told.slice(1 - maxToldRuns), run] };
+        });
       },
     },
   };
 }
 
-const nothingKept: KeptConversation = { metadata: {}, items: [] };
+const nothingKept: KeptConversation = { metadata: {}, items: [], told: [] };
+/** Items of earlier runs are no longer listed; the conversation itself still has them. */
+const maxToldRuns = 100;
+
+function withoutItems(known: KeptConversation | null, ids: readonly string[]): KeptConversation {
+  const { items, ...rest } = known ?? nothingKept;
+  return { ...rest, items: items.filter(({ id }) => !ids.includes(id)) };
+}
+
 const maxEntries = 2_000;
 
 const tooLarge = refuse(
@@ -264,13 +285,20 @@ function pendingObject({ id, role, text }: PendingItem): object {
   return { id, type: "message", role, status: "completed", content: [{ type, text }] };
 }
 
-/** The visible entries as items, oldest first. */
-function itemsIn(entries: readonly StoredEvent[]): readonly object[] {
+/** The visible entries as items, oldest first, each run behind what it was told of. */
+function itemsIn(
+  entries: readonly StoredEvent[],
+  toldBy: ReadonlyMap<string, readonly PendingItem[]>,
+): readonly object[] {
   return eventsInReadingOrder(entries).flatMap((entry): object[] => {
     const decoded = decodeEvent(entry);
     if (decoded.kind !== "known") return [];
     const { event } = decoded;
-    if (event.type === "message.user") return [userItem(event.data.messageId, event.data.parts)];
+    if (event.type === "message.user")
+      return [
+        ...(toldBy.get(event.runId ?? "") ?? []).map(pendingObject),
+        userItem(event.data.messageId, event.data.parts),
+      ];
     if (event.type !== "message.assistant") return [];
     const { messageId, parts, partial } = event.data;
     const status = partial === undefined ? "completed" : "incomplete";

@@ -13,13 +13,8 @@ import type { ClientRequest, ClientTurn } from "./client-request.ts";
 import { refuse, type Refusal } from "./errors.ts";
 import type { RunAddress } from "./identifiers.ts";
 import { hashOf, type SessionHints } from "./session-hints.ts";
-import {
-  compareHistory,
-  normalText,
-  readTurns,
-  type StoredTurn,
-  type StoredTurns,
-} from "./stored-turns.ts";
+import { compareHistory, normalText, prepareHistory, type ToldHistory } from "./compare-history.ts";
+import { readTurns, type StoredTurn, type StoredTurns } from "./stored-turns.ts";
 
 /** Which conversation a request belongs to, as far as it says so. */
 export type Target =
@@ -118,8 +113,9 @@ export async function placeTurn(
   const repeated = await findRepeated(deps, owner, candidates, request.repetition);
   if (repeated !== null) return repeated;
   if (target.kind === "after") return placeAfter(candidates, target.runId, request);
+  const told = prepareHistory(request.history);
   const placed = candidates
-    .flatMap((candidate) => placeIn(candidate, request) ?? [])
+    .flatMap((candidate) => placeIn(candidate, request, told) ?? [])
     .toSorted((a, b) => b.score - a.score)[0];
   if (placed !== undefined) return placed.placement;
   return { kind: "new", attached: attachedTo(request, request.history, []) };
@@ -238,7 +234,11 @@ interface Scored {
   readonly score: number;
 }
 
-function placeIn({ session, turns }: StoredTurns, request: TurnRequest): Scored | null {
+function placeIn(
+  { session, turns }: StoredTurns,
+  request: TurnRequest,
+  told: ToldHistory,
+): Scored | null {
   const { history, target } = request;
   const isFreeOfHistory = mayOmitHistory(target);
   const append = (unknown: readonly ClientTurn[], score: number): Scored => ({
@@ -251,7 +251,7 @@ function placeIn({ session, turns }: StoredTurns, request: TurnRequest): Scored 
   });
   if (turns.length === 0) return target.kind === "history" ? null : append(history, 0);
   if (history.length === 0) return isFreeOfHistory ? append([], 1) : null;
-  const { lastCommon, matched, unknown, isEdited } = compareHistory(history, turns);
+  const { lastCommon, matched, unknown, isEdited } = compareHistory(told, turns);
   if (lastCommon === turns.length - 1) return append(unknown, 1_000_000 + matched);
   const last = turns[lastCommon];
   if (last === undefined && isEdited)

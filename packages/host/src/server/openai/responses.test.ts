@@ -216,6 +216,7 @@ test("conversations are sessions: made, described, continued, listed and put int
   expect(made).toMatchObject({ object: "conversation", metadata: { topic: "herons" } });
   await conversations.update(made.id, { metadata: { topic: "gulls" } });
   expect((await conversations.retrieve(made.id)).metadata).toEqual({ topic: "gulls" });
+  const [given] = (await conversations.items.list(made.id)).data;
   const { data: added } = await conversations.items.create(made.id, {
     items: [{ type: "message", role: "user", content: "Forget this." }],
   });
@@ -228,9 +229,11 @@ test("conversations are sessions: made, described, continued, listed and put int
   for await (const item of conversations.items.list(made.id, { order: "asc", limit: 1 }))
     items.push(item);
   expect(items).toMatchObject([
+    { role: "user", content: [{ text: "I like birds." }] },
     { role: "user", content: [{ text: "Which?" }] },
     { role: "assistant", content: [{ text: "Answer 1." }] },
   ]);
+  expect(items[0]).toEqual(given);
   const [said] = items as { id: string }[];
   expect(await conversations.items.retrieve(said?.id ?? "", { conversation_id: made.id })).toEqual(
     said,
@@ -257,6 +260,30 @@ test("items that are added at once, or while a response is asked for, are all ke
   await responses.create({ model, input: "And now?", conversation: id });
   const asked = JSON.stringify(rig.model.requests.map(({ messages }) => messages));
   expect([...words, "slack"].filter((word) => !asked.includes(word))).toEqual([]);
+});
+
+test("items that come between a response and the retry of its request are told with the next one", async () => {
+  const rig = await openOpenAi((_, before) => says(`Answer ${before + 1}.`));
+  const { conversations, responses } = rig.openai;
+  const { id } = await conversations.create({});
+  const ask = (input: string, retry: number) =>
+    responses.create(
+      { model, input, conversation: id },
+      { headers: { "x-stainless-retry-count": String(retry) } },
+    );
+  const first = await ask("Which?", 0);
+  const item = { type: "message", role: "user", content: "slack water" } as const;
+  await conversations.items.create(id, { items: [item] });
+  expect((await ask("Which?", 1)).id).toBe(first.id);
+  await ask("And now?", 0);
+  expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain("slack water");
+});
+
+test("a cursor that is later than the conversation is refused, instead of a stream that misses everything", async () => {
+  const rig = await openOpenAi([says("Hello.")]);
+  const { id } = await rig.openai.responses.create({ model, input: "Hi" });
+  const late = rig.openai.responses.retrieve(id, { stream: true, starting_after: 1_000_000 });
+  await expect(late).rejects.toMatchObject({ status: 400, code: "invalid_cursor" });
 });
 
 test("an approval is an item of the response that stays in progress until somebody answers", async () => {

@@ -105,8 +105,9 @@ async function createResponse(
   const turn = await admitTurn(deps, asked, model);
   if (isRefusal(turn)) return sendRefusal(c, turn);
   if (!isOutcome(turn)) return turn.problem;
-  if (target.kind === "session" && told.length > 0)
-    await deps.pending.clear(owner, target.session, told);
+  // What came between a request and its repetition is told with the next one.
+  if (target.kind === "session" && told.length > 0 && !turn.isRepeated)
+    await deps.pending.markTold(owner, target.session, told, turn.runId);
   const facts: ResponseFacts = {
     metadata: body.metadata ?? {},
     background: body.background === true,
@@ -139,7 +140,9 @@ async function targetOf(
   if (conversation) {
     const id = typeof conversation === "string" ? conversation : conversation.id;
     const session = parseConversationId(id);
-    return session === null ? unknownConversation(id) : { kind: "session", session };
+    const row = session && (await reads.session(owner, session));
+    if (row === null || row.trashedAt !== null) return unknownConversation(id);
+    return { kind: "session", session: row.id };
   }
   if (previous) {
     const address = parseResponseId(previous);
@@ -255,6 +258,9 @@ async function retrieve(deps: ResponseDeps, { c, owner }: ProtocolCall): Promise
   if (!query.success) return sendRefusal(c, badCursor);
   const facts = (await deps.kept.read(owner, turn.runId)) ?? noFacts;
   const { stream, starting_after: after } = query.data;
+  // Whoever waited for later numbers would miss everything until then.
+  const head = (await deps.reads.session(owner, turn.session))?.head ?? 0;
+  if (after !== undefined && after > head) return sendRefusal(c, futureCursor);
   if (stream === "true")
     return streamResponse(deps, c, turn, { facts, headers: {}, after: after as Seq | undefined });
   return c.json(await responseSoFar(deps, turn, facts));
@@ -264,6 +270,13 @@ const badCursor = refuse(
   400,
   "invalid_cursor",
   "starting_after is the sequence_number of the last event that you have: a whole number.",
+  "starting_after",
+);
+
+const futureCursor = refuse(
+  400,
+  "invalid_cursor",
+  "starting_after is later than anything in this conversation. Send the sequence_number of the last event that you have.",
   "starting_after",
 );
 
