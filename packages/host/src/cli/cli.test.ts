@@ -79,7 +79,7 @@ test("an answer repeated after a failure is written once, and a provider's wait 
   );
   expect(code).toBe(0);
   expect(said.trim().split(/\s+/)).toHaveLength(6);
-  expect(told).toContain("The provider asked to wait; it is asked again soon.");
+  expect(told).toContain("The provider is busy. Retrying soon.");
 });
 
 test.each([
@@ -88,9 +88,9 @@ test.each([
     "a call that needs approval exits with 6",
     '{tool:terminal {"command":["ls","a b"]}}',
     6,
-    /terminal: ls 'a b'\nAnswer it with holdfast chat --session [a-z0-9]{6}, on the page/,
+    /terminal: ls 'a b'\nAnswer with holdfast chat --session [a-z0-9]{6}, on the page/,
   ],
-  ["an empty prompt exits with 2", "", 2, /There is nothing to ask/],
+  ["an empty prompt exits with 2", "", 2, /Enter a prompt/],
 ])("run: %s", async (_, prompt, code, told) => {
   const end = await runHere(["run", prompt], served.settings);
   expect(end.code).toBe(code);

@@ -3,7 +3,8 @@ import { basename, isAbsolute, join, normalize } from "node:path";
 import type { SessionInfo } from "@agentclientprotocol/sdk";
 import type { SessionView } from "@holdfast/protocol";
 import type { ServerConnection } from "../connection/connect.ts";
-import { invalidRequest } from "./errors.ts";
+import { checkLocalFolder } from "../connection/local-folder.ts";
+import { invalidRequest, requestErrorFrom } from "./errors.ts";
 
 export function folderFrom(cwd: string): string {
   if (!isAbsolute(cwd)) throw invalidRequest(`The folder ${JSON.stringify(cwd)} is not absolute.`);
@@ -21,14 +22,22 @@ export function pathOf({ workspace }: Pick<SessionView, "workspace">): string | 
  * still say yes. On another machine, or with an API key, all sessions of this folder share one that the host keeps.
  */
 export async function chooseOther(
-  { client, isLocal }: ServerConnection,
+  connection: ServerConnection,
   folder: string,
 ): Promise<"ask" | { readonly name: string }> {
-  const checked = await client.checkFolder({ query: { path: folder } });
-  // An API key may not even ask.
-  if (!checked.ok || !isLocal) return { name: sharedName(folder) };
-  if (checked.value.state === "askable") return "ask";
-  throw invalidRequest(checked.value.reason ?? `Sessions may not work in ${folder}.`, { folder });
+  const checked = await checkLocalFolder(connection, folder);
+  switch (checked.state) {
+    case "elsewhere":
+      return { name: sharedName(folder) };
+    case "failed":
+      throw requestErrorFrom(checked.error);
+    case "refused":
+      throw invalidRequest(checked.reason, { folder });
+    case "askable":
+      return "ask";
+    case "allowed":
+      throw invalidRequest(`Sessions may not work in ${folder}.`, { folder });
+  }
 }
 
 const sharedCursor = "shared:";

@@ -90,6 +90,8 @@ function textOf(answer: CommandAnswer): string {
       .join("\n");
   if (answer.kind === "changed" && answer.what === "undone")
     return "Taken out of what the model sees. /redo brings it back.";
+  if (answer.kind === "changed" && answer.what === "switched")
+    return "The model continues from that version. Your editor may still show the other one.";
   if (answer.kind === "changed" && answer.what === "redone") return "Back in what the model sees.";
   return commandRows(answer, { width: 100, paint: plainPaint })
     .map((row) => row.replace(/^— /, ""))

@@ -29,7 +29,7 @@ function openTyping() {
 test("a truncated call says how much is hidden and how to see it, and is shown in full on request", async () => {
   const rows = approvalRows(approval, style).join("\n");
   expect(rows).toContain("more characters are not shown here");
-  expect(rows).toContain("v shows all of it");
+  expect(rows).toContain("v show the whole call");
   expect(rows).not.toContain("the very end");
   const { answer, type } = openTyping();
   const full = await type("v");

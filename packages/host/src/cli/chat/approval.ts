@@ -1,8 +1,12 @@
 import { type ApprovalAnswer, describeTaint } from "@holdfast/protocol";
 import type { RenderStyle } from "../screen/paint.ts";
+import { cleanLine } from "../screen/text.ts";
 import { wrapBlock } from "../transcript/rows.ts";
 import { describeCall } from "../transcript/describe.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { allowedDecisions, type OpenApproval, questionIn } from "../transcript/open-approval.ts";
+
+const texts = chatStrings.approval;
 
 const decisions: Readonly<Record<string, ApprovalAnswer>> = {
   o: "once",
@@ -52,15 +56,9 @@ export function approvalRows(approval: OpenApproval, style: RenderStyle): string
     const choices = question.choices.map((choice, index) => `${index + 1}. ${choice}`);
     return [...rows, ...choices.flatMap((choice) => wrapBlock(choice, style, "  ", []))];
   }
-  const decisionHints = {
-    once: "o once",
-    session: "s for this session",
-    always: "a always",
-    deny: "d deny",
-  };
   const allowed = allowedDecisions(approval);
-  const hints = allowed.map((decision) => decisionHints[decision]);
-  const viewHint = allowed.includes("once") ? [] : ["v shows all of it"];
+  const hints = allowed.map((decision) => texts.hints[decision]);
+  const viewHint = allowed.includes("once") ? [] : [texts.hints.view];
   return [...rows, style.paint("dim", [...hints, ...viewHint].join(" · "))];
 }
 
@@ -70,7 +68,7 @@ export function questionRows(approval: OpenApproval, style: RenderStyle): string
   if (question !== undefined && approval.plan === true)
     return [
       "",
-      style.paint("bold", "The plan, to approve or to comment on:"),
+      style.paint("bold", texts.plan),
       ...taintRows(approval, style),
       ...wrapBlock(question.question, style, "  ", []),
     ];
@@ -78,13 +76,13 @@ export function questionRows(approval: OpenApproval, style: RenderStyle): string
   const { sandbox } = approval;
   return [
     "",
-    style.paint("bold", "May this run?"),
+    style.paint("bold", runsCommand(approval) ? texts.command : texts.call),
     ...taintRows(approval, style),
     ...wrapBlock(describeApproval(approval), style, "  ", ["accent"]),
     ...(approval.notes ?? []).flatMap((note) => wrapBlock(note, style, "! ", ["bad"])),
     ...(allowedDecisions(approval).includes("once")
       ? []
-      : wrapBlock(tooLongHint, style, "! ", ["bad"])),
+      : wrapBlock(texts.tooLong, style, "! ", ["bad"])),
     ...(sandbox === undefined
       ? []
       : wrapBlock(sandbox.words, style, "", [sandbox.kind === "none" ? "bad" : "dim"])),
@@ -94,15 +92,21 @@ export function questionRows(approval: OpenApproval, style: RenderStyle): string
 /** What a stranger may have had a say in. */
 function taintRows({ after = [] }: OpenApproval, style: RenderStyle): string[] {
   if (after.length === 0) return [];
-  return wrapBlock(`The model asks after reading ${describeTaint(after)}.`, style, "! ", ["bad"]);
+  return wrapBlock(texts.taint(describeTaint(after)), style, "! ", ["bad"]);
 }
 
-const tooLongHint =
-  "It is too long to be allowed here. Open the page to see all of it and allow it there.";
+/** What is said once a reply was accepted. */
+export function replyText({ decision, answer }: ApprovalReply): string {
+  return cleanLine(answer ?? texts.answered[decision]);
+}
+
+function runsCommand({ input }: OpenApproval): boolean {
+  return typeof input === "object" && input !== null && "command" in input;
+}
 
 /** The complete call, however long it is. */
 export function fullCallRows({ name, input, place }: OpenApproval, style: RenderStyle): string[] {
-  const location = place === undefined ? "" : `\nin ${place}`;
+  const location = place === undefined ? "" : `\n${texts.location(place)}`;
   return wrapBlock(describeCall(name, input) + location, style, "  ", ["accent"]);
 }
 
@@ -113,9 +117,10 @@ export function asksForFullCall(typed: string, { kind }: OpenApproval): boolean 
 
 /** The host's own description of the call, if there is one, and what the call would load. */
 function describeApproval({ name, input, place, shown, files = [] }: OpenApproval): string {
-  const where = place === undefined ? "" : `\n[the folder is ${JSON.stringify(place)}]`;
+  const where = place === undefined ? "" : `\n${texts.folder(JSON.stringify(place))}`;
   const loaded = files.map(
-    ({ path, hash }) => `\n[loads ${JSON.stringify(path)}, ${hash?.slice(0, 19) ?? "missing"}]`,
+    ({ path, hash }) =>
+      `\n${texts.loads(JSON.stringify(path), hash?.slice(0, 19) ?? texts.missing)}`,
   );
   return `${shown ?? describeCall(name, input)}${where}${loaded.join("")}`;
 }

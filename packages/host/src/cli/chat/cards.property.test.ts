@@ -5,8 +5,10 @@ import { plainPaint } from "../screen/paint.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
 import type { OpenApproval } from "../transcript/open-approval.ts";
 import { CardRows, liveRows } from "./cards.ts";
-import { ApprovalChoice, commandHintRows } from "./choices.ts";
+import { ApprovalChoice } from "./choices.ts";
 import { footerRow } from "./footer.ts";
+import { Picker } from "./picker.ts";
+import { Suggestions } from "./suggestions.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
@@ -44,12 +46,17 @@ test("no row lets a terminal obey control characters, at any width", () => {
         rules: [text],
       };
       const usage = undefined;
+      const suggestions = new Suggestions();
+      suggestions.set("", [{ label: text, detail: text, text, effect: "insert" }]);
       const rows = [
         ...pieces.flatMap((piece) => cards.add(piece, style)),
         ...cards.openRows(style),
         ...new ApprovalChoice().rows(approval, 2, style),
         ...new ApprovalChoice().rows({ ...approval, kind: "question" }, 2, style),
-        ...commandHintRows(`/${text}`, style),
+        ...suggestions.rows(style),
+        ...new Picker({ title: "", items: [{ label: text, detail: text, command: "" }] }).rows(
+          style,
+        ),
         footerRow({ model: text, mode: "full", usage, connection: "live", keys: "" }, style),
         ...liveRows(stateWith(text), () => 1, style),
       ];

@@ -1,3 +1,6 @@
+import { chatStrings } from "../strings/chat.ts";
+import { transcriptStrings } from "../strings/transcript.ts";
+import { formatElapsed } from "./activity.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { fitTo, fitEndTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/paint.ts";
@@ -15,6 +18,7 @@ export interface FoldedText {
   readonly text: string;
 }
 
+const texts = chatStrings.cards;
 const maxCallRows = 4;
 const maxOutputRows = 8;
 const maxDiffRows = 24;
@@ -32,12 +36,9 @@ export class CardRows implements PieceRows {
   add(piece: TranscriptPiece, style: RenderStyle): string[] {
     switch (piece.kind) {
       case "thought": {
-        this.#fold({ title: "What it thought", text: piece.text });
+        this.#fold({ title: texts.thoughts, text: piece.text });
         const words = piece.text.trim().split(/\s+/).length;
-        return [
-          "",
-          style.paint("dim", `✻ thought, ${words} ${words === 1 ? "word" : "words"}: Ctrl-O`),
-        ];
+        return ["", style.paint("dim", texts.thought(words))];
       }
       case "toolStarted":
         // Shown among the live rows until it ends.
@@ -65,11 +66,11 @@ export class CardRows implements PieceRows {
       ...call.slice(0, maxCallRows),
       ...body.slice(0, maxRows).map((row) => row(inner)),
     ];
-    const duration = piece.tookMs === null ? "" : ` ${(piece.tookMs / 1000).toFixed(1)} s`;
-    const hiddenText =
-      hidden === 0
+    const duration =
+      piece.tookMs === null
         ? ""
-        : paint("dim", ` · ${hidden} more ${hidden === 1 ? "line" : "lines"}: Ctrl-O`);
+        : ` ${transcriptStrings.seconds((piece.tookMs / 1000).toFixed(1))}`;
+    const hiddenText = hidden === 0 ? "" : paint("dim", texts.more(hidden));
     const end = `${outcomeMarks[piece.outcome]} ${describeOutcome(piece)}${duration}`;
     return [
       "",
@@ -94,7 +95,7 @@ function diffRows(
   { path, change, diff }: NonNullable<ToolEndPiece["changes"]>[number],
   style: RenderStyle,
 ): Row[] {
-  const head = `${change} ${cleanLine(path)}`;
+  const head = `${texts.change[change]} ${cleanLine(path)}`;
   const lines = linesOf(diff).filter((line) => !/^(?:---|\+\+\+) /.test(line));
   return [
     () => style.paint("bold", fitTo(head, style.width)),
@@ -148,7 +149,7 @@ function thoughtRow({ parts }: LiveMessage, { width, paint }: RenderStyle): stri
 
 function toolRows(tool: LiveTool, seconds: number, { width, paint }: RenderStyle): string[] {
   const call = cleanLine(describeCall(tool.name, tool.input));
-  const time = ` ${seconds} s`;
+  const time = ` ${formatElapsed(seconds * 1000)}`;
   const tail =
     tool.output === "" ? [] : linesOf(tool.output.slice(-8_000)).slice(-maxLiveOutputRows);
   return [

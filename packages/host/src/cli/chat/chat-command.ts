@@ -9,10 +9,13 @@ import {
   textFlag,
 } from "../command.ts";
 import { invalidModeText, modeFlag, modeOfFlag } from "../mode-flag.ts";
+import { chooseFolder, workspaceFlags } from "../workspace-flag.ts";
 import { sessionRow } from "../transcript/session-row.ts";
 import { type HostConnection, connectHost } from "../connection/connect.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { columnsOf } from "../screen/screen.ts";
 import { createPaint } from "../screen/paint.ts";
+import { cleanLine } from "../screen/text.ts";
 import { Chat, type ChatView } from "./chat.ts";
 
 export const chatCommand: Command = {
@@ -21,17 +24,23 @@ export const chatCommand: Command = {
     "Talks in this terminal: over the host that serves this home, or over --url, or in this process where none serves.",
     "Answers come as they are written. What you say meanwhile waits its turn; Ctrl-S tells it at once, Ctrl-X breaks the answer",
     "off for it. Before a tool does something, you see exactly what would run, and choose. /help lists the commands, Tab",
-    "completes, Ctrl-J begins a new line, Ctrl-O shows what was folded last. Ctrl-C once stops the answer, twice leaves.",
-    "Nothing is lost by leaving, by a crash or by a restart of the host.",
+    "completes, Ctrl-J begins a new line, Ctrl-O shows what was folded last. Esc stops the answer, Ctrl-D leaves.",
+    "Nothing is lost by leaving, by a crash or by a restart of the host. A new session works in the folder you are in;",
+    "the first time you are asked to allow it.",
   ].join("\n"),
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
     mode: modeFlag,
+    ...workspaceFlags,
     continue: { type: "boolean", about: "go on in the newest session" },
     plain: { type: "boolean", about: "without cards, choices and a line of status" },
   },
   examples: [
     ["holdfast chat", "begins a new session with the first thing you say"],
+    [
+      "holdfast chat --workspace ~/projects/tides",
+      "works in that folder, not in the one you are in",
+    ],
     ["holdfast chat --continue", "goes on where you were last, also after a crash"],
     ["holdfast chat --session garden", "by words of its title, its id, or the end of that"],
     ['printf "Hello\\n/usage\\n" | holdfast chat', "a line at a time, from a pipe"],
@@ -69,26 +78,46 @@ async function runChat(
   const sessionId = await chooseSession(given, terminal, connection);
   if (sessionId === "none") return exit.failed;
   const { output } = terminal;
+  const folder = await chooseFolder(
+    given,
+    terminal,
+    connection,
+    sessionId === null ? "new" : "existing",
+  );
+  if (!folder.ok) {
+    terminal.printError(folder.message);
+    return folder.exitCode;
+  }
+  const { workspace, note } = folder;
   const view = await chooseView(given, terminal);
   const mode = modeOfFlag(given);
-  if (sessionId !== null && mode !== undefined) {
+  if (sessionId !== null && (mode !== undefined || workspace !== undefined)) {
     const params = { id: sessionId };
-    const changed = await connection.client.changeSession({ params, body: { mode } });
+    const body = {
+      ...(mode !== undefined && { mode }),
+      ...(workspace !== undefined && { workspace }),
+    };
+    const changed = await connection.client.changeSession({ params, body });
     if (!changed.ok) {
       terminal.printError(describeError(changed.error));
       return exit.failed;
     }
   }
-  const chat = new Chat(connection, { model: textFlag(given, "model"), mode }, view);
+  const settings = { model: textFlag(given, "model"), mode, workspace: workspace ?? undefined };
+  const chat = new Chat(connection, settings, view);
   const paint = createPaint(output, terminal.environment);
-  if (output.isTTY === true) chat.print([paint("dim", greeting(connection))]);
+  if (output.isTTY === true) {
+    const place = workspace == null ? note : chatStrings.greeting.folder(cleanLine(workspace));
+    const rows = [greeting(connection), ...(place === null ? [] : [`— ${place}`])];
+    chat.print(rows.map((row) => paint("dim", row)));
+  } else if (note !== null) terminal.printError(note);
   if (sessionId !== null) chat.conversation.switchTo(sessionId);
   await chat.run();
   const { state } = chat;
   if (state !== undefined && output.isTTY === true) {
     const isLive = liveRun(state) !== null && connection.location === "here";
-    if (isLive) terminal.print("The answer was not finished; it goes on with the next host.");
-    terminal.print(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
+    if (isLive) terminal.print(chatStrings.leaving.unfinished);
+    terminal.print(chatStrings.leaving.comeBack(shortId(state.session.id)));
   }
   return exit.done;
 }
@@ -111,8 +140,8 @@ async function chooseView(given: Arguments, terminal: Terminal): Promise<(chat: 
 }
 
 function greeting({ location, address }: HostConnection): string {
-  const hostText = location === "here" ? "in this process" : `at ${address ?? "the host"}`;
-  return `— Holdfast, ${hostText}. /help says what there is.`;
+  const { greeting: texts } = chatStrings;
+  return `— ${location === "here" ? texts.here : texts.at(address ?? texts.theHost)}`;
 }
 
 async function chooseSession(
@@ -137,8 +166,8 @@ async function chooseSession(
   const paint = createPaint(terminal.output, terminal.environment);
   terminal.printError(
     session === undefined
-      ? `No session fits "${sessionName}".`
-      : `More than one session fits "${sessionName}":`,
+      ? chatStrings.sessions.noMatch(sessionName ?? "")
+      : chatStrings.sessions.severalMatch(sessionName ?? ""),
   );
   const width = columnsOf(terminal.output, 100) - 1;
   for (const candidate of sessions.slice(0, 20))

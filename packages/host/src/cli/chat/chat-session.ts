@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
 import {
   type ApprovalId,
+  type Attachment,
+  defaultMode,
   type InputMode,
   laneKey,
   type SessionId,
-  type SessionMode,
+  sessionMode,
 } from "@holdfast/protocol";
 import {
   type Client,
   type CommandAnswer,
   type ConnectionState,
+  describeMode,
   executeCommand,
   findPasted,
   type Invocation,
@@ -21,7 +24,10 @@ import {
   type SessionState,
 } from "@holdfast/client";
 import { createHostWait, watchForStall } from "../connection/wait-for-host.ts";
+import { newSessionBody, type NewSessionSettings } from "../new-session.ts";
+import { chatStrings } from "../strings/chat.ts";
 import type { ApprovalReply } from "./approval.ts";
+import { findMentioned, type FoundFiles, type LocalFile, quoteFile } from "./local-files.ts";
 
 export interface ChatListener {
   /** `isFirst`: the session has just been opened. */
@@ -35,11 +41,16 @@ export interface ChatListener {
 /** A person at the keyboard decides themselves when to stop waiting. */
 const hostWaitMs = 24 * 3_600_000;
 
-/** What a session gets that begins with the first thing said. */
-export interface NewSessionSettings {
-  readonly model?: string | undefined;
-  readonly mode?: SessionMode | undefined;
+/** A choice for the session that the next message begins. */
+export interface ChosenForNext {
+  readonly kind: "chosen_for_next";
+  readonly sentence: string;
 }
+
+type AttachedFile = Extract<LocalFile, { kind: "attach" }>;
+
+const texts = chatStrings.command;
+const noFiles: FoundFiles = { ok: true, files: [] };
 
 /** Follows one session at a time through lost connections. A message is accepted once, however often it is sent. */
 export class ChatSession {
@@ -47,8 +58,11 @@ export class ChatSession {
   readonly #listener: ChatListener;
   #following: AbortController | undefined;
   #sessionId: SessionId | null = null;
-  readonly #newSession: NewSessionSettings;
+  #isClosed = false;
+  #newSession: NewSessionSettings;
   #pastes: string[] = [];
+  #quotes: string[] = [];
+  readonly #pictures = new Map<string, AttachedFile>();
 
   constructor(client: Client, listener: ChatListener, newSession: NewSessionSettings) {
     this.#client = client;
@@ -60,9 +74,15 @@ export class ChatSession {
     return this.#sessionId;
   }
 
+  /** What the session gets that the next message begins. */
+  get newSession(): NewSessionSettings {
+    return this.#newSession;
+  }
+
   switchTo(id: SessionId): void {
     this.leave();
     this.#sessionId = id;
+    if (this.#isClosed) return;
     const following = new AbortController();
     this.#following = following;
     void this.#follow(id, following.signal);
@@ -74,22 +94,80 @@ export class ChatSession {
     this.#sessionId = null;
   }
 
+  /** Follows nothing from now on, not even a session that is being created; what was said is still sent. */
+  close(): void {
+    this.#isClosed = true;
+    this.leave();
+  }
+
   /** Remembers what was pasted until the next message is sent. */
   addPaste(text: string): void {
     if (isWorthMarking(text)) this.#pastes.push(text);
   }
 
-  /** The first message creates its session. */
-  async send(text: string, mode: InputMode = "queue"): Promise<CommandRefusal | undefined> {
+  /** Adds text to the next message that is not the person's own, such as a command's output. */
+  addQuote(text: string): void {
+    this.#quotes.push(text);
+  }
+
+  /** Attaches the picture to the next message, if that still contains the label that is returned. */
+  addPicture(picture: AttachedFile): string {
+    const isTaken = (label: string): boolean => this.#pictures.has(label);
+    let label = `[${picture.name}]`;
+    for (let copy = 2; isTaken(label); copy += 1) label = `[${picture.name} ${copy}]`;
+    this.#pictures.set(label, picture);
+    return label;
+  }
+
+  /** The first message creates its session. Files that it names are looked up in `folder`, if there is one. */
+  async send(
+    typed: string,
+    { mode = "queue", folder }: { readonly mode?: InputMode; readonly folder: string | null },
+  ): Promise<CommandRefusal | undefined> {
     const key = randomUUID();
+    const found = folder === null ? noFiles : await findMentioned(typed, folder);
+    if (!found.ok) return { kind: "refused", code: "file_refused", sentence: found.sentence };
+    const pictures = [...this.#pictures].flatMap(([label, file]) =>
+      typed.includes(label) ? [file] : [],
+    );
+    const attachments: Attachment[] = [];
+    for (const file of [...found.files, ...pictures]) {
+      if (file.kind !== "attach") continue;
+      const uploaded = await this.#upload(file);
+      if (!uploaded.ok) return refusalFrom(uploaded.error);
+      attachments.push(uploaded.value);
+    }
+    const quotes = [...this.#quotes, ...found.files.flatMap(quoteFile)];
+    const text = [typed, ...quotes].join("\n\n");
     const id = this.#sessionId ?? (await this.#createSession(key));
     if (typeof id !== "string") return id;
-    const quoted = findPasted(text, this.#pastes);
-    this.#pastes = [];
+    const quoted = findPasted(text, [...this.#pastes, ...quotes]);
     const lane = laneKey.parse(`cli:${id}`);
-    const body = { clientId: key, text, mode, lane, ...(quoted.length > 0 && { quoted }) };
+    const body = {
+      clientId: key,
+      text,
+      mode,
+      lane,
+      ...(quoted.length > 0 && { quoted }),
+      ...(attachments.length > 0 && { attachments }),
+    };
     const sent = await this.#retry(() => this.#client.sendMessage({ params: { id }, body }));
-    return sent.ok ? undefined : refusalFrom(sent.error);
+    if (!sent.ok) return refusalFrom(sent.error);
+    this.#pastes = [];
+    this.#quotes = [];
+    this.#pictures.clear();
+    return undefined;
+  }
+
+  async #upload({ name, mediaType, bytes }: AttachedFile): Promise<Result<Attachment>> {
+    const request = { body: bytes, mediaType };
+    const kept = await this.#retry(() => this.#client.putBlob(request));
+    if (!kept.ok) return kept;
+    const { blobId, size } = kept.value;
+    const value: Attachment = mediaType.startsWith("image/")
+      ? { type: "image", blobId, mediaType, name }
+      : { type: "file", blobId, mediaType, name, size };
+    return { ok: true, value };
   }
 
   /** The newest event's number: whoever has seen it has seen everything before it. */
@@ -101,13 +179,50 @@ export class ChatSession {
     return read.ok ? read.value.seq : 0;
   }
 
-  async execute(invocation: Invocation): Promise<CommandAnswer> {
+  async execute(invocation: Invocation): Promise<CommandAnswer | ChosenForNext> {
+    if (this.#sessionId === null) {
+      const chosen = await this.#executeForNext(invocation);
+      if (chosen !== undefined) return chosen;
+    }
+    const { workspace } = this.#newSession;
     const answer = await executeCommand(
-      { client: this.#client, sessionId: this.#sessionId, key: randomUUID(), now: Date.now },
+      {
+        client: this.#client,
+        sessionId: this.#sessionId,
+        key: randomUUID(),
+        now: Date.now,
+        ...(workspace !== undefined && { workspace }),
+      },
       invocation,
     );
     if (answer.kind === "moved") this.switchTo(answer.session.id);
     return answer;
+  }
+
+  /** Before the first message, a model and a mode are chosen for the session that it begins. */
+  async #executeForNext({
+    name,
+    argument,
+  }: Invocation): Promise<CommandAnswer | ChosenForNext | undefined> {
+    if (name !== "model" && name !== "mode") return undefined;
+    const listed = await this.#retry(() => this.#client.listModels());
+    if (!listed.ok) return refusalFrom(listed.error);
+    const { usual, usualMode = defaultMode, models } = listed.value;
+    const { model, mode } = this.#newSession;
+    if (name === "mode") {
+      const chosen = sessionMode.safeParse(argument);
+      if (!chosen.success) return { kind: "mode", mode: mode ?? usualMode };
+      this.#newSession = { ...this.#newSession, mode: chosen.data };
+      return { kind: "chosen_for_next", sentence: texts.nextMode(describeMode(chosen.data)) };
+    }
+    const usable = models.filter((item) => item.usable).map((item) => item.name);
+    if (argument === "")
+      return { kind: "model", model: model ?? null, usual, models: usable, listed: models };
+    const isKnown = usable.some((known) => known === argument || sameProvider(known, argument));
+    if (!isKnown)
+      return { kind: "refused", code: "unknown_model", sentence: texts.unknownModel(argument) };
+    this.#newSession = { ...this.#newSession, model: argument };
+    return { kind: "chosen_for_next", sentence: texts.nextModel(argument) };
   }
 
   async answer(id: ApprovalId, reply: ApprovalReply): Promise<CommandRefusal | undefined> {
@@ -120,8 +235,7 @@ export class ChatSession {
 
   async #createSession(key: string): Promise<SessionId | CommandRefusal> {
     const headers = { "idempotency-key": key };
-    const { model, mode } = this.#newSession;
-    const body = { ...(model !== undefined && { model }), ...(mode !== undefined && { mode }) };
+    const body = newSessionBody(this.#newSession);
     const created = await this.#retry(() => this.#client.createSession({ headers, body }));
     if (!created.ok) return refusalFrom(created.error);
     this.switchTo(created.value.session.id);
@@ -164,4 +278,10 @@ function isBusy(state: SessionState): boolean {
   const run = liveRun(state);
   if (run === null) return state.inbox.length > 0;
   return run.state !== "waiting" && run.state !== "paused";
+}
+
+/** A provider may serve models that no list names. */
+function sameProvider(known: string, name: string): boolean {
+  const [provider, model] = known.split("/");
+  return model !== undefined && name.startsWith(`${provider}/`);
 }

@@ -1,4 +1,10 @@
-import { createClient, emptySessionRead, type SessionState, startState } from "@holdfast/client";
+import {
+  type Client,
+  createClient,
+  emptySessionRead,
+  type SessionState,
+  startState,
+} from "@holdfast/client";
 import { type ApprovalId, ids, type LiveView, ownerId } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
@@ -20,6 +26,32 @@ function waitingFor(open: LiveView["approvals"][number]): SessionState {
   return { ...state, live: { runId, messages: [], tools: [], approvals: [open] } };
 }
 
+function createChat(client: Client): Chat {
+  const config = readConfig({ flags: { home: "/nowhere" }, environment: {}, personFolder: "/" });
+  if (!config.ok) throw new Error(config.failure.message);
+  const view: ChatView = {
+    reopenedEntries: 8,
+    folder: null,
+    style: () => ({ width: 80, paint: createPaint(process.stdout, { NO_COLOR: "1" }) }),
+    run: async () => {},
+    print: () => {},
+    startSession: () => {},
+    show: () => {},
+    update: () => {},
+    offer: () => {},
+  };
+  const connection = {
+    client,
+    request: () => Response.error(),
+    location: "server",
+    address: undefined,
+    isLocal: true,
+    config: config.value,
+    close: async () => {},
+  } as const;
+  return new Chat(connection, {}, () => view);
+}
+
 test("a typed reply is for the approval that was shown when Enter was pressed", async () => {
   const answered: ApprovalId[] = [];
   const isBusy = Promise.withResolvers<void>();
@@ -37,31 +69,7 @@ test("a typed reply is for the approval that was shown when Enter was pressed", 
       );
     },
   });
-  const config = readConfig({ flags: { home: "/nowhere" }, environment: {}, personFolder: "/" });
-  if (!config.ok) throw new Error(config.failure.message);
-  const view: ChatView = {
-    reopenedEntries: 8,
-    folder: null,
-    style: () => ({ width: 80, paint: createPaint(process.stdout, { NO_COLOR: "1" }) }),
-    run: async () => {},
-    print: () => {},
-    startSession: () => {},
-    show: () => {},
-    update: () => {},
-    offerSessions: () => {},
-  };
-  const chat = new Chat(
-    {
-      client,
-      request: () => Response.error(),
-      location: "server",
-      address: undefined,
-      config: config.value,
-      close: async () => {},
-    },
-    {},
-    () => view,
-  );
+  const chat = createChat(client);
   const [first, second] = [approval(), approval()];
   chat.onState(waitingFor(first), true);
   const replies = [chat.submit("y"), chat.submit("y")];
@@ -71,4 +79,34 @@ test("a typed reply is for the approval that was shown when Enter was pressed", 
   isBusy.resolve();
   await Promise.all(replies);
   expect(answered).toEqual([first.approvalId, first.approvalId]);
+});
+
+test("leaving while a session is being created sends the message, and follows nothing that would keep the process alive", async () => {
+  const requested: string[] = [];
+  const created = Promise.withResolvers<void>();
+  const client = createClient({
+    baseUrl: "http://host",
+    async fetch(url, init) {
+      requested.push(`${init?.method ?? "GET"} ${new URL(url).pathname.replace(session, "<id>")}`);
+      await created.promise;
+      const isNew = new URL(url).pathname === "/api/sessions";
+      const body = isNew
+        ? { session: emptySessionRead(session, ownerId.parse("me")).session }
+        : { code: "session_busy", title: "Busy", status: 409 };
+      const type = isNew ? "application/json" : "application/problem+json";
+      return Response.json(body, {
+        status: isNew ? 201 : 409,
+        headers: { "content-type": type },
+      });
+    },
+  });
+  const chat = createChat(client);
+  const left = chat.untilLeft();
+  const said = chat.submit("Hello");
+  await expect.poll(() => requested).toEqual(["POST /api/sessions"]);
+  chat.leave();
+  await left;
+  created.resolve();
+  await said;
+  expect(requested).toEqual(["POST /api/sessions", "POST /api/sessions/<id>/messages"]);
 });

@@ -3,20 +3,24 @@ import {
   type CommandRefusal,
   type ConnectionState,
   liveRun,
+  parseInput,
   type SessionState,
   shortId,
 } from "@holdfast/client";
-import { type InputMode, type SessionView } from "@holdfast/protocol";
+import { type InputMode } from "@holdfast/protocol";
 import type { HostConnection } from "../connection/connect.ts";
 import { type RenderStyle } from "../screen/paint.ts";
-import { cleanLine } from "../screen/text.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { sessionTitle } from "../transcript/describe.ts";
 import { TranscriptDiffer, type TranscriptPiece } from "../transcript/pieces.ts";
+import { wrapBlock } from "../transcript/rows.ts";
 import type { OpenApproval } from "../transcript/open-approval.ts";
-import type { ApprovalReply } from "./approval.ts";
-import { ChatSession, type ChatListener, type NewSessionSettings } from "./chat-session.ts";
+import { type ApprovalReply, replyText } from "./approval.ts";
+import type { NewSessionSettings } from "../new-session.ts";
+import { ChatSession, type ChatListener } from "./chat-session.ts";
 import { commandRows } from "./command-output.ts";
 import { handleLine, type LineResult } from "./handle-line.ts";
+import type { Offer } from "./picker.ts";
 
 const doublePressMs = 2_000;
 
@@ -35,8 +39,8 @@ export interface ChatView {
   show(pieces: readonly TranscriptPiece[], asked: readonly OpenApproval[]): void;
   /** The hint or the connection has changed. */
   update(): void;
-  /** Lets the person choose one of the sessions that these rows list. */
-  offerSessions(sessions: readonly SessionView[], rows: readonly string[]): void;
+  /** Lets the person choose from what these rows list. */
+  offer(offer: Offer, rows: readonly string[]): void;
   clearInput?(): void;
   /** A session was opened, or an answer has ended. */
   onIdle?(): void;
@@ -54,6 +58,8 @@ export class Chat implements ChatListener {
   #state: SessionState | undefined;
   #connection: ConnectionState = "live";
   #hint = "";
+  #sending: readonly string[] = [];
+  #shell: AbortController | null = null;
   #interruptedAt = -Infinity;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -93,6 +99,11 @@ export class Chat implements ChatListener {
     return this.#state !== undefined && liveRun(this.#state) !== null;
   }
 
+  /** Messages that the host has not accepted yet. */
+  get sending(): readonly string[] {
+    return this.#sending;
+  }
+
   run(): Promise<void> {
     return this.#view.run();
   }
@@ -110,7 +121,7 @@ export class Chat implements ChatListener {
       await this.#leaving.promise;
     } finally {
       process.off("SIGINT", onSignal).off("SIGTERM", quit).off("SIGHUP", quit);
-      this.conversation.leave();
+      this.conversation.close();
     }
   }
 
@@ -150,32 +161,48 @@ export class Chat implements ChatListener {
     if (now - this.#interruptedAt < doublePressMs) return this.leave();
     this.#interruptedAt = now;
     this.#view.clearInput?.();
-    if (this.isAnswering) void this.submit("/stop", "quiet");
-    this.hint = this.isAnswering ? "Stopping … Ctrl-C again leaves." : "Ctrl-C again leaves.";
+    this.stop();
+    this.hint = this.isAnswering ? chatStrings.keys.stopping : chatStrings.keys.leaveHint;
+  }
+
+  /** Stops the person's own command or the answer, if there is one. */
+  stop(): void {
+    if (this.#shell !== null) return this.#shell.abort();
+    const run = this.#state === undefined ? null : liveRun(this.#state);
+    if (run !== null && !run.cancelRequested) void this.submit("/stop", "quiet");
   }
 
   /** Resolves to what happens next, once the line was handled. */
   submit(text: string, origin: "typed" | "quiet" = "typed"): Promise<LineResult["next"]> {
     // The reply is for the approval shown when Enter was pressed, not for one that may replace it by then.
     const { conversation, approval } = this;
-    return this.#enqueue(async () => {
+    const command = approval === undefined ? this.#shellCommand(text) : undefined;
+    const isMessage =
+      parseInput(text).kind === "message" && approval === undefined && command === undefined;
+    const handled = this.#enqueue(async () => {
       const view = this.#view;
       const context = { conversation, approval, style: view.style(), folder: view.folder };
-      const { rows, next, sessions = [] } = await handleLine(text, context);
+      const { rows, next, offer } =
+        command === undefined
+          ? await handleLine(text, context)
+          : await this.#runShell(command, view.folder ?? "");
       const shown = origin === "quiet" ? [] : rows;
-      if (sessions.length > 0) view.offerSessions(sessions, shown);
+      if (offer !== undefined) view.offer(offer, shown);
       else view.print(shown);
       if (next === "leave") this.leave();
       return next;
     });
+    return isMessage ? this.#whileSending(text, handled) : handled;
   }
 
   /** Sends the text at once in another mode than queueing. */
   send(text: string, mode: InputMode): void {
-    void this.#enqueue(async () => {
-      const refusal = await this.conversation.send(text, mode);
+    const sent = this.#enqueue(async () => {
+      const { folder } = this.#view;
+      const refusal = await this.conversation.send(text, { mode, folder });
       this.#view.print(refusal === undefined ? [] : commandRows(refusal, this.#view.style()));
     });
+    void this.#whileSending(text, sent);
   }
 
   /** Replies to the very approval that was shown. */
@@ -183,9 +210,60 @@ export class Chat implements ChatListener {
     void this.#enqueue(async () => {
       const refusal = await this.conversation.answer(approvalId, reply);
       const style = this.#view.style();
-      const confirmation = style.paint("dim", `— ${cleanLine(reply.answer ?? reply.decision)}`);
+      const confirmation = style.paint("dim", `— ${replyText(reply)}`);
       this.#view.print(refusal === undefined ? [confirmation] : commandRows(refusal, style));
     });
+  }
+
+  /** `!command` is the person's own, on terminals only: what comes from a pipe may be anybody's. */
+  #shellCommand(text: string): string | undefined {
+    if (this.#view.folder === null || !text.startsWith("!")) return undefined;
+    const command = text.slice(1).trim();
+    return command === "" ? undefined : command;
+  }
+
+  async #runShell(command: string, folder: string): Promise<LineResult> {
+    const { runShellCommand } = await import("./shell-command.ts");
+    const view = this.#view;
+    const texts = chatStrings.shell;
+    const printLine = (line: string): void => {
+      view.print(wrapBlock(line, view.style(), "  ", ["dim"]));
+    };
+    view.print(wrapBlock(command, view.style(), "! ", ["bold"]));
+    this.#shell = new AbortController();
+    this.hint = texts.running;
+    let rest = "";
+    const { summary, succeeded, quote } = await runShellCommand(command, {
+      folder,
+      signal: this.#shell.signal,
+      onOutput(text) {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop() ?? "";
+        lines.forEach(printLine);
+      },
+    });
+    if (rest !== "") printLine(rest);
+    this.#shell = null;
+    this.hint = "";
+    this.conversation.addQuote(quote);
+    const style = view.style();
+    const end = style.paint(succeeded ? "good" : "bad", `  ${summary}`);
+    return { rows: [end, style.paint("dim", `— ${texts.willBeSent}`)], next: "stay" };
+  }
+
+  /** Shows a message as being sent: a host that is away may take long to accept it. */
+  async #whileSending<T>(text: string, sent: Promise<T>): Promise<T> {
+    this.#setSending([...this.#sending, text]);
+    try {
+      return await sent;
+    } finally {
+      this.#setSending(this.#sending.toSpliced(this.#sending.indexOf(text), 1));
+    }
+  }
+
+  #setSending(texts: readonly string[]): void {
+    this.#sending = texts;
+    this.#view.update();
   }
 
   /** Runs tasks one after the other: what is typed first is sent first. */

@@ -1,13 +1,13 @@
 import { cleanLine } from "../screen/text.ts";
-import { fitTo, padTo } from "../screen/width.ts";
+import { fitTo } from "../screen/width.ts";
 import { type Key } from "../screen/line-editor.ts";
 import { type RenderStyle } from "../screen/paint.ts";
 import { describeCall } from "../transcript/describe.ts";
-import { sessionRow } from "../transcript/session-row.ts";
 import { allowedDecisions, type OpenApproval, questionIn } from "../transcript/open-approval.ts";
 import type { ApprovalReply } from "./approval.ts";
-import { type SessionView, findCommand, commandUsage } from "@holdfast/protocol";
-import { completeInput } from "@holdfast/client";
+import { chatStrings } from "../strings/chat.ts";
+
+const texts = chatStrings.approval;
 
 /** A reply to an approval, or `whole` to see all of it first. */
 export interface ApprovalOption {
@@ -26,19 +26,19 @@ function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
     }));
   }
   const [rule] = approval.rules ?? [];
-  const scope = rule === undefined ? "this very call" : cleanLine(rule);
+  const scope = rule === undefined ? texts.thisCall : cleanLine(rule);
   const options = {
-    once: { key: "o", label: "once" },
-    session: { key: "s", label: `for this session: ${scope}` },
-    always: { key: "a", label: `always: ${scope}` },
-    deny: { key: "d", label: "deny" },
+    once: { key: "o", label: texts.once },
+    session: { key: "s", label: texts.session(scope) },
+    always: { key: "a", label: texts.always(scope) },
+    deny: { key: "d", label: texts.deny },
   };
   return [
     ...allowedDecisions(approval).map((decision) => ({
       ...options[decision],
       reply: { decision },
     })),
-    { key: "v", label: "view all of it first", reply: "whole" },
+    { key: "v", label: texts.view, reply: "whole" },
   ];
 }
 
@@ -84,13 +84,9 @@ export class ApprovalChoice {
       return isMarked ? paint("bold", row) : row;
     });
     const call = cleanLine(describeCall(approval.name, approval.input));
-    const heading = waiting > 1 ? [paint("bold", fitTo(`1 of ${waiting}: ${call}`, width))] : [];
-    const answerHint = approval.kind === "question" ? " · or type an answer" : "";
-    return [
-      ...heading,
-      ...rows,
-      paint("dim", fitTo(`  ↑↓ or its key, then Enter${answerHint}`, width)),
-    ];
+    const heading = waiting > 1 ? [paint("bold", fitTo(texts.firstOf(waiting, call), width))] : [];
+    const answerHint = approval.kind === "question" ? texts.orType : "";
+    return [...heading, ...rows, paint("dim", fitTo(texts.keys + answerHint, width))];
   }
 
   /** A mark does not carry over to the next approval. */
@@ -99,75 +95,4 @@ export class ApprovalChoice {
     this.#approvalId = approvalId;
     this.#index = null;
   }
-}
-
-const maxSessionsShown = 10;
-
-/** Chooses a session by arrows and Enter. */
-export class SessionPicker {
-  readonly #sessions: readonly SessionView[];
-  #index = 0;
-
-  constructor(sessions: readonly SessionView[]) {
-    this.#sessions = sessions;
-  }
-
-  /** The chosen session, `closed`, `moved`, or `undefined` if the key is not for it. */
-  press(key: Key): SessionView | "closed" | "moved" | undefined {
-    const last = this.#sessions.length - 1;
-    if (key.name === "escape" || (key.ctrl === true && key.name === "c")) return "closed";
-    if (key.ctrl === true || key.meta === true) return undefined;
-    switch (key.name) {
-      case "up":
-        return this.#mark(this.#index === 0 ? last : this.#index - 1);
-      case "down":
-        return this.#mark(this.#index === last ? 0 : this.#index + 1);
-      case "pageup":
-        return this.#mark(Math.max(0, this.#index - maxSessionsShown));
-      case "pagedown":
-        return this.#mark(Math.min(last, this.#index + maxSessionsShown));
-      case "home":
-        return this.#mark(0);
-      case "end":
-        return this.#mark(last);
-      case "return":
-        return this.#sessions[this.#index] ?? "closed";
-      default:
-        return undefined;
-    }
-  }
-
-  rows({ width, paint }: RenderStyle): string[] {
-    const from = Math.max(0, Math.min(this.#index - 4, this.#sessions.length - maxSessionsShown));
-    const shown = this.#sessions.slice(from, from + maxSessionsShown).map((session, offset) => {
-      const isMarked = from + offset === this.#index;
-      return sessionRow(session, { width, paint, mark: isMarked ? "❯" : " " });
-    });
-    const position = `${this.#index + 1} of ${this.#sessions.length}`;
-    return [...shown, paint("dim", `  ↑↓ and Enter go there · Esc stays · ${position}`)];
-  }
-
-  #mark(index: number): "moved" {
-    this.#index = index;
-    return "moved";
-  }
-}
-
-const maxCommandsShown = 6;
-
-/** The commands that match the line being typed. */
-export function commandHintRows(text: string, { width, paint }: RenderStyle): string[] {
-  const names = completeInput(text).values.filter((value) => !value.includes(" "));
-  const [, typed] = /^\/(\w+)\s/.exec(text) ?? [];
-  const matches = (typed === undefined ? names.map((name) => name.slice(1)) : [typed]).flatMap(
-    (name) => findCommand(name) ?? [],
-  );
-  const widest = Math.max(0, ...matches.map((command) => commandUsage(command).length));
-  const rows = matches
-    .slice(0, maxCommandsShown)
-    .map((command) => fitTo(`  ${padTo(commandUsage(command), widest)}  ${command.help}`, width));
-  const hidden = matches.length - rows.length;
-  return [...rows, ...(hidden > 0 ? [`  … ${hidden} more, Tab completes`] : [])].map((row) =>
-    paint("dim", row),
-  );
 }

@@ -1,104 +1,106 @@
 import {
   type CommandAnswer,
+  describeAlternatives,
   describeMode,
+  describeFact,
   describeProcess,
   describeSchedule,
   givenUpText,
   shortId,
 } from "@holdfast/client";
-import { type CommandSpec, commandUsage, modeOf, type UsageTotalsView } from "@holdfast/protocol";
+import {
+  type CommandSpec,
+  commandUsage,
+  formatNumber,
+  modeOf,
+  type UsageTotalsView,
+} from "@holdfast/protocol";
 import { sessionTitle, formatTime, describeCall, describeRunEnd } from "../transcript/describe.ts";
+import { wrapBlock } from "../transcript/rows.ts";
 import { sessionRow } from "../transcript/session-row.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { padTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/paint.ts";
+import { wrapSpans } from "../screen/wrap.ts";
+import { chatStrings } from "../strings/chat.ts";
 
-const sentTexts = {
-  queued: "It waits its turn.",
-  steered: "It is told at the next step.",
-  retried: "Asked again.",
-  edited: "Asked again in other words.",
-  continued: "It goes on.",
-} as const;
-const changeTexts = {
-  undone: "Taken out of view. /redo brings it back.",
-  redone: "Back in view.",
-  titled: "Its title is now",
-  model_chosen: "The model of this session is now",
-  mode_chosen: "The mode of this session is now",
-} as const;
+const texts = chatStrings.command;
 
 /** A command's result as terminal rows. Documents are left to the caller. */
 export function commandRows(answer: CommandAnswer, style: RenderStyle): string[] {
   const { paint } = style;
-  const note = (text: string): string[] => [paint("dim", `— ${cleanLine(text)}`)];
+  const note = (text: string): string[] => wrapBlock(cleanLine(text), style, "— ", ["dim"]);
   switch (answer.kind) {
     case "help":
       return helpRows(answer.commands, style);
     case "moved":
       return note(
-        `${movedTexts[answer.how]} ${sessionTitle(answer.session)} (${shortId(answer.session.id)})`,
+        `${texts.moved[answer.how]} ${sessionTitle(answer.session)} (${shortId(answer.session.id)})`,
       );
     case "sessions":
       return [
-        ...(answer.why === "which" ? note("Several fit. Which one? /resume <end of the id>") : []),
+        ...(answer.why === "which" ? note(texts.several) : []),
         ...answer.sessions.map((session) =>
           sessionRow(session, { ...style, mark: session.id === answer.current ? "›" : " " }),
         ),
-        ...(answer.sessions.length === 0 ? note("There are no sessions.") : []),
+        ...(answer.sessions.length === 0 ? note(chatStrings.sessions.noneYet) : []),
       ];
     case "changed":
-      if (answer.what === "titled")
-        return note(`${changeTexts.titled} “${answer.session.title ?? ""}”.`);
+      if (answer.what === "titled") return note(texts.title(answer.session.title ?? ""));
       if (answer.what === "model_chosen")
-        return note(`${changeTexts.model_chosen} ${answer.session.model ?? "the usual one"}.`);
+        return note(texts.model(answer.session.model ?? texts.defaultModel));
       if (answer.what === "mode_chosen")
-        return note(`${changeTexts.mode_chosen} ${describeMode(modeOf(answer.session))}`);
+        return note(texts.mode(describeMode(modeOf(answer.session))));
+      if (answer.what === "switched") return note(texts.switched);
       // The conversation itself shows what was removed or restored.
       return [];
     case "sent":
-      return note(sentTexts[answer.how]);
+      return note(texts.sent[answer.how]);
     case "given_up":
       return note(givenUpText(answer.settled));
     case "compacting":
-      return note(
-        answer.outcome === "started" ? "A summary is being written." : "It is under way.",
-      );
+      return note(texts.compacting[answer.outcome]);
     case "model":
       return [
-        ...note(`The model here is ${answer.model ?? `${answer.usual}, the usual one`}.`),
-        ...(answer.models.length > 1 ? note(`There are ${answer.models.join(", ")}.`) : []),
+        ...note(texts.model(answer.model ?? texts.usualModel(answer.usual))),
+        ...(answer.models.length > 1 ? [...note(texts.models), ...answer.models.map(listed)] : []),
       ];
     case "mode":
-      return note(`The mode here is ${describeMode(answer.mode)}`);
+      return note(texts.mode(describeMode(answer.mode)));
     case "title":
-      return note(answer.title ?? "It has no title yet.");
+      return note(answer.title ?? texts.noTitle);
     case "memory":
       return memoryRows(answer).flatMap(note);
+    case "fact":
+      return note(texts.memory[answer.what](answer.text));
     case "usage":
       return [
-        ...(answer.session === null ? [] : [usageRow("here", answer.session)]),
-        usageRow("today", answer.today),
-        usageRow("ever", answer.all),
+        ...(answer.session === null ? [] : [usageRow(texts.usage.session, answer.session)]),
+        usageRow(texts.usage.today, answer.today),
+        usageRow(texts.usage.all, answer.all),
       ];
     case "status":
       return statusRows(answer).map((row) => cleanText(row));
     case "schedules":
-      if (answer.schedules.length === 0)
-        return note("Nothing is scheduled: holdfast schedules add.");
+      if (answer.schedules.length === 0) return note(texts.noSchedules);
       return answer.schedules.map((schedule) => cleanLine(describeSchedule(schedule)));
     case "processes":
-      if (answer.processes.length === 0) return note("Nothing runs in the background.");
+      if (answer.processes.length === 0) return note(texts.noProcesses);
       return answer.processes.map((process) => cleanLine(describeProcess(process)));
     case "inbox":
-      if (answer.inbox.length === 0) return note("Nothing waits.");
-      return answer.inbox.map(({ text, mode }) => `${mode}: ${cleanLine(text)}`);
+      if (answer.inbox.length === 0) return note(texts.noInbox);
+      return answer.inbox.map(({ text, mode }) => `${chatStrings.inbox[mode]}: ${cleanLine(text)}`);
+    case "alternatives":
+      if (answer.turns.length === 0) return note(texts.noAlternatives);
+      return describeAlternatives(answer.turns)
+        .map((rows) => rows.flatMap((row) => wrapBlock(cleanLine(row), style, "  ", [])))
+        .reduce((all, rows) => [...all, "", ...rows]);
     case "stopped":
-      return note(answer.run === null ? "Nothing is being written." : "Stopping …");
+      return note(answer.run === null ? texts.nothingToStop : texts.stopping);
     case "document":
       return [];
     case "hits":
-      if (answer.hits.length === 0) return note("Nothing was found.");
+      if (answer.hits.length === 0) return note(texts.noHits);
       return answer.hits.flatMap((hit) => [
         paint("bold", `${shortId(hit.sessionId)}  ${cleanLine(hit.title ?? "")}`),
         `    ${cleanLine(hit.snippet)}`,
@@ -108,46 +110,67 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
   }
 }
 
-const movedTexts = {
-  begun: "A new session:",
-  resumed: "Now in",
-  branched: "On a branch:",
-} as const;
+function listed(name: string): string {
+  return `    ${cleanLine(name)}`;
+}
 
-function helpRows(commands: readonly CommandSpec[], { paint }: RenderStyle): string[] {
+/** Below this width the explanations stand under the commands. */
+const minHelpColumns = 24;
+
+function helpRows(commands: readonly CommandSpec[], style: RenderStyle): string[] {
+  const { paint, width } = style;
   const [only, ...others] = commands;
   if (only !== undefined && others.length === 0) {
     const names = only.aliases.map((name) => `/${name}`).join(", ");
     return [
       paint("bold", commandUsage(only)),
-      only.help,
-      ...(names === "" ? [] : [`Also: ${names}`]),
-      `Example: ${only.example}`,
+      ...wrapBlock(only.help, style, "", []),
+      ...(names === "" ? [] : [texts.help.aliases(names)]),
+      texts.help.example(only.example),
     ];
   }
   const widest = Math.max(...commands.map((command) => commandUsage(command).length));
+  const isNarrow = width - widest - 2 < minHelpColumns;
   return [
-    ...commands.map(
-      (command) => `${paint("bold", padTo(commandUsage(command), widest))}  ${command.help}`,
-    ),
-    paint("dim", "//text sends /text. Tab completes. /quit or Ctrl-D leaves; what runs goes on."),
+    ...commands.flatMap((command) => {
+      const name = paint("bold", padTo(commandUsage(command), widest));
+      const help = [{ text: command.help, styles: [] }];
+      if (isNarrow) return [name, ...wrapSpans(help, paint, { width, first: "    " })];
+      const indent = " ".repeat(widest + 2);
+      return wrapSpans(help, paint, { width, first: `${name}  `, rest: indent });
+    }),
+    ...[texts.help.files, texts.help.end].flatMap((line) => wrapBlock(line, style, "", ["dim"])),
   ];
 }
 
 function memoryRows(answer: Extract<CommandAnswer, { kind: "memory" }>): string[] {
+  const facts = factRows(answer);
   const { turns, sessions, oldestAt, failing } = answer;
-  if (turns === 0) return ["Everything is remembered."];
-  const since = oldestAt === null ? "" : `, the oldest since ${formatTime(oldestAt)}`;
+  const { memory } = texts;
+  if (turns === 0) return facts.length === 0 ? [memory.done] : facts;
+  const since = oldestAt === null ? "" : memory.since(formatTime(oldestAt));
   return [
-    `${turns === 1 ? "1 turn" : `${turns} turns`} of ${sessions === 1 ? "1 session" : `${sessions} sessions`} still to be remembered${since}.`,
-    ...(failing === null ? [] : [`The last try failed: ${failing.message} (${failing.code})`]),
+    ...facts,
+    memory.pending(memory.turns(turns), memory.sessions(sessions), since),
+    ...(failing === null ? [] : [memory.failing(failing.message, failing.code)]),
+  ];
+}
+
+function factRows({ facts, total, words }: Extract<CommandAnswer, { kind: "memory" }>): string[] {
+  if (total === 0) return words === "" ? [] : [texts.memory.notFound(words)];
+  const more = total - facts.length;
+  return [
+    ...facts.map((fact) => `${fact.id.slice(0, 8)}  ${describeFact(fact)}`),
+    ...(more > 0 ? [texts.memory.more(more)] : []),
   ];
 }
 
 function usageRow(name: string, { calls, input, output, cacheRead, costMicros }: UsageTotalsView) {
   const cost = costMicros === 0 ? "" : `, $${(costMicros / 1e6).toFixed(4)}`;
-  const cached = cacheRead === 0 ? "" : ` (${cacheRead} from the cache)`;
-  return `${padTo(name, 6)} ${calls} ${calls === 1 ? "call" : "calls"}, ${input} tokens in${cached}, ${output} out${cost}`;
+  const { usage } = texts;
+  const cached = cacheRead === 0 ? "" : usage.cached(formatNumber(cacheRead));
+  const tokens = usage.tokens(formatNumber(input), cached, formatNumber(output));
+  return `${padTo(name, 8)} ${usage.calls(calls)}, ${tokens}${cost}`;
 }
 
 function statusRows({
@@ -158,9 +181,14 @@ function statusRows({
 }: Extract<CommandAnswer, { kind: "status" }>) {
   return [
     `${sessionTitle(session)}  ${session.id}`,
-    `${session.messageCount} messages, epoch ${session.epoch}, model ${session.model ?? "the usual one"}, mode ${modeOf(session)}`,
-    run === null ? "Nothing ran yet." : `Last run: ${describeRunEnd(run)}`,
-    ...inbox.map(({ text }) => `Waits: ${cleanLine(text)}`),
-    ...approvals.map(({ name, input }) => `Asks for your word: ${describeCall(name, input)}`),
+    texts.status.facts(
+      chatStrings.sessions.messages(session.messageCount),
+      session.epoch,
+      session.model ?? texts.defaultModel,
+      modeOf(session),
+    ),
+    run === null ? texts.status.noRun : texts.status.lastRun(describeRunEnd(run)),
+    ...inbox.map(({ text }) => texts.status.queued(cleanLine(text))),
+    ...approvals.map(({ name, input }) => texts.status.approval(describeCall(name, input))),
   ];
 }

@@ -6,6 +6,7 @@ import {
   type UsageTotalsView,
 } from "@holdfast/protocol";
 import { type RenderStyle } from "../screen/paint.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo, widthOf } from "../screen/width.ts";
 
@@ -19,11 +20,7 @@ export interface FooterState {
   readonly keys: string;
 }
 
-const connectionMarks: Record<ConnectionState, string> = {
-  live: "● live",
-  reconnecting: "◌ reconnecting",
-  offline: "○ offline",
-};
+const texts = chatStrings.footer;
 
 /** The model, its usage and the connection; the keys if there is room. */
 export function footerRow(
@@ -32,8 +29,8 @@ export function footerRow(
 ): string {
   const { width, paint } = style;
   const facts = [
-    connectionMarks[connection],
-    ...(mode === undefined || mode === defaultMode ? [] : [`${mode} mode`]),
+    texts.connection[connection],
+    ...(mode === undefined || mode === defaultMode ? [] : [texts.mode(mode)]),
     cleanLine(model),
     ...(usage === undefined ? [] : usageTexts(usage)),
   ];
@@ -45,7 +42,7 @@ export function footerRow(
 
 function usageTexts({ input, output, costMicros }: UsageTotalsView): string[] {
   const cost = costMicros === 0 ? [] : [`$${(costMicros / 1e6).toFixed(costMicros < 1e5 ? 4 : 2)}`];
-  return [`${shortNumber(input)} in ${shortNumber(output)} out`, ...cost];
+  return [texts.usage(shortNumber(input), shortNumber(output)), ...cost];
 }
 
 function shortNumber(value: number): string {

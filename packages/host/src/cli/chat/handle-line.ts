@@ -1,14 +1,18 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CommandAnswer, parseInput } from "@holdfast/client";
-import { type SessionView } from "@holdfast/protocol";
 import { cleanLine } from "../screen/text.ts";
 import { type RenderStyle } from "../screen/paint.ts";
 import { systemCode } from "../../util/outcome.ts";
 import type { OpenApproval } from "../transcript/open-approval.ts";
-import { approvalRows, asksForFullCall, fullCallRows, parseReply } from "./approval.ts";
+import { approvalRows, asksForFullCall, fullCallRows, parseReply, replyText } from "./approval.ts";
 import type { ChatSession } from "./chat-session.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { commandRows } from "./command-output.ts";
+import { offerFor } from "./offers.ts";
+import type { Offer } from "./picker.ts";
+
+const texts = chatStrings.command;
 
 export interface LineContext {
   readonly conversation: ChatSession;
@@ -22,8 +26,8 @@ export interface LineContext {
 export interface LineResult {
   readonly rows: readonly string[];
   readonly next: "stay" | "leave" | "sent";
-  /** To choose from, if the rows list sessions. */
-  readonly sessions?: readonly SessionView[];
+  /** What to choose from, in place of the rows. */
+  readonly offer?: Offer | undefined;
 }
 
 /** Executes a typed line: a reply to an approval, a command, or a message. */
@@ -35,31 +39,29 @@ export async function handleLine(text: string, context: LineContext): Promise<Li
       return { rows: [], next: "stay" };
     case "message":
       if (approval !== undefined) return answerApproval(typed.text, approval, context);
-      return sendMessage(typed.text, conversation, style);
+      return sendMessage(typed.text, context);
     case "unknown":
       if (["quit", "exit", "q"].includes(typed.name)) return { rows: [], next: "leave" };
-      return errorResult(
-        `There is no command /${typed.name}. Did you mean /${typed.nearest}? (//${typed.name} … sends it as a message.)`,
-        style,
-      );
+      return errorResult(texts.unknown(typed.name, typed.nearest), style);
     case "misused":
       return errorResult(typed.sentence, style);
     case "command": {
       const answer = await conversation.execute(typed.invocation);
+      if (answer.kind === "chosen_for_next")
+        return { rows: [style.paint("dim", `— ${answer.sentence}`)], next: "stay" };
       const rows =
         answer.kind === "document" ? saveDocument(answer, context) : commandRows(answer, style);
       const next = answer.kind === "sent" ? "sent" : "stay";
-      return { rows, next, sessions: answer.kind === "sessions" ? answer.sessions : [] };
+      return { rows, next, offer: offerFor(answer) };
     }
   }
 }
 
 async function sendMessage(
   text: string,
-  conversation: ChatSession,
-  style: RenderStyle,
+  { conversation, style, folder }: LineContext,
 ): Promise<LineResult> {
-  const refusal = await conversation.send(text);
+  const refusal = await conversation.send(text, { folder });
   if (refusal === undefined) return { rows: [], next: "sent" };
   return { rows: commandRows(refusal, style), next: "stay" };
 }
@@ -73,17 +75,13 @@ async function answerApproval(
   const reply = parseReply(text, approval);
   if (reply === undefined) {
     return {
-      rows: [
-        ...approvalRows(approval, style),
-        style.paint("bad", "That is neither yes nor no. /queue sends a message for later."),
-      ],
+      rows: [...approvalRows(approval, style), style.paint("bad", chatStrings.approval.notAReply)],
       next: "stay",
     };
   }
   const refusal = await conversation.answer(approval.approvalId, reply);
   if (refusal !== undefined) return { rows: commandRows(refusal, style), next: "stay" };
-  const replyText = cleanLine(reply.answer ?? reply.decision);
-  return { rows: [style.paint("dim", `— ${replyText}`)], next: "sent" };
+  return { rows: [style.paint("dim", `— ${replyText(reply)}`)], next: "sent" };
 }
 
 function errorResult(sentence: string, style: RenderStyle): LineResult {
@@ -102,8 +100,8 @@ function saveDocument(
     path = join(folder, `${stem}-${copy}${extension}`);
   try {
     writeFileSync(path, text, { flag: "wx", mode: 0o600 });
-    return [style.paint("dim", `— Written to ${path}`)];
+    return [style.paint("dim", `— ${texts.savedTo(path)}`)];
   } catch (error) {
-    return [style.paint("bad", `${path} cannot be written (${systemCode(error)}).`)];
+    return [style.paint("bad", texts.notSaved(path, systemCode(error) ?? ""))];
   }
 }

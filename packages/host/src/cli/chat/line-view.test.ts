@@ -25,7 +25,7 @@ async function openChat(columns = 80) {
     isTTY: true,
     setRawMode: () => expect.unreachable("a dumb terminal edits its own lines"),
   });
-  const ended = runCommandLine(["chat"], {
+  const ended = runCommandLine(["chat", "--own-folder"], {
     environment: { ...served.settings, TERM: "dumb" },
     personFolder: home,
     input,
@@ -55,7 +55,7 @@ test("a dumb terminal gets whole rows and no control characters", async () => {
   input.end();
   expect(await ended).toBe(0);
   const text = window.text();
-  expect(text).toMatch(/\n›\nholdfast chat --session \w{6} comes bac\nk here\.\n$/);
+  expect(text).toMatch(/\n›\nTo continue here: holdfast chat --sessio\nn \w{6}\n$/);
   for (const rich of ["● live", "╭", "❯"]) expect(text).not.toContain(rich);
   // The terminal has echoed it once.
   expect(text.split("{words:60}")).toHaveLength(2);
@@ -67,11 +67,13 @@ test("a dumb terminal gets whole rows and no control characters", async () => {
 test("on a dumb terminal, calls and questions are answered by a line", async () => {
   const { window, type } = await openChat();
   type(String.raw`{tool:terminal {"command":["printf","\\033[2Jseen"]}}`);
-  await window.showing(/May this run\?[\s\S]+o once · s for this session[\s\S]+\no\/s\/a\/d ›$/);
+  await window.showing(
+    /Run this command\?[\s\S]+o allow once · s allow for this session[\s\S]+\no\/s\/a\/d ›$/,
+  );
   type("maybe");
-  await window.showing(/neither yes nor no[\s\S]+\no\/s\/a\/d ›$/);
+  await window.showing(/answer the question above[\s\S]+\no\/s\/a\/d ›$/);
   type("o");
-  await window.showing(/— once[\s\S]+✓ ok[\s\S]+␛\[2Jseen[\s\S]+\n›$/);
+  await window.showing(/— Allowed once[\s\S]+✓ ok[\s\S]+␛\[2Jseen[\s\S]+\n›$/);
   type('{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}');
   await window.showing(/\? Which colour\?\n {2}1\. red\n {2}2\. blue\nanswer ›$/);
   type("2");

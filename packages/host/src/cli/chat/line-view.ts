@@ -80,12 +80,12 @@ export class LineView implements ChatView {
   /** Prints a status when it begins. */
   update(): void {
     const { connection, hint } = this.#chat;
-    const status = statusRow(undefined, connection, hint);
+    const status = statusRow(undefined, connection, hint, 0);
     if (status !== "" && status !== this.#status) this.print([status]);
     this.#status = status;
   }
 
-  offerSessions(_: unknown, rows: readonly string[]): void {
+  offer(_: unknown, rows: readonly string[]): void {
     this.print(rows);
   }
 

@@ -5,6 +5,7 @@ import { type RenderStyle, createPaint } from "../screen/paint.ts";
 import { columnsOf } from "../screen/screen.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
 import { createPipeWriter, type TranscriptWriter } from "../transcript/writer.ts";
+import { chatStrings } from "../strings/chat.ts";
 import type { OpenApproval } from "../transcript/open-approval.ts";
 import { approvalRows } from "./approval.ts";
 import type { Chat, ChatView } from "./chat.ts";
@@ -61,11 +62,11 @@ export class PipeView implements ChatView {
 
   update(): void {
     const { connection, hint } = this.#chat;
-    this.#writer.status(connection === "offline" ? "The host is away; waiting for it …" : hint);
+    this.#writer.status(connection === "offline" ? chatStrings.connection.offline : hint);
     this.#wake();
   }
 
-  offerSessions(_: unknown, rows: readonly string[]): void {
+  offer(_: unknown, rows: readonly string[]): void {
     this.print(rows);
   }
 

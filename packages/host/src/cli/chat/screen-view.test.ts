@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ async function openChat(
   environment: Readonly<Record<string, string>> = { NO_COLOR: "1" },
 ): Promise<Chat> {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
-  const ended = runCommandLine(["chat", ...args], {
+  const ended = runCommandLine(["chat", "--own-folder", ...args], {
     environment: { ...served.settings, ...environment },
     personFolder: home,
     input,
@@ -63,15 +63,15 @@ function countOf(window: TerminalWindow, text: string): number {
 test("an answer is shown once, a thought stays folded until asked for, and leaving clears the frame", async () => {
   const { window, type, leave } = await openChat();
   type("{think:12} {words:60}\r");
-  await window.showing(/✻ thought, 12 words[\s\S]+[1-9]\d* out[\s\S]+Ctrl-D leaves/);
+  await window.showing(/✻ Thought, 12 words[\s\S]+[1-9]\d* out[\s\S]+Ctrl-D leaves/);
   expect(countOf(window, "A holdfast is the part of a kelp")).toBe(1);
-  const folded = countOf(window, "What it thought");
+  const folded = countOf(window, "▾ Thoughts");
   type("\u000f");
-  await window.showing(/▾ What it thought/);
+  await window.showing(/▾ Thoughts/);
   expect(folded).toBe(0);
   expect(await leave()).toBe(0);
   const text = window.text();
-  expect(text).toMatch(/holdfast chat --session \w{6} comes back here\.\n$/);
+  expect(text).toMatch(/To continue here: holdfast chat --session \w{6}\n$/);
   expect(text).not.toContain("● live");
   // oxlint-disable-next-line no-control-regex -- colours
   expect(window.raw).not.toMatch(/\u001b\[[\d;]*m/);
@@ -81,20 +81,20 @@ test("no stray key allows a call, an option needs Enter, and tool output is show
   const { window, type } = await openChat();
   const hostile = String.raw`{tool:terminal {"command":["printf","\\033]0;owned\\007\\033[2Jseen"]}}`;
   type(`${hostile}\r`);
-  await window.showing(/May this run\?[\s\S]+↑↓ or its key/);
+  await window.showing(/Run this command\?[\s\S]+↑↓ or a key/);
   // Enter alone and pasted text choose nothing.
   type("\r\r\u001b[200~o\u001b[201~");
   await window.showing(/› o\n/);
   // A command typed after them is answered after them.
   type("\u0015/status\r");
-  expect(await window.showing(/Last run: /)).not.toContain("— once");
+  expect(await window.showing(/Last run: /)).not.toContain("— Allowed");
   type("d");
-  await window.showing(/❯ d {2}deny/);
+  await window.showing(/❯ d {2}Deny/);
   type("\u001b[A\u001b[A\u001b[A");
-  await window.showing(/❯ o {2}once/);
+  await window.showing(/❯ o {2}Allow once/);
   type("\r");
   const output = await window.showing(/╭ ⚙ terminal: printf[\s\S]+│ ␛]0;owned␇␛\[2Jseen\n╰ ✓ ok/);
-  expect(output).toContain("— once");
+  expect(output).toContain("— Allowed once");
 });
 
 test("a question is answered by one of its choices, or by typed text", async () => {
@@ -113,9 +113,9 @@ test("a question is answered by one of its choices, or by typed text", async () 
 test("a file change is shown as a diff", async () => {
   const { window, type } = await openChat();
   type('{tool:write_file {"path":"a.txt","content":"one\\ntwo\\n"}}\r');
-  await window.showing(/↑↓ or its key/);
+  await window.showing(/↑↓ or a key/);
   type("o\r");
-  const card = await window.showing(/│ created a\.txt\n[\s\S]*│ \+one\n│ \+two\n╰ ✓ ok/);
+  const card = await window.showing(/│ Created a\.txt\n[\s\S]*│ \+one\n│ \+two\n╰ ✓ ok/);
   expect(card).toContain("╭ ⚙ write_file");
 });
 
@@ -161,26 +161,109 @@ test("commands are suggested while typing, and sessions are chosen from a list",
   }
   const { window, type } = await openChat();
   type("/ses");
-  await window.showing(/\/sessions \[words\] {2}The newest sessions/);
+  await window.showing(/\/sessions \[words\] {2}List recent sessions/);
   type("\t");
   await window.showing(/› \/sessions\n/);
   type("\r");
-  await window.showing(/❯ \w{6} .*Newer garden\n.*Older garden/);
+  await window.showing(/❯ Newer garden .*\d{4}.*· \w{6}\n {2}Older garden/);
   type("\u001b[B");
-  await window.showing(/❯ \w{6} .*Older garden/);
+  await window.showing(/❯ Older garden/);
   type("\r");
   await window.showing(/— Older garden \(\w{6}\)/);
   expect(countOf(window, "❯")).toBe(0);
 });
 
+test("Esc stops an answer, and what is being typed stays", async () => {
+  const { window, type } = await openChat();
+  type("{rate:40} {words:400}\r");
+  await window.showing(/grips the rock[\s\S]+Writing… \d+s/);
+  type("not yet sent");
+  await window.showing(/› not yet sent\n/);
+  type("\u001b");
+  await window.showing(/■ Stopped\.\n› not yet sent\n[\s\S]+Ctrl-D leaves/);
+  expect(countOf(window, "(stopped here)")).toBe(1);
+});
+
+test("what was written of an answer stays on the screen after leaving in the middle of it", async () => {
+  const { window, type, leave } = await openChat();
+  type("{rate:40} {words:400}\r");
+  await window.showing(/A holdfast is the part of a kelp/);
+  expect(await leave()).toBe(0);
+  expect(countOf(window, "A holdfast is the part of a kelp")).toBe(1);
+});
+
+test("a model is chosen from a list that typing filters, also before the first message", async () => {
+  const { window, type } = await openChat();
+  type("/model\r");
+  await window.showing(/❯ rehearsal .*current[\s\S]+1 of \d+\nChoose a model ›/);
+  type("no such model");
+  await window.showing(/No matches[\s\S]+Choose a model › no such model/);
+  type("\u001b");
+  await window.showing(/\n›\n● live/);
+  type("/model\r");
+  await window.showing(/Choose a model ›\n/);
+  type("rehe\r");
+  await window.showing(/— Model for the next session: rehearsal/);
+  type("{words:2}\r");
+  await window.showing(/A holdfast\.[\s\S]+Ctrl-D leaves/);
+  type("/mode\r");
+  await window.showing(/❯ ask [\s\S]+Choose a mode ›/);
+  type("\u001b[A\r");
+  const chosen = await window.showing(/— Mode for this session: plan[\s\S]+plan mode/);
+  expect(chosen).not.toContain("Choose a");
+});
+
+test("a command is chosen from the suggestions by arrows", async () => {
+  const { window, type } = await openChat();
+  type("/us");
+  await window.showing(/ {2}\/usage {2}/);
+  type("\u001b[B");
+  await window.showing(/❯ \/usage/);
+  type("\r");
+  expect(await window.showing(/Total +\d+ calls?, /)).not.toContain("❯");
+});
+
+test("a person's own command is run and shown, and the model gets its output with the next message", async () => {
+  const { window, type } = await openChat();
+  type("!printf 'seen\\033[2J here\\n'; exit 3\r");
+  await window.showing(/! printf[\s\S]+ {2}seen␛\[2J here\n {2}exit code 3\n— The model sees this/);
+  type("{echo}\r");
+  await window.showing(/› \{echo\}\n[\s\S]+I ran `printf[\s\S]+Ctrl-D leaves/);
+  const client = createClient({
+    baseUrl: served.settings.HOLDFAST_URL,
+    token: served.settings.HOLDFAST_TOKEN,
+  });
+  const listed = await client.listSessions({ query: { limit: 1 } });
+  const id = listed.ok ? listed.value.sessions[0]?.id : undefined;
+  const read = await client.readSession({ params: { id: id! } });
+  const [message] = read.ok ? read.value.entries : [];
+  // Memory keeps nothing of what the person did not write.
+  expect(message).toMatchObject({ parts: [{ quoted: [[8, expect.any(Number)]] }] });
+});
+
+test("a file is completed and quoted, and a dropped picture is attached", async () => {
+  const picture = join(home, "a shot.png");
+  writeFileSync(picture, new Uint8Array([137, 80, 78, 71]));
+  const { window, type } = await openChat();
+  type("see @knip.j");
+  await window.showing(/ {2}knip\.json\n› see @knip\.j/);
+  type("\t");
+  await window.showing(/› see @knip\.json\n/);
+  type(`and \u001b[200~'${picture}'\u001b[201~`);
+  await window.showing(/› see @knip\.json and \[a shot\.png\]\n/);
+  type(" {words:2}\r");
+  const shown = await window.showing(/The file knip\.json:[\s\S]+A holdfast\./);
+  expect(shown).toMatch(/```\n {2}\[a shot\.png\]\n/);
+});
+
 test("a message during an answer is shown as queued, or interrupts at once", async () => {
   const { window, type } = await openChat();
   type("{rate:40} {words:400}\r");
-  await window.showing(/grips the rock[\s\S]+Ctrl-C stops/);
+  await window.showing(/grips the rock[\s\S]+Writing… \d+s[\s\S]+Esc stops/);
   type("later {words:2}");
   await window.showing(/⏎ queues · \^S steers · \^X interrupts/);
   type("\r");
-  await window.showing(/ {2}queued: later/);
+  await window.showing(/ {2}Queued: later/);
   type("now {words:3}\u0018");
   await window.showing(/› now \{words:3\}[\s\S]+› later \{words:2\}[\s\S]+Ctrl-D leaves/);
   expect(countOf(window, "(stopped here)")).toBe(1);
@@ -204,7 +287,9 @@ test("a narrower window leaves nothing of the old frame behind", async () => {
 test("--plain shows no cards and no footer, and takes typed replies", async () => {
   const { window, type, leave } = await openChat(["--plain"], new TerminalWindow(), {});
   type('{tool:terminal {"command":["echo","done it"]}}\r');
-  await window.showing(/May this run\?[\s\S]+o once · s for this session[\s\S]+o\/s\/a\/d ›/);
+  await window.showing(
+    /Run this command\?[\s\S]+o allow once · s allow for this session[\s\S]+o\/s\/a\/d ›/,
+  );
   type("o\r");
   await window.showing(/⚙ terminal: echo 'done it'\n {2}✓ ok[\s\S]+answered “done it”/);
   type("/sessions\r");

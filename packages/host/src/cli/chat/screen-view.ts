@@ -1,7 +1,9 @@
-import { type LiveTool, modeOf, type SessionView } from "@holdfast/protocol";
+import { liveRun } from "@holdfast/client";
+import { type LiveTool, modeOf } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
 import { drawPrompt, LineEditor, type Key } from "../screen/line-editor.ts";
 import { type RenderStyle, createPaint } from "../screen/paint.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { createScreen, type LiveRegion, type Screen } from "../screen/screen.ts";
 import { fitTo } from "../screen/width.ts";
 import type { TranscriptPiece } from "../transcript/pieces.ts";
@@ -10,14 +12,17 @@ import type { OpenApproval } from "../transcript/open-approval.ts";
 import { approvalRows, fullCallRows, questionRows } from "./approval.ts";
 import { CardRows, type FoldedText, hasRunningTool, liveRows } from "./cards.ts";
 import type { Chat, ChatView } from "./chat.ts";
-import { ApprovalChoice, commandHintRows, SessionPicker } from "./choices.ts";
+import { spinnerMs } from "./activity.ts";
+import { ApprovalChoice } from "./choices.ts";
 import { FooterData, footerRow } from "./footer.ts";
 import { layoutScreen } from "./layout.ts";
 import { appendHistory, completeLine, listenToKeys, readHistory } from "./line-input.ts";
-import { promptMark, queuedRows, statusRow } from "./status-rows.ts";
+import { listFiles, namesPicture, readPastedPicture, suggestFiles } from "./local-files.ts";
+import { type Offer, Picker } from "./picker.ts";
+import { promptMark, queuedRows, runActivity, statusRow } from "./status-rows.ts";
+import { suggestCommands, Suggestions } from "./suggestions.ts";
 
 const frameMs = 33;
-const tickMs = 1_000;
 
 /** `plain` shows no cards, choices or footer. */
 export type ScreenLook = "cards" | "plain";
@@ -36,7 +41,10 @@ export class ScreenView implements ChatView {
   readonly #runningSince = new Map<string, number>();
   readonly #finished: string[] = [];
   #rows: PieceRows;
-  #picker: SessionPicker | null = null;
+  #picker: Picker | null = null;
+  #files: readonly string[] | null = null;
+  readonly #suggestions = new Suggestions();
+  #run: { readonly id: string; readonly since: number } | null = null;
   #folded: FoldedText | null = null;
   #drawTimer: NodeJS.Timeout | undefined;
   #drawnAt = -Infinity;
@@ -52,9 +60,7 @@ export class ScreenView implements ChatView {
     this.#terminal = terminal;
     this.#look = options.look;
     this.#screen = createScreen(terminal.output);
-    this.#editor = new LineEditor(readHistory(chat.home), (text) =>
-      chat.conversation.addPaste(text),
-    );
+    this.#editor = new LineEditor(readHistory(chat.home), (text) => this.#pasted(text));
     this.#footerData = new FooterData(chat.client, options.model, () => this.update());
     this.#rows = this.#createRows();
   }
@@ -81,6 +87,8 @@ export class ScreenView implements ChatView {
       output.off?.("resize", onResize);
       clearInterval(this.#tickTimer);
       this.#hasLeft = true;
+      // What was written so far stays on the screen.
+      this.#finished.push(...this.#rows.openRows(this.style()));
       this.#drawNow({ rows: [] });
       this.#screen.close();
     }
@@ -113,9 +121,9 @@ export class ScreenView implements ChatView {
     this.#drawTimer ??= setTimeout(() => this.#drawNow(this.#region()), Math.max(0, waitMs));
   }
 
-  offerSessions(sessions: readonly SessionView[], rows: readonly string[]): void {
+  offer(offer: Offer, rows: readonly string[]): void {
     if (this.#look === "plain") return this.print(rows);
-    this.#picker = new SessionPicker(sessions);
+    this.#picker = new Picker(offer);
     this.update();
   }
 
@@ -142,23 +150,32 @@ export class ScreenView implements ChatView {
   }
 
   #region(): LiveRegion {
-    const { state, connection, hint, approval } = this.#chat;
+    const { state, connection, hint, approval, sending } = this.#chat;
     const style = this.style();
-    const status = statusRow(state, connection, hint);
+    const status = statusRow(state, connection, hint, this.#elapsedMs());
     const open = this.#rows.openRows(style);
     const hasCards = this.#look === "cards";
     const mark = promptMark(hasCards && approval?.kind !== "question" ? undefined : approval);
+    const picker = this.#picker;
+    const prompt =
+      picker === null
+        ? drawPrompt(mark, this.#editor, style.width)
+        : drawPrompt(
+            `${picker.title} › `,
+            { text: picker.filter, cursor: picker.filter.length },
+            style.width,
+          );
     return layoutScreen(
       {
         live: hasCards
           ? [...open, ...liveRows(state, (tool) => this.#secondsOf(tool), style)]
           : open,
         status: [
-          ...queuedRows(state, style),
+          ...queuedRows(state, sending, style),
           ...(status === "" ? [] : [style.paint("dim", fitTo(status, style.width))]),
         ],
         choices: hasCards ? this.#choiceRows(style) : [],
-        prompt: drawPrompt(mark, this.#editor, style.width),
+        prompt,
         footer: hasCards ? this.#footer(style) : undefined,
       },
       this.#screen.height,
@@ -166,11 +183,13 @@ export class ScreenView implements ChatView {
   }
 
   #footer(style: RenderStyle): string {
-    const { state, connection } = this.#chat;
+    const { state, connection, conversation } = this.#chat;
+    const next = conversation.newSession;
+    const { defaultModel } = this.#footerData;
     return footerRow(
       {
-        mode: state === undefined ? undefined : modeOf(state.session),
-        model: state?.session.model ?? this.#footerData.defaultModel,
+        mode: state === undefined ? next.mode : modeOf(state.session),
+        model: (state === undefined ? next.model : state.session.model) ?? defaultModel,
         usage: this.#footerData.usageOf(state?.session.id),
         connection,
         keys: this.#keyHints(),
@@ -185,20 +204,52 @@ export class ScreenView implements ChatView {
     const waiting = state?.live?.approvals.length ?? 0;
     if (approval !== undefined && this.#editor.text === "")
       return this.#choice.rows(approval, waiting, style);
-    return commandHintRows(this.#editor.text, style);
+    this.#suggest();
+    return this.#suggestions.rows(style);
+  }
+
+  #suggest(): void {
+    const { text } = this.#editor;
+    if (text.startsWith("/")) return this.#suggestions.set(text, suggestCommands(text));
+    const files = /(?:^|[\s(])@/.test(text) ? this.#listFiles() : [];
+    this.#suggestions.set(text, suggestFiles(text, files), "first");
+  }
+
+  /** Lists the folder once for each message. */
+  #listFiles(): readonly string[] {
+    if (this.#files === null) void this.#loadFiles();
+    return this.#files ?? [];
+  }
+
+  async #loadFiles(): Promise<void> {
+    this.#files = [];
+    this.#files = await listFiles(this.folder);
+    this.update();
+  }
+
+  #pasted(text: string): void {
+    this.#chat.conversation.addPaste(text);
+    if (namesPicture(text)) void this.#attachPicture(text);
+  }
+
+  /** A dropped or pasted picture is named by its label, and attached to the message. */
+  async #attachPicture(pasted: string): Promise<void> {
+    const picture = await readPastedPicture(pasted);
+    if (picture?.kind !== "attach") return;
+    this.#editor.replace(pasted, this.#chat.conversation.addPicture(picture));
+    this.update();
   }
 
   #keyHints(): string {
     const { isAnswering, approval } = this.#chat;
     if (approval !== undefined || this.#picker !== null) return "";
-    if (!isAnswering) return "/help · Ctrl-D leaves";
-    if (this.#editor.text === "") return "Ctrl-C stops";
-    return "⏎ queues · ^S steers · ^X interrupts";
+    if (!isAnswering) return chatStrings.keys.idle;
+    return this.#editor.text === "" ? chatStrings.keys.answering : chatStrings.keys.typing;
   }
 
   #press(typed: string | undefined, key: Key): void {
-    if (this.#look === "cards" && (this.#pressPicker(key) || this.#pressChoice(typed, key)))
-      return this.update();
+    if (this.#look === "cards" && this.#pressCards(typed, key)) return this.update();
+    if (key.name === "escape") return this.#chat.stop();
     if (key.ctrl === true && key.name === "o") return this.#unfold();
     if (key.ctrl === true && (key.name === "s" || key.name === "x"))
       return this.#sendNow(key.name === "s" ? "steer" : "interrupt");
@@ -216,17 +267,36 @@ export class ScreenView implements ChatView {
   }
 
   #submit(text: string): void {
+    this.#files = null;
     if (text.trim() !== "") appendHistory(this.#chat.home, text);
     void this.#chat.submit(text);
   }
 
-  #pressPicker(key: Key): boolean {
-    const pressed = this.#picker?.press(key);
-    if (pressed === "moved") return true;
-    // Typing on closes the picker.
+  #pressCards(typed: string | undefined, key: Key): boolean {
+    return (
+      this.#pressPicker(typed, key) || this.#pressChoice(typed, key) || this.#pressSuggestion(key)
+    );
+  }
+
+  #pressPicker(typed: string | undefined, key: Key): boolean {
+    if (this.#picker === null) return false;
+    const pressed = this.#picker.press(typed, key);
+    if (pressed === "changed") return true;
     this.#picker = null;
+    if (pressed === "closed") return true;
+    // A session that is opened shows itself; other changes are confirmed.
+    const origin = pressed.command.startsWith("/resume") ? "quiet" : "typed";
+    void this.#chat.submit(pressed.command, origin);
+    return true;
+  }
+
+  #pressSuggestion(key: Key): boolean {
+    if (this.#editor.isPasting || this.#editor.isRecalling) return false;
+    const pressed = this.#suggestions.press(key);
     if (pressed === undefined) return false;
-    if (pressed !== "closed") void this.#chat.submit(`/resume ${pressed.id}`, "quiet");
+    if (pressed === "moved") return true;
+    this.#editor.set(pressed.text);
+    if (pressed.effect === "submit") this.#submit(this.#editor.take());
     return true;
   }
 
@@ -275,14 +345,24 @@ export class ScreenView implements ChatView {
     return Math.floor((performance.now() - since) / 1000);
   }
 
-  /** Redraws every second, only while a tool is running. */
+  /** How long the current run has been going on. */
+  #elapsedMs(): number {
+    const { state } = this.#chat;
+    const run = state === undefined ? null : liveRun(state);
+    if (run === null) this.#run = null;
+    else if (this.#run?.id !== run.id) this.#run = { id: run.id, since: performance.now() };
+    return this.#run === null ? 0 : performance.now() - this.#run.since;
+  }
+
+  /** Turns the spinner, only while the host works. */
   #updateTick(): void {
-    if (this.#look === "cards" && hasRunningTool(this.#chat.state)) {
-      this.#tickTimer ??= setInterval(() => this.update(), tickMs).unref();
-      return;
+    const { state } = this.#chat;
+    if (!this.#hasLeft && runActivity(state).isBusy)
+      this.#tickTimer ??= setInterval(() => this.update(), spinnerMs).unref();
+    else {
+      clearInterval(this.#tickTimer);
+      this.#tickTimer = undefined;
     }
-    clearInterval(this.#tickTimer);
-    this.#tickTimer = undefined;
-    this.#runningSince.clear();
+    if (!hasRunningTool(state)) this.#runningSince.clear();
   }
 }

@@ -1,59 +1,74 @@
 import { type ConnectionState, liveRun, type SessionState, describeRetry } from "@holdfast/client";
+import { chatStrings } from "../strings/chat.ts";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
 import { type RenderStyle } from "../screen/paint.ts";
+import { activityText } from "./activity.ts";
 import type { OpenApproval } from "../transcript/open-approval.ts";
 
 const maxQueuedRows = 3;
+const texts = chatStrings.activity;
 
 /** The status in one row; empty if there is nothing to say. */
 export function statusRow(
   state: SessionState | undefined,
   connection: ConnectionState,
   hint: string,
+  elapsedMs: number,
 ): string {
-  const parts = [connectionTexts[connection], runText(state), cleanLine(hint)];
+  const activity = runActivity(state);
+  const run = activity.isBusy ? activityText(activity.text, elapsedMs) : activity.text;
+  const parts = [chatStrings.connection[connection], run, cleanLine(hint)];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-const connectionTexts: Record<ConnectionState, string> = {
-  live: "",
-  reconnecting: "The host does not answer; trying again …",
-  offline: "The host is away. What you say is sent when it is back.",
-};
+export interface RunActivity {
+  readonly text: string;
+  /** Whether the host works on it, so that a spinner turns. */
+  readonly isBusy: boolean;
+}
 
-function runText(state: SessionState | undefined): string {
+/** What the current run is doing. */
+export function runActivity(state: SessionState | undefined): RunActivity {
   const run = state === undefined ? null : liveRun(state);
-  if (state === undefined || run === null) return "";
-  if (run.cancelRequested) return "stopping …";
-  if (run.state === "waiting") return "waits for your word";
-  if (run.state === "paused") return "paused: /resume goes on";
+  const still = (text: string): RunActivity => ({ text, isBusy: false });
+  const busy = (text: string): RunActivity => ({ text, isBusy: true });
+  if (state === undefined || run === null) return still("");
+  if (run.cancelRequested) return busy(texts.stopping);
+  if (run.state === "waiting") {
+    const isQuestion = state.live?.approvals[0]?.kind === "question";
+    return still(isQuestion ? texts.question : texts.approval);
+  }
+  if (run.state === "paused") return still(texts.paused);
   const tool = state.live?.tools.find(({ outcome }) => outcome === null);
-  if (tool !== undefined) return `${cleanLine(tool.name)} is running …`;
+  if (tool !== undefined) return busy(texts.tool(cleanLine(tool.name)));
   const retryText = describeRetry(run);
-  if (retryText !== null) return retryText;
+  if (retryText !== null) return busy(retryText);
   const isWriting = state.live?.messages.some(({ parts }) =>
     parts.some(({ kind }) => kind === "text"),
   );
-  return isWriting === true ? "" : "thinking …";
+  return busy(isWriting === true ? texts.writing : texts.thinking);
 }
 
-/** Messages that were accepted and are queued. */
+/** Messages that are being sent, or were accepted and are queued. */
 export function queuedRows(
   state: SessionState | undefined,
+  sending: readonly string[],
   { width, paint }: RenderStyle,
 ): string[] {
-  const inbox = state?.inbox ?? [];
-  const shown = inbox.slice(0, maxQueuedRows).map(({ text, mode }) => {
-    const label = mode === "queue" ? "queued" : mode;
-    return paint("dim", fitTo(`  ${label}: ${cleanLine(text)}`, width));
-  });
-  const hidden = inbox.length - shown.length;
-  return hidden > 0 ? [...shown, paint("dim", `  … and ${hidden} more`)] : shown;
+  const { inbox: labels } = chatStrings;
+  const waiting = [
+    ...(state?.inbox ?? []).map(({ text, mode }) => `  ${labels[mode]}: ${cleanLine(text)}`),
+    ...sending.map((text) => `  ${labels.sending}: ${cleanLine(text)}`),
+  ];
+  const shown = waiting.slice(0, maxQueuedRows).map((row) => paint("dim", fitTo(row, width)));
+  const hidden = waiting.length - shown.length;
+  return hidden > 0 ? [...shown, paint("dim", labels.more(hidden))] : shown;
 }
 
 /** The prompt before the input. It names the replies when no choices are shown. */
 export function promptMark(approval: OpenApproval | undefined): string {
-  if (approval === undefined) return "› ";
-  return approval.kind === "question" ? "answer › " : "o/s/a/d › ";
+  const { prompt } = chatStrings;
+  if (approval === undefined) return prompt.message;
+  return approval.kind === "question" ? prompt.answer : prompt.decision;
 }

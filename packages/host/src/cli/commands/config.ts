@@ -97,7 +97,8 @@ function formatValue(values: Config, name: SettingName): string {
 function formatSource(source: Source): string {
   switch (source.from) {
     case "default":
-      return "default";
+    case "page":
+      return source.from;
     case "flag":
     case "environment":
       return source.name;

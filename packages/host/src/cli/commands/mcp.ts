@@ -1,5 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Fetch } from "@holdfast/client";
+import { systemClock } from "@holdfast/engine";
+import { withTimeout } from "@holdfast/protocol";
 import {
   isJSONRPCErrorResponse,
   isJSONRPCNotification,
@@ -45,32 +47,48 @@ const cancelled = z.looseObject({
 });
 const initialized = z.looseObject({ result: z.looseObject({ protocolVersion: z.string() }) });
 
+/** A request of the client's that has no answer yet. */
+interface OpenRequest {
+  readonly abort: AbortController;
+  readonly method: string;
+  readonly settle: () => void;
+  readonly settled: Promise<void>;
+}
+
+/** A client that closes its side still reads what it asked for; calls answer within a minute unless told otherwise. */
+const lastAnswersMs = 60_000;
+/** It is not answered but goes on until the client leaves. */
+const subscription = "subscriptions/listen";
+
 /** Passes each message on to the host's endpoint, and what comes back to the client, until the client leaves. */
 async function passMessages({ input, output }: Terminal, request: Fetch): Promise<void> {
   const host = new StreamableHTTPClientTransport(new URL("http://holdfast/mcp"), {
     fetch: async (url, init = {}) => request(new URL(url).pathname, init),
   });
-  const open = new Map<
-    string | number,
-    { readonly abort: AbortController; readonly method: string }
-  >();
+  const open = new Map<string | number, OpenRequest>();
   const write = (message: unknown): void => void output.write(`${JSON.stringify(message)}\n`);
+
+  function close(id: string | number): OpenRequest | undefined {
+    const closed = open.get(id);
+    open.delete(id);
+    closed?.settle();
+    return closed;
+  }
 
   function answer(message: JSONRPCMessage): void {
     const id = "id" in message && !("method" in message) ? message.id : undefined;
     const asked = id === undefined ? undefined : open.get(id);
-    if (id !== undefined) open.delete(id);
     const version = asked?.method === "initialize" && initialized.safeParse(message).data;
     if (version) host.setProtocolVersion(version.result.protocolVersion);
     write(message);
+    if (id !== undefined) close(id);
   }
 
   async function pass(message: JSONRPCMessage): Promise<void> {
     const cancel = cancelled.safeParse(message);
     // Over HTTP a request is cancelled by leaving its response.
     if (cancel.success) {
-      open.get(cancel.data.params.requestId)?.abort.abort();
-      open.delete(cancel.data.params.requestId);
+      close(cancel.data.params.requestId)?.abort.abort();
       return;
     }
     if (!isJSONRPCRequest(message)) {
@@ -79,7 +97,8 @@ async function passMessages({ input, output }: Terminal, request: Fetch): Promis
     }
     const { id, method } = message;
     const abort = new AbortController();
-    open.set(id, { abort, method });
+    const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
+    open.set(id, { abort, method, settled, settle });
     try {
       await host.send(message, {
         requestSignal: abort.signal,
@@ -97,7 +116,11 @@ async function passMessages({ input, output }: Terminal, request: Fetch): Promis
     if (isMessage(message)) void pass(message);
     else if (line.trim() !== "") write(message === undefined ? parseError : invalidRequest);
   }
-  for (const { abort } of open.values()) abort.abort();
+  const asked = [...open.values()].filter(({ method }) => method !== subscription);
+  await withTimeout({ clock: systemClock, ms: lastAnswersMs }, () =>
+    Promise.all(asked.map(({ settled }) => settled)),
+  );
+  for (const id of open.keys()) close(id)?.abort.abort();
   await host.close();
 }
 

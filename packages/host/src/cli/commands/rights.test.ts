@@ -60,3 +60,27 @@ test("memory says so if no facts wait, and a word that matches none is a usage e
   const unknown = await run("memory", "keep", "ferry");
   expect([unknown.code, unknown.told]).toEqual([2, expect.stringContaining("No fact fits")]);
 });
+
+test("facts are added, listed, edited, shown with their history and forgotten by a word", async () => {
+  const run = await open();
+  const memory = (...args: string[]) => run("memory", ...args);
+  expect(await memory("add", "I", "like", "green", "tea")).toMatchObject({
+    code: 0,
+    said: "Added: I like green tea\n",
+  });
+  await memory("add", "My boat is red", "--recall");
+  expect((await memory("list", "BOAT")).said).toMatch(
+    /^[0-9a-f]{8}\twhen it fits\tMy boat is red\n$/,
+  );
+  expect((await memory("edit", "tea", "--text", "I like black tea")).said).toBe(
+    "Changed: I like black tea\n",
+  );
+  expect((await memory("history", "tea")).said).toMatch(
+    /\tperson\n.*\tI like green tea\n.*\tI like black tea\n$/,
+  );
+  const several = await memory("forget", "e");
+  expect([several.code, several.told]).toEqual([2, expect.stringContaining("More than one fact")]);
+  expect((await memory("forget", "tea")).said).toBe("Deleted: I like black tea\n");
+  expect((await memory("list")).said).not.toContain("tea");
+  expect((await memory("edit", "boat")).code).toBe(2);
+});

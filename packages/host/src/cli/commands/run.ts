@@ -1,23 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Client,
-  type SessionState,
-  shortId,
-  describeRetry,
-  findSessions,
-  type Result,
-  describeError,
-} from "@holdfast/client";
-import {
-  type MessageId,
-  type RunId,
-  type RunState,
-  type Seq,
-  type SessionId,
-  type SessionMode,
-  terminalStates,
-  laneKey,
-} from "@holdfast/protocol";
+import { type Client, shortId, findSessions, type Result, describeError } from "@holdfast/client";
+import { type Seq, type SessionId, laneKey } from "@holdfast/protocol";
 import {
   type Terminal,
   type Arguments,
@@ -29,13 +12,20 @@ import {
   readAll,
 } from "../command.ts";
 import { invalidModeText, modeFlag, modeOfFlag } from "../mode-flag.ts";
+import { chooseFolder, workspaceFlags } from "../workspace-flag.ts";
+import { newSessionBody, type NewSessionSettings } from "../new-session.ts";
 import { onInterrupts } from "../process-signals.ts";
 import { type HostWait, watchForStall, createHostWait } from "../connection/wait-for-host.ts";
 import { cleanJson } from "../screen/text.ts";
-import { createPaint } from "../screen/paint.ts";
-import { describeCall, describeRunEnd, exitCodeOf, runExitCodes } from "../transcript/describe.ts";
-import { TranscriptDiffer } from "../transcript/pieces.ts";
-import { createPipeWriter, type TranscriptWriter } from "../transcript/writer.ts";
+import { describeRunEnd, exitCodeOf, runExitCodes } from "../transcript/describe.ts";
+import {
+  type AcceptedRun,
+  type FollowDeps,
+  followText,
+  readEnd,
+  type RunEnd,
+} from "../run/follow-text.ts";
+import { runStrings } from "../strings/run.ts";
 import { connectHost } from "../connection/connect.ts";
 
 const defaultWaitSeconds = 60;
@@ -46,11 +36,13 @@ export const run: Command = {
     "Asks once, prints the answer as it is written, and ends as the run did: 0 completed, 1 failed, 2 misused,",
     "3 cancelled, 4 broken off, 5 stopped by a limit, 6 waits for a person's word, 7 no host could be reached.",
     "What was accepted is durable: a host that dies meanwhile is waited for, and the same answer goes on when it is back.",
-    "Ctrl-C once stops the answer; twice leaves.",
+    "Ctrl-C once stops the answer; twice leaves. A new session works in the current folder, once that is allowed: see",
+    "holdfast workspaces --help.",
   ].join("\n"),
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
     mode: modeFlag,
+    ...workspaceFlags,
     json: { type: "boolean", about: "print every event as a line of JSON" },
     wait: {
       type: "string",
@@ -59,7 +51,7 @@ export const run: Command = {
     },
   },
   examples: [
-    ['holdfast run "What is the capital of Peru?"', "one answer, in a session of its own"],
+    ['holdfast run "What is in this folder?"', "one answer, in a session of its own"],
     ['git diff | holdfast run "Review this."', "what is piped in stands below the prompt"],
     [
       'holdfast run --session garden "And in winter?"',
@@ -82,11 +74,7 @@ export const run: Command = {
     const text = await promptFrom(given, terminal);
     const waitSeconds = Number(textFlag(given, "wait") ?? defaultWaitSeconds);
     if (text === "" || !(waitSeconds >= 0)) {
-      terminal.printError(
-        text === ""
-          ? 'There is nothing to ask: give a prompt, like holdfast run "Hello", or pipe one in.'
-          : "--wait takes a number of seconds.",
-      );
+      terminal.printError(text === "" ? runStrings.noPrompt : runStrings.invalidWait);
       return exit.misuse;
     }
     const connection = await connectHost(given, terminal, { localMode: "works" });
@@ -97,8 +85,18 @@ export const run: Command = {
     const { client, close } = connection.value;
     const hostWait = createHostWait(waitSeconds * 1000);
     try {
-      const accepted = await ask(given, terminal, { client, hostWait, text });
+      const session = textFlag(given, "session") === undefined ? "new" : "existing";
+      const makeRequest = hostWait.retryUntilAnswered;
+      const folder = await chooseFolder(given, terminal, connection.value, session, makeRequest);
+      if (!folder.ok) {
+        terminal.printError(folder.message);
+        return hostWait.expired.aborted ? runExitCodes.unreachable : folder.exitCode;
+      }
+      const { workspace, note } = folder;
+      const accepted = await ask(given, terminal, { client, hostWait, text, workspace });
       if (typeof accepted === "number") return accepted;
+      // A refusal stands alone: without a session there is no folder to tell of.
+      if (note !== null) terminal.printError(note);
       const style = hasFlag(given, "json") ? "json" : "text";
       return await followRun({ client, hostWait, terminal, accepted, style });
     } finally {
@@ -118,13 +116,14 @@ interface AskDeps {
   readonly client: Client;
   readonly hostWait: HostWait;
   readonly text: string;
+  readonly workspace: string | null | undefined;
 }
 
 /** Idempotent across retries: the session has an idempotency key, the message a client id. */
 async function ask(
   given: Arguments,
   terminal: Terminal,
-  { client, hostWait, text }: AskDeps,
+  { client, hostWait, text, workspace }: AskDeps,
 ): Promise<AcceptedRun | number> {
   const key = randomUUID();
   const fail = (result: Result<unknown> & { ok: false }): number => {
@@ -138,20 +137,21 @@ async function ask(
           createSession(client, `run-${key}`, {
             model: textFlag(given, "model"),
             mode: modeOfFlag(given),
+            workspace: workspace ?? undefined,
           }),
         )
       : await hostWait.retryUntilAnswered(() => findSession(client, sessionName));
   if (!session.ok) return fail(session);
   if (session.value === undefined) {
-    terminal.printError(
-      `No session, or more than one, fits "${sessionName}": holdfast sessions list`,
-    );
+    terminal.printError(runStrings.noSession(sessionName ?? ""));
     return exit.failed;
   }
   const id = session.value;
   const mode = sessionName === undefined ? undefined : modeOfFlag(given);
-  if (mode !== undefined) {
-    const changed = await client.changeSession({ params: { id }, body: { mode } });
+  const isMoved = sessionName !== undefined && workspace !== undefined;
+  if (mode !== undefined || isMoved) {
+    const changes = { ...(mode !== undefined && { mode }), ...(isMoved && { workspace }) };
+    const changed = await client.changeSession({ params: { id }, body: changes });
     if (!changed.ok) return fail(changed);
   }
   const body = { clientId: `run-${key}`, text, lane: laneKey.parse(`cli:${id}`) };
@@ -164,9 +164,9 @@ async function ask(
 async function createSession(
   client: Client,
   key: string,
-  { model, mode }: { readonly model: string | undefined; readonly mode: SessionMode | undefined },
+  settings: NewSessionSettings,
 ): Promise<Result<SessionId>> {
-  const body = { ...(model !== undefined && { model }), ...(mode !== undefined && { mode }) };
+  const body = newSessionBody(settings);
   const created = await client.createSession({ headers: { "idempotency-key": key }, body });
   return created.ok ? { ok: true, value: created.value.session.id } : created;
 }
@@ -180,28 +180,8 @@ async function findSession(
   return { ok: true, value: found.sessions.length === 1 ? found.sessions[0]?.id : undefined };
 }
 
-export interface AcceptedRun {
-  readonly sessionId: SessionId;
-  readonly messageId: MessageId;
-  readonly runId: RunId;
-  readonly seq: Seq;
-}
-
-export interface FollowDeps {
-  readonly client: Client;
-  readonly hostWait: HostWait;
-  readonly terminal: Terminal;
-  readonly accepted: AcceptedRun;
-  readonly style: "text" | "json";
-}
-
-interface RunEnd {
-  readonly state: RunState;
-  readonly cause: string | null;
-}
-
 /** Shows a run until it ends, across as many hosts as that takes, and resolves to the exit code. */
-export async function followRun(deps: FollowDeps): Promise<number> {
+async function followRun(deps: FollowDeps): Promise<number> {
   const { client, terminal, accepted, hostWait } = deps;
   const leaving = new AbortController();
   const interrupts = onInterrupts(process, {
@@ -214,102 +194,11 @@ export async function followRun(deps: FollowDeps): Promise<number> {
     const end = await follow(deps, signal);
     if (end !== null) return exitCodeOf(end.state);
     if (leaving.signal.aborted) return runExitCodes.cancelled;
-    terminal.printError(
-      `The host does not come back. The message is kept: holdfast chat --session ${shortId(accepted.sessionId)} shows what became of it.`,
-    );
+    terminal.printError(runStrings.hostGone(shortId(accepted.sessionId)));
     return runExitCodes.unreachable;
   } finally {
     interrupts.stop();
   }
-}
-
-async function followText(deps: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
-  const { client, hostWait, terminal, accepted } = deps;
-  const writer = await openWriter(terminal);
-  const differ = new TranscriptDiffer();
-  let retryText: string | null = null;
-  const stallWatch = watchForStall({
-    client,
-    isWaiting: () => true,
-    onReasons: (reasons) => writer.status(reasons),
-  });
-  try {
-    const options = { signal, onConnection: connectionListener(hostWait, writer) };
-    for await (const item of client.open(accepted.sessionId, options)) {
-      stallWatch.reset();
-      if (item.kind === "ended") return { state: "failed", cause: item.error.code };
-      if (item.kind === "status") writer.status(item.status.text ?? "");
-      if (item.kind !== "state") continue;
-      const ownState = onlyRun(item.state, accepted.runId);
-      writer.show(differ.diff(ownState).filter(({ kind }) => kind !== "userMessage"));
-      const nextRetryText = ownState.run && describeRetry(ownState.run);
-      if (nextRetryText !== retryText) writer.status(nextRetryText ?? "");
-      retryText = nextRetryText;
-      const end = await endOf(client, item.state, accepted.runId);
-      if (end !== null) return finish(end, ownState, { writer, session: accepted.sessionId });
-    }
-    return null;
-  } finally {
-    stallWatch.stop();
-    writer.close();
-  }
-}
-
-/** Loads the screen code only for a terminal. */
-async function openWriter(terminal: Terminal): Promise<TranscriptWriter> {
-  const { output, environment } = terminal;
-  if (output.isTTY !== true) return createPipeWriter(terminal);
-  const [{ createScreen }, { createScreenWriter }] = await Promise.all([
-    import("../screen/screen.ts"),
-    import("../transcript/screen-writer.ts"),
-  ]);
-  return createScreenWriter(createScreen(output), createPaint(output, environment));
-}
-
-function connectionListener(hostWait: HostWait, writer: TranscriptWriter) {
-  return (state: "live" | "reconnecting" | "offline"): void => {
-    hostWait.onConnection(state);
-    writer.status(state === "live" ? "" : "The host does not answer; waiting for it …");
-  };
-}
-
-function finish(
-  end: RunEnd,
-  { live }: SessionState,
-  { writer, session }: { readonly writer: TranscriptWriter; readonly session: SessionId },
-): RunEnd {
-  // Without --session, chat would start a new session, in which nothing waits.
-  const chatCommand = `holdfast chat --session ${shortId(session)}`;
-  if (end.state === "waiting") {
-    for (const { name, input } of live?.approvals ?? [])
-      writer.note(`It waits for your word about this call:\n${describeCall(name, input)}`);
-    writer.note(`Answer it with ${chatCommand}, on the page, or at POST /api/approvals/<id>.`);
-  }
-  if (end.state === "paused") writer.note(`It is paused: /resume in ${chatCommand} lets it go on.`);
-  return end;
-}
-
-/** Leaves out what others do in the same session. */
-function onlyRun(state: SessionState, runId: RunId): SessionState {
-  return {
-    ...state,
-    entries: state.entries.filter((entry) => entry.runId === runId),
-    live: state.live?.runId === runId ? state.live : null,
-    run: state.run?.id === runId ? state.run : null,
-  };
-}
-
-function isEnd(state: RunState): boolean {
-  return terminalStates.has(state) || state === "waiting" || state === "paused";
-}
-
-/** The run is the current one, or still queued, or it ended unobserved. */
-async function endOf(client: Client, state: SessionState, id: RunId): Promise<RunEnd | null> {
-  const { run: current, inbox } = state;
-  if (current?.id === id) return isEnd(current.state) ? current : null;
-  if (inbox.some((item) => item.runId === id)) return null;
-  const result = await client.readRun({ params: { id } });
-  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
 }
 
 /** Writes every event from acceptance on, each once, between a first and a last line. */
@@ -361,11 +250,6 @@ async function writeEvents(
     }
   }
   return null;
-}
-
-async function readEnd(client: Client, id: RunId): Promise<RunEnd | null> {
-  const result = await client.readRun({ params: { id } });
-  return result.ok && isEnd(result.value.run.state) ? result.value.run : null;
 }
 
 function writeEnd(write: (line: unknown) => void, { state, cause }: RunEnd): RunEnd {

@@ -39,6 +39,28 @@ test("sessions are listed, found, renamed, branched, deleted and restored by the
   expect(await runSessions("delete")).toMatchObject({ code: 1, said: "" });
 });
 
+test("a session is deleted for good only from the trash, and only with --yes", async () => {
+  const { settings, close } = await serveHere(makeHome());
+  onTestFinished(close);
+  const runSessions = (...args: string[]) => runHere(["sessions", ...args], settings);
+  await runHere(["run", "tomatoes {words:3}"], settings);
+  await runHere(["run", "cucumbers {words:3}"], settings);
+  expect(await runSessions("purge", "tomatoes", "--yes")).toMatchObject({ code: 1, said: "" });
+  await runSessions("delete", "tomatoes");
+  await runSessions("delete", "cucumbers");
+  expect(await runSessions("purge", "tomatoes")).toMatchObject({ code: 2, said: "" });
+  expect((await runSessions("purge", "tomatoes", "--yes")).said).toMatch(
+    /^Deleted for good: tomatoes/,
+  );
+  expect(await runSessions("empty-trash")).toMatchObject({ code: 2, said: "" });
+  expect((await runSessions("list", "--trash")).said).toMatch(/\tcucumbers/);
+  expect(await runSessions("empty-trash", "--yes")).toMatchObject({
+    code: 0,
+    said: "Deleted for good: 1 session.\n",
+  });
+  expect((await runSessions("list", "--trash")).said).toBe("");
+});
+
 test("the token of this home is not sent to another machine", async () => {
   const settings = { HOLDFAST_HOME: makeHome() };
   const remoteFlags = ["--url", "https://host.invalid"];

@@ -36,6 +36,8 @@ const actions: Readonly<Record<string, SessionsAction>> = {
     change(call, "active", "In the trash:", (id) => call.client.trashSession({ params: { id } })),
   restore: (call) =>
     change(call, "trash", "Back:", (id) => call.client.restoreSession({ params: { id } })),
+  purge,
+  "empty-trash": emptyTrash,
   branch,
   "stop-waiting": (call) =>
     change(call, "active", "No longer waiting:", (id) =>
@@ -52,6 +54,8 @@ export const sessions: Command = {
     "sessions mode <session> plan|ask|edits|full",
     "sessions delete <session>",
     "sessions restore <session>",
+    "sessions purge <session> --yes",
+    "sessions empty-trash --yes",
     "sessions branch <session> [title]",
     "sessions stop-waiting <session>",
   ],
@@ -61,6 +65,7 @@ export const sessions: Command = {
     limit: { type: "string", value: "number", about: "how many to list, or entries to show (20)" },
     archived: { type: "boolean", about: "those that were archived" },
     trash: { type: "boolean", about: "those in the trash" },
+    yes: { type: "boolean", about: "delete for good without asking again" },
     json: { type: "boolean", about: "a line of JSON for each" },
   },
   examples: [
@@ -68,6 +73,7 @@ export const sessions: Command = {
     ["holdfast sessions show k3m9x2", "a conversation, by the end of its id"],
     ["holdfast sessions search tomatoes", "every place where the word was said"],
     ["holdfast sessions delete garden", "to the trash; restore brings it back"],
+    ["holdfast sessions purge garden --yes", "out of the trash, for good"],
     [
       "holdfast sessions stop-waiting garden",
       "stop waiting for output of a host that is gone, or for a memory provider that is gone",
@@ -197,6 +203,31 @@ async function switchMode(call: SessionsCall): Promise<number> {
   return change({ ...call, words }, "active", `Now in ${mode} mode:`, (id) =>
     call.client.changeSession({ params: { id }, body: { mode } }),
   );
+}
+
+/** Nothing brings it back, so it takes a word more than the trash. */
+async function purge(call: SessionsCall): Promise<number> {
+  const { client, terminal } = call;
+  const session = await findOne(call, call.words.join(" "), "trash");
+  if (session === undefined) return exit.failed;
+  const name = `${sessionTitle(session)}  ${session.id}`;
+  if (!hasFlag(call.given, "yes"))
+    return misuse(call, `This deletes "${name}" for good. Say --yes to do it.`);
+  const purged = await client.purgeSession({ params: { id: session.id } });
+  if (!purged.ok) return failed(call, purged);
+  terminal.print(`Deleted for good: ${name}`);
+  return exit.done;
+}
+
+async function emptyTrash(call: SessionsCall): Promise<number> {
+  const { client, terminal } = call;
+  if (!hasFlag(call.given, "yes"))
+    return misuse(call, "This deletes everything in the trash for good. Say --yes to do it.");
+  const emptied = await client.emptyTrash();
+  if (!emptied.ok) return failed(call, emptied);
+  const { sessions: count } = emptied.value;
+  terminal.print(`Deleted for good: ${count === 1 ? "1 session" : `${count} sessions`}.`);
+  return exit.done;
 }
 
 async function branch(call: SessionsCall): Promise<number> {

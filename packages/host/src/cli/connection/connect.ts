@@ -18,6 +18,8 @@ export interface HostConnection {
   /** `here`: this process is the host, and its runs stop with it. */
   readonly location: "here" | "server";
   readonly address: string | undefined;
+  /** Whether the host works with the files of this machine. */
+  readonly isLocal: boolean;
   readonly config: Config;
   readonly close: () => Promise<void>;
 }
@@ -98,13 +100,12 @@ function connectToUrl(config: Config, url: string): Outcome<HostConnection> {
   }
   const client = createClient({ baseUrl: url, token: sentToken });
   const request = withToken(sentToken, (path, init) => fetch(url.replace(/\/+$/, "") + path, init));
-  return done({ client, request, location: "server", address: url, config, close: async () => {} });
+  const where = { location: "server", address: url, isLocal } as const;
+  return done({ client, request, ...where, config, close: async () => {} });
 }
 
 /** A connection to a host that is never in this process. */
 export interface ServerConnection extends HostConnection {
-  /** Whether the host works with the files of this machine. */
-  readonly isLocal: boolean;
   /** Starts a host if none serves this home. To be called when a person wants something of it. */
   readonly ensureHost: () => Promise<Outcome<void>>;
 }
@@ -120,8 +121,7 @@ export async function connectOrStartHost(
   if (url.value !== undefined) {
     const connection = connectToUrl(config.value, url.value);
     if (!connection.ok) return connection;
-    const isLocal = isLoopback(new URL(url.value).hostname.replace(/^\[|\]$/g, ""));
-    return done({ ...connection.value, isLocal, ensureHost: async () => done(undefined) });
+    return done({ ...connection.value, ensureHost: async () => done(undefined) });
   }
   const settled = config.value;
   let isOurs = false;
@@ -144,7 +144,6 @@ export async function connectOrStartHost(
   if (!connection.ok) return connection;
   return done({
     ...connection.value,
-    isLocal: true,
     async ensureHost() {
       const found = await findOrStart();
       return found.ok ? done(undefined) : found;
@@ -175,7 +174,7 @@ function connectToServing(
   };
   const client = createClient({ token, fetch: fetchFromHost, sleep: localRetrySleep });
   const request = withToken(token, fetchFromHost);
-  const where = { location: "server", address: foundAddress } as const;
+  const where = { location: "server", address: foundAddress, isLocal: true } as const;
   return done({ client, request, ...where, config, close: async () => {} });
 }
 
@@ -208,7 +207,7 @@ async function openLocalHost(
     fetch: (path, init) => app.request(path, init, {}),
   });
   const request = withToken(token, (path, init) => app.request(basePath + path, init, {}));
-  const where = { location: "here", address: undefined } as const;
+  const where = { location: "here", address: undefined, isLocal: true } as const;
   return done({ client, request, ...where, config, close: () => stop() });
 }
 

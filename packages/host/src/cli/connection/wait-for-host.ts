@@ -8,7 +8,7 @@ export interface HostWait {
   /** To be called with every change of the connection. */
   readonly onConnection: (state: ConnectionState) => void;
   /** Repeats the request until it is answered, or the wait has expired. */
-  retryUntilAnswered<T>(ask: () => Promise<Result<T>>): Promise<Result<T>>;
+  readonly retryUntilAnswered: <T>(ask: () => Promise<Result<T>>) => Promise<Result<T>>;
   stop(): void;
 }
 

@@ -54,6 +54,11 @@ export class LineEditor {
     return this.#pasting;
   }
 
+  /** Whether the text comes from the history. */
+  get isRecalling(): boolean {
+    return this.#historyPosition > 0;
+  }
+
   get history(): readonly string[] {
     return this.#history;
   }
@@ -71,6 +76,15 @@ export class LineEditor {
     this.#text = text;
     this.#cursor = text.length;
     this.#historyPosition = 0;
+  }
+
+  /** Replaces the last occurrence of a text, if it is still there. */
+  replace(text: string, replacement: string): void {
+    const at = this.#text.lastIndexOf(text);
+    if (at === -1 || text === "") return;
+    this.#text = this.#text.slice(0, at) + replacement + this.#text.slice(at + text.length);
+    if (this.#cursor >= at + text.length) this.#cursor += replacement.length - text.length;
+    else if (this.#cursor > at) this.#cursor = at + replacement.length;
   }
 
   press(typed: string | undefined, key: Key): EditorAction {

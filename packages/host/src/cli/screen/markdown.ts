@@ -1,8 +1,9 @@
-import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
-import { type RenderStyle, type Style, plainPaint } from "./paint.ts";
-import { type Span, wrapSpans } from "./wrap.ts";
+import { CodeHighlighter } from "./highlight.ts";
+import { readInline } from "./inline.ts";
+import { type RenderStyle, type Style } from "./paint.ts";
+import { drawTable, isTableRow } from "./table.ts";
+import { paintSpans, wrapSpans } from "./wrap.ts";
 import { cleanText } from "./text.ts";
-import { padTo, widthOf } from "./width.ts";
 
 /**
  * Longer lines are shown in pieces: marked can need quadratic time for a line, and the line being written is rendered
@@ -19,13 +20,16 @@ export interface MarkdownRows {
   push(text: string, style: RenderStyle): string[];
   /** The unfinished rest, as it looks now. */
   open(style: RenderStyle): string[];
+  /** Finishes what was written so far, but for its last word, which may go on. */
+  settle(style: RenderStyle): string[];
   /** Ends the text and returns its last rows. */
   end(style: RenderStyle): string[];
 }
 
 export function createMarkdown(): MarkdownRows {
   let partial = "";
-  let fence: { readonly mark: string; readonly indent: number } | null = null;
+  let fence: Fence | null = null;
+  let isInFormula = false;
   let table: string[] = [];
 
   function flushTable(style: RenderStyle): string[] {
@@ -40,14 +44,18 @@ export function createMarkdown(): MarkdownRows {
     if (fence !== null) {
       const isAsDeep = indent.length <= fence.indent + 3;
       const closes = mark?.startsWith(fence.mark) === true && info.trim() === "" && isAsDeep;
-      if (!closes) return [style.paint("code", expandTabs(line))];
+      if (!closes) return [paintSpans(fence.code.add(expandTabs(line)), style.paint)];
       fence = null;
       return [style.paint("dim", "─".repeat(Math.min(3, style.width)))];
     }
     if (mark !== undefined) {
-      fence = { mark, indent: indent.length };
+      fence = { mark, indent: indent.length, code: new CodeHighlighter(info) };
       const rule = `─── ${info.trim()}`.trimEnd();
       return [...flushTable(style), style.paint("dim", rule)];
+    }
+    if (isInFormula || opensFormula(line)) {
+      isInFormula = isInFormula ? !closesFormula(line) : true;
+      return [...flushTable(style), expandTabs(line)];
     }
     if (isTableRow(line)) {
       table.push(line);
@@ -81,10 +89,15 @@ export function createMarkdown(): MarkdownRows {
     open(style) {
       const line = cleanText(partial.replace(/\r$/, ""));
       if (line === "" && table.length === 0) return [];
-      if (fence !== null) return [style.paint("code", expandTabs(line))];
+      if (fence !== null) return [paintSpans(fence.code.look(expandTabs(line)), style.paint)];
       const rows = isTableRow(line) ? [...table, line] : table;
       const drawn = rows.length === 0 ? [] : drawTable(rows, style);
       return isTableRow(line) || line === "" ? drawn : [...drawn, ...drawLine(line, style)];
+    },
+    settle(style) {
+      const words = /^[^|].*\s/s.exec(partial)?.[0] ?? "";
+      partial = partial.slice(words.length);
+      return words.trim() === "" ? [] : renderLine(cleanText(words.trimEnd()), style);
     },
     end(style) {
       const line = cleanText(partial.replace(/\r$/, ""));
@@ -93,6 +106,21 @@ export function createMarkdown(): MarkdownRows {
       return [...last, ...flushTable(style)];
     },
   };
+}
+
+interface Fence {
+  readonly mark: string;
+  readonly indent: number;
+  readonly code: CodeHighlighter;
+}
+
+/** A formula on lines of its own is shown as it was written. */
+function opensFormula(line: string): boolean {
+  return /^\s*(?:\$\$|\\\[)\s*$/.test(line);
+}
+
+function closesFormula(line: string): boolean {
+  return /(?:\$\$|\\\])\s*$/.test(line) || line.trim() === "";
 }
 
 /** Where to cut a line that is too long: between words if possible, and never inside a character. */
@@ -134,101 +162,4 @@ function drawLine(line: string, style: RenderStyle): string[] {
 
 function expandTabs(line: string): string {
   return line.replaceAll("\t", "    ");
-}
-
-/** Inline Markdown as styled spans. Everything else, including HTML and entities, stays as written. */
-function readInline(text: string, styles: readonly Style[] = []): Span[] {
-  return spansOf(Lexer.lexInline(text), styles);
-}
-
-function spansOf(tokens: readonly Token[], styles: readonly Style[]): Span[] {
-  // Only extensions produce other kinds.
-  return tokens.flatMap((token) => spansOfToken(token as MarkedToken, styles));
-}
-
-function spansOfToken(token: MarkedToken, styles: readonly Style[]): Span[] {
-  switch (token.type) {
-    case "strong":
-      return spansOf(token.tokens, [...styles, "bold"]);
-    case "em":
-      return spansOf(token.tokens, [...styles, "italic"]);
-    case "del":
-      return spansOf(token.tokens, [...styles, "dim"]);
-    case "codespan":
-      return [{ text: token.text, styles: [...styles, "code"] }];
-    case "escape":
-      return [{ text: token.text, styles }];
-    case "link":
-      return linkSpans(token, spansOf(token.tokens, [...styles, "underline"]), styles);
-    case "image": {
-      const label = { text: `[image: ${token.text}]`, styles: [...styles, "dim" as const] };
-      return linkSpans(token, [label], styles);
-    }
-    default:
-      return [{ text: token.raw, styles }];
-  }
-}
-
-/** Always shows the address: a label may lie about where a link leads. */
-function linkSpans(
-  { raw, text, href }: Tokens.Link | Tokens.Image,
-  label: readonly Span[],
-  styles: readonly Style[],
-): Span[] {
-  const isBareAddress = !/^!?\[/.test(raw);
-  if (isBareAddress || text === href) return [{ text, styles: [...styles, "dim"] }];
-  return [
-    ...label,
-    ...(href === "" ? [] : [{ text: ` (${href})`, styles: [...styles, "dim" as const] }]),
-  ];
-}
-
-function isTableRow(line: string): boolean {
-  return /^\s*\|.*\|\s*$/.test(line);
-}
-
-const isRule = (cells: readonly string[]): boolean =>
-  cells.every((cell) => /^:?-{1,}:?$/.test(cell.trim()));
-
-/** Columns as wide as their content; if the window is too narrow, one cell per row. */
-function drawTable(lines: readonly string[], { width, paint }: RenderStyle): string[] {
-  const rows = lines.map(cellsOf);
-  const body = rows.filter((cells) => !isRule(cells));
-  const columns = Math.max(0, ...body.map((cells) => cells.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(1, ...body.map((cells) => widthOf(cells[column] ?? ""))),
-  );
-  const hasHead = rows.length > 1 && isRule(rows[1] ?? []);
-  const needed = widths.reduce((sum, columnWidth) => sum + columnWidth, 0) + (columns - 1) * 3;
-  if (needed > width) return stackedRows(body, hasHead ? 1 : 0, width);
-  return body.flatMap((cells, index) => {
-    const row = widths
-      .map((columnWidth, column) => padTo(cells[column] ?? "", columnWidth))
-      .join(" │ ");
-    if (index > 0 || !hasHead) return [row.trimEnd()];
-    const rule = widths.map((columnWidth) => "─".repeat(columnWidth)).join("─┼─");
-    return [paint("bold", row.trimEnd()), paint("dim", rule)];
-  });
-}
-
-function stackedRows(body: readonly (readonly string[])[], heads: number, width: number): string[] {
-  const head = heads === 1 ? (body[0] ?? []) : [];
-  return body.slice(heads).flatMap((cells) => [
-    ...cells.flatMap((cell, column) => {
-      const name = head[column] ?? "";
-      const text = name === "" ? cell : `${name}: ${cell}`;
-      return wrapSpans([{ text, styles: [] }], plainPaint, { width, first: "", rest: "  " });
-    }),
-    "",
-  ]);
-}
-
-function cellsOf(line: string): string[] {
-  const inner = line.trim().slice(1, -1);
-  // An escaped bar belongs to its cell.
-  return inner.split(/(?<!\\)\|/).map((cell) =>
-    readInline(cell.trim())
-      .map(({ text }) => text)
-      .join(""),
-  );
 }

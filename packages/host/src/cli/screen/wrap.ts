@@ -22,12 +22,16 @@ export function wrapSpans(spans: readonly Span[], paint: Paint, options: WrapOpt
   const { first = "", rest = first } = options;
   const room = Math.max(minRoom, options.width - Math.max(widthOf(first), widthOf(rest)));
   const { indent, text } = splitIndent(spans, Math.floor(room / 2));
-  const painted = text
-    .map((span) => span.styles.reduce((inner, style) => paint(style, inner), span.text))
-    .join("");
+  const painted = paintSpans(text, paint);
   return wrapAnsi(painted, room - indent.length, { hard: true })
     .split("\n")
     .map((row, index) => ((index === 0 ? first : rest) + indent + row).trimEnd());
+}
+
+export function paintSpans(spans: readonly Span[], paint: Paint): string {
+  return spans
+    .map(({ text, styles }) => styles.reduce((inner, style) => paint(style, inner), text))
+    .join("");
 }
 
 /** The leading blanks of the text, which indent all its rows. wrapAnsi would drop them. */

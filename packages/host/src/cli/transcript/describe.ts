@@ -1,5 +1,6 @@
 import { type Json, type RunState, type ToolOutcome, type SessionView } from "@holdfast/protocol";
 import { cleanLine } from "../screen/text.ts";
+import { transcriptStrings } from "../strings/transcript.ts";
 import { exit } from "../command.ts";
 
 /**
@@ -12,7 +13,7 @@ export function describeCall(name: string, input: Json): string {
   const { command, ...rest } = input;
   const others = Object.entries(rest).map(([key, value]) => `${key}: ${formatArgument(value)}`);
   if (typeof command === "string")
-    return [`${name} (by a shell): ${command}`, ...others].join("\n");
+    return [transcriptStrings.byShell(name, command), ...others].join("\n");
   if (Array.isArray(command) && command.every((argument) => typeof argument === "string"))
     return [`${name}: ${command.map(shellQuote).join(" ")}`, ...others].join("\n");
   const fields = Object.entries(input).map(([key, value]) => `${key}: ${formatArgument(value)}`);
@@ -63,19 +64,6 @@ export function exitCodeOf(state: RunState): number {
   }
 }
 
-const runStateTexts: Record<RunState, string> = {
-  queued: "It waits its turn.",
-  claimed: "It is being written.",
-  running: "It is being written.",
-  waiting: "It waits for your word.",
-  paused: "It is paused.",
-  completed: "Completed.",
-  cancelled: "Stopped.",
-  failed: "The answer failed.",
-  interrupted: "The answer was broken off.",
-  limit: "The answer was stopped by a limit.",
-};
-
 export function describeRunEnd({
   state,
   cause,
@@ -83,7 +71,7 @@ export function describeRunEnd({
   state: RunState;
   cause: string | null;
 }): string {
-  const sentence = runStateTexts[state];
+  const sentence = transcriptStrings.runStates[state];
   return cause === null ? sentence : `${sentence} (${cleanLine(cause)})`;
 }
 
@@ -95,18 +83,20 @@ export function describeOutcome({
   readonly outcome: ToolOutcome;
   readonly refusal?: string | undefined;
 }): string {
-  if (refusal === "denied" || refusal === "forbidden") return "denied";
-  return refusal === "expired" ? "not answered in time" : outcome;
+  const { outcomes } = transcriptStrings;
+  if (refusal === "denied" || refusal === "forbidden") return outcomes.denied;
+  return refusal === "expired" ? outcomes.expired : outcomes[outcome];
 }
 
 /** A session's title, or a substitute if it has none. */
 export function sessionTitle({ title, preview }: SessionView): string {
-  return cleanLine(title ?? preview).trim() || "(nothing said yet)";
+  return cleanLine(title ?? preview).trim() || transcriptStrings.noMessages;
 }
 
+/** Sweden writes dates as ISO 8601 does, which sorts and lines up in columns. */
+const dateAndTime = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" });
+
+/** `2026-11-18 08:05`, in the time zone of this machine. */
 export function formatTime(at: number): string {
-  const date = new Date(at);
-  const twoDigits = (value: number): string => String(value).padStart(2, "0");
-  const day = `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
-  return `${day} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
+  return dateAndTime.format(at);
 }

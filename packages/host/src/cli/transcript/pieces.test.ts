@@ -97,8 +97,9 @@ test("on a terminal, an answer repeated after a crash continues where it was int
     throw new Error("no answer");
   expect(onScreen([start, half, interruption, notice, ...retry])).toEqual([
     "one",
+    "two",
     "— The host stopped.",
-    "two three",
+    "three",
     "four",
   ]);
 });
@@ -111,7 +112,7 @@ test("on a terminal, an answer that differs from the interrupted one starts over
     "one",
     "— The host stopped.",
     "two",
-    "(broken off here)",
+    "(interrupted here)",
     "",
     "another",
   ]);
@@ -124,7 +125,7 @@ test("an interrupted answer that nothing continues is marked", () => {
   const interruption: TranscriptPiece = { kind: "textEnd", partial: "interrupted" };
   expect(onScreen([start, half, interruption, end])).toEqual([
     "one",
-    "(broken off here)",
-    "■ The answer was broken off.",
+    "(interrupted here)",
+    "■ The answer was interrupted.",
   ]);
 });

@@ -14,6 +14,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 import type { SessionState } from "@holdfast/client";
+import { transcriptStrings } from "../strings/transcript.ts";
 
 /** A new piece of the transcript. */
 export type TranscriptPiece =
@@ -72,7 +73,8 @@ export class TranscriptDiffer {
 
   diff(state: SessionState): TranscriptPiece[] {
     return this.#merger.merge([
-      ...this.#removedAndRestored(state),
+      // What returns is not there before the next read.
+      ...(state.readAgain === "history_returned" ? [] : this.#removedAndRestored(state)),
       ...state.entries.flatMap((entry) => this.#entryPieces(entry)),
       ...this.#livePieces(state),
       ...this.#endPieces(state.run),
@@ -101,8 +103,12 @@ export class TranscriptDiffer {
     );
     const hadEntries = this.#visible.size > 0;
     this.#visible = visible;
+    // Another version of a turn was chosen: one goes as the other comes.
+    const isReplaced = restored.length > 0 && hadEntries;
     return [
-      ...(removed.length > 0 ? [{ kind: "cut", entries: removed.length } as const] : []),
+      ...(removed.length > 0 && !isReplaced
+        ? [{ kind: "cut", entries: removed.length } as const]
+        : []),
       ...(restored.length > 0 && hadEntries
         ? [{ kind: "returned", entries: restored.length } as const]
         : []),
@@ -241,7 +247,7 @@ function refusalAndChanges(
 
 function nameOfFile(part: Part): string[] {
   if (part.type === "file") return [part.name];
-  return part.type === "image" ? [part.name ?? "image"] : [];
+  return part.type === "image" ? [part.name ?? transcriptStrings.image] : [];
 }
 
 type PartialCause = Extract<TranscriptPiece, { kind: "textEnd" }>["partial"];

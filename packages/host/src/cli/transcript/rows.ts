@@ -3,18 +3,14 @@ import { fitTo } from "../screen/width.ts";
 import { createMarkdown } from "../screen/markdown.ts";
 import type { RenderStyle, Style } from "../screen/paint.ts";
 import { wrapSpans } from "../screen/wrap.ts";
+import { transcriptStrings } from "../strings/transcript.ts";
 import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import type { TranscriptPiece } from "./pieces.ts";
 
 const maxOutputRows = 8;
 const maxCallRows = 12;
 const outcomeMarks = { ok: "✓", failed: "✗", cancelled: "■", unknown: "?" } as const;
-const partialTexts = {
-  cancelled: "stopped here",
-  interrupted: "broken off here",
-  failed: "broken off by a failure",
-  limit: "stopped by a limit",
-} as const;
+const texts = transcriptStrings;
 
 /** Renders pieces as terminal rows. */
 export interface PieceRows {
@@ -60,7 +56,7 @@ export class PlainRows implements PieceRows {
       case "textEnd": {
         const rows = this.#markdown.end(style);
         if (piece.partial === undefined) return rows;
-        return [...rows, paint("dim", `(${partialTexts[piece.partial]})`)];
+        return [...rows, paint("dim", `(${texts.partial[piece.partial]})`)];
       }
       case "thought":
         return [];
@@ -68,18 +64,19 @@ export class PlainRows implements PieceRows {
         const callRows = wrapBlock(describeCall(piece.name, piece.input), style, "⚙ ", ["accent"]);
         const hidden = callRows.length - maxCallRows;
         if (hidden <= 0) return [...this.#markdown.end(style), ...callRows];
-        return [...callRows.slice(0, maxCallRows), paint("dim", `  … ${hidden} more lines`)];
+        return [...callRows.slice(0, maxCallRows), paint("dim", `  ${texts.moreLines(hidden)}`)];
       }
       case "toolEnded":
         return toolEndRows(piece, style);
       case "notice":
-        return wrapBlock(piece.text, style, "— ", ["dim"]);
+        // What was written before it stays above it.
+        return [...this.#markdown.settle(style), ...wrapBlock(piece.text, style, "— ", ["dim"])];
       case "summary":
-        return [paint("dim", "— The model goes on from a summary of what came before.")];
+        return [paint("dim", `— ${texts.summary}`)];
       case "cut":
-        return [paint("dim", "— Taken out of view. /redo brings it back.")];
+        return [paint("dim", `— ${texts.undone}`)];
       case "returned":
-        return [paint("dim", "— Back in view.")];
+        return [paint("dim", `— ${texts.redone}`)];
       case "runEnded": {
         if (piece.state === "completed") return [];
         return [...this.#markdown.end(style), paint("bad", `■ ${describeRunEnd(piece)}`)];
@@ -116,9 +113,9 @@ function toolEndRows(
   const { width, paint } = style;
   const lines = cleanText(output).trimEnd().split("\n");
   const shown = output.trim() === "" ? [] : lines.slice(0, maxOutputRows);
-  const duration = tookMs === null ? "" : ` ${(tookMs / 1000).toFixed(1)} s`;
+  const duration = tookMs === null ? "" : ` ${texts.seconds((tookMs / 1000).toFixed(1))}`;
   const hidden = lines.length - shown.length;
-  const moreRows = shown.length > 0 && hidden > 0 ? [`    … ${hidden} more lines`] : [];
+  const moreRows = shown.length > 0 && hidden > 0 ? [`    ${texts.moreLines(hidden)}`] : [];
   const head = `  ${outcomeMarks[outcome]} ${describeOutcome(piece)}${duration}`;
   return [
     paint(outcome === "ok" ? "good" : "bad", head),

@@ -1,19 +1,36 @@
 import type { Paint } from "../screen/paint.ts";
-import type { Screen } from "../screen/screen.ts";
+import type { LiveRegion, Screen } from "../screen/screen.ts";
 import { PlainRows, wrapBlock } from "./rows.ts";
 import type { TranscriptWriter } from "./writer.ts";
 
-/** Redraws a growing answer and the status at the bottom of the screen. */
-export function createScreenWriter(screen: Screen, paint: Paint): TranscriptWriter {
+/** A writer that redraws a growing answer, the status and what `below` returns at the bottom of the screen. */
+export interface ScreenWriter extends TranscriptWriter {
+  /** Adds permanent rows and redraws. */
+  print(rows: readonly string[]): void;
+}
+
+export function createScreenWriter(
+  screen: Screen,
+  paint: Paint,
+  below: (width: number) => LiveRegion = () => ({ rows: [] }),
+): ScreenWriter {
   const rows = new PlainRows();
   let statusText = "";
   function draw(finished: readonly string[]): void {
     const style = { width: screen.width, paint };
-    const open = rows.openRows(style).slice(-(screen.height - 2));
+    const bottom = below(style.width);
+    const room = Math.max(0, screen.height - 2 - bottom.rows.length);
+    const open = room === 0 ? [] : rows.openRows(style).slice(-room);
     const status = statusText === "" ? [] : wrapBlock(statusText, style, "", ["dim"]);
-    screen.show(finished, { rows: [...open, ...status] });
+    const above = [...open, ...status];
+    const { cursor } = bottom;
+    screen.show(finished, {
+      rows: [...above, ...bottom.rows],
+      ...(cursor !== undefined && { cursor: { ...cursor, row: cursor.row + above.length } }),
+    });
   }
   return {
+    print: draw,
     show: (pieces) =>
       draw(pieces.flatMap((piece) => rows.add(piece, { width: screen.width, paint }))),
     status(text) {
@@ -22,6 +39,10 @@ export function createScreenWriter(screen: Screen, paint: Paint): TranscriptWrit
       draw([]);
     },
     note: (text) => draw(wrapBlock(text, { width: screen.width, paint }, "", [])),
-    close: () => screen.close(),
+    close() {
+      // What was written so far stays on the screen.
+      screen.show(rows.openRows({ width: screen.width, paint }), { rows: [] });
+      screen.close();
+    },
   };
 }

@@ -1,0 +1,13 @@
+import { commands } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+import { plainPaint } from "../screen/paint.ts";
+import { widthOf } from "../screen/width.ts";
+import { commandRows } from "./command-output.ts";
+
+test.each([30, 60, 100])("the help breaks no word in a window of %i columns", (width) => {
+  const rows = commandRows({ kind: "help", commands }, { width, paint: plainPaint });
+  for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(width);
+  const shown = rows.join(" ").split(/\s+/);
+  const words = commands.flatMap(({ help }) => help.split(" "));
+  expect(words.filter((word) => !shown.includes(word))).toEqual([]);
+});

@@ -1,0 +1,18 @@
+import type { SessionMode } from "@holdfast/protocol";
+
+/** What a session gets that begins with the first thing said. */
+export interface NewSessionSettings {
+  readonly model?: string | undefined;
+  readonly mode?: SessionMode | undefined;
+  /** The folder it works in; by default one that Holdfast keeps for it. */
+  readonly workspace?: string | undefined;
+}
+
+/** The same as the body of a request, which names only what is set. */
+export function newSessionBody({ model, mode, workspace }: NewSessionSettings) {
+  return {
+    ...(model !== undefined && { model }),
+    ...(mode !== undefined && { mode }),
+    ...(workspace !== undefined && { workspace }),
+  };
+}
