@@ -6,7 +6,7 @@ import { currentHolder } from "@holdfast/store/identity";
 import { pageFolder } from "@holdfast/web";
 import type { Hono } from "hono";
 import { openMcp } from "./agent/mcp/mcp.ts";
-import { type ConfiguredMemory, openConfiguredMemory } from "./agent/memory/providers.ts";
+import { openConfiguredMemory } from "./agent/memory/providers.ts";
 import { createModelRegistry } from "./agent/models/registry.ts";
 import { createModelDiscovery } from "./agent/models/servers/model-discovery.ts";
 import { createServedModels } from "./agent/models/servers/served-models.ts";
@@ -23,10 +23,10 @@ import { createAuditWorker, createTouchedSessions } from "./ops/audit/audit-work
 import { prepareHome } from "./ops/config/home.ts";
 import { type Role, roleNames } from "./ops/config/operation-settings.ts";
 import type { Config } from "./ops/config/settings.ts";
+import { createPageSettings } from "./ops/page-settings/page-settings.ts";
 import { fileLimitWarning } from "./ops/health/process-limits.ts";
 import { monitorStore } from "./ops/health/store-health.ts";
 import { createRedactor } from "./ops/secrets/redact.ts";
-import type { EncryptedRows } from "./ops/secrets/encrypted-rows.ts";
 import { openSecrets } from "./ops/secrets/secrets.ts";
 import type { Logger } from "./ops/telemetry/logger.ts";
 import { createMetrics } from "./ops/telemetry/metrics.ts";
@@ -60,16 +60,19 @@ export interface App extends Lifecycle {
 
 /** The composition root: creates every component and passes it to the others. */
 export async function openApp(
-  config: Config,
+  given: Config,
   logger: Logger,
   page?: Page,
   opening?: OpeningStore,
 ): Promise<Outcome<App>> {
-  const checked = await checkStartup(config);
+  const checked = await checkStartup(given);
   if (!checked.ok) return closeStoreAndReturn(checked, opening);
-  const opened = await (opening ?? openStore(config, logger.report));
+  const opened = await (opening ?? openStore(given, logger.report));
   if (!opened.ok) return opened;
-  const { token, memoryProviders } = checked.value;
+  const pageSettings = createPageSettings(given, opened.value.store);
+  await pageSettings.load();
+  const { config } = pageSettings;
+  const { token } = checked.value;
   const home = config.home.value;
   const basePath = config.basePath.value;
   const stopping = new AbortController();
@@ -85,7 +88,7 @@ export async function openApp(
   telemetry?.exportMetrics(metrics, store);
 
   const { secrets, rows: encrypted } = await openSecrets(config, store, report);
-  if (store.kind === "postgres") pollForChanges(encrypted, stopping.signal);
+  if (store.kind === "postgres") pollForChanges([encrypted, pageSettings], stopping.signal);
   const models = createModelRegistry({
     config,
     environment: process.env,
@@ -106,11 +109,16 @@ export async function openApp(
   const auditKey = lazyAuditKey(home);
   const touched = createTouchedSessions();
   const toolset = createToolset(config, store, confinement);
+  const memoryProviders = await openConfiguredMemory(config, toolset.facts);
+  if (!memoryProviders.ok) {
+    await store.close();
+    return memoryProviders;
+  }
   const { engine, journals, ...runtime } = await createAgentRuntime({
     config,
     store,
     models,
-    memory: memoryProviders,
+    memory: memoryProviders.value,
     toolset,
     report,
     mcp: Object.keys(config.mcp.value).length === 0 ? undefined : mcp,
@@ -163,7 +171,9 @@ export async function openApp(
     models,
     secrets,
     toolset,
-    newSessionMode: config.sessionMode.value,
+    facts: toolset.facts,
+    newSessionMode: () => config.sessionMode.value,
+    pageSettings,
     processes: toolset.processes,
     redact,
     metrics,
@@ -236,7 +246,6 @@ export async function openApp(
 
 interface StartupChecks {
   readonly token: string;
-  readonly memoryProviders: ConfiguredMemory;
 }
 
 /** What can be refused before the store is opened. */
@@ -247,16 +256,18 @@ async function checkStartup(config: Config): Promise<Outcome<StartupChecks>> {
   if (!token.ok) return token;
   const notify = checkNotifyConfig(config);
   if (!notify.ok) return notify;
-  const memory = await openConfiguredMemory(config);
-  if (!memory.ok) return memory;
-  return done({ token: token.value, memoryProviders: memory.value });
+  return done({ token: token.value });
 }
 
-const secretsPollMs = 1_000;
+const changesPollMs = 1_000;
 
-/** A key that another host has stored is used here from then on. */
-function pollForChanges(encrypted: EncryptedRows, stopping: AbortSignal): void {
-  const timer = setInterval(() => void encrypted.refresh(), secretsPollMs).unref();
+/** A key or a setting that another host has stored is used here from then on. */
+function pollForChanges(
+  shared: readonly { readonly refresh: () => Promise<void> }[],
+  stopping: AbortSignal,
+): void {
+  const refresh = (): void => shared.forEach((rows) => void rows.refresh());
+  const timer = setInterval(refresh, changesPollMs).unref();
   stopping.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 

@@ -27,7 +27,7 @@ const labels = (row: ApprovalRow) =>
 test("an approval shows the host's description with control characters made visible", () => {
   const row = openApproval("rm a\u202Eb", "Gives this line to a shell:\nrm a\\u{202E}b");
   expect(approvalMessage(row).text).toContain("rm a\\u{202E}b");
-  expect(labels(row)).toEqual(["Allow once", "Allow in this session", "Deny"]);
+  expect(labels(row)).toEqual(["Allow once", "Allow for this session", "Deny"]);
   expect(approvalMessage(openApproval("rm a\u202Eb")).text).not.toContain("\u202E");
 });
 

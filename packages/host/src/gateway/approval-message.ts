@@ -1,6 +1,7 @@
 import type { ApprovalRow } from "@holdfast/engine";
 import { quote, showControls } from "../util/text/show-controls.ts";
 import type { OutgoingText } from "./adapter.ts";
+import { botStrings } from "./strings.ts";
 import {
   type ApprovalAnswer,
   type ApprovalDetails,
@@ -16,22 +17,13 @@ const maxShownLength = 3_000;
 const maxLabelLength = 60;
 
 const answerCodes: readonly (readonly [string, ApprovalAnswer, string])[] = [
-  ["o", "once", "Allow once"],
-  ["s", "session", "Allow in this session"],
-  ["d", "deny", "Deny"],
+  ["o", "once", botStrings.approval.once],
+  ["s", "session", botStrings.approval.session],
+  ["d", "deny", botStrings.approval.deny],
 ];
 
-const outcomeTexts: Record<string, string> = {
-  once: "✔ Allowed once.",
-  session: "✔ Allowed in this session.",
-  always: "✔ Allowed from now on.",
-  deny: "✘ Denied.",
-  expired: "✘ Nobody answered in time.",
-};
-
-const answerElsewhereHint =
-  "It cannot be answered here. Allow or deny it on the page or in the terminal.";
-const reviewElsewhereHint = "Look at the whole on the page or in the terminal, and allow it there.";
+const texts = botStrings.approval;
+const outcomeTexts: Readonly<Record<string, string>> = texts.outcomes;
 
 /** Where an approval can be answered: in the chat that shows it, or only elsewhere. */
 export type AnswerPlace = "here" | "elsewhere";
@@ -49,16 +41,14 @@ export function approvalMessage(
   const excerpt = fits ? shown : shown.slice(0, maxShownLength).toWellFormed();
   const notes = (details.notes ?? []).map((note) => `\n⚠ ${asPlainText(note)}`).join("");
   const after = details.after ?? [];
-  const why = after.length === 0 ? "" : `, after reading ${asPlainText(describeTaint(after))}`;
-  const question = `**${tool}** wants to run${why}:\n\`\`\`\n${withoutFences(excerpt)}\n\`\`\`${notes}`;
-  const rest = fits
-    ? ""
-    : `\n⚠ ${shown.length - excerpt.length} more characters. ${reviewElsewhereHint}`;
+  const why = after.length === 0 ? "" : texts.after(asPlainText(describeTaint(after)));
+  const question = `${texts.wantsToRun(tool, why)}\n\`\`\`\n${withoutFences(excerpt)}\n\`\`\`${notes}`;
+  const rest = fits ? "" : `\n⚠ ${texts.more(shown.length - excerpt.length, texts.review)}`;
   const { sandbox } = details;
   const mark = sandbox?.kind === "none" ? "⚠ " : "";
   const confined = sandbox === undefined ? "" : `\n${mark}${showControls(sandbox.words)}`;
   if (state === "open" && answered === "elsewhere")
-    return { text: `${question}${confined}${rest}\n${answerElsewhereHint}` };
+    return { text: `${question}${confined}${rest}\n${texts.elsewhere}` };
   if (state === "open") {
     // Nobody may allow what they were not fully shown.
     const offered = answerCodes.filter(
@@ -68,14 +58,14 @@ export function approvalMessage(
     const buttons = offered.map(([code, , label]) => [{ label, data: `a:${code}:${id}` }]);
     return { text: question + confined + rest, buttons };
   }
-  const outcome = outcomeTexts[decision ?? ""] ?? "✘ Not needed any more.";
+  const outcome = outcomeTexts[decision ?? ""] ?? texts.obsolete;
   return { text: `${question}\n${outcome}` };
 }
 
 /** What the call would load, so that the person knows what the yes is bound to. */
 function filesOf({ files = [] }: ApprovalDetails): string {
   return files
-    .map(({ path, hash }) => `\n[loads ${quote(path)}, ${hash?.slice(0, 19) ?? "missing"}]`)
+    .map(({ path, hash }) => `\n${texts.loads(quote(path), hash?.slice(0, 19) ?? texts.missing)}`)
     .join("");
 }
 
@@ -89,8 +79,6 @@ function withoutFences(text: string): string {
   return text.replaceAll(/`{3,}/g, (fence) => "\\u{0060}".repeat(fence.length));
 }
 
-const writeAnswerHint = "Write your answer.";
-
 /** A question from the model with a button per choice. The person may instead type an answer as their next message. */
 function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
   const { id, input, state, details, decision } = approval;
@@ -101,13 +89,10 @@ function questionMessage(approval: ApprovalRow, refusal: string): OutgoingText {
     { label: labelFor(choice), data: `q:${index}:${id}` },
   ]);
   return {
-    text: `❓ ${question}\n${writeAnswerHint}`,
-    buttons: [...buttons, [{ label: "Do not answer", data: refusal }]],
+    text: `❓ ${question}\n${botStrings.question.write}`,
+    buttons: [...buttons, [{ label: botStrings.question.skip, data: refusal }]],
   };
 }
-
-const planHint = "Approve it, or write a comment.";
-const planElsewhereHint = "It cannot be approved here. Approve it on the page or in the terminal.";
 
 /** Whether a chat can show the whole plan: nobody approves what they were not fully shown. */
 export function isPlanShownWhole({ details, input }: ApprovalRow): boolean {
@@ -122,20 +107,20 @@ function planMessage(approval: ApprovalRow, answered: AnswerPlace): OutgoingText
   const isWhole = isPlanShownWhole(approval);
   const excerpt = isWhole ? plan : plan.slice(0, maxShownLength).toWellFormed();
   const after = details.after ?? [];
-  const why = after.length === 0 ? "" : `, after reading ${asPlainText(describeTaint(after))}`;
+  const why = after.length === 0 ? "" : texts.after(asPlainText(describeTaint(after)));
   // Without markup, so that nothing of it is hidden behind a link or a style.
-  const text = `📋 **A plan**${why}:\n\`\`\`\n${withoutFences(excerpt)}\n\`\`\``;
+  const text = `${botStrings.plan.title(why)}\n\`\`\`\n${withoutFences(excerpt)}\n\`\`\``;
   if (state !== "open") return { text: `${text}\n${describeOutcome(decision, details.answer)}` };
-  if (answered === "elsewhere") return { text: `${text}\n\n${planElsewhereHint}` };
-  const refuse = [{ label: "Do not approve", data: `a:d:${id}` }];
+  if (answered === "elsewhere") return { text: `${text}\n\n${botStrings.plan.elsewhere}` };
+  const refuse = [{ label: botStrings.plan.refuse, data: `a:d:${id}` }];
   if (!isWhole) {
-    const rest = `\n⚠ ${plan.length - excerpt.length} more characters. Look at the whole on the page or in the terminal, and approve it there. A comment can be written here.`;
+    const rest = `\n⚠ ${texts.more(plan.length - excerpt.length, botStrings.plan.review)}`;
     return { text: text + rest, buttons: [refuse] };
   }
   const buttons = choicesOf(approval).map((choice, index) => [
     { label: labelFor(choice), data: `q:${index}:${id}` },
   ]);
-  return { text: `${text}\n\n${planHint}`, buttons: [...buttons, refuse] };
+  return { text: `${text}\n\n${botStrings.plan.hint}`, buttons: [...buttons, refuse] };
 }
 
 function labelFor(choice: string): string {
@@ -147,8 +132,8 @@ function labelFor(choice: string): string {
 
 function describeOutcome(decision: ApprovalRow["decision"], answer: string | undefined): string {
   if (decision === "once" && answer !== undefined) return `✔ ${showControls(answer)}`;
-  if (decision === "deny") return "✘ Not answered.";
-  return decision === "expired" ? "✘ Nobody answered in time." : "✘ Not needed any more.";
+  if (decision === "deny") return texts.skipped;
+  return decision === "expired" ? texts.outcomes.expired : texts.obsolete;
 }
 
 /** The question's choices, in button order; empty if only free text answers it. */

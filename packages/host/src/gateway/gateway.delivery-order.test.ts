@@ -45,7 +45,7 @@ test("messages to a chat from two sessions arrive in order, even while the first
   await untilShown(platform, 4);
   expect(textsIn(platform).slice(1)).toEqual([
     expect.stringContaining("/nonsense"),
-    expect.stringContaining("A new session has begun"),
+    expect.stringContaining("New session started"),
     expect.stringContaining("/gibberish"),
   ]);
 });
@@ -78,7 +78,7 @@ test("a long answer is not interrupted by another session's message to the same 
   expect(textsIn(platform)).toEqual([
     expect.stringMatching(/^word /),
     expect.stringMatching(/^word /),
-    expect.stringContaining("A new session has begun"),
+    expect.stringContaining("New session started"),
   ]);
 });
 
@@ -97,7 +97,7 @@ test("an answer in progress completes after its chat moves on, and the new sessi
   secondHalf.resolve();
   await expect.poll(() => textsIn(platform)[0], fastPoll).toBe("The first half, the second half.");
   expect(textsIn(platform).slice(1)).toEqual([
-    expect.stringContaining("A new session has begun"),
+    expect.stringContaining("New session started"),
     "Something else.",
   ]);
 });

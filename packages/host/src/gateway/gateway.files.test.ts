@@ -125,7 +125,7 @@ test("a file whose fetch fails five times is given up with a reply, and the chat
   openBot(rig, platform, { clock: { ...systemClock, sleep } });
   platform.say(7, "", { text: undefined, voice: { file_id: "file-1", file_size: 6 } });
   await untilShown(platform, 1);
-  expect(textsIn(platform)[0]).toMatch(/could not be taken: .*Send it again\./);
+  expect(textsIn(platform)[0]).toMatch(/could not be received: .*send it again\./);
   expect(fetches).toBe(5);
   platform.say(7, "Anybody there?");
   await untilShown(platform, 2);
@@ -139,6 +139,6 @@ test("a file larger than its declared size is refused with a reply", async () =>
   openBot(rig, platform);
   platform.say(7, "", { text: undefined, document: { file_id: "file-1", file_size: 6 } });
   await untilShown(platform, 1);
-  expect(textsIn(platform)[0]).toContain("could not be taken: it is larger than 20 MB");
+  expect(textsIn(platform)[0]).toContain("could not be received: it is larger than 20 MB");
   expect(rig.model.requests).toEqual([]);
 });

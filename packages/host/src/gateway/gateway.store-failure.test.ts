@@ -65,12 +65,12 @@ test("[P11] a message with a file waits for a full store, however long", async (
 test("[P11] a command is answered even if the store is full at first", async () => {
   const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
-  openBot(rig, platform, { clock, log: fullOnce(rig, "Nothing is scheduled") });
+  openBot(rig, platform, { clock, log: fullOnce(rig, "No schedules yet") });
   platform.say(7, "Hello");
   await untilShown(platform, 1);
   platform.say(7, "/schedule");
   await untilShown(platform, 2);
-  expect(textsIn(platform)).toEqual(["Hello.", "Nothing is scheduled."]);
+  expect(textsIn(platform)).toEqual(["Hello.", "No schedules yet."]);
 });
 
 test("[P11] a text answer that the store rejects at first still answers the question and starts no turn", async () => {

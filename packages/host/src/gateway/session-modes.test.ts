@@ -74,7 +74,7 @@ test("a plan is approved with a button of a private chat, and the run goes on in
   expect(shown?.buttons.map(({ text }) => text)).toEqual([
     "Approve, and ask before changes",
     "Approve, and accept edits",
-    "Do not approve",
+    "Don't approve",
   ]);
   platform.press(7, shown!, "Approve, and accept edits");
   await expect.poll(() => lastIn(platform, 7)).toBe("Done.");
@@ -133,7 +133,7 @@ test("[safety] a plan that a chat cannot show whole is approved there neither by
   platform.say(7, "Plan it");
   await expect.poll(() => lastIn(platform, 7)).toContain("more characters");
   const shown = platform.shownIn(7).at(-1);
-  expect(shown?.buttons.map(({ text }) => text)).toEqual(["Do not approve"]);
+  expect(shown?.buttons.map(({ text }) => text)).toEqual(["Don't approve"]);
   const [waiting] = await approvals();
   const forged = { ...shown!, buttons: [{ text: "Approve", data: `q:0:${waiting?.id}` }] };
   platform.press(7, forged, "Approve");

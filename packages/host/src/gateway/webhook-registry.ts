@@ -7,7 +7,7 @@ import { done, failed, type Outcome } from "../util/outcome.ts";
 import type { Webhook, WebhookLookup } from "./platforms/webhook/webhook.ts";
 import type { Secrets } from "../ops/secrets/secrets.ts";
 
-type WebhookConfig = Pick<Config, "webhooks">;
+type WebhookConfig = Pick<Config, "webhooks" | "webhookCommands">;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface WebhookChange {
@@ -27,7 +27,7 @@ export interface WebhookRegistry extends WebhookLookup {
   remove(name: string): Promise<"removed" | "configured" | "not_found">;
 }
 
-/** Only the configuration can grant more than this. */
+/** Only the configuration can grant more than this; commands can be granted on the page too. */
 const defaultRights = { network: "public", commands: [], sessions: "own" } as const;
 
 const prefix = "webhook:";
@@ -52,7 +52,8 @@ export function openWebhookRegistry(
     const old = secrets.read(oldSecretName(name));
     const url = stored.baseUrl === noAddress ? null : stored.baseUrl;
     const keys = old === null ? [stored.key] : [stored.key, old.key];
-    return { ...defaultRights, name, secrets: keys, url, connectedBy: "page" };
+    const commands = config.webhookCommands.value[name] ?? defaultRights.commands;
+    return { ...defaultRights, commands, name, secrets: keys, url, connectedBy: "page" };
   }
 
   const find = (name: string) => configuredHooks.get(name) ?? readConnected(name);

@@ -24,6 +24,7 @@ import { createProtocols } from "../../src/server/protocols.ts";
 import type { Protocol } from "../../src/server/http/protocol.ts";
 import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
 import { createSummariser } from "../../src/agent/compaction.ts";
+import { openFactStore } from "../../src/agent/memory/fact-store.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openApiKeys } from "../../src/server/auth/api-keys.ts";
@@ -44,6 +45,9 @@ import { conversationStart } from "../../src/agent/policy/conversation-start.ts"
 import { openStoredRules } from "../../src/agent/policy/stored-rules.ts";
 import { openRightsResolver } from "../../src/rights/resolve-rights.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
+import { readConfig } from "../../src/ops/config/read-config.ts";
+import type { Config } from "../../src/ops/config/settings.ts";
+import { createPageSettings } from "../../src/ops/page-settings/page-settings.ts";
 import { createMetrics } from "../../src/ops/telemetry/metrics.ts";
 import { createStorageStatus, type StorageStatus } from "../../src/ops/health/store-health.ts";
 
@@ -172,7 +176,9 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     apiKeys,
     log,
     toolset,
-    newSessionMode: "ask" as const,
+    newSessionMode: () => "ask" as const,
+    pageSettings: createPageSettings(defaultConfig(), store),
+    listTools: async () => tools,
     ids,
     engine,
     storageStatus: storing,
@@ -186,8 +192,9 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     prompt: createSystemPrompt({
       home: home ?? "/nowhere",
       workspaces: toolset.workspaces,
-      notes: async () => "",
+      notes: { text: async () => "", withdrawals: async () => 0 },
     }),
+    facts: openFactStore({ register: store.register, home }),
     authenticator,
     ...passwords,
     redact: createRedactor(() => [token]),
@@ -283,4 +290,10 @@ function withStoreRules(
     leases: { ...leases, acquire },
     requests: { find, keep: (request) => requests.keep(request) },
   };
+}
+
+function defaultConfig(): Config {
+  const read = readConfig({ flags: {}, environment: {}, personFolder: "/nowhere" });
+  if (!read.ok) throw new Error(read.failure.message);
+  return read.value;
 }

@@ -13,6 +13,7 @@ import {
 } from "../../../test/support/gateway/bot-rig.ts";
 import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { sessionForLane } from "../lanes.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import { createScheduler } from "../../automation/schedules/scheduler.ts";
 import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
 
@@ -41,6 +42,7 @@ const bySchedule: StartRun = async ({ log, owner, store, runner, bugs }) => {
     store: schedules,
     runner,
     sessionFor: (of, lane, key) => sessionForLane({ log, owner: of }, lane, key),
+    rights: openRightsResolver(store.register),
     report: (bug) => void bugs.push(bug),
   });
   scheduler.start();
@@ -74,7 +76,7 @@ async function openQuestion(startRun = byMessage) {
 test("a question offers its choices as buttons, and pressing one continues the run", async () => {
   const { platform, given, asked: questionMessage, answeredBy } = await openQuestion();
   expect(questionMessage.text).toContain("Which colour?");
-  expect(questionMessage.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
+  expect(questionMessage.buttons.map(({ text }) => text)).toEqual([...choices, "Skip"]);
   platform.press(7, questionMessage, "blue", 8);
   platform.press(7, questionMessage, "blue");
   await untilShown(platform, 2);

@@ -21,13 +21,14 @@ function statusText(state: RunState): string | null {
 }
 
 test("/status describes the session without naming run states", () => {
-  expect(statusText("claimed")).toBe("**Untitled**: an answer is being written.");
-  expect(statusText("waiting")).toBe("**Untitled**: it waits for your word.");
-  expect(statusText("completed")).toBe("**Untitled**: at rest.");
+  expect(statusText("claimed")).toBe("**Untitled**: answering.");
+  expect(statusText("waiting")).toBe("**Untitled**: needs your approval.");
+  expect(statusText("completed")).toBe("**Untitled**: idle.");
 });
 
 test("/memory uses singular and plural correctly", () => {
-  const memory = { kind: "memory", sessions: 1, oldestAt: null, failing: null } as const;
-  expect(commandReply({ ...memory, turns: 1 })).toBe("1 turn waits to be remembered.");
-  expect(commandReply({ ...memory, turns: 2 })).toBe("2 turns wait to be remembered.");
+  const none = { facts: [], total: 0, words: "" } as const;
+  const memory = { kind: "memory", sessions: 1, oldestAt: null, failing: null, ...none } as const;
+  expect(commandReply({ ...memory, turns: 1 })).toBe("1 turn is not saved to memory yet.");
+  expect(commandReply({ ...memory, turns: 2 })).toBe("2 turns are not saved to memory yet.");
 });

@@ -1,6 +1,7 @@
 import {
-  type SessionChange,
   type CommandAnswer,
+  describeAlternatives,
+  describeFact,
   describeMode,
   describeProcess,
   describeSchedule,
@@ -12,7 +13,6 @@ import {
 } from "@holdfast/client";
 import {
   type CommandSpec,
-  type RunState,
   type SessionView,
   commandUsage,
   commands,
@@ -28,6 +28,8 @@ import { bindLane, ownsSession, sessionForLane, sessionOfLane } from "../lanes.t
 import { enqueueAnswer, enqueueNote, settleUnknownChunk } from "../outbound/enqueue.ts";
 import { type InboundDeps, RetryLater } from "./admit-message.ts";
 import { type AccessRights, mayUseCommand } from "./chat-access.ts";
+import { botStrings } from "../strings.ts";
+import { formatNumber } from "@holdfast/protocol";
 
 type CommandMessage = Extract<Incoming, { kind: "message" | "edit" }>;
 type Command = Exclude<ParsedInput, { kind: "message" | "nothing" }>;
@@ -44,14 +46,13 @@ interface CommandContext {
   readonly key: string;
 }
 
-const greeting =
-  "Hello. Say what you want; everything here is kept. /new begins a new session, /sessions lists them, /stop ends an answer, /help tells the rest.";
+const greeting = botStrings.start;
 
 /** Offered by the platform while somebody types. */
 export const commandMenu: readonly CommandMenuItem[] = [
   ...commands.map(({ name, help }) => ({ name, help })),
-  { name: "interrupt", help: "Stop the answer that is being written and say this instead." },
-  { name: "resend", help: "See again what may not have arrived." },
+  { name: "interrupt", help: botStrings.commands.interrupt },
+  { name: "resend", help: botStrings.commands.resend },
 ];
 
 /** Commands in a chat: the common table, and the few that only chats have. */
@@ -109,7 +110,8 @@ export class ChatCommands {
   ): Promise<CommandAnswer> {
     const { client, log, owner } = this.#deps;
     const rights = await this.#rightsOf(message, lane);
-    const commandDeps = { client, sessionId, lane, key, now: Date.now };
+    const { memory } = await this.#deps.rights.ofLane(owner, lane);
+    const commandDeps = { client, sessionId, lane, key, now: Date.now, memory };
     const mayReach = (id: SessionId) => ownsSession({ reads: log.store.reads, owner }, lane, id);
     const restriction = rights.sessions === "all" ? {} : { mayReach };
     const answer = await executeCommand({ ...commandDeps, ...restriction }, invocation);
@@ -141,12 +143,12 @@ export class ChatCommands {
         return this.#reply(context, greeting);
       case "interrupt":
         return rest === ""
-          ? this.#reply(context, "/interrupt needs words.")
+          ? this.#reply(context, botStrings.interruptNeedsText)
           : { text: rest, mode: "interrupt" };
       case "resend":
         return this.#resend(context);
       default:
-        return this.#reply(context, `There is no command /${name}. Did you mean /${nearest}?`);
+        return this.#reply(context, botStrings.unknownCommand(name, nearest));
     }
   }
 
@@ -160,7 +162,7 @@ export class ChatCommands {
         : await log.store.reads.outbox(owner, { session, states: ["unknown"], limit: 20 });
     const undelivered = unknown.filter(({ lane }) => lane === context.lane);
     if (session === null || undelivered.length === 0)
-      return this.#reply(context, "Nothing is missing here.");
+      return this.#reply(context, botStrings.nothingToResend);
     for (const row of undelivered) await settleUnknownChunk(this.#deps, row, "resend", context.key);
     dispatcher.notify(owner, session);
     return "done";
@@ -192,6 +194,7 @@ function throwIfFailed(status: string): void {
   if (status === "failed") throw new RetryLater("The store could not save a command's result.");
 }
 
+const texts = botStrings.reply;
 const maxReplyLength = 3_500;
 
 /** A command's result in a few lines. `null`: the answer itself shows it. */
@@ -207,99 +210,90 @@ function fullReply(answer: CommandAnswer): string | null {
     case "help":
       return answer.commands.map(helpLine).join("\n");
     case "moved":
-      return answer.how === "resumed"
-        ? `This chat is now in **${titleOf(answer.session)}**.`
-        : `A new session has begun. The one before stays: /sessions lists them.`;
+      return answer.how === "resumed" ? texts.resumed(titleOf(answer.session)) : texts.begun;
     case "sessions": {
-      if (answer.sessions.length === 0) return "There are no sessions yet.";
-      const head = answer.why === "which" ? "Several fit. Name one:" : "Sessions, newest first:";
+      if (answer.sessions.length === 0) return texts.noSessions;
+      const head = answer.why === "which" ? texts.which : texts.sessions;
       const rows = answer.sessions.map((session) => {
-        const marker = session.id === answer.current ? " (here)" : "";
+        const marker = session.id === answer.current ? texts.here : "";
         return `- ${titleOf(session)} — \`/resume ${shortId(session.id)}\`${marker}`;
       });
       return [head, ...rows].join("\n");
     }
     case "changed":
       return answer.what === "mode_chosen"
-        ? `The mode is now ${describeMode(modeOf(answer.session))}`
-        : changeTexts[answer.what];
+        ? texts.modeChosen(describeMode(modeOf(answer.session)))
+        : texts.changed[answer.what];
     case "sent":
     case "stopped":
-      return answer.kind === "stopped" && answer.run === null ? "Nothing is being written." : null;
+      return answer.kind === "stopped" && answer.run === null ? texts.nothingToStop : null;
     case "given_up":
       return givenUpText(answer.settled);
     case "compacting":
-      return answer.outcome === "started"
-        ? "The conversation is being summarised for the model. What you see stays."
-        : "Somebody is at it already.";
+      return texts.compacting[answer.outcome];
     case "model":
-      return `Model: ${answer.model ?? "the host's own"}.`;
+      return texts.model(answer.model ?? texts.defaultModel);
     case "mode":
-      return `The mode is ${describeMode(answer.mode)} \`/mode\` takes plan, ask, edits or full.`;
+      return texts.mode(describeMode(answer.mode));
     case "title":
-      return `Title: ${answer.title ?? "none yet"}.`;
+      return texts.title(answer.title ?? texts.noTitle);
     case "memory":
-      return answer.turns === 0
-        ? "Everything is remembered."
-        : `${pluralise(answer.turns, "turn waits", "turns wait")} to be remembered.${answer.failing === null ? "" : ` ${answer.failing.message}`}`;
+      return memoryReply(answer);
+    case "fact":
+      return texts.fact[answer.what](answer.text);
     case "usage":
-      return `Tokens today: ${answer.today.input + answer.today.output}. In all: ${answer.all.input + answer.all.output}.`;
+      return texts.usage(
+        formatNumber(answer.today.input + answer.today.output),
+        formatNumber(answer.all.input + answer.all.output),
+      );
     case "status": {
       const { session, run, inbox, approvals } = answer;
-      const waiting = inbox.length === 0 ? "" : ` ${inbox.length} waiting.`;
-      const questions =
-        approvals.length === 0
-          ? ""
-          : ` ${pluralise(approvals.length, "question is", "questions are")} open.`;
-      return `**${titleOf(session)}**: ${run === null ? "at rest" : runStateTexts[run.state]}.${waiting}${questions}`;
+      const waiting = inbox.length === 0 ? "" : ` ${texts.queued(inbox.length)}`;
+      const questions = approvals.length === 0 ? "" : ` ${texts.questions(approvals.length)}`;
+      return `**${titleOf(session)}**: ${botStrings.runStates[run?.state ?? "completed"]}.${waiting}${questions}`;
     }
     case "schedules":
-      if (answer.schedules.length === 0) return "Nothing is scheduled.";
+      if (answer.schedules.length === 0) return texts.noSchedules;
       return answer.schedules.map((schedule) => `- ${describeSchedule(schedule)}`).join("\n");
     case "processes":
-      if (answer.processes.length === 0) return "Nothing runs in the background.";
+      if (answer.processes.length === 0) return texts.noProcesses;
       return answer.processes.map((process) => `- ${describeProcess(process)}`).join("\n");
+    case "alternatives":
+      if (answer.turns.length === 0) return "There is only one version of each message.";
+      return [
+        ...describeAlternatives(answer.turns).flat(),
+        "`/alternatives 1` shows the first.",
+      ].join("\n");
     case "inbox":
-      return answer.inbox.length === 0 ? "Nothing is waiting." : `${answer.inbox.length} waiting.`;
+      return answer.inbox.length === 0 ? texts.nothingQueued : texts.queued(answer.inbox.length);
     case "document":
       return answer.text;
     case "hits":
       return answer.hits.length === 0
-        ? `Nothing has “${answer.words}”.`
-        : `${pluralise(answer.hits.length, "place has", "places have")} “${answer.words}”. Look at them in the page.`;
+        ? texts.noHits(answer.words)
+        : texts.hits(answer.hits.length, answer.words);
     case "refused":
       return answer.sentence;
   }
 }
 
-const runStateTexts: Record<RunState, string> = {
-  queued: "a message waits its turn",
-  claimed: "an answer is being written",
-  running: "an answer is being written",
-  waiting: "it waits for your word",
-  paused: "an answer was broken off, and /resume goes on with it",
-  completed: "at rest",
-  cancelled: "the last answer was stopped",
-  failed: "the last answer failed",
-  interrupted: "the last answer was broken off",
-  limit: "the last answer was stopped by a limit",
-};
-
-function pluralise(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
+function memoryReply(answer: Extract<CommandAnswer, { kind: "memory" }>): string {
+  const { facts, total, turns, failing, words } = answer;
+  const more = total - facts.length;
+  const lines = [
+    ...facts.map((fact) => `- ${describeFact(fact)}`),
+    ...(more > 0 ? [texts.moreFacts(more)] : []),
+    ...(total === 0 && words !== "" ? [texts.noFacts] : []),
+  ];
+  if (turns === 0) return lines.length === 0 ? texts.remembered : lines.join("\n");
+  const waiting = texts.pending(turns);
+  return [...lines, failing === null ? waiting : `${waiting} ${failing.message}`].join("\n");
 }
-
-const changeTexts: Record<Exclude<SessionChange, "mode_chosen">, string> = {
-  undone: "Taken out of view. /redo brings it back.",
-  redone: "It is back.",
-  titled: "It has a new title.",
-  model_chosen: "Another model answers here from now on.",
-};
 
 function helpLine(command: CommandSpec): string {
   return `${commandUsage(command)} — ${command.help}`;
 }
 
 function titleOf({ title }: SessionView): string {
-  return title ?? "Untitled";
+  return title ?? texts.untitled;
 }

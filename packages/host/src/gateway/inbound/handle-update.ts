@@ -14,14 +14,14 @@ import { ChatCommands } from "./chat-commands.ts";
 import { mayAnswer, answeredBy, answerWithText } from "./answer-approval.ts";
 import { enqueueNote } from "../outbound/enqueue.ts";
 import { parseAllowedInput } from "./chat-access.ts";
+import { botStrings } from "../strings.ts";
 
 type IncomingMessage = Extract<Incoming, { kind: "message" | "edit" }>;
 type ButtonPress = Extract<Incoming, { kind: "press" }>;
 
 const maxFetchAttempts = 5;
 
-const planNotShown =
-  "The plan is too long to be shown here whole, so it cannot be approved here. Approve it on the page or in the terminal.";
+const planNotShown = botStrings.plan.tooLong;
 
 /**
  * Handles incoming updates. An update that arrives again, after a crash or through a second poller, has no further
@@ -69,7 +69,7 @@ export class UpdateHandler {
     if (address.kind !== "private" || kind !== "message") return false;
     const pairing = await access.requestPairing(person, address.chat);
     if (typeof pairing === "string") return pairing === "allowed";
-    const text = `This bot is private. If its owner knows you, give them this code: \`${pairing.code}\``;
+    const text = botStrings.private(pairing.code);
     await this.#sendDirectly(address, text);
     return false;
   }
@@ -163,7 +163,7 @@ export class UpdateHandler {
       case "unreadable":
         return this.#reply(
           message,
-          `The file ${admitted.file} could not be taken: ${admitted.reason.replace(/\.$/, "")}. Send it again.`,
+          botStrings.fileRefused(admitted.file, admitted.reason.replace(/\.$/, "")),
         );
       case "failed":
         throw new RetryLater(admitted.message);
@@ -229,11 +229,10 @@ export class UpdateHandler {
       answer !== null &&
       (await access.isAllowed(person)) &&
       (await mayAnswer(this.#deps, answer.approval, pressed));
-    if (!isTheirs) return "This is not yours to answer.";
-    if (!(await this.#mayDecide(answer.approval, pressed)))
-      return "It cannot be answered here. Allow or deny it on the page or in the terminal.";
+    if (!isTheirs) return botStrings.approval.notTheirs;
+    if (!(await this.#mayDecide(answer.approval, pressed))) return botStrings.approval.elsewhere;
     const details = await this.#answerDetailsOf(answer);
-    if (details === null) return "That is no answer to it.";
+    if (details === null) return botStrings.approval.notAnAnswer;
     const attributed = { ...details, by: answeredBy(adapter.platform, person) };
     const result = await answerApproval(
       log,
@@ -258,7 +257,7 @@ export class UpdateHandler {
       case "failed":
         throw new RetryLater(result.message);
       case "not_found":
-        return "There is no such question any more.";
+        return botStrings.approval.gone;
       case "refused":
         return result.message;
     }

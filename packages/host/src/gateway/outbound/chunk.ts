@@ -11,6 +11,7 @@ import {
   type OwnerId,
   type StoredEvent,
 } from "@holdfast/protocol";
+import { botStrings } from "../strings.ts";
 
 /** The previous chunk may or may not have arrived; this one says so. */
 export const afterUnknown = "after_unknown";
@@ -126,7 +127,7 @@ function answerAction(
 /** What this chunk has to say about the one above it. */
 function noticeAbove({ code, message }: OutboxRow): string | null {
   if (code === afterUnknown) return unknownNotice;
-  return code === afterFailed ? `⚠ ${message ?? "A file could not be sent."}` : null;
+  return code === afterFailed ? `⚠ ${message ?? botStrings.fileNotSent}` : null;
 }
 
 function sendOrEdit(row: OutboxRow, text: string, to: number): Extract<ChunkAction, TextAction> {

@@ -11,6 +11,7 @@ import {
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { resent, chunkEvent } from "./chunk.ts";
 import { type ChatAddressing, sessionForLane } from "../lanes.ts";
+import { botStrings } from "../strings.ts";
 
 interface OutboxDeps {
   readonly log: Log;
@@ -102,7 +103,7 @@ export async function settleUnknownChunk(
   return result.status === "committed";
 }
 
-const welcomeText = "You are let in. Say what you want; /help tells the rest.";
+const welcomeText = botStrings.welcome;
 
 /**
  * Tells a person in the chat where they asked that they are allowed, once per code. If the store fails, the

@@ -100,7 +100,7 @@ test.each<Away>(["fails", "cuts"])(
       const isUnknown = unknown.some(({ lane }) => lane.includes(String(chat)));
       expect(order).toEqual([
         isUnknown ? unknownNotice : "one",
-        expect.stringContaining("A new session"),
+        expect.stringContaining("New session started"),
         "two",
         "three",
       ]);

@@ -12,6 +12,7 @@ import {
   type OutboxWriter,
 } from "./chunk.ts";
 import type { OutageMonitor, Pacer } from "./pacing.ts";
+import { botStrings } from "../strings.ts";
 
 export interface SendDeps {
   readonly adapter: PlatformAdapter;
@@ -134,7 +135,7 @@ async function readFile(deps: SendDeps, { file }: FileAction): Promise<OutgoingF
 const blobGone: PlatformFailure = {
   status: "refused",
   code: "blob_not_found",
-  message: "The file is not there any more.",
+  message: botStrings.fileMissing,
 };
 
 /** The chunk's final form is on the platform: it is finished, and the next one follows. */

@@ -1,4 +1,5 @@
 import type { Model } from "@holdfast/engine";
+import { createKeyChecks } from "../../../src/agent/models/servers/key-checks.ts";
 import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 
 import { createModelRegistry, type ModelRegistry } from "../../../src/agent/models/registry.ts";
@@ -44,6 +45,7 @@ const unset = { value: undefined, source: { from: "default" } } as const;
 export const noModelConfig: ModelConfig = {
   model: unset,
   modelFallback: { ...unset, value: [] },
+  modelEffort: { ...unset, value: {} },
   smallModel: unset,
   openaiBaseUrl: unset,
   openaiApi: { ...unset, value: "responses" },
@@ -65,7 +67,12 @@ export function openTestModels(
   // Nothing listens there, so a test does not reach a server that happens to run on this machine.
   const ollamaBaseUrl = { ...unset, value: "http://127.0.0.1:9/v1" };
   const config = { ...noModelConfig, ollamaBaseUrl };
-  const models = createModelRegistry({ config, environment: environment ?? {}, secrets });
+  const models = createModelRegistry({
+    config,
+    environment: environment ?? {},
+    secrets,
+    keyChecks: createKeyChecks(async () => Promise.reject(new TypeError("fetch failed"))),
+  });
   return environment === undefined ? { ...models, check: () => null } : models;
 }
 

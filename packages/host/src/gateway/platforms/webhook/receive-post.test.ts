@@ -117,7 +117,7 @@ test("an approval lists its answers where a profile allows that, and posting one
   };
   expect([type, answers.map(({ label }) => label)]).toEqual([
     "question",
-    ["Allow once", "Allow in this session", "Deny"],
+    ["Allow once", "Allow for this session", "Deny"],
   ]);
   const wrong = { conversation: "elsewhere", answer: answers[0]?.answer };
   expect(await codeOf(await rig.say("msg-2", wrong))).toEqual([409, "answer_refused"]);

@@ -57,7 +57,7 @@ test("[safety] a program has only its configured commands, and they show only it
   };
   expect(await send("msg-2", "/new Pots")).toEqual([
     null,
-    expect.stringContaining("A new session has begun"),
+    expect.stringContaining("New session started"),
   ]);
   const listed = String((await send("msg-3", "/sessions"))[1]);
   expect(listed).toContain("Pots");
@@ -74,7 +74,7 @@ test("[safety] a program has only its configured commands, and they show only it
     expect((await send(`to-${target.replaceAll(" ", "-")}`, `/resume ${target}`))[1]).toContain(
       `No session fits “${target}”`,
     );
-  expect((await send("msg-4", "/search alone"))[1]).toContain("Nothing has “alone”");
+  expect((await send("msg-4", "/search alone"))[1]).toContain("No matches for “alone”");
   expect((await send("msg-5", "/help"))[1]).not.toContain("/undo");
   expect((await send("msg-6", `/resume ${shortId(sessionId as never)}`))[1]).toContain("now in");
   expect(await rig.store.reads.lane(rig.owner, "webhook:ci:main" as never)).toBe(sessionId);
@@ -123,7 +123,7 @@ test("configured commands work as in any chat, and their replies are posted back
   const moved = await json(await rig.say("msg-2", { text: "/new Kitchen" }));
   expect(moved.runId).toBeNull();
   await receiver.until(2);
-  expect(postedTexts()[1]).toContain("A new session has begun");
+  expect(postedTexts()[1]).toContain("New session started");
   expect((await json(await rig.say("msg-3", { text: "About pots" }))).sessionId).not.toBe(
     sessionId,
   );
