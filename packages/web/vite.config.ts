@@ -66,7 +66,20 @@ export default defineConfig({
     reportCompressedSize: true,
     // The frame for formulas and diagrams is a separate document with its own policy.
     rolldownOptions: {
-      input: { index: resolvePath("index.html"), frame: resolvePath("frame.html") },
+      input: {
+        index: resolvePath("index.html"),
+        frame: resolvePath("frame.html"),
+        "service-worker": resolvePath("src/attention/service-worker.ts"),
+      },
+      output: {
+        // A browser looks for a new one under the same name.
+        entryFileNames: ({ name }) =>
+          name === "service-worker" ? "service-worker.js" : "assets/[name]-[hash].js",
+        codeSplitting: {
+          // zod and its configuration in one chunk: whichever chunk creates schemas, it is configured before that.
+          groups: [{ name: "zod", test: /\/node_modules\/zod\/|\/disable-zod-jit\.ts$/ }],
+        },
+      },
     },
   },
 });

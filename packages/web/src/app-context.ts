@@ -6,6 +6,7 @@ import type { ModelsStore } from "./models/models-store.ts";
 import type { Router } from "./router/router.ts";
 import type { SessionListStore } from "./sessions/session-list-store.ts";
 import type { ReadMarks } from "./sessions/read-marks.ts";
+import type { OpenCommands } from "./shell/commands.ts";
 import type { Selection } from "./sessions/bulk-actions.tsx";
 import type { UnsentStore } from "./talk/store/unsent-messages.ts";
 import type { Toasts } from "./ui/toasts.tsx";
@@ -22,6 +23,7 @@ export interface AppDeps {
   readonly selection: Selection;
   readonly unsent: UnsentStore;
   readonly models: ModelsStore;
+  readonly openCommands: OpenCommands;
 }
 
 const context = createContext<AppDeps | null>(null);
@@ -49,6 +51,7 @@ const operatorProblems: ReadonlySet<string> = new Set<ProblemCode>([
   "bot_elsewhere",
   "bot_refused",
   "bot_unreachable",
+  "key_rejected",
   "pairing_not_found",
   "store_full",
   "store_unwritable",

@@ -13,11 +13,15 @@ import { createRouter } from "./router/router.ts";
 import { createSessionListStore } from "./sessions/session-list-store.ts";
 import { createReadMarks } from "./sessions/read-marks.ts";
 import { createSelection } from "./sessions/bulk-actions.tsx";
+import { createOpenCommands } from "./shell/commands.ts";
 import { createUnsentStore } from "./talk/store/unsent-messages.ts";
+import { preferences } from "./ui/preferences.ts";
+import { registerServiceWorker } from "./attention/register-service-worker.ts";
 import { applyTheme, readTheme } from "./ui/theme.ts";
 import { createToasts } from "./ui/toasts.tsx";
 
 applyTheme(readTheme());
+preferences.apply();
 
 const retrySleep = createWakeableSleep();
 const baseUrl = new URL(".", document.baseURI).href;
@@ -52,6 +56,7 @@ const deps = {
   selection: createSelection(),
   unsent: createUnsentStore(client),
   models: createModelsStore(client),
+  openCommands: createOpenCommands(),
 };
 
 const container = document.getElementById("page");
@@ -61,3 +66,6 @@ createRoot(container).render(
     <App deps={deps} />
   </StrictMode>,
 );
+
+// After everything else: it fetches the page once more.
+addEventListener("load", registerServiceWorker);

@@ -60,3 +60,9 @@ export function setLinkKey(key: string | undefined): void {
 export function blobHref(blobId: string): string {
   return `api/blobs/${blobId}${linkKey === "" ? "" : `?key=${linkKey}`}`;
 }
+
+/** A file of a session's workspace: to look at, or to download. */
+export function fileHref(sessionId: string, path: string, as: "download" | "view"): string {
+  const query = new URLSearchParams({ path, as, ...(linkKey !== "" && { key: linkKey }) });
+  return `api/sessions/${sessionId}/file?${query.toString()}`;
+}

@@ -1,8 +1,11 @@
 import type { MouseEvent } from "react";
+import { z } from "zod";
 import { hrefOf, type Route, parseRoute } from "./routes.ts";
 
 export interface Router {
   readonly read: () => Route;
+  /** Whether the browser's own Back or Forward led here. */
+  readonly isReturn: () => boolean;
   readonly subscribe: (listener: () => void) => () => void;
   readonly go: (route: Route) => void;
   /** Navigates without adding an entry to the browser's history. */
@@ -10,28 +13,47 @@ export interface Router {
 }
 
 export function createRouter(): Router {
-  let route = parseRoute(location.search);
+  let route = readRoute();
   const listeners = new Set<() => void>();
   function show(next: Route): void {
     route = next;
     listeners.forEach((listener) => listener());
   }
-  addEventListener("popstate", () => show(parseRoute(location.search)));
+  let isReturn = false;
+  addEventListener("popstate", () => {
+    isReturn = true;
+    show(readRoute());
+  });
   return {
     read: () => route,
+    isReturn: () => isReturn,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     go(next) {
-      history.pushState(null, "", pathOfRoute(next));
+      isReturn = false;
+      history.pushState(stateOf(next), "", pathOfRoute(next));
       show(next);
     },
     replace(next) {
-      history.replaceState(null, "", pathOfRoute(next));
+      isReturn = false;
+      history.replaceState(stateOf(next), "", pathOfRoute(next));
       show(next);
     },
   };
+}
+
+const historyState = z.looseObject({ find: z.string() });
+
+function stateOf(route: Route): z.infer<typeof historyState> | null {
+  return route.kind === "session" && route.find !== undefined ? { find: route.find } : null;
+}
+
+function readRoute(): Route {
+  const route = parseRoute(location.search);
+  const find = historyState.safeParse(history.state).data?.find;
+  return route.kind === "session" && find !== undefined ? { ...route, find } : route;
 }
 
 function pathOfRoute(route: Route): string {

@@ -17,7 +17,13 @@ export type SettingsSection = (typeof settingsSections)[number];
 export type Route =
   /** `from` is the session that was open before. */
   | { readonly kind: "new"; readonly from: SessionId | null }
-  | { readonly kind: "session"; readonly id: SessionId; readonly at: Seq | null }
+  | {
+      readonly kind: "session";
+      readonly id: SessionId;
+      readonly at: Seq | null;
+      /** What was searched for: marked wherever it occurs. Kept in the browser's history, not in the address. */
+      readonly find?: string;
+    }
   | { readonly kind: "settings"; readonly section: SettingsSection };
 
 /** Only a query: the host serves one page, under any base path. */

@@ -91,6 +91,17 @@ function bulkActions(
       selection.end();
       toasts.show(t.manyBack((await restoreAll(sessions)).length));
     },
+    async purge() {
+      selection.end();
+      let count = 0;
+      for (const session of sessions) {
+        const result = await client.purgeSession({ params: { id: session.id } });
+        if (result.ok) count += 1;
+        else toasts.show(`${sessionTitle(session)}: ${problemText(result.error)}`);
+      }
+      list.changed();
+      toasts.show(t.manyPurged(count));
+    },
     async tag(name: string) {
       selection.end();
       const done = await forEach(sessions, ({ id, tags }) =>
@@ -118,6 +129,7 @@ export function BulkBar() {
   const selected = useStore(app.selection);
   const { sessions, pinned, filter } = useStore(app.list);
   const [tagging, setTagging] = useState(false);
+  const [purging, setPurging] = useState(false);
   if (selected === null) return null;
   const listed = new Map([...pinned, ...(sessions ?? [])].map((session) => [session.id, session]));
   const rows = [...selected].flatMap((id) => listed.get(id) ?? []);
@@ -125,7 +137,10 @@ export function BulkBar() {
   const t = strings.sessions;
   const buttons: readonly (readonly [string, IconName, () => void])[] =
     filter.shelf === "trash"
-      ? [[t.restore, "undo", () => void actions.restore()]]
+      ? [
+          [t.restore, "undo", () => void actions.restore()],
+          [t.purge, "trash", () => setPurging(true)],
+        ]
       : [
           filter.shelf === "archived"
             ? [t.unarchive, "archive", () => void actions.unarchive()]
@@ -159,6 +174,17 @@ export function BulkBar() {
       >
         <Icon name="close" />
       </button>
+      {purging && (
+        <Dialog
+          title={t.purgeManyAsk(rows.length)}
+          confirm={t.purgeConfirm}
+          tone="warn"
+          onConfirm={() => void actions.purge()}
+          onClose={() => setPurging(false)}
+        >
+          <p>{t.purgeLead}</p>
+        </Dialog>
+      )}
       {tagging && (
         <TagDialog onTag={(name) => void actions.tag(name)} onClose={() => setTagging(false)} />
       )}

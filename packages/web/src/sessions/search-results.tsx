@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { problemText, useApp } from "../app-context.ts";
 import { linkProps } from "../router/router.ts";
 import { strings } from "../strings/strings.ts";
+import { withoutMarkdown } from "./plain-snippet.ts";
 import { sessionTitle } from "./session-actions.ts";
 
 type SearchOutput = RouteOutput<Routes["search"]>;
@@ -32,7 +33,11 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
             {sessionTitle({ title: sessionHits[0]?.title ?? null })}
           </h2>
           {sessionHits.map((hit) => {
-            const link = linkProps(router, { kind: "session", id, at: hit.seq }, onChosen);
+            const link = linkProps(
+              router,
+              { kind: "session", id, at: hit.seq, find: text.trim() },
+              onChosen,
+            );
             return (
               <a key={hit.seq} className="hit" dir="auto" {...link}>
                 {highlightHit(hit)}
@@ -45,7 +50,9 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
   );
 }
 
-function highlightHit({ snippet, marks }: Hit): ReactNode[] {
+/** The snippet is a piece of Markdown: its marks would only be in the way. */
+export function highlightHit(hit: Pick<Hit, "snippet" | "marks">): ReactNode[] {
+  const { snippet, marks } = withoutMarkdown(hit);
   const nodes: ReactNode[] = [];
   let end = 0;
   for (const [from, to] of marks) {
@@ -56,10 +63,11 @@ function highlightHit({ snippet, marks }: Hit): ReactNode[] {
   return nodes;
 }
 
-/** Debounced; the late answer to an earlier query is discarded. */
-function useSearch(client: Client, text: string): Answer {
+/** Nothing is asked for an empty text. Debounced; the late answer to an earlier query is discarded. */
+export function useSearch(client: Client, text: string): Answer {
   const [answer, setAnswer] = useState<Answer>(null);
   useEffect(() => {
+    if (text.trim() === "") return;
     const leaving = new AbortController();
     const timer = setTimeout(() => {
       const query = { q: text.slice(0, 200), limit: 60 };

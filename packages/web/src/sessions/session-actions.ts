@@ -48,6 +48,14 @@ export function sessionActions({ client, toasts, router, list }: AppDeps, sessio
       if (route.kind === "session" && route.id === session.id)
         router.replace({ kind: "new", from: null });
     },
+    async purge() {
+      const result = await client.purgeSession({ params });
+      toasts.show(result.ok ? strings.sessions.purged(title) : problemText(result.error));
+      list.changed();
+      const route = router.read();
+      if (result.ok && route.kind === "session" && route.id === session.id)
+        router.replace({ kind: "new", from: null });
+    },
     async duplicate() {
       const result = await client.duplicate({ params, body: {} });
       if (!result.ok) return toasts.show(problemText(result.error));

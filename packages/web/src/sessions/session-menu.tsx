@@ -18,6 +18,7 @@ interface SessionMenuProps {
 export function SessionMenu({ session, onRename, className, leadingItems = [] }: SessionMenuProps) {
   const app = useApp();
   const [organising, setOrganising] = useState(false);
+  const [purging, setPurging] = useState(false);
   const actions = sessionActions(app, session);
   const t = strings.sessions;
   const formats = ["md", "html", "json"] as const;
@@ -53,6 +54,8 @@ export function SessionMenu({ session, onRename, className, leadingItems = [] }:
       : [
           { label: t.restore, icon: "undo", onChoose: () => void actions.restore() },
           { label: t.select, icon: "check", onChoose: () => app.selection.start(session.id) },
+          "line",
+          { label: t.purge, icon: "trash", tone: "warn", onChoose: () => setPurging(true) },
         ];
 
   return (
@@ -60,6 +63,17 @@ export function SessionMenu({ session, onRename, className, leadingItems = [] }:
       <Menu label={t.menu(sessionTitle(session))} className={className} items={items}>
         <Icon name="more" />
       </Menu>
+      {purging && (
+        <Dialog
+          title={t.purgeAsk(sessionTitle(session))}
+          confirm={t.purgeConfirm}
+          tone="warn"
+          onConfirm={() => void actions.purge()}
+          onClose={() => setPurging(false)}
+        >
+          <p>{t.purgeLead}</p>
+        </Dialog>
+      )}
       {organising && (
         <OrganiseDialog
           session={session}

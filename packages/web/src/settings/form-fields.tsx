@@ -29,10 +29,17 @@ interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly value: T;
   readonly options: Readonly<Record<T, string>>;
+  readonly isDisabled?: boolean;
   readonly onChange: (value: T) => void;
 }
 
-export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+export function Choice<T extends string>({
+  label,
+  value,
+  options,
+  isDisabled = false,
+  onChange,
+}: ChoiceProps<T>) {
   const id = useId();
   const names = Object.keys(options) as T[];
   return (
@@ -44,6 +51,7 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
         id={id}
         className="input"
         value={value}
+        disabled={isDisabled}
         onChange={(event) => {
           const chosen = names.find((name) => name === event.target.value);
           if (chosen !== undefined) onChange(chosen);

@@ -1,7 +1,9 @@
 import type { ProviderView, RouteInput, Routes } from "@holdfast/protocol";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useId, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
-import { isRehearsal } from "../models/models-store.ts";
+import { groupModels, modelTitle } from "../models/group-models.ts";
+import { useModelSettings } from "../models/model-menu.tsx";
+import { isRehearsal, type ModelList } from "../models/models-store.ts";
 import { strings } from "../strings/strings.ts";
 
 type Provider = RouteInput<Routes["putSecret"]>["params"]["provider"];
@@ -23,14 +25,18 @@ export function ModelSettings() {
   const list = useStore(models);
   const [search, setSearch] = useState("");
   useEffect(() => void models.refresh(), [models]);
+  useKeyChecks();
   if (list === null) return null;
   const t = strings.models;
   const query = search.trim().toLowerCase();
-  const shown = list.models.filter(({ name }) => name.toLowerCase().includes(query));
+  const shown = list.models.filter((model) =>
+    `${model.name} ${modelTitle(model)}`.toLowerCase().includes(query),
+  );
   const warning = list.models.find(({ name }) => name === list.usual)?.warning;
   return (
     <>
       {isRehearsal(list.usual) && <p className="callout info">{strings.welcome.rehearsal}</p>}
+      <DefaultModel list={list} />
       <section className="settings-section">
         <h3>{t.keys}</h3>
         <p className="quiet">{t.keysHint}</p>
@@ -55,7 +61,7 @@ export function ModelSettings() {
           />
         )}
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-        <section className="table" aria-label={t.all} tabIndex={0}>
+        <section className="table models-table" aria-label={t.all} tabIndex={0}>
           <table>
             <thead>
               <tr>
@@ -67,9 +73,9 @@ export function ModelSettings() {
               </tr>
             </thead>
             <tbody>
-              {shown.slice(0, maxShown).map(({ name, window, price, usable }) => (
+              {shown.slice(0, maxShown).map(({ name, title, window, price, usable }) => (
                 <tr key={name}>
-                  <td>{name}</td>
+                  <td title={name}>{modelTitle({ name, title })}</td>
                   <td className="align-right">{window.toLocaleString()}</td>
                   <td className="align-right">{price === null ? "–" : t.dollars(price.input)}</td>
                   <td className="align-right">{price === null ? "–" : t.dollars(price.output)}</td>
@@ -82,6 +88,70 @@ export function ModelSettings() {
       </section>
     </>
   );
+}
+
+function DefaultModel({ list }: { list: ModelList }) {
+  const id = useId();
+  const settings = useModelSettings();
+  const t = strings.models;
+  return (
+    <section className="settings-section">
+      <h3>
+        <label htmlFor={id}>{t.defaultTitle}</label>
+      </h3>
+      <p className="quiet">{t.defaultHint}</p>
+      <select
+        id={id}
+        className="input"
+        value={list.usual}
+        onChange={(event) => void settings.setDefault(event.target.value)}
+      >
+        {groupModels(list, "").groups.map(({ title, models: members }) => (
+          <optgroup key={title} label={title}>
+            {members.map((model) => (
+              <option key={model.name} value={model.name}>
+                {modelTitle(model)}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+    </section>
+  );
+}
+
+/** Asks each provider that has not said anything yet, so that a wrong key never looks right. */
+function useKeyChecks(): void {
+  const { client, models } = useApp();
+  useEffect(() => {
+    void (async () => {
+      const listed = await client.listModels();
+      if (!listed.ok) return;
+      const due = listed.value.providers.filter(
+        ({ usable, check }) => usable && check?.state === "unverified",
+      );
+      const names = due.flatMap(({ provider }) => keyedProviders.filter((id) => id === provider));
+      if (names.length === 0) return;
+      await Promise.all(names.map((provider) => client.checkProvider({ params: { provider } })));
+      await models.refresh();
+    })();
+  }, [client, models]);
+}
+
+function dotOf({ usable, check }: ProviderView): string {
+  if (!usable) return "off";
+  if (check?.state === "verified") return "";
+  return check?.state === "rejected" ? "warn" : "off";
+}
+
+function statusText({ usable, key, check, provider }: ProviderView): string {
+  const t = strings.models;
+  const from = t.from[key.from](key.name ?? "");
+  if (!usable || check === undefined) return from;
+  if (key.from !== "none") return `${from}, ${t.check[check.state]}`;
+  return provider === "ollama" || provider === "openai-compatible"
+    ? t.serverCheck[check.state]
+    : from;
 }
 
 /** The problem with a key. Without a key, the other ways to set one: the field itself shows that it is missing. */
@@ -107,7 +177,14 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
     const body = { key, ...(takesBaseUrl && address !== "" && { baseUrl: address }) };
     const result = await client.putSecret({ params: { provider: name }, body });
     if (result.ok) setKey("");
-    toasts.show(result.ok ? t.saved : problemText(result.error));
+    await models.refresh();
+    if (!result.ok) return toasts.show(problemText(result.error));
+    const saved = models.read()?.providers.find((other) => other.provider === name);
+    toasts.show(saved?.check?.state === "verified" ? t.saved : t.savedUnverified);
+  }
+  async function checkProvider(id: Provider): Promise<void> {
+    const result = await client.checkProvider({ params: { provider: id } });
+    if (!result.ok) toasts.show(problemText(result.error));
     await models.refresh();
   }
   async function forget(): Promise<void> {
@@ -120,9 +197,19 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
   return (
     <li className="settings-card">
       <div className="row">
-        <span className={provider.usable ? "dot" : "dot off"} />
+        <span className={`dot ${dotOf(provider)}`} />
         <strong>{provider.title}</strong>
-        <span className="quiet">{t.from[provider.key.from](provider.key.name ?? "")}</span>
+        <span className="quiet">{statusText(provider)}</span>
+        {provider.usable && name !== undefined && (
+          <button
+            type="button"
+            className="button plain small"
+            aria-label={t.checkAgainNamed(provider.title)}
+            onClick={() => void checkProvider(name)}
+          >
+            {t.checkAgain}
+          </button>
+        )}
       </div>
       <ProviderHint provider={provider} />
       {name !== undefined && (

@@ -5,10 +5,12 @@ import { useApp } from "../app-context.ts";
 import { linkProps } from "../router/router.ts";
 import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
+import { BrowserSettings } from "./browser-settings.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
 import { GatewaySettings } from "./gateway/gateway.tsx";
+import { PermissionSettings } from "./host-settings.tsx";
 import { McpSettings } from "./mcp.tsx";
 import { MemorySettings } from "./memory.tsx";
 import { ModelSettings } from "./models.tsx";
@@ -73,6 +75,7 @@ function SectionContent({ section }: { section: SettingsSection }) {
       return (
         <>
           <Approvals />
+          <PermissionSettings />
           <RightsSettings />
           <ApiKeySettings />
         </>
@@ -93,6 +96,15 @@ function SectionContent({ section }: { section: SettingsSection }) {
 }
 
 function AppearanceSettings() {
+  return (
+    <>
+      <ThemeSettings />
+      <BrowserSettings />
+    </>
+  );
+}
+
+function ThemeSettings() {
   const [theme, setTheme] = useState(readTheme);
   return (
     <fieldset className="choices">

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { problemText, useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
 import { strings } from "../strings/strings.ts";
+import { describeBrowser } from "./describe-browser.ts";
 import { SettingsGroup, useHostQuery, FactList } from "./settings-group.tsx";
 import { Icon } from "../ui/icons.tsx";
 
@@ -136,8 +137,8 @@ function SignInList() {
           <ul className="facts-list">
             {signIns.map(({ id, about, createdAt, current }) => (
               <li key={id}>
-                <span>
-                  {about === "" ? t.unknown : about}{" "}
+                <span title={about}>
+                  {about === "" ? t.unknown : describeBrowser(about)}{" "}
                   <span className="quiet">
                     {t.since(formatMoment(createdAt))}
                     {current && `, ${t.current}`}

@@ -9,24 +9,33 @@ import {
 } from "react";
 import { type AppDeps, useApp, useStore } from "../app-context.ts";
 import { settingsSections } from "../router/routes.ts";
+import { highlightHit, useSearch } from "../sessions/search-results.tsx";
 import { sessionTitle } from "../sessions/session-actions.ts";
+import type { PaletteCommand } from "./commands.ts";
 import { chooseTheme, themes } from "../ui/theme.ts";
-import { Icon, type IconName } from "../ui/icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { Listbox, optionId } from "../ui/listbox.tsx";
 import { strings } from "../strings/strings.ts";
 
-interface PaletteItem {
-  readonly key: string;
-  readonly label: string;
-  readonly icon: IconName;
-  readonly run: () => void;
+interface PaletteItem extends PaletteCommand {
+  /** What stands below the label. */
+  readonly hint?: ReactNode;
+}
+
+interface CommandPaletteProps {
+  readonly onClose: () => void;
+  readonly onShowKeys: () => void;
 }
 
 const maxItems = 12;
+const maxHits = 8;
+/** Shorter texts are in almost every conversation. */
+const minSearchLength = 2;
 
-/** Finds sessions, settings and global commands by name. */
-export function CommandPalette({ onClose }: { onClose: () => void }) {
+/** Finds conversations and commands by name, and what was said by its words. Acts on the open conversation. */
+export function CommandPalette({ onClose, onShowKeys }: CommandPaletteProps) {
   const app = useApp();
+  const openCommands = useStore(app.openCommands);
   const { sessions, pinned } = useStore(app.list);
   const [text, setText] = useState("");
   const [index, setIndex] = useState(0);
@@ -46,12 +55,19 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       run: () => app.router.go({ kind: "session", id: session.id, at: null }),
     }));
     // A pinned session is in both lists.
+    const keys: PaletteItem = {
+      key: "keys",
+      label: strings.keys.title,
+      icon: "command",
+      run: onShowKeys,
+    };
     const byKey = new Map<string, PaletteItem>(
-      [...globalItems(app), ...sessionItems].map((item) => [item.key, item]),
+      [...globalItems(app), ...openCommands, keys, ...sessionItems].map((item) => [item.key, item]),
     );
     return [...byKey.values()];
-  }, [app, sessions, pinned]);
-  const matches = all.filter(({ label }) => matchesAllWords(label, text)).slice(0, maxItems);
+  }, [app, sessions, pinned, openCommands, onShowKeys]);
+  const named = all.filter(({ label }) => matchesAllWords(label, text)).slice(0, maxItems);
+  const matches = [...named, ...useHits(text.trim())];
   const selected = Math.min(index, Math.max(0, matches.length - 1));
 
   function run(item: PaletteItem | undefined): void {
@@ -103,13 +119,29 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function renderItem({ icon, label }: PaletteItem): ReactNode {
+function renderItem({ icon, label, hint }: PaletteItem): ReactNode {
   return (
     <>
       <Icon name={icon} />
-      {label}
+      <span className="palette-label">{label}</span>
+      {hint !== undefined && <span className="palette-hint">{hint}</span>}
     </>
   );
+}
+
+/** What was said in any conversation with these words. */
+function useHits(text: string): readonly PaletteItem[] {
+  const { client, router } = useApp();
+  const isLongEnough = text.length >= minSearchLength;
+  const answer = useSearch(client, isLongEnough ? text : "");
+  if (!isLongEnough || answer === null || "trouble" in answer) return [];
+  return answer.found.hits.slice(0, maxHits).map((hit) => ({
+    key: `hit ${hit.sessionId} ${hit.seq}`,
+    label: sessionTitle(hit),
+    icon: "search",
+    hint: highlightHit(hit),
+    run: () => router.go({ kind: "session", id: hit.sessionId, at: hit.seq, find: text }),
+  }));
 }
 
 function globalItems({ router, list }: AppDeps): PaletteItem[] {

@@ -5,6 +5,8 @@ import type { HostState } from "../host/host-store.ts";
 import { BulkBar } from "../sessions/bulk-actions.tsx";
 import { SearchResults } from "../sessions/search-results.tsx";
 import { SessionList } from "../sessions/session-list.tsx";
+import { preferences } from "../ui/preferences.ts";
+import { EmptyTrash } from "../sessions/empty-trash.tsx";
 import { ShelfMenu } from "../sessions/shelf-menu.tsx";
 import { useOpenApprovals } from "../settings/open-approvals.ts";
 import { Icon, Logo } from "../ui/icons.tsx";
@@ -48,6 +50,15 @@ export function Sidebar({ open, onNavigate, onPalette }: SidebarProps) {
         >
           <Icon name="sidebar" />
         </button>
+        <button
+          type="button"
+          className="icon-button sidebar-hide"
+          aria-label={strings.attention.hideList}
+          title={strings.attention.hideList}
+          onClick={() => preferences.change({ sidebar: "hidden" })}
+        >
+          <Icon name="sidebar" />
+        </button>
       </div>
       <div className="sidebar-top">
         <button
@@ -76,7 +87,12 @@ export function Sidebar({ open, onNavigate, onPalette }: SidebarProps) {
             }}
           />
         </div>
-        {text.trim() === "" && <ShelfMenu />}
+        {text.trim() === "" && (
+          <>
+            <ShelfMenu />
+            <EmptyTrash />
+          </>
+        )}
       </div>
       {text.trim() === "" ? (
         <SessionList open={open} />

@@ -1,3 +1,5 @@
+import { plural } from "@holdfast/protocol";
+
 export const commonStrings = {
   product: "Holdfast",
   common: {
@@ -44,8 +46,39 @@ export const commonStrings = {
     skip: "Skip to conversation",
     settings: "Settings",
     waitingNamed: (count: number) =>
-      count === 1 ? "1 call needs your approval" : `${count} calls need your approval`,
+      plural(count, { one: "# call needs your approval", other: "# calls need your approval" }),
     palette: "Search and commands",
+  },
+  keys: {
+    title: "Keyboard shortcuts",
+    groups: [
+      {
+        title: "Anywhere",
+        keys: [
+          ["Ctrl K", "Search and commands"],
+          ["Ctrl Shift O", "New conversation"],
+          ["?", "Show these shortcuts"],
+          ["Ctrl /", "Show these shortcuts, also while you write"],
+        ],
+      },
+      {
+        title: "In a conversation",
+        keys: [
+          ["Enter", "Send"],
+          ["Shift Enter", "New line"],
+          ["↑", "Edit your last message, if the field is empty"],
+          ["Ctrl F", "Find in the conversation"],
+          ["Esc", "Close the panel, or stop the answer"],
+        ],
+      },
+      {
+        title: "When a call needs your approval",
+        keys: [
+          ["Alt Y", "Allow once"],
+          ["Alt N", "Deny"],
+        ],
+      },
+    ],
   },
   problems: {
     network_failed: "The host did not respond after several attempts.",

@@ -1,3 +1,5 @@
+import { plural } from "@holdfast/protocol";
+
 /** Texts of the features around conversations: tools, servers, the chat bot, the workspace, the recorder. */
 export const featuresStrings = {
   rules: {
@@ -37,7 +39,7 @@ export const featuresStrings = {
     example: "Example for config.json",
     kind: { program: "a program", http: "over HTTP" },
     state: { starting: "Starting", ready: "Ready", away: "Unavailable", stopped: "Stopped" },
-    tools: (count: number) => (count === 1 ? "1 tool" : `${count} tools`),
+    tools: (count: number) => plural(count, { one: "# tool", other: "# tools" }),
     leftOut: "Not available",
     lastOutput: "Last output",
     restart: "Restart",
@@ -119,7 +121,7 @@ export const featuresStrings = {
   },
   programs: {
     title: "Programs",
-    hint: "Programs that talk to the agent through signed webhooks: a build server, home automation, a bridge to another chat. Their texts are messages; using commands, or replying to addresses in your own network, must be allowed in the host's configuration.",
+    hint: "Programs that talk to the agent through signed webhooks: a build server, home automation, a bridge to another chat. Their texts are messages, unless you allow commands; replying to addresses in your own network must be allowed in the host's configuration.",
     exists: (name: string) =>
       `${name} already exists and keeps its secret. Use “New secret” to replace it.`,
     inboundOnly: "receives no replies",

@@ -1,3 +1,5 @@
+import { plural } from "@holdfast/protocol";
+
 /** Texts of scheduled prompts. */
 export const schedulesStrings = {
   schedules: {
@@ -29,6 +31,7 @@ export const schedulesStrings = {
       next: "Next",
       where: "Where",
       missed: "If missed",
+      maker: "Made by",
       last: "Last time",
     },
     zone: (times: string, zone: string) => `${times}, ${zone} time`,
@@ -45,10 +48,11 @@ export const schedulesStrings = {
       session_not_found: "not sent: its conversation was deleted",
       session_trashed: "not sent: its conversation is in the trash",
     },
+    maker: (name: string, profile: string) => `${name}, with the rights of “${profile}”`,
     refused: (code: string) => `not sent: ${code.replaceAll("_", " ")}`,
     byHand: "run manually",
     occurrence: (moment: string, outcome: string) => `${moment}: ${outcome}`,
-    history: (count: number) => (count === 1 ? "Last run" : `Last ${count} runs`),
+    history: (count: number) => plural(count, { one: "Last run", other: "Last # runs" }),
     openSession: "Open",
     runNow: "Run now",
     runNamed: (title: string) => `Run now: ${title}`,
@@ -109,7 +113,13 @@ export const schedulesStrings = {
     conversation: (title: string) => `The conversation “${title}”`,
   },
   lanes: {
-    platforms: { telegram: "Telegram", webhook: "Webhook", web: "This page", cli: "Terminal" },
+    platforms: {
+      telegram: "Telegram",
+      webhook: "Webhook",
+      web: "This page",
+      cli: "Terminal",
+      mcp: "MCP",
+    },
     withPerson: (platform: string, name: string) => `${platform}: ${name}`,
     privateChat: (platform: string, id: string) => `${platform}: private chat ${id}`,
     group: (platform: string, id: string) => `${platform}: group ${id}`,

@@ -1,5 +1,7 @@
+import { plural } from "@holdfast/protocol";
+
 const countSessions = (count: number): string =>
-  count === 1 ? "1 conversation" : `${count} conversations`;
+  plural(count, { one: "# conversation", other: "# conversations" });
 
 export const sessionsStrings = {
   sessions: {
@@ -25,7 +27,7 @@ export const sessionsStrings = {
     },
     noHits: "No matches.",
     indexing: "Some conversations are still being indexed.",
-    hits: (count: number) => (count === 1 ? "1 match" : `${count} matches`),
+    hits: (count: number) => plural(count, { one: "# match", other: "# matches" }),
     reading: "Loading…",
     unread: "Unread",
     marks: {
@@ -66,5 +68,18 @@ export const sessionsStrings = {
     manyBack: (count: number) => `${countSessions(count)} restored.`,
     manyTagged: (count: number, tag: string) => `${countSessions(count)} tagged “${tag}”.`,
     manyFile: "conversations.md",
+    purge: "Delete permanently…",
+    purgeAsk: (title: string) => `Delete “${title}” permanently?`,
+    purgeManyAsk: (count: number) => `Delete ${countSessions(count)} permanently?`,
+    purgeLead:
+      "Its messages and files are deleted, also from search. This cannot be undone, and branches of it are kept.",
+    purgeConfirm: "Delete permanently",
+    purged: (title: string) => `“${title}” deleted.`,
+    manyPurged: (count: number) => `${countSessions(count)} deleted.`,
+    emptyTrash: "Empty trash…",
+    emptyTrashAsk: "Empty the trash?",
+    emptyTrashLead:
+      "Every conversation in the trash is deleted with its messages and files. This cannot be undone.",
+    emptyTrashConfirm: "Empty trash",
   },
 } as const;

@@ -1,8 +1,45 @@
+const compactNumber = new Intl.NumberFormat("en", {
+  notation: "compact",
+  maximumFractionDigits: 1,
+});
+
+interface ModelFacts {
+  readonly window: number;
+  readonly price: { readonly input: number; readonly output: number } | null;
+  readonly images: boolean;
+}
+
+function priceText({ input, output }: { readonly input: number; readonly output: number }): string {
+  return input === 0 && output === 0 ? "free" : `$${input} in, $${output} out per M`;
+}
+
 export const settingsStrings = {
   models: {
     setUp: "Models and keys…",
     search: "Search models",
     window: (tokens: number) => `${tokens.toLocaleString()} tokens`,
+    facts: ({ window, price, images }: ModelFacts) =>
+      [
+        `${compactNumber.format(window)} tokens`,
+        price !== null && priceText(price),
+        images && "sees images",
+      ]
+        .filter((fact) => fact !== false)
+        .join(" · "),
+    hidden: (count: number) => `${count.toLocaleString()} more. Type to narrow the list.`,
+    noMatch: "No model matches.",
+    makeDefault: (title: string) => `Make ${title} the default`,
+    defaultSet: "Default model changed. Conversations that chose a model keep it.",
+    defaultTitle: "Default model",
+    defaultHint: "Answers in conversations that have not chosen a model.",
+    automatic: "Automatic",
+    effort: "Reasoning effort",
+    effortDefault: "Provider's default",
+    efforts: { low: "Low", medium: "Medium", high: "High" },
+    local: (title: string) => `${title} is running on this computer.`,
+    chooseLocal: (name: string) => `Use ${name}`,
+    noLocal: "Or start Ollama or LM Studio on this computer.",
+    lookAgain: "Look again",
     keys: "Keys",
     keysHint:
       "Keys are stored encrypted on the host, sent only to their provider, and never shown again.",
@@ -23,7 +60,22 @@ export const settingsStrings = {
     keyOrAnyWord: "API key (any text if none is needed)",
     address: (title: string) => `Address of ${title}`,
     addressHint: "https://…",
-    saved: "Key saved.",
+    saved: "Key verified and saved.",
+    savedUnverified: "Key saved, but it could not be verified.",
+    check: {
+      verified: "verified",
+      rejected: "API key rejected",
+      unreachable: "can't be reached",
+      unverified: "not verified",
+    },
+    serverCheck: {
+      verified: "running",
+      rejected: "needs a key",
+      unreachable: "not running",
+      unverified: "not checked",
+    },
+    checkAgain: "Check again",
+    checkAgainNamed: (title: string) => `Check ${title} again`,
     forget: "Remove key",
     forgotten: "Key removed.",
     all: "Models",
@@ -137,7 +189,6 @@ export const settingsStrings = {
       waiting: "Facts that need your approval",
       waitingHint:
         "The model had read text from an unknown author when it noted these. Only the facts you keep are remembered.",
-      noneWaiting: "No facts need your approval.",
       after: (sources: string) => `after reading ${sources}`,
       keep: "Keep",
       keepNamed: (text: string) => `Keep: ${text}`,

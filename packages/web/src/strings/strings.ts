@@ -1,8 +1,11 @@
 import { commonStrings } from "./common.ts";
+import { memoryStrings } from "./memory.ts";
 import { schedulesStrings } from "./schedules.ts";
 import { sessionsStrings } from "./sessions.ts";
 import { settingsStrings } from "./settings.ts";
+import { filesStrings } from "./files.ts";
 import { featuresStrings } from "./features.ts";
+import { hostSettingsStrings } from "./host-settings.ts";
 import { talkStrings } from "./talk.ts";
 
 /** Every text of the page. A translation replaces the files imported here. */
@@ -12,5 +15,8 @@ export const strings = {
   ...talkStrings,
   ...settingsStrings,
   ...featuresStrings,
+  ...memoryStrings,
+  ...filesStrings,
   ...schedulesStrings,
+  ...hostSettingsStrings,
 } as const;

@@ -1,3 +1,13 @@
+import { plural } from "@holdfast/protocol";
+
+/** What a person can act on. Other causes are shown by their code. */
+const causes: Readonly<Record<string, string>> = {
+  model_unauthorized: "API key rejected.",
+  model_no_credit: "The provider's account has no credit left.",
+  model_unusable: "The model needs a key or an address.",
+  model_unknown: "The provider has no model of this name.",
+};
+
 export const talkStrings = {
   welcome: {
     title: "What can I help with?",
@@ -27,6 +37,11 @@ export const talkStrings = {
     you: "You",
     assistant: "Assistant",
     role: { user: "You", assistant: "Assistant", tool: "Tool" },
+    source: {
+      process: "Background command ended",
+      schedule: "Scheduled prompt",
+      task: "Task from another conversation",
+    },
     thoughts: "Thoughts",
     thinking: "Thinking…",
     attached: (source: string) => `Added for the model: ${source}`,
@@ -52,9 +67,13 @@ export const talkStrings = {
     actions: "Message actions",
     copy: "Copy text",
     edit: "Edit",
-    editing: "Edit the message. Later messages are hidden; undo brings them back.",
-    editSend: "Send",
+    editing: "Edited text",
+    editSend: "Send edit",
     retry: "Retry",
+    otherModel: "Answer with another model",
+    version: (number: number, count: number) => `Version ${number} of ${count}`,
+    previousVersion: "Previous version",
+    nextVersion: "Next version",
     branch: "Branch from here",
     branched: "You are in the branch. The original conversation is unchanged.",
     link: "Copy link",
@@ -62,7 +81,7 @@ export const talkStrings = {
   },
   history: {
     undo: "Undo last turn",
-    undone: "Last turn undone.",
+    undone: "Undone.",
     cut: "Later messages are hidden.",
     redo: "Redo",
     redone: "Restored.",
@@ -84,6 +103,11 @@ export const talkStrings = {
   },
   tool: {
     arguments: "Arguments",
+    command: "Command",
+    task: "Task",
+    taskAnswer: "Answer",
+    change: { created: "Created", changed: "Changed", deleted: "Deleted" },
+    reason: "Reason:",
     output: "Output",
     noOutput: "No output.",
     changes: "Changes",
@@ -114,8 +138,14 @@ export const talkStrings = {
     session: "Allow in this conversation",
     always: "Always allow",
     deny: "Deny",
+    denyWithReason: "Give a reason",
+    denyAndSay: "Deny and tell the agent",
+    reason: "What should it do instead?",
+    options: "Options and details",
+    allowAll: (count: number) => `Allow all ${count} once`,
+    denyAll: "Deny all",
+    allowAllUnseen: "Scroll through each of them first.",
     late: "Already answered.",
-    shown: "What will run",
     whole: "All arguments",
     workspace: (path: string) => `In ${path}`,
     ownWorkspace: "this conversation's workspace",
@@ -124,7 +154,7 @@ export const talkStrings = {
     untilRevoked: "until you revoke it",
     duration: (hours: number) =>
       hours < 24
-        ? `for ${hours === 1 ? "an hour" : `${hours} hours`}`
+        ? plural(hours, { one: "for an hour", other: "for # hours" })
         : `for ${hours === 24 ? "a day" : `${hours / 24} days`}`,
     unseen: "Scroll to the end to allow it.",
     hidden: "Too long to show in full, so it can only be denied.",
@@ -137,6 +167,9 @@ export const talkStrings = {
     field: "Your answer",
     send: "Answer",
     decline: "Skip",
+    declined: "Skipped",
+    answeredTitle: "Question answered",
+    reply: "Your answer:",
   },
   plan: {
     title: "Plan to approve",
@@ -144,6 +177,11 @@ export const talkStrings = {
     field: "Your comment",
     send: "Comment",
     decline: "Do not approve",
+    declined: "Not approved",
+    answeredTitle: "Plan answered",
+    reply: "Your answer:",
+    approved: "Approved",
+    show: "Show the plan",
   },
   run: {
     working: "Answering",
@@ -152,10 +190,13 @@ export const talkStrings = {
     starting: "Starting",
     stopping: "Stopping",
     waiting: "Needs your approval",
+    disconnected: "The run continues. Waiting for the connection.",
+    retryIn: (seconds: number) => `Next try in ${seconds} s.`,
     paused: "Interrupted",
     pausedLead: "Everything above is saved. Resume from the last finished step, or stop here.",
     resume: "Resume",
     stop: "Stop",
+    stopNow: "Stop the answer",
     end: "Stop here",
     retry: "Retry",
     attempt: (count: number) => `Attempt ${count}`,
@@ -165,7 +206,8 @@ export const talkStrings = {
       interrupted: "The run was interrupted. The partial answer is saved.",
       limit: "The run reached a limit. The partial answer is saved.",
     },
-    cause: (code: string) => `Cause: ${code.replaceAll("_", " ")}`,
+    cause: (code: string) => causes[code] ?? `Cause: ${code.replaceAll("_", " ")}`,
+    openModels: "Open model settings",
   },
   connection: {
     connecting: "Connecting",
@@ -212,6 +254,19 @@ export const talkStrings = {
     unknown: (name: string, nearest: string) =>
       `Unknown command /${name}. Did you mean /${nearest}? To send it as a message, write //${name}.`,
   },
+  find: {
+    label: "Find in conversation",
+    count: (position: number, count: number) =>
+      `${position} of ${count} ${count === 1 ? "message" : "messages"}`,
+    loading: "Searching…",
+    previous: "Previous message",
+    next: "Next message",
+  },
+  process: {
+    output: "Output",
+    running: "running",
+    elsewhere: (host: string) => `The output is on ${host}.`,
+  },
   drawing: {
     formula: "Formula",
     diagram: "Diagram",
@@ -222,23 +277,30 @@ export const talkStrings = {
     copyDiagram: "Copy diagram source",
   },
   command: {
+    oneVersion: "No message here was edited or retried.",
     title: {
       help: "Commands",
       sessions: "Conversations",
       hits: "Found",
       model: "Model",
       mode: "Mode",
-      memory: "Waiting to be remembered",
+      memory: "Memory",
       usage: "Tokens and cost",
       status: "Status",
       inbox: "Waiting",
+      alternatives: "Versions",
       schedules: "Schedules",
       processes: "Background commands",
       title: "Title",
     },
+    allFacts: (total: number) =>
+      total === 0 ? "Memory settings" : `All ${total.toLocaleString()} facts`,
+    factAdded: (text: string) => `Remembered: ${text}`,
+    factDeleted: (text: string) => `Deleted: ${text}`,
     changed: {
       undone: "Undone. /redo brings it back.",
       redone: "Restored.",
+      switched: "Another version is shown.",
       titled: "Title changed.",
       model_chosen: "Model changed.",
       mode_chosen: "Mode changed.",
@@ -261,7 +323,12 @@ export const talkStrings = {
     stopNamed: (command: string) => `Stop ${command}`,
     nothingScheduled: "No schedules. Create one under Schedules, below the list of conversations.",
     tokens: (input: number, output: number, costMicros: number) =>
-      `${input.toLocaleString()} in, ${output.toLocaleString()} out, $${(costMicros / 1e6).toFixed(costMicros < 1e4 ? 4 : 2)}`,
+      [
+        `${input.toLocaleString()} in`,
+        `${output.toLocaleString()} out`,
+        // Without a price nothing is known about the cost.
+        ...(costMicros === 0 ? [] : [`$${(costMicros / 1e6).toFixed(costMicros < 1e4 ? 4 : 2)}`]),
+      ].join(", "),
   },
   queue: {
     label: "Waiting",

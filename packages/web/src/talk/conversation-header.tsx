@@ -1,6 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { useApp } from "../app-context.ts";
+import { setPageTitle } from "../attention/page-title.ts";
 import { sessionActions, sessionTitle } from "../sessions/session-actions.ts";
 import { SessionMenu } from "../sessions/session-menu.tsx";
 import { TitleField } from "../sessions/title-field.tsx";
@@ -13,12 +14,12 @@ import type { ConversationView } from "./store/conversation-store.ts";
 
 interface ConversationHeaderProps {
   readonly view: ConversationView;
-  readonly isPanelOpen: boolean;
-  readonly onTogglePanel: () => void;
+  readonly openPanel: "context" | "files" | "run" | null;
+  readonly onTogglePanel: (kind: "context" | "files") => void;
 }
 
 /** The title, the menu, and whether the page is connected. */
-export function ConversationHeader({ view, isPanelOpen, onTogglePanel }: ConversationHeaderProps) {
+export function ConversationHeader({ view, openPanel, onTogglePanel }: ConversationHeaderProps) {
   const app = useApp();
   const talk = useTalk();
   const [renaming, setRenaming] = useState(false);
@@ -74,10 +75,20 @@ export function ConversationHeader({ view, isPanelOpen, onTogglePanel }: Convers
       <button
         type="button"
         className="icon-button"
+        aria-label={strings.files.open}
+        title={strings.files.open}
+        aria-expanded={openPanel === "files"}
+        onClick={() => onTogglePanel("files")}
+      >
+        <Icon name="folder" />
+      </button>
+      <button
+        type="button"
+        className="icon-button"
         aria-label={strings.context.open}
         title={strings.context.open}
-        aria-expanded={isPanelOpen}
-        onClick={onTogglePanel}
+        aria-expanded={openPanel === "context"}
+        onClick={() => onTogglePanel("context")}
       >
         <Icon name="gauge" />
       </button>
@@ -131,9 +142,7 @@ function ConnectionStatus({ view: { connection, state } }: { view: ConversationV
 
 function useDocumentTitle(title: string): void {
   useEffect(() => {
-    document.title = title === "" ? strings.product : `${title} · ${strings.product}`;
-    return () => {
-      document.title = strings.product;
-    };
+    setPageTitle(title);
+    return () => setPageTitle("");
   }, [title]);
 }

@@ -1,9 +1,10 @@
 import { liveRun, type SessionState } from "@holdfast/client";
-import { modeOf, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
+import { type LiveView, modeOf, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
-import { ModelMenu } from "../models/model-menu.tsx";
+import { FilesPanel } from "../files/files-panel.tsx";
+import { SessionModel } from "../models/session-model.tsx";
 import { sessionActions } from "../sessions/session-actions.ts";
 import { Icon } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
@@ -12,8 +13,15 @@ import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
 import { createConversationStore } from "./store/conversation-store.ts";
-import { Queue } from "./composer/queue.tsx";
-import type { Pending } from "./transcript/rows.ts";
+import { PendingRow, Queue } from "./composer/queue.tsx";
+import { FindBar } from "./find/find-bar.tsx";
+import { useFind } from "./find/use-find.ts";
+import { FirstMessages } from "./first-messages.tsx";
+import { useOpenCommands } from "./open-commands.ts";
+import { hostSourceOf } from "./transcript/host-message.tsx";
+import { pendingKey, type Pending } from "./transcript/rows.ts";
+import { scrollPositionOf } from "./store/scroll-positions.ts";
+import { useConversationKeys } from "./use-conversation-keys.ts";
 import { RunStatus } from "./run-status.tsx";
 import { ConversationHeader } from "./conversation-header.tsx";
 import { createEndFollower } from "./transcript/end-follower.ts";
@@ -29,15 +37,18 @@ const RecorderPanel = lazy(async () => ({
 
 type SidePanel =
   | { readonly kind: "context" }
+  | { readonly kind: "files" }
   | { readonly kind: "run"; readonly runId: RunId; readonly after: Seq };
 
 interface ConversationProps {
   readonly id: SessionId;
   readonly at: Seq | null;
+  /** What was searched for. */
+  readonly find: string | undefined;
 }
 
 /** One conversation. To show another, mount it again with another key. */
-export function Conversation({ id, at }: ConversationProps) {
+export function Conversation({ id, at, find: linkedText = "" }: ConversationProps) {
   const app = useApp();
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
@@ -63,6 +74,42 @@ export function Conversation({ id, at }: ConversationProps) {
   }, [host, isDisconnected]);
   const { state } = view;
   useReadMark(state?.session.sortAt ?? null, id);
+  const [isFinding, setIsFinding] = useState(false);
+  const find = useFind(id, state, isFinding);
+  // Back leads to where the conversation was left, until another link is followed.
+  const [returned] = useState(() => ({
+    at,
+    to: app.router.isReturn() ? scrollPositionOf(id) : null,
+  }));
+  const linkedAt = returned.at === at && returned.to !== null ? returned.to : at;
+  const [edited, setEdited] = useState<{ readonly at: Seq | null; readonly seq: Seq } | null>(null);
+  const editedAt = edited !== null && edited.at === at ? edited.seq : null;
+  const run = state === null ? null : liveRun(state);
+  const onStop = run === null || run.state === "paused" ? null : () => actions.stop(run.id);
+  const openPanel = (): void => setSidePanel({ kind: "context" });
+  useConversationKeys({
+    approvals: state?.live?.approvals ?? noApprovals,
+    actions,
+    onFind: () => setIsFinding(true),
+    onClosePanel: sidePanel === null ? null : () => setSidePanel(null),
+    onStop,
+  });
+  useOpenCommands({
+    session: state?.session ?? null,
+    actions,
+    onFind: () => setIsFinding(true),
+    onShowContext: openPanel,
+    onStop,
+  });
+  function editLast(): void {
+    const last = state?.entries.findLast(
+      (entry) => entry.type === "message" && entry.role === "user" && hostSourceOf(entry) === null,
+    );
+    if (last === undefined) return;
+    store.returnToTail();
+    setEdited({ at, seq: last.seq });
+    actions.editRequests.request(last.seq);
+  }
 
   if (view.ended !== null)
     return (
@@ -73,7 +120,6 @@ export function Conversation({ id, at }: ConversationProps) {
       </div>
     );
 
-  const run = state === null ? null : liveRun(state);
   const isTrashed = state !== null && state.session.trashedAt !== null;
   return (
     <TalkProvider value={actions}>
@@ -81,13 +127,20 @@ export function Conversation({ id, at }: ConversationProps) {
         <section className="conversation" aria-label={state?.session.title ?? strings.talk.label}>
           <ConversationHeader
             view={view}
-            isPanelOpen={sidePanel?.kind === "context"}
-            onTogglePanel={() =>
-              setSidePanel(sidePanel?.kind === "context" ? null : { kind: "context" })
-            }
+            openPanel={sidePanel?.kind ?? null}
+            onTogglePanel={(kind) => setSidePanel(sidePanel?.kind === kind ? null : { kind })}
           />
+          {isFinding && (
+            <FindBar
+              find={find}
+              onClose={() => {
+                setIsFinding(false);
+                find.setText("");
+              }}
+            />
+          )}
           {state === null ? (
-            <p className="empty-state fade-in-late quiet">{strings.talk.reading}</p>
+            <UnreadTranscript pending={pending} />
           ) : (
             <Transcript
               end={end}
@@ -95,7 +148,9 @@ export function Conversation({ id, at }: ConversationProps) {
               store={store}
               pending={run === null ? pending : noPending}
               unsent={app.unsent}
-              at={at}
+              at={isFinding ? find.at : (editedAt ?? linkedAt)}
+              isMarked={isFinding || (editedAt === null && linkedAt === at)}
+              marked={isFinding ? [find.text.trim()] : linkedText.split(/\s+/)}
             />
           )}
           <div className="dock">
@@ -106,20 +161,24 @@ export function Conversation({ id, at }: ConversationProps) {
               </output>
             )}
             {state !== null && <WorkspaceQuestion id={id} />}
-            {state !== null && <RunStatus state={state} />}
+            {state !== null && (
+              <RunStatus state={state} isConnected={!isDisconnected} retryAt={view.retryAt} />
+            )}
             {run !== null && <Queue pending={pending} store={app.unsent} />}
             {isTrashed ? (
               <TrashedNotice id={id} />
             ) : (
               <Composer
                 draftName={id}
+                model={state?.session.model ?? null}
                 isRunning={run !== null}
                 onSend={(content) => {
                   app.unsent.send(id, content);
                   actions.showNewest();
                 }}
                 onCommand={commands.run}
-                onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
+                onStop={onStop}
+                onEditLast={editLast}
               >
                 {state !== null && (
                   <>
@@ -127,11 +186,12 @@ export function Conversation({ id, at }: ConversationProps) {
                       mode={modeOf(state.session)}
                       onChoose={(mode) => void sessionActions(app, state.session).change({ mode })}
                     />
-                    <ModelMenu
-                      model={state.session.model}
+                    <SessionModel
+                      session={state.session}
                       onChoose={(model) =>
                         void sessionActions(app, state.session).change({ model })
                       }
+                      onShowContext={() => setSidePanel({ kind: "context" })}
                     />
                   </>
                 )}
@@ -148,6 +208,9 @@ export function Conversation({ id, at }: ConversationProps) {
                 version={state.session.version}
                 onClose={() => setSidePanel(null)}
               />
+            )}
+            {sidePanel?.kind === "files" && (
+              <FilesPanel session={state.session} onClose={() => setSidePanel(null)} />
             )}
             {sidePanel?.kind === "run" && (
               <RecorderPanel
@@ -166,6 +229,21 @@ export function Conversation({ id, at }: ConversationProps) {
 }
 
 const noPending: readonly Pending[] = [];
+const noApprovals: LiveView["approvals"] = [];
+
+/** Before the conversation is read: what was just sent, where it will stand, so that nothing jumps. */
+function UnreadTranscript({ pending }: { pending: readonly Pending[] }) {
+  const { unsent } = useApp();
+  if (pending.length === 0)
+    return <p className="empty-state fade-in-late quiet">{strings.talk.reading}</p>;
+  return (
+    <FirstMessages>
+      {pending.map((item) => (
+        <PendingRow key={pendingKey(item)} pending={item} store={unsent} />
+      ))}
+    </FirstMessages>
+  );
+}
 
 /** Accepted messages that wait in the inbox, then unsent ones, each message once. */
 function usePending(

@@ -1,10 +1,13 @@
 import { modeOf, type SessionId, type SessionMode } from "@holdfast/protocol";
 import { useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
-import { isRehearsal } from "../models/models-store.ts";
-import { ModelMenu } from "../models/model-menu.tsx";
+import { FolderMenu } from "../files/folder-menu.tsx";
+import { groupModels, modelTitle } from "../models/group-models.ts";
+import { isRehearsal, type ModelList } from "../models/models-store.ts";
+import { ModelMenu, useModelSettings } from "../models/model-menu.tsx";
 import { Logo } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
+import { FirstMessages, SentMessage } from "./first-messages.tsx";
 import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
@@ -16,17 +19,23 @@ export function NewSession({ from }: { from: SessionId | null }) {
   const commands = useSlashCommands(null);
   const [model, setModel] = useState<string | null>(null);
   const [mode, setMode] = useState<SessionMode | null>(null);
+  const [workspace, setWorkspace] = useState<string | null>(null);
   const modelList = useStore(models);
   const isRehearsing = modelList !== null && isRehearsal(model ?? modelList.usual);
 
+  const [sentText, setSentText] = useState<string | null>(null);
+
   async function startSession(content: MessageContent): Promise<boolean> {
+    setSentText(content.text);
     const body = {
       ...(from !== null && { previousSessionId: from }),
       ...(model !== null && { model }),
       ...(mode !== null && { mode }),
+      ...(workspace !== null && { workspace }),
     };
     const created = await client.createSession({ body });
     if (!created.ok) {
+      setSentText(null);
       toasts.show(problemText(created.error));
       return false;
     }
@@ -39,19 +48,31 @@ export function NewSession({ from }: { from: SessionId | null }) {
 
   return (
     <section className="welcome" aria-label={strings.sessions.begin}>
-      <div className="welcome-text">
-        <Logo />
-        <h1>{strings.welcome.title}</h1>
-        <p className="lead">{strings.welcome.lead}</p>
-        {isRehearsing && (
-          <RehearsalHint
-            onTry={(text) => void startSession({ text, attachments: [], mode: "queue" })}
-          />
-        )}
-      </div>
+      {sentText === null ? (
+        <div className="welcome-text">
+          <Logo />
+          <h1>{strings.welcome.title}</h1>
+          <p className="lead">{strings.welcome.lead}</p>
+          {isRehearsing && (
+            <RehearsalHint
+              list={modelList}
+              onTry={(text) => void startSession({ text, attachments: [], mode: "queue" })}
+            />
+          )}
+        </div>
+      ) : (
+        // The conversation is being created: what was sent stays in view meanwhile.
+        <>
+          <header className="bar talk-bar" />
+          <FirstMessages>
+            <SentMessage text={sentText} />
+          </FirstMessages>
+        </>
+      )}
       <div className="dock">
         <Composer
           draftName="new"
+          model={model}
           isRunning={false}
           onSend={startSession}
           onCommand={commands.run}
@@ -63,6 +84,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
               onChoose={setMode}
             />
           )}
+          <FolderMenu workspace={workspace} onChoose={setWorkspace} />
           <ModelMenu model={model} onChoose={setModel} />
         </Composer>
         {commands.answer}
@@ -71,8 +93,42 @@ export function NewSession({ from }: { from: SessionId | null }) {
   );
 }
 
+/** Offers what Ollama or LM Studio serve on this computer: they need no key. */
+function LocalModels({ list }: { list: ModelList }) {
+  const { models } = useApp();
+  const settings = useModelSettings();
+  const t = strings.models;
+  const isLocal = ({ provider }: { readonly provider: string }): boolean =>
+    provider === "ollama" || provider === "openai-compatible";
+  const groups = groupModels({ ...list, models: list.models.filter(isLocal) }, "").groups;
+  if (groups.length === 0)
+    return (
+      <p className="quiet">
+        {t.noLocal}{" "}
+        <button type="button" className="link" onClick={() => void models.refresh()}>
+          {t.lookAgain}
+        </button>
+      </p>
+    );
+  return groups.map(({ title, models: served }) => (
+    <p key={title} className="callout info">
+      {t.local(title)}{" "}
+      {served.slice(0, 3).map((model) => (
+        <button
+          key={model.name}
+          type="button"
+          className="button small"
+          onClick={() => void settings.setDefault(model.name)}
+        >
+          {t.chooseLocal(modelTitle(model))}
+        </button>
+      ))}
+    </p>
+  ));
+}
+
 /** Without a model key the built-in rehearsal model answers: the page says so and offers examples. */
-function RehearsalHint({ onTry }: { onTry: (text: string) => void }) {
+function RehearsalHint({ list, onTry }: { list: ModelList; onTry: (text: string) => void }) {
   const { router } = useApp();
   return (
     <>
@@ -86,6 +142,7 @@ function RehearsalHint({ onTry }: { onTry: (text: string) => void }) {
           {strings.welcome.setUp}
         </button>
       </p>
+      <LocalModels list={list} />
       <ul className="examples">
         {strings.welcome.examples.map(([label, text]) => (
           <li key={label}>

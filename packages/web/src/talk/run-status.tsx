@@ -1,27 +1,49 @@
-import { useState } from "react";
-import { type ProcessView, type RunView, terminalStates } from "@holdfast/protocol";
-import { problemText, useApp } from "../app-context.ts";
+import { useEffect, useState } from "react";
+import { type LiveView, type ProcessView, type RunView, terminalStates } from "@holdfast/protocol";
+import { problemText, useApp, useStore } from "../app-context.ts";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
 import { liveRun, type SessionState, describeRetry } from "@holdfast/client";
 import { Icon } from "../ui/icons.tsx";
+import { ProcessOutput } from "./transcript/process-output.tsx";
 import { useTalk } from "./store/talk-actions.ts";
 
+interface RunStatusProps {
+  readonly state: SessionState;
+  /** Whether the page follows the run right now. */
+  readonly isConnected: boolean;
+  /** When the model is called again, while the run waits for that. */
+  readonly retryAt: number | null;
+}
+
 /** The state of the run in words: working, waiting for a person, or ended in a way that needs one. */
-export function RunStatus({ state }: { state: SessionState }) {
+export function RunStatus({ state, isConnected, retryAt }: RunStatusProps) {
   const live = liveRun(state);
   if (live !== null)
     return live.state === "paused" ? (
       <PausedStatus run={live} />
     ) : (
-      <WorkingStatus state={state} run={live} />
+      <WorkingStatus state={state} run={live} isConnected={isConnected} retryAt={retryAt} />
     );
   return state.run === null || state.inbox.length > 0 ? null : <EndedStatus run={state.run} />;
 }
 
-function WorkingStatus({ state, run }: { state: SessionState; run: RunView }) {
+function WorkingStatus({
+  state,
+  run,
+  isConnected,
+  retryAt,
+}: RunStatusProps & { readonly run: RunView }) {
   const talk = useTalk();
   const isWaiting = run.state === "waiting";
+  // Nobody knows here how far it is: nothing pulses as if somebody did.
+  if (!isConnected)
+    return (
+      <output className="strip">
+        <span className="dot off" />
+        <span>{strings.run.disconnected}</span>
+      </output>
+    );
   return (
     <output className={`strip ${isWaiting ? "attention" : ""}`}>
       <span className={`dot ${isWaiting ? "notice" : "pulsing"}`} />
@@ -33,8 +55,51 @@ function WorkingStatus({ state, run }: { state: SessionState; run: RunView }) {
       ) : (
         <span>{activityText(state, run)}</span>
       )}
+      {retryAt !== null && describeRetry(run) !== null && <RetryCountdown at={retryAt} />}
+      {isWaiting && state.live !== null && <AnswerAll approvals={state.live.approvals} />}
       {run.attempt > 1 && <span className="quiet">{strings.run.attempt(run.attempt)}</span>}
     </output>
+  );
+}
+
+function RetryCountdown({ at }: { at: number }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.ceil((at - now) / 1_000);
+  return seconds > 0 ? <span className="quiet">{strings.run.retryIn(seconds)}</span> : null;
+}
+
+/** Answers every call that waits, once each of them has been in view. */
+function AnswerAll({ approvals }: Pick<LiveView, "approvals">) {
+  const talk = useTalk();
+  const seen = useStore(talk.seenApprovals);
+  const calls = approvals.filter(({ kind }) => kind === undefined);
+  const isAllowable = calls.every(
+    ({ approvalId, hidden }) => seen.has(approvalId) && hidden === undefined,
+  );
+  if (calls.length < 2) return null;
+  const answerAll = (decision: "once" | "deny") => (): void => {
+    for (const { approvalId } of calls) void talk.answer(approvalId, { decision });
+  };
+  return (
+    <>
+      <span className="spacer" />
+      <button
+        type="button"
+        className="button"
+        disabled={!isAllowable}
+        title={isAllowable ? undefined : strings.approval.allowAllUnseen}
+        onClick={answerAll("once")}
+      >
+        {strings.approval.allowAll(calls.length)}
+      </button>
+      <button type="button" className="button warn" onClick={answerAll("deny")}>
+        {strings.approval.denyAll}
+      </button>
+    </>
   );
 }
 
@@ -71,9 +136,18 @@ function PausedStatus({ run }: { run: RunView }) {
   );
 }
 
+/** Failures that a person mends in the settings of models and keys. */
+const keyProblems: ReadonlySet<string> = new Set([
+  "model_unauthorized",
+  "model_no_credit",
+  "model_unusable",
+  "model_unknown",
+]);
+
 /** A run that did not complete: why, and how to go on. */
 function EndedStatus({ run }: { run: RunView }) {
   const talk = useTalk();
+  const { router } = useApp();
   const { state } = run;
   if (!terminalStates.has(state) || state === "completed") return null;
   if (state !== "failed" && state !== "interrupted" && state !== "limit" && state !== "cancelled")
@@ -86,6 +160,16 @@ function EndedStatus({ run }: { run: RunView }) {
         {run.cause !== null && <p className="quiet">{strings.run.cause(run.cause)}</p>}
       </div>
       <div className="row">
+        {run.cause !== null && keyProblems.has(run.cause) && (
+          <button
+            type="button"
+            className="button primary"
+            onClick={() => router.go({ kind: "settings", section: "models" })}
+          >
+            <Icon name="key" />
+            {strings.run.openModels}
+          </button>
+        )}
         <button type="button" className="button" onClick={() => talk.resume(run.id)}>
           <Icon name="play" />
           {strings.run.resume}
@@ -124,6 +208,7 @@ export function BackgroundProcesses({ processes }: { processes: readonly Process
             <span className="quiet">
               {process.end ?? (process.state === "running" ? t.runs : t.isStopped)}
             </span>
+            <ProcessOutput id={process.id} isOpen={false} />
           </span>
           {process.state === "running" && (
             <button

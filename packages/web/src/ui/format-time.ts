@@ -1,4 +1,4 @@
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, {
   weekday: "long",
   day: "numeric",

@@ -18,6 +18,7 @@ const iconPaths = {
   down: "M10 4v12M5 11l5 5 5-5",
   edit: "M4 16l.8-3.3L13 4.5l2.5 2.5-8.2 8.2zM11.5 6l2.5 2.5",
   file: "M5.5 3.5h6l3 3v10h-9zM11.5 3.5v3h3",
+  folder: "M3.5 5.5h4.5l1.5 2h7v8.5h-13z",
   gauge: "M4 14.5a7 7 0 1 1 12 0M10 11.5l3-3.5",
   interrupt: "M11 3.5L5 11.5h4.5l-.5 5 6-8h-4.5z",
   key: "M12.5 11.5a3.5 3.5 0 1 0-3.4-2.6L4 14v2h2v-1.5h1.5V13H9l1-1",
@@ -49,7 +50,9 @@ const iconPaths = {
   thought: "M10 4a5.5 5 0 0 1 0 10H8.5L6 16.5v-3A5 5 0 0 1 10 4zM7.5 9h.01M10 9h.01M12.5 9h.01",
   trash: "M4 6h12M8 6V4h4v2M5.5 6l.7 10h7.6l.7-10M8.5 9v4.5M11.5 9v4.5",
   undo: "M4.5 8H12a4 4 0 0 1 0 8H9M7.5 5l-3 3 3 3",
+  up: "M10 16V4M5 9l5-5 5 5",
   unpin: "M8 3.5h4l-.5 5 2.5 2.5H6l2.5-2.5zM10 11v5.5M3.5 3.5l13 13",
+  upload: "M10 12.5v-9M6.5 7L10 3.5 13.5 7M4 16h12",
   warning: "M10 4l7 12H3zM10 8.5v3.5M10 14h.01",
   window: "M3.5 4.5h13v11h-13zM3.5 8h13",
 } as const;

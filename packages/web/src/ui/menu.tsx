@@ -20,7 +20,13 @@ export interface MenuItem {
   readonly onChoose: () => void;
 }
 
-export type MenuEntry = MenuItem | "line";
+/** Items under a heading. */
+export interface MenuGroup {
+  readonly group: string;
+  readonly items: readonly MenuItem[];
+}
+
+export type MenuEntry = MenuItem | MenuGroup | "line";
 
 interface MenuProps {
   readonly label: string;
@@ -31,6 +37,8 @@ interface MenuProps {
   readonly items: readonly MenuEntry[];
   /** A search field above the items; the caller filters them. */
   readonly search?: MenuSearch | null;
+  /** Below the items. */
+  readonly note?: string | null;
 }
 
 interface MenuSearch {
@@ -47,6 +55,7 @@ export function Menu({
   children,
   items,
   search = null,
+  note = null,
 }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
@@ -55,17 +64,22 @@ export function Menu({
 
   // The items are rendered when the menu opens; before that it has no size to position.
   useLayoutEffect(() => {
-    if (!open) return;
-    positionMenu(button, list);
-    list.current?.querySelector<HTMLElement>(".input, .menu-item")?.focus();
+    if (open) list.current?.querySelector<HTMLElement>(".input, .menu-item")?.focus();
   }, [open]);
+  // After each render: a search changes its size.
+  useLayoutEffect(() => {
+    if (open) positionMenu(button, list);
+  });
+  const closeMenu = (): void => list.current?.hidePopover();
   const entries =
     open &&
     items.map((item, index) =>
       item === "line" ? (
         <hr key={index} className="menu-line" />
+      ) : "group" in item ? (
+        <MenuSection key={item.group} section={item} onChosen={closeMenu} />
       ) : (
-        <MenuChoice key={item.label} item={item} onChosen={() => list.current?.hidePopover()} />
+        <MenuChoice key={item.label} item={item} onChosen={closeMenu} />
       ),
     );
 
@@ -92,7 +106,10 @@ export function Menu({
         tabIndex={-1}
         aria-label={label}
         popover="auto"
-        onToggle={(event: ToggleEvent) => setOpen(event.newState === "open")}
+        onToggle={(event: ToggleEvent) => {
+          setOpen(event.newState === "open");
+          search?.onChange("");
+        }}
         onKeyDown={moveFocus}
       >
         {open && search !== null && (
@@ -108,12 +125,29 @@ export function Menu({
         {search === null ? (
           entries
         ) : (
-          <div role="menu" aria-label={label}>
-            {entries}
-          </div>
+          <>
+            <div role="menu" aria-label={label}>
+              {entries}
+            </div>
+            {open && note !== null && <p className="menu-note quiet">{note}</p>}
+          </>
         )}
       </div>
     </>
+  );
+}
+
+function MenuSection({ section, onChosen }: { section: MenuGroup; onChosen: () => void }) {
+  const id = useId();
+  return (
+    <div role="group" aria-labelledby={id}>
+      <div id={id} className="menu-heading">
+        {section.group}
+      </div>
+      {section.items.map((item) => (
+        <MenuChoice key={item.label} item={item} onChosen={onChosen} />
+      ))}
+    </div>
   );
 }
 

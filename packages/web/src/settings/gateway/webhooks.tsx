@@ -5,6 +5,7 @@ import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
+import { WebhookCommands } from "./webhook-commands.tsx";
 
 interface WebhooksProps {
   readonly view: GatewayView;
@@ -60,6 +61,7 @@ export function Webhooks({ view: { webhooks }, onChange }: WebhooksProps) {
           />
         ))}
       </ul>
+      <WebhookCommands webhooks={webhooks} onChanged={onChange} />
       {shown !== null && <SecretDialog shown={shown} onClose={() => setShown(null)} />}
       <AddWebhook
         onAdd={(name, url) =>

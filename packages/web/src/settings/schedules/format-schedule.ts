@@ -11,7 +11,8 @@ const clockFormat = { hour: "2-digit", minute: "2-digit" } as const;
 const longDate = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeZone: "UTC" });
 
 export function describeTimes({ times }: Pick<ScheduleView, "times">): string {
-  if ("date" in times) return texts.when.once(longDate.format(Date.parse(times.date)), times.at);
+  if ("date" in times)
+    return texts.when.once(longDate.format(Date.parse(times.date)), formatClock(times.at));
   const dayList = times.days.join(" ");
   const days =
     times.days.length === 7
@@ -23,7 +24,12 @@ export function describeTimes({ times }: Pick<ScheduleView, "times">): string {
           : texts.when.on(
               times.days.map((day) => texts.days[day][times.days.length === 1 ? 1 : 0]),
             );
-  return texts.when.at(days, times.at);
+  return texts.when.at(days, times.at.map(formatClock));
+}
+
+/** A time of day like `08:00`, as people here write it. */
+function formatClock(time: string): string {
+  return formatIn(Date.parse(`1970-01-01T${time}Z`), "UTC", clockFormat);
 }
 
 export function localTimeZone(): string {

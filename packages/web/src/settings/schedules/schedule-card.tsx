@@ -31,7 +31,7 @@ const texts = strings.schedules;
 
 export function ScheduleCard(props: ScheduleCardProps) {
   const { schedule, knownNames, titleOfSession, onRun, onSetState, onEdit, onRemove } = props;
-  const { title, prompt, state, timeZone, target, missed, recent, nextAt } = schedule;
+  const { title, prompt, state, timeZone, target, missed, maker, recent, nextAt } = schedule;
   const [isConfirming, setIsConfirming] = useState(false);
   const isOn = state === "on";
   const when = describeTimes(schedule);
@@ -87,6 +87,14 @@ export function ScheduleCard(props: ScheduleCardProps) {
             ),
           ],
           [texts.facts.missed, texts.missed[missed]],
+          ...(maker === undefined
+            ? []
+            : [
+                [
+                  texts.facts.maker,
+                  texts.maker(revealInvisible(laneName(maker.lane, knownNames)), maker.profile),
+                ] as const,
+              ]),
           ...(last === undefined
             ? []
             : [

@@ -1,9 +1,16 @@
-import { type CommandAnswer, describeSchedule } from "@holdfast/client";
+import {
+  type CommandAnswer,
+  describeAlternatives,
+  describeFact,
+  describeSchedule,
+} from "@holdfast/client";
 import { commandUsage, modeWords, type UsageTotalsView } from "@holdfast/protocol";
 import { useApp } from "../../app-context.ts";
 import { sessionTitle } from "../../sessions/session-actions.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatMoment } from "../../ui/format-time.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { linkProps } from "../../router/router.ts";
 import { strings } from "../../strings/strings.ts";
 import { BackgroundProcesses } from "../run-status.tsx";
 
@@ -21,6 +28,7 @@ export type ShownAnswer = Extract<
       | "usage"
       | "status"
       | "inbox"
+      | "alternatives"
       | "schedules"
       | "processes"
       | "title";
@@ -38,6 +46,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "usage",
     "status",
     "inbox",
+    "alternatives",
     "schedules",
     "processes",
     "title",
@@ -110,13 +119,30 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
       return <p>{answer.title ?? strings.sessions.untitled}</p>;
     case "memory":
       return (
-        <dl className="facts">
-          <Fact name={strings.command.turns} value={String(answer.turns)} />
-          <Fact name={strings.command.sessions} value={String(answer.sessions)} />
-          {answer.failing !== null && (
-            <Fact name={strings.command.failing} value={answer.failing.message} />
-          )}
-        </dl>
+        <>
+          <ul>
+            {answer.facts.map((fact) => (
+              <li key={fact.id} dir="auto">
+                {revealInvisible(describeFact(fact))}
+              </li>
+            ))}
+          </ul>
+          <p>
+            <a
+              {...linkProps(router, { kind: "settings", section: "memory" })}
+              onClickCapture={onClose}
+            >
+              {strings.command.allFacts(answer.total)}
+            </a>
+          </p>
+          <dl className="facts">
+            <Fact name={strings.command.turns} value={String(answer.turns)} />
+            <Fact name={strings.command.sessions} value={String(answer.sessions)} />
+            {answer.failing !== null && (
+              <Fact name={strings.command.failing} value={answer.failing.message} />
+            )}
+          </dl>
+        </>
       );
     case "usage":
       return (
@@ -150,6 +176,18 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
       );
     case "processes":
       return <BackgroundProcesses processes={answer.processes} />;
+    case "alternatives":
+      return answer.turns.length === 0 ? (
+        <p className="quiet">{strings.command.oneVersion}</p>
+      ) : (
+        describeAlternatives(answer.turns).map((rows, turn) => (
+          <ul key={turn}>
+            {rows.map((row) => (
+              <li key={row}>{row}</li>
+            ))}
+          </ul>
+        ))
+      );
     case "inbox":
       return answer.inbox.length === 0 ? (
         <p className="quiet">{strings.command.nothingWaits}</p>

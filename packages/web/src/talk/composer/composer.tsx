@@ -5,8 +5,10 @@ import { useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { Listbox, optionId } from "../../ui/listbox.tsx";
 import { Menu } from "../../ui/menu.tsx";
+import { preferences } from "../../ui/preferences.ts";
 import { strings } from "../../strings/strings.ts";
 import { AttachmentChips, useUploads } from "./attachments.tsx";
+import { asFile, UnseenNotice } from "./unseen-notice.tsx";
 import { acceptDroppedFiles } from "./dropped-files.ts";
 import { emptyDraft, useDraft } from "./draft.ts";
 import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
@@ -14,12 +16,16 @@ import type { MessageContent } from "../store/unsent-messages.ts";
 
 interface ComposerProps {
   readonly draftName: string;
+  /** The model that answers; `null` for the default. */
+  readonly model: string | null;
   /** During a run the composer offers the mode of the next message. */
   readonly isRunning: boolean;
   readonly onSend: (content: MessageContent) => void | Promise<boolean>;
   /** Resolves to whether it succeeded; otherwise the text returns to the field. */
   readonly onCommand: (invocation: Invocation) => Promise<boolean>;
   readonly onStop: (() => void) | null;
+  /** The arrow up in an empty field. */
+  readonly onEditLast?: () => void;
   /** Rendered beside the attach button. */
   readonly children?: ReactNode;
 }
@@ -28,10 +34,12 @@ const modes: readonly InputMode[] = ["queue", "steer", "interrupt"];
 
 export function Composer({
   draftName,
+  model,
   isRunning,
   onSend,
   onCommand,
   onStop,
+  onEditLast,
   children,
 }: ComposerProps) {
   const { toasts } = useApp();
@@ -88,8 +96,13 @@ export function Composer({
   }
   function onKeyDown(event: KeyboardEvent): void {
     if (suggestions.length > 0 && handleSuggestionKey(event)) return event.preventDefault();
-    if (event.key === "Escape" && !event.nativeEvent.isComposing) return onStop?.();
+    if (event.key === "ArrowUp" && draft.text === "" && isEmpty && onEditLast !== undefined) {
+      event.preventDefault();
+      return onEditLast();
+    }
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (preferences.read().sendKey === "ctrl-enter" && !isCommand) return;
     event.preventDefault();
     void send();
   }
@@ -137,6 +150,15 @@ export function Composer({
           }))
         }
         onStop={uploads.stop}
+      />
+      <UnseenNotice
+        attachments={draft.attachments}
+        model={model}
+        onSendAsFiles={() =>
+          void Promise.all(draft.attachments.map(asFile)).then((attachments) =>
+            setDraft((old) => ({ ...old, attachments })),
+          )
+        }
       />
       {suggestions.length > 0 && (
         <Listbox

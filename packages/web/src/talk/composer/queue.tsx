@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
+import { SentMessage } from "../first-messages.tsx";
 import { EditDialog } from "../transcript/edit-dialog.tsx";
 import { pendingKey, type Pending } from "../transcript/rows.ts";
 import type { UnsentMessage, UnsentStore } from "../store/unsent-messages.ts";
@@ -32,7 +33,7 @@ export function Queue({ pending, store }: QueueProps) {
   );
 }
 
-export function PendingView({ pending, store }: { pending: Pending; store: UnsentStore }) {
+function PendingView({ pending, store }: { pending: Pending; store: UnsentStore }) {
   return pending.kind === "accepted" ? (
     <QueuedItem item={pending.item} />
   ) : (
@@ -40,9 +41,27 @@ export function PendingView({ pending, store }: { pending: Pending; store: Unsen
   );
 }
 
+/** In the transcript a pending message looks like a sent one; its status appears only if sending takes a while. */
+export function PendingRow({ pending, store }: { pending: Pending; store: UnsentStore }) {
+  if (pending.kind === "unsent" && pending.message.state === "failed")
+    return <PendingView pending={pending} store={store} />;
+  const text = pending.kind === "accepted" ? pending.item.text : pending.message.text;
+  if (text === "") return <PendingView pending={pending} store={store} />;
+  return (
+    <SentMessage text={text}>
+      {pending.kind === "accepted" ? (
+        <QueuedStatus item={pending.item} />
+      ) : (
+        <>
+          <Icon name="clock" />
+          <span>{strings.queue.sending}</span>
+        </>
+      )}
+    </SentMessage>
+  );
+}
+
 function QueuedItem({ item }: { item: InboxItem }) {
-  const talk = useTalk();
-  const [editing, setEditing] = useState(false);
   const isContinuation = item.text === "" && item.attachments.length === 0;
   return (
     <div className="queued">
@@ -50,18 +69,30 @@ function QueuedItem({ item }: { item: InboxItem }) {
         {isContinuation ? strings.queue.continues : item.text}
       </p>
       <div className="queued-foot">
-        <Icon name={item.mode} />
-        <span>{modeTexts[item.mode]}</span>
-        <span className="spacer" />
-        {!isContinuation && (
-          <SmallButton label={strings.queue.edit} icon="edit" onClick={() => setEditing(true)} />
-        )}
-        <SmallButton
-          label={strings.queue.remove}
-          icon="close"
-          onClick={() => talk.removeQueued(item)}
-        />
+        <QueuedStatus item={item} />
       </div>
+    </div>
+  );
+}
+
+/** When it goes on, and what can still be done about it. */
+function QueuedStatus({ item }: { item: InboxItem }) {
+  const talk = useTalk();
+  const [editing, setEditing] = useState(false);
+  const isContinuation = item.text === "" && item.attachments.length === 0;
+  return (
+    <>
+      <Icon name={item.mode} />
+      <span>{modeTexts[item.mode]}</span>
+      <span className="spacer" />
+      {!isContinuation && (
+        <SmallButton label={strings.queue.edit} icon="edit" onClick={() => setEditing(true)} />
+      )}
+      <SmallButton
+        label={strings.queue.remove}
+        icon="close"
+        onClick={() => talk.removeQueued(item)}
+      />
       {editing && (
         <EditDialog
           title={strings.queue.edit}
@@ -71,7 +102,7 @@ function QueuedItem({ item }: { item: InboxItem }) {
           onClose={() => setEditing(false)}
         />
       )}
-    </div>
+    </>
   );
 }
 

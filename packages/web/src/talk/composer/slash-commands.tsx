@@ -67,6 +67,13 @@ export function useSlashCommands(sessionId: SessionId | null): SlashCommands {
       case "given_up":
         toasts.show(received.settled > 0 ? strings.waiting.stopped : strings.waiting.nothing);
         return true;
+      case "fact":
+        toasts.show(
+          received.what === "added"
+            ? strings.command.factAdded(received.text)
+            : strings.command.factDeleted(received.text),
+        );
+        return true;
       case "sent":
       case "stopped":
         return true;

@@ -233,3 +233,17 @@ test("a page that arrives after the reader has left its range is dropped", async
   expect(store.read().detached).toBeNull();
   expect(seqs(store.read().state?.entries)).toEqual(range(991, 1000));
 });
+
+test("a run that will call the model again says when, until it does", async () => {
+  const host = createHost();
+  const store = openStore(host.client);
+  await expect.poll(host.isFollowed).toBe(true);
+  const runId = ids.make("run");
+  const send = (seq: number, type: string, data: StoredEvent["data"]): void =>
+    host.send({ ...createCountedEvent(seq, type, data).event, data, runId });
+  send(21, "run.state", { state: "running", cause: "model_overloaded", retryMs: 60_000 });
+  await expect.poll(() => store.read().retryAt).not.toBeNull();
+  expect(store.read().retryAt).toBeGreaterThan(Date.now());
+  send(22, "step.started", { step: 1, model: "rehearsal" });
+  await expect.poll(() => store.read().retryAt).toBeNull();
+});

@@ -32,6 +32,8 @@ export interface ConversationView {
   readonly ended: ApiError | null;
   readonly status: StreamStatus | null;
   readonly loading: "earlier" | "later" | null;
+  /** When the model is called again, by the clock of this browser, while a run waits for that. */
+  readonly retryAt: number | null;
 }
 
 export interface ConversationStore {
@@ -56,6 +58,7 @@ const emptyView: ConversationView = {
   ended: null,
   status: null,
   loading: null,
+  retryAt: null,
 };
 const pageSize = 100;
 const beginning = 0 as Seq;
@@ -74,7 +77,12 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
     if (item.kind === "ended") update({ ended: item.error });
     else if (item.kind === "status")
       update({ status: isResolvedStatus(item.status) ? null : item.status });
-    else update({ state: item.state, ...(reshapesHistory(item.by) && { detached: null }) });
+    else
+      update({
+        state: item.state,
+        ...(reshapesHistory(item.by) && { detached: null }),
+        ...retryChange(item.by),
+      });
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
@@ -178,6 +186,14 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
 /** A full read (`null`) counts too. */
 function reshapesHistory(event: StoredEvent | null): boolean {
   return event === null || event.type === "history.cut" || event.type === "history.restored";
+}
+
+/** A run's state says when it tries again; its next step or state says that it no longer waits. */
+function retryChange(event: StoredEvent | null): Partial<Pick<ConversationView, "retryAt">> {
+  if (event?.type === "step.started") return { retryAt: null };
+  if (event?.type !== "run.state") return {};
+  const { retryMs } = event.data;
+  return { retryAt: typeof retryMs === "number" ? Date.now() + retryMs : null };
 }
 
 function hasEntry({ state, detached }: ConversationView, seq: Seq): boolean {

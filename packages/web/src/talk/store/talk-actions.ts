@@ -3,6 +3,7 @@ import type {
   ApprovalAnswer,
   InboxItem,
   MessageEntry,
+  MessageId,
   NoticeId,
   RunId,
   Seq,
@@ -13,12 +14,20 @@ import { type AppDeps, problemText } from "../../app-context.ts";
 import { hrefOf } from "../../router/routes.ts";
 import { copyText } from "../../ui/copy-and-save.tsx";
 import { strings } from "../../strings/strings.ts";
+import { createEditRequests, type EditRequests } from "./edit-requests.ts";
+import { createSeenApprovals, type SeenApprovals } from "./seen-approvals.ts";
 
 /** What a person can do in a conversation. The host decides on each; the page shows the result. */
 export interface TalkActions {
   readonly copyLink: (seq: Seq) => void;
   readonly editAndRetry: (entry: MessageEntry, text: string) => Promise<boolean>;
-  readonly retry: (from?: Seq) => void;
+  /** What was typed into messages that are being edited, for rows that are scrolled out of view. */
+  readonly editDrafts: Map<MessageId, string>;
+  /** Asks a message again, the last one if it is not named, and of another model if one is. */
+  readonly retry: (from?: Seq | null, model?: string) => void;
+  readonly showVersion: (message: MessageId) => void;
+  /** Whether this version was chosen by its buttons, which then have the focus again. Once. */
+  readonly takeFocus: (message: MessageId) => boolean;
   readonly branchAt: (seq: Seq) => void;
   readonly truncateFrom: (seq: Seq) => void;
   readonly undo: () => void;
@@ -32,11 +41,13 @@ export interface TalkActions {
   readonly removeQueued: (item: InboxItem) => void;
   readonly showRun: (run: RunId) => void;
   readonly showNewest: () => void;
+  readonly seenApprovals: SeenApprovals;
+  readonly editRequests: EditRequests;
 }
 
 type ViewActions = Pick<TalkActions, "showRun" | "showNewest">;
 
-/** For a call, whether it may run, and a rule for further calls; for a question, the answer. */
+/** For a call, whether it may run, and a rule for further calls or the reason for a no; for a question, the answer. */
 interface ApprovalReply {
   readonly decision: ApprovalAnswer;
   readonly rule?: string;
@@ -61,6 +72,7 @@ export function createTalkActions(
   { showRun, showNewest }: ViewActions,
 ): TalkActions {
   const params = { id };
+  let focusedVersion: MessageId | null = null;
   const showError = (error: ApiError): void => toasts.show(problemText(error));
 
   /** Shows an error, and resolves to whether the request succeeded. */
@@ -99,9 +111,23 @@ export function createTalkActions(
       const body = { from: entry.seq, text, attachments, interrupt: true };
       return reportAndShow(client.retry({ params, body }));
     },
-    retry(from) {
-      const body = { ...(from && { from }), interrupt: true };
+    editDrafts: new Map(),
+    retry(from, model) {
+      const body = {
+        ...(from != null && { from }),
+        ...(model !== undefined && { model }),
+        interrupt: true,
+      };
       void reportAndShow(client.retry({ params, body }));
+    },
+    showVersion(messageId) {
+      focusedVersion = messageId;
+      void report(client.switchAlternative({ params, body: { messageId, interrupt: true } }));
+    },
+    takeFocus(messageId) {
+      const isChosen = focusedVersion === messageId;
+      if (isChosen) focusedVersion = null;
+      return isChosen;
     },
     branchAt(seq) {
       void client.branch({ params, body: { at: seq } }).then((result) => {
@@ -145,5 +171,7 @@ export function createTalkActions(
     removeQueued: ({ messageId }) => void report(client.removeInput({ params: { id, messageId } })),
     showRun,
     showNewest,
+    seenApprovals: createSeenApprovals(),
+    editRequests: createEditRequests(),
   };
 }

@@ -1,4 +1,7 @@
 import type { Attachment } from "@holdfast/protocol";
+import { useState } from "react";
+import { formatSize } from "../../files/file-kind.ts";
+import { Viewer, ZoomablePicture } from "../../files/viewer.tsx";
 import { blobHref } from "../../host/page-key.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
@@ -17,22 +20,24 @@ export function FileView({ file }: { file: FileAttachment }) {
 }
 
 export function ImageView({ image }: { image: ImageAttachment }) {
+  const [isOpen, setIsOpen] = useState(false);
   const name = image.name ?? strings.talk.label;
+  const src = blobHref(image.blobId);
   return (
-    <a className="picture" href={blobHref(image.blobId)} download={name}>
-      <img
-        src={blobHref(image.blobId)}
-        alt={name}
-        width={image.width}
-        height={image.height}
-        loading="lazy"
-      />
-    </a>
+    <>
+      <button
+        type="button"
+        className="picture"
+        aria-label={strings.files.zoom(name)}
+        onClick={() => setIsOpen(true)}
+      >
+        <img src={src} alt={name} width={image.width} height={image.height} loading="lazy" />
+      </button>
+      {isOpen && (
+        <Viewer name={name} href={src} onClose={() => setIsOpen(false)}>
+          <ZoomablePicture src={src} name={name} />
+        </Viewer>
+      )}
+    </>
   );
-}
-
-function formatSize(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }

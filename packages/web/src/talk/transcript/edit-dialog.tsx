@@ -4,18 +4,16 @@ import { strings } from "../../strings/strings.ts";
 
 interface EditDialogProps {
   readonly title: string;
-  readonly lead?: string;
   readonly confirm: string;
   readonly text: string;
   readonly onConfirm: (text: string) => void;
   readonly onClose: () => void;
 }
 
-export function EditDialog({ title, lead, confirm, text, onConfirm, onClose }: EditDialogProps) {
+export function EditDialog({ title, confirm, text, onConfirm, onClose }: EditDialogProps) {
   const [next, setNext] = useState(text);
   return (
     <Dialog title={title} confirm={confirm} onConfirm={() => onConfirm(next)} onClose={onClose}>
-      {lead !== undefined && <p className="quiet">{lead}</p>}
       <textarea
         className="input edit"
         aria-label={strings.composer.label}

@@ -1,16 +1,23 @@
-import { type MessageEntry, textOf } from "@holdfast/protocol";
-import { useState } from "react";
+import { type MessageEntry, type Seq, textOf } from "@holdfast/protocol";
 import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../../ui/menu.tsx";
 import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
-import { EditDialog } from "./edit-dialog.tsx";
+import { hostSourceOf } from "./host-message.tsx";
+import { RetryModelMenu } from "./retry-model-menu.tsx";
 
-export function MessageActions({ entry }: { entry: MessageEntry }) {
+interface MessageActionsProps {
+  readonly entry: MessageEntry;
+  /** For an answer: the message it answers. */
+  readonly question: Seq | null;
+  readonly onEdit: () => void;
+}
+
+export function MessageActions({ entry, question, onEdit }: MessageActionsProps) {
   const talk = useTalk();
-  const [editing, setEditing] = useState(false);
   const isOwn = entry.role === "user";
+  const canEdit = isOwn && hostSourceOf(entry) === null;
   const text = textOf(entry.parts);
   const items: MenuEntry[] = [
     { label: strings.message.branch, icon: "branch", onChoose: () => talk.branchAt(entry.seq) },
@@ -33,40 +40,32 @@ export function MessageActions({ entry }: { entry: MessageEntry }) {
   return (
     <div className="message-actions">
       <CopyButton text={text} label={strings.message.copy} />
-      {isOwn ? (
+      {canEdit && (
         <button
           type="button"
           className="icon-button small"
           aria-label={strings.message.edit}
           title={strings.message.edit}
-          onClick={() => setEditing(true)}
+          onClick={onEdit}
         >
           <Icon name="edit" />
         </button>
-      ) : (
+      )}
+      {!isOwn && (
         <button
           type="button"
           className="icon-button small"
           aria-label={strings.message.retry}
           title={strings.message.retry}
-          onClick={() => talk.retry()}
+          onClick={() => talk.retry(question)}
         >
           <Icon name="refresh" />
         </button>
       )}
+      {!isOwn && <RetryModelMenu onChoose={(model) => talk.retry(question, model)} />}
       <Menu label={strings.message.actions} className="icon-button small" items={items}>
         <Icon name="more" />
       </Menu>
-      {editing && (
-        <EditDialog
-          title={strings.message.edit}
-          lead={strings.message.editing}
-          confirm={strings.message.editSend}
-          text={text}
-          onConfirm={(next) => void talk.editAndRetry(entry, next)}
-          onClose={() => setEditing(false)}
-        />
-      )}
     </div>
   );
 }

@@ -1,11 +1,22 @@
-import { memo } from "react";
+import { memo, useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
-import type { LiveView, Part, ToolResultPart } from "@holdfast/protocol";
+import {
+  type LiveView,
+  type MessageEntry,
+  type Part,
+  textOf,
+  type ToolResultPart,
+} from "@holdfast/protocol";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
+import { useStore } from "../../app-context.ts";
 import { formatMoment, formatClock } from "../../ui/format-time.ts";
+import { useTalk } from "../store/talk-actions.ts";
 import { MessageActions } from "./message-actions.tsx";
+import { MessageEditor } from "./message-editor.tsx";
+import { MessageVersions } from "./message-versions.tsx";
 import { ImageView, FileView } from "./attachment-view.tsx";
+import { HostMessage, hostSourceOf } from "./host-message.tsx";
 import { ToolCard } from "./tool-card.tsx";
 import { sameRow, type MessageRow, type Row } from "./rows.ts";
 
@@ -20,15 +31,26 @@ export const Message = memo(
   function Message({ row }: MessageProps) {
     const role = row.kind === "live" ? "assistant" : row.entry.role;
     const entry = row.kind === "live" ? null : row.entry;
+    const source = entry === null ? null : hostSourceOf(entry);
+    const edit = useEdit(entry);
     return (
       <article
-        className={`message ${role}${row.begins ? " begins" : ""}`}
-        aria-label={strings.talk.role[role]}
+        className={`message ${source === null ? role : "host"}${row.begins ? " begins" : ""}${edit.isOpen ? " editing" : ""}`}
+        aria-label={source === null ? strings.talk.role[role] : strings.talk.source[source]}
         data-seq={entry?.seq}
         aria-busy={row.kind === "live"}
       >
         <div className="message-body">
-          <MessageParts row={row} />
+          {edit.isOpen && (
+            <MessageEditor
+              text={edit.text}
+              hasFiles={edit.hasFiles}
+              onChange={edit.change}
+              onSend={edit.send}
+              onCancel={edit.close}
+            />
+          )}
+          <MessageParts row={row} shows={edit.isOpen ? "files" : "everything"} />
           {entry?.superseded === true && <p className="aside">{strings.talk.superseded}</p>}
           {entry?.partial !== undefined && (
             <p className="aside ended">
@@ -37,9 +59,11 @@ export const Message = memo(
             </p>
           )}
         </div>
-        {row.kind === "message" && row.ends && (
+        {row.kind === "message" && row.ends && !isWaiting(row) && (
           <footer className="message-foot">
-            <MessageActions entry={row.entry} />
+            {!edit.isOpen && (
+              <MessageActions entry={row.entry} question={row.question} onEdit={edit.open} />
+            )}
             <time
               dateTime={new Date(row.entry.at).toISOString()}
               title={formatMoment(row.entry.at)}
@@ -47,6 +71,7 @@ export const Message = memo(
               {formatClock(row.entry.at)}
             </time>
             {row.entry.model !== undefined && <span>{row.entry.model}</span>}
+            {row.version !== null && <MessageVersions {...row.version} />}
           </footer>
         )}
       </article>
@@ -55,7 +80,58 @@ export const Message = memo(
   (previous, next) => sameRow(previous.row, next.row),
 );
 
-function MessageParts({ row }: { row: AnyMessageRow }) {
+/** The edit of a person's message. What was typed is kept while the row is scrolled out of view. */
+function useEdit(entry: MessageEntry | null) {
+  const { editDrafts, editRequests, editAndRetry } = useTalk();
+  const id = entry?.messageId;
+  const isRequested = useStore(editRequests) === entry?.seq;
+  const [isOpened, setOpen] = useState(() => id !== undefined && editDrafts.has(id));
+  const original = entry === null ? "" : textOf(entry.parts);
+  const change = (text: string) => void (id !== undefined && editDrafts.set(id, text));
+  function close(): void {
+    if (id !== undefined) editDrafts.delete(id);
+    setOpen(false);
+    if (isRequested) editRequests.request(null);
+  }
+  function open(): void {
+    change(original);
+    setOpen(true);
+  }
+  async function send(text: string): Promise<void> {
+    if (entry === null) return;
+    close();
+    if (await editAndRetry(entry, text)) return;
+    change(text);
+    setOpen(true);
+  }
+  return {
+    isOpen: isOpened || isRequested,
+    text: (id === undefined ? undefined : editDrafts.get(id)) ?? original,
+    hasFiles: entry?.parts.some(isFile) === true,
+    change,
+    close,
+    open,
+    send: (text: string) => void send(text),
+  };
+}
+
+const isFile = (part: Part): boolean => part.type === "file" || part.type === "image";
+
+/** The actions of a message come once its calls are answered: until then they would only be in the way. */
+function isWaiting({ entry, live }: MessageRow): boolean {
+  return entry.parts.some(
+    (part) =>
+      part.type === "tool_call" &&
+      live?.approvals.some(({ callId }) => callId === part.callId) === true,
+  );
+}
+
+interface MessagePartsProps {
+  readonly row: AnyMessageRow;
+  readonly shows: "everything" | "files";
+}
+
+function MessageParts({ row, shows }: MessagePartsProps) {
   if (row.kind === "live") {
     const { parts } = row.message;
     const last = parts.length - 1;
@@ -69,8 +145,11 @@ function MessageParts({ row }: { row: AnyMessageRow }) {
     });
   }
   const { entry, results, live } = row;
+  const source = hostSourceOf(entry);
   return entry.parts.map((part, index) =>
-    entry.role === "user" && part.type === "text" ? (
+    shows === "files" && !isFile(part) ? null : source !== null && part.type === "text" ? (
+      <HostMessage key={index} entry={entry} source={source} text={part.text} />
+    ) : entry.role === "user" && part.type === "text" ? (
       <p key={index} className="as-written" dir="auto">
         {part.text}
       </p>
@@ -107,6 +186,7 @@ function PartView({ part, result, live }: PartProps) {
           result={result}
           running={live?.tools.find(({ callId }) => callId === part.callId) ?? null}
           approval={live?.approvals.find(({ callId }) => callId === part.callId) ?? null}
+          hasKeys={live?.approvals.find(({ kind }) => kind === undefined)?.callId === part.callId}
           isLive={live !== null}
         />
       );

@@ -5,7 +5,7 @@ import { Markdown } from "../../ui/markdown/markdown.tsx";
 import { formatDay } from "../../ui/format-time.ts";
 import { strings } from "../../strings/strings.ts";
 import { Message } from "./message.tsx";
-import { PendingView } from "../composer/queue.tsx";
+import { PendingRow } from "../composer/queue.tsx";
 import { sameRow, type Row } from "./rows.ts";
 import { useTalk } from "../store/talk-actions.ts";
 import type { UnsentStore } from "../store/unsent-messages.ts";
@@ -24,7 +24,7 @@ export const RowView = memo(
       case "live":
         return <Message row={row} />;
       case "waiting":
-        return <PendingView pending={row.item} store={unsent} />;
+        return <PendingRow pending={row.item} store={unsent} />;
       case "notice":
         return <NoticeRow entry={row.entry} />;
       case "compaction":

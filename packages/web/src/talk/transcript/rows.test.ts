@@ -96,3 +96,19 @@ test("a row changes when one of its calls gets a result, or a different one", ()
   expect(sameRow(rowWith(), rowWith(result))).toBe(false);
   expect(sameRow(rowWith(result), rowWith(failed))).toBe(false);
 });
+
+test("a message knows its version, an answer its question, and a new version changes the row", () => {
+  const asked = message("user", [text("one")]);
+  const answer = message("assistant", [text("re one")]);
+  const versions = [{ messageId: ids.make("message") }, { messageId: asked.messageId }];
+  const shownWith = (added: typeof versions) =>
+    rowsOf([asked, answer], [[...versions, ...added]]).filter((row) => row.kind === "message");
+  const [question, reply] = shownWith([]);
+  expect(question?.version).toEqual({
+    number: 2,
+    messageIds: versions.map(({ messageId }) => messageId),
+  });
+  expect([reply?.version, reply?.question]).toEqual([null, asked.seq]);
+  const [changed] = shownWith([{ messageId: ids.make("message") }]);
+  expect(question && changed && sameRow(question, changed)).toBe(false);
+});

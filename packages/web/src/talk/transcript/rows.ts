@@ -1,12 +1,15 @@
-import type {
-  EntryView,
-  InboxItem,
-  LiveMessage,
-  LiveView,
-  MessageEntry,
-  NoticeEntry,
-  Seq,
-  ToolResultPart,
+import {
+  type AlternativeSet,
+  alternativesOf,
+  type EntryView,
+  type InboxItem,
+  type LiveMessage,
+  type LiveView,
+  type MessageEntry,
+  type MessageId,
+  type NoticeEntry,
+  type Seq,
+  type ToolResultPart,
 } from "@holdfast/protocol";
 import type { UnsentMessage } from "../store/unsent-messages.ts";
 
@@ -43,10 +46,23 @@ export interface MessageRow {
   /** Whether it is the first or last of consecutive messages of one side. */
   readonly begins: boolean;
   readonly ends: boolean;
+  /** For a person's message that was edited or retried: which of its versions this is. */
+  readonly version: MessageVersion | null;
+  /** For an answer: the message it answers, if that is loaded. */
+  readonly question: Seq | null;
+}
+
+export interface MessageVersion {
+  /** From 1. */
+  readonly number: number;
+  readonly messageIds: readonly MessageId[];
 }
 
 /** The settled entries as rows, with results at their calls and a heading for each day. */
-export function rowsOf(entries: readonly EntryView[]): readonly Row[] {
+export function rowsOf(
+  entries: readonly EntryView[],
+  alternatives: readonly AlternativeSet[] = [],
+): readonly Row[] {
   const results = new Map<string, ToolResultPart>();
   const calls = new Set<string>();
   for (const entry of entries) {
@@ -58,14 +74,30 @@ export function rowsOf(entries: readonly EntryView[]): readonly Row[] {
   }
   const rows: Row[] = [];
   let day = "";
+  let question: Seq | null = null;
   for (const entry of entries) {
     if (entry.type === "message" && isShownWithCalls(entry, calls)) continue;
     const entryDay = dayKey(entry.at);
     if (entryDay !== day) rows.push({ kind: "day", key: `day ${entryDay}`, at: entry.at });
     day = entryDay;
-    rows.push(rowOf(entry, results, rows.at(-1)));
+    const row = rowOf(entry, results, rows.at(-1));
+    if (row.kind !== "message") rows.push(row);
+    else if (row.entry.role === "user") {
+      rows.push({ ...row, version: versionOf(row.entry, alternatives) });
+      question = row.entry.seq;
+    } else rows.push({ ...row, question });
   }
   return markEnds(rows);
+}
+
+function versionOf(
+  { messageId }: MessageEntry,
+  alternatives: readonly AlternativeSet[],
+): MessageVersion | null {
+  const found = alternativesOf(alternatives, messageId);
+  return (
+    found && { number: found.index + 1, messageIds: found.set.map((entry) => entry.messageId) }
+  );
 }
 
 function rowOf(
@@ -86,6 +118,8 @@ function rowOf(
         live: null,
         begins: sideOf(previous) !== sideOfRole(entry.role),
         ends: false,
+        version: null,
+        question: null,
       };
     case "notice":
       return { kind: "notice", key: entry.noticeId, entry };
@@ -118,7 +152,11 @@ export function withLive(rows: readonly Row[], live: LiveView | null): readonly 
 /** Appends pending messages. While a run goes on, the queue shows them instead. */
 export function withPending(rows: readonly Row[], pending: readonly Pending[]): readonly Row[] {
   const waiting = pending.map((item): Row => ({ kind: "waiting", key: pendingKey(item), item }));
-  return waiting.length === 0 ? rows : [...rows, ...waiting];
+  if (waiting.length === 0) return rows;
+  // The heading of the first day does not wait for the first entry: it would push the message down.
+  const at = Date.now();
+  const day: Row = { kind: "day", key: `day ${dayKey(at)}`, at };
+  return rows.length === 0 ? [day, ...waiting] : [...rows, ...waiting];
 }
 
 export function pendingKey(pending: Pending): string {
@@ -136,6 +174,9 @@ export function sameRow(a: Row, b: Row): boolean {
       a.live === b.live &&
       a.begins === b.begins &&
       a.ends === b.ends &&
+      a.question === b.question &&
+      a.version?.number === b.version?.number &&
+      a.version?.messageIds.length === b.version?.messageIds.length &&
       a.results.every((result, index) => result === b.results[index])
     );
   if (a.kind === "waiting" && b.kind === "waiting")

@@ -1,13 +1,17 @@
 import type { Json, LiveTool, LiveView, TodoItem, ToolResultPart } from "@holdfast/protocol";
 import { useState } from "react";
-import { SessionLink } from "../../sessions/session-link.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
-import { ApprovalCard } from "./approval-card.tsx";
+import { AnsweredQuestion, questionInCall } from "../approvals/answered-question.tsx";
+import { ApprovalCard } from "../approvals/approval-card.tsx";
+import { backgroundProcessOf, childOf, DelegatedTask, TaskBody, taskOf } from "./call-links.tsx";
+import { FileChanges } from "./diff-view.tsx";
+import { ProcessOutput } from "./process-output.tsx";
 import { blobHref } from "../../host/page-key.ts";
 import {
   Checklist,
+  Duration,
   ToolArguments,
   ToolDuration,
   ToolOutput,
@@ -21,6 +25,8 @@ interface ToolCardProps {
   readonly result: ToolResultPart | null;
   readonly running: LiveTool | null;
   readonly approval: LiveView["approvals"][number] | null;
+  /** Whether the keys for approvals answer this one. */
+  readonly hasKeys?: boolean;
   /** Whether the run that made the call is still going. */
   readonly isLive: boolean;
 }
@@ -28,12 +34,25 @@ interface ToolCardProps {
 type ToolState = keyof typeof strings.tool.state | "pending" | "skipped";
 
 /** A tool call and its result. Open while it runs; collapsed when it is done, unless it failed. */
-export function ToolCard({ name, input = null, result, running, approval, isLive }: ToolCardProps) {
+export function ToolCard({
+  name,
+  input = null,
+  result,
+  running,
+  approval,
+  hasKeys = false,
+  isLive,
+}: ToolCardProps) {
   const state = stateOf();
   const [toggled, setToggled] = useState<boolean | null>(null);
   const isOpen = toggled ?? (state === "running" || state === "failed" || state === "unknown");
   const output = result?.output ?? running?.output ?? null;
-  const child = result?.details?.child;
+  const child = childOf(name, result, running);
+  const process = backgroundProcessOf(input, result);
+  const task = taskOf(name, input);
+  const changes = result?.details?.changes ?? [];
+  const tookMs = result?.details?.tookMs;
+  const reason = result?.details?.reason;
   const blobId = result?.blobId ?? running?.blobId;
   const todos = result?.outcome === "ok" ? result.details?.todos : undefined;
 
@@ -44,7 +63,10 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
     return isLive ? "pending" : "skipped";
   }
 
-  if (approval !== null && result === null) return <ApprovalCard approval={approval} />;
+  if (approval !== null && result === null)
+    return <ApprovalCard approval={approval} hasKeys={hasKeys} />;
+  if (result !== null && questionInCall(name, input) !== null)
+    return <AnsweredQuestion name={name} input={input} result={result} />;
   return (
     <section className={`tool ${state}`} aria-label={`${name}: ${stateText(state)}`}>
       <button
@@ -61,23 +83,39 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
             : strings.tool.todosDone(doneCount(todos), todos.length)}
         </code>
         <span className="tool-state">
-          {running !== null && <ToolDuration tool={running} />}
+          {running !== null ? (
+            <ToolDuration tool={running} />
+          ) : (
+            tookMs !== undefined && <Duration ms={tookMs} />
+          )}
           {state === "running" && <span className="dot pulsing" />}
           <span>{stateText(state)}</span>
         </span>
         <Icon name="chevron" />
       </button>
-      {child !== undefined && (
-        <div className="tool-child">
-          <SessionLink id={child.sessionId} label={strings.tool.child} />
-        </div>
+      {child !== null && <DelegatedTask id={child} />}
+      {reason !== undefined && (
+        <p className="tool-reason as-written" dir="auto">
+          <span className="quiet">{strings.tool.reason}</span> {revealInvisible(reason)}
+        </p>
       )}
+      {process !== null && <ProcessOutput id={process} isOpen={isLive} />}
       {todos !== undefined && todos.length > 0 && <Checklist todos={todos} />}
       {isOpen && (
         <div className="tool-body">
           {state === "unknown" && <p className="aside">{strings.tool.unknownHint}</p>}
-          <ToolArguments input={input} />
-          {output !== null && <ToolOutput text={output} isGrowing={state === "running"} />}
+          {task !== null ? (
+            <TaskBody task={task} output={output} isRunning={state === "running"} />
+          ) : (
+            <>
+              {changes.length > 0 ? (
+                <FileChanges changes={changes} />
+              ) : (
+                <ToolArguments input={input} />
+              )}
+              {output !== null && <ToolOutput text={output} isGrowing={state === "running"} />}
+            </>
+          )}
           {blobId !== undefined && (
             <a className="button plain" href={blobHref(blobId)} download={`${name}.txt`}>
               <Icon name="download" />

@@ -1,18 +1,32 @@
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { strings } from "../../strings/strings.ts";
 import type { Json, LiveTool, TodoItem } from "@holdfast/protocol";
 import { Icon, type IconName } from "../../ui/icons.tsx";
-import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { stripAnsi, revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { commandOf } from "./command-text.ts";
+import { DiffLines, type DiffLine, linesOfPatch } from "./diff-view.tsx";
+import { LabelledBlock } from "./labelled-block.tsx";
 
 /** Names of the argument that summarises a call, in order of preference. */
-const mainArguments = ["command", "path", "file", "url", "query", "pattern", "text", "name"];
+const mainArguments = [
+  "command",
+  "title",
+  "task",
+  "path",
+  "file",
+  "url",
+  "query",
+  "pattern",
+  "text",
+  "name",
+];
 
 export function toolHeadline(input: Json): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
+  const command = commandOf(input);
+  if (command !== null) return command;
   const name = mainArguments.find((argument) => argument in input) ?? Object.keys(input)[0];
   const value = name === undefined ? undefined : input[name];
-  if (Array.isArray(value)) return value.filter((word) => typeof word === "string").join(" ");
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
@@ -24,16 +38,18 @@ export function toolIcon(name: string): IconName {
   if (/fetch|url|web/.test(name)) return "link";
   if (/memory|note|fact/.test(name)) return "memory";
   if (/todo|plan/.test(name)) return "list";
+  if (/delegate/.test(name)) return "branch";
   return "window";
 }
-
-export type DiffLine = { readonly kind: "added" | "removed" | "same"; readonly text: string };
 
 /** The diff of an edit, from the arguments of the call alone. */
 function diffOf(input: Json): readonly DiffLine[] | null {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
   const patch = textAt(input, ["patch", "diff"]);
-  if (patch !== null) return patch.split("\n").map(patchLine);
+  if (patch !== null) return linesOfPatch(patch);
+  const written = textAt(input, ["path"]) === null ? null : textAt(input, ["content"]);
+  if (written !== null)
+    return written.split("\n").map((text): DiffLine => ({ kind: "added", text }));
   const before = textAt(input, ["old", "old_string", "oldText", "old_text", "search"]);
   const after = textAt(input, ["new", "new_string", "newText", "new_text", "replace"]);
   if (before === null || after === null) return null;
@@ -43,13 +59,6 @@ function diffOf(input: Json): readonly DiffLine[] | null {
 function textAt(input: Record<string, Json>, names: readonly string[]): string | null {
   const found = names.map((name) => input[name]).find((value) => typeof value === "string");
   return typeof found === "string" ? found : null;
-}
-
-function patchLine(line: string): DiffLine {
-  const isHeader = line.startsWith("+++") || line.startsWith("---");
-  if (line.startsWith("+") && !isHeader) return { kind: "added", text: line.slice(1) };
-  if (line.startsWith("-") && !isHeader) return { kind: "removed", text: line.slice(1) };
-  return { kind: "same", text: line };
 }
 
 /** Keeps the common first and last lines; everything between is removed and added. */
@@ -83,29 +92,41 @@ export function withWorkspaceName(shown: string, workspace: string | undefined):
   return `${shown.slice(0, start)} in ${strings.approval.ownWorkspace}${rest}`;
 }
 
-/** The exact arguments of a call; an edit is shown as a diff. */
+/** The arguments of a call: a command as a command, an edit as a diff, anything else exactly. */
 export function ToolArguments({ input }: { input: Json }) {
-  const changes = diffOf(input);
+  const command = commandOf(input);
+  const changes = command === null ? diffOf(input) : null;
+  const rest = command === null ? input : withoutCommand(input);
+  const text = JSON.stringify(rest, null, 2);
+  const isEmpty = text === "{}" || text === "null";
   if (changes !== null)
     return (
       <LabelledBlock label={strings.tool.changes}>
-        <pre className="diff" dir="ltr">
-          {changes.map((line, index) => (
-            <span key={index} className={line.kind}>
-              {revealInvisible(line.text)}
-              {"\n"}
-            </span>
-          ))}
-        </pre>
+        <DiffLines lines={changes} />
       </LabelledBlock>
     );
-  const text = JSON.stringify(input, null, 2);
-  if (text === "{}" || text === "null") return null;
   return (
-    <LabelledBlock label={strings.tool.arguments} copy={text}>
-      <pre dir="ltr">{revealInvisible(text)}</pre>
-    </LabelledBlock>
+    <>
+      {command !== null && (
+        <LabelledBlock label={strings.tool.command} copy={command}>
+          <pre className="command" dir="ltr">
+            {revealInvisible(command)}
+          </pre>
+        </LabelledBlock>
+      )}
+      {!isEmpty && (
+        <LabelledBlock label={strings.tool.arguments} copy={text}>
+          <pre dir="ltr">{revealInvisible(text)}</pre>
+        </LabelledBlock>
+      )}
+    </>
   );
+}
+
+function withoutCommand(input: Json): Json {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const { command: _, ...rest } = input;
+  return rest;
 }
 
 /** A todo list as a checklist. */
@@ -143,24 +164,6 @@ export function ToolOutput({ text, isGrowing }: { text: string; isGrowing: boole
   );
 }
 
-interface LabelledBlockProps {
-  readonly label: string;
-  readonly copy?: string;
-  readonly children: ReactNode;
-}
-
-export function LabelledBlock({ label, copy, children }: LabelledBlockProps) {
-  return (
-    <div className="tool-part">
-      <div className="tool-label">
-        <span>{label}</span>
-        {copy !== undefined && <CopyButton text={copy} label={strings.common.copy} />}
-      </div>
-      {children}
-    </div>
-  );
-}
-
 export function ToolDuration({ tool }: { tool: LiveTool }) {
   const [now, setNow] = useState(() => Date.now());
   const isRunning = tool.endedAt === null;
@@ -170,5 +173,9 @@ export function ToolDuration({ tool }: { tool: LiveTool }) {
     return () => clearInterval(timer);
   }, [isRunning]);
   const ms = Math.max(0, (tool.endedAt ?? now) - tool.startedAt);
+  return <Duration ms={ms} />;
+}
+
+export function Duration({ ms }: { ms: number }) {
   return <span className="tool-time">{strings.tool.seconds(ms)}</span>;
 }

@@ -1,11 +1,13 @@
 import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
-import type { Seq } from "@holdfast/protocol";
+import type { EntryView, Seq } from "@holdfast/protocol";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
 import type { ConversationStore, ConversationView } from "../store/conversation-store.ts";
 import { type Pending, type Row, rowsOf, seqOf, withLive, withPending } from "./rows.ts";
 import { RowView } from "./row-view.tsx";
+import { useHighlights } from "../find/use-highlights.ts";
+import { keepScrollPosition } from "../store/scroll-positions.ts";
 import type { EndFollower } from "./end-follower.ts";
 import type { UnsentStore } from "../store/unsent-messages.ts";
 
@@ -15,8 +17,12 @@ interface TranscriptProps {
   readonly store: ConversationStore;
   readonly pending: readonly Pending[];
   readonly unsent: UnsentStore;
-  /** The entry that the route links to. */
+  /** The entry to scroll to: the one that a link leads to, or the place that somebody comes back to. */
   readonly at: Seq | null;
+  /** Whether that entry is marked. */
+  readonly isMarked: boolean;
+  /** Texts to mark wherever they occur. */
+  readonly marked: readonly string[];
 }
 
 /** This close to either end of the loaded rows, more are loaded. */
@@ -26,10 +32,20 @@ const endThresholdPixels = 80;
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
-export function Transcript({ end, view, store, pending, unsent, at }: TranscriptProps) {
+export function Transcript({
+  end,
+  view,
+  store,
+  pending,
+  unsent,
+  at,
+  isMarked,
+  marked,
+}: TranscriptProps) {
   const { state, detached } = view;
   const entries = (detached ?? state)?.entries;
-  const settled = useMemo(() => rowsOf(entries ?? []), [entries]);
+  const alternatives = state?.session.alternatives;
+  const settled = useMemo(() => rowsOf(entries ?? [], alternatives), [entries, alternatives]);
   const live = detached === null ? (state?.live ?? null) : null;
   const rows = useMemo(
     () => withPending(withLive(settled, live), detached === null ? pending : []),
@@ -48,7 +64,14 @@ export function Transcript({ end, view, store, pending, unsent, at }: Transcript
     paddingStart: 24,
     paddingEnd: 24,
   });
-  const linked = useScrollToEntry(list, rows, view, store, at, end);
+  const target = useScrollToEntry(list, rows, view, store, {
+    at,
+    align: isMarked ? "center" : "start",
+    end,
+  });
+  const linked = isMarked ? target : null;
+  useHighlights(scrollBox, marked);
+  useKeepPosition(scrollBox, list, rows, view);
   useLoadAndTrim(list, rows, view, store);
   useStickToEnd(scrollBox, list, end);
   usePruneSizes(list, rows);
@@ -111,28 +134,68 @@ function LoadingEdge({ view: { loading } }: { view: ConversationView }) {
   return loading === "earlier" ? <p className="loading-edge">{strings.talk.earlier}</p> : null;
 }
 
-/** Scrolls to the entry that the route links to, once, and returns it to be highlighted. */
+interface ScrollTarget {
+  readonly at: Seq | null;
+  readonly align: "center" | "start";
+  readonly end: EndFollower;
+}
+
+/** Scrolls to the entry, once, and returns the number of the row that has it. */
 function useScrollToEntry(
   list: List,
   rows: readonly Row[],
-  { state }: ConversationView,
+  { state, detached }: ConversationView,
   store: ConversationStore,
-  at: Seq | null,
-  end: EndFollower,
+  { at, align, end }: ScrollTarget,
 ): Seq | null {
   const scrolledTo = useRef<Seq | null>(null);
   const isLoaded = state !== null;
   useEffect(() => {
     if (isLoaded && at !== null) void store.loadAround(at);
   }, [store, at, isLoaded]);
-  const index = at === null ? -1 : rows.findIndex((row) => seqOf(row) === at);
+  const entries = (detached ?? state)?.entries;
+  const index = useMemo(() => indexOfEntry(rows, entries ?? [], at), [rows, entries, at]);
   useEffect(() => {
     if (index === -1 || at === null || scrolledTo.current === at) return;
     end.release();
-    list.scrollToIndex(index, { align: "center" });
+    list.scrollToIndex(index, { align });
     scrolledTo.current = at;
-  }, [list, index, at, end]);
-  return at;
+  }, [list, index, at, align, end]);
+  const row = rows[index];
+  return row === undefined ? null : seqOf(row);
+}
+
+/** The row with the entry: the result of a tool is in the row of its call, which is above it. */
+function indexOfEntry(rows: readonly Row[], entries: readonly EntryView[], at: Seq | null): number {
+  if (at === null || !entries.some(({ seq }) => seq === at)) return -1;
+  const exact = rows.findIndex((row) => seqOf(row) === at);
+  return exact === -1 ? rows.findLastIndex((row) => (seqOf(row) ?? at + 1) < at) : exact;
+}
+
+/** Keeps the topmost visible entry, unless the end is in view. */
+function useKeepPosition(
+  scrollBox: RefObject<HTMLDivElement | null>,
+  list: List,
+  rows: readonly Row[],
+  { state }: ConversationView,
+): void {
+  const latestRows = useRef(rows);
+  useEffect(() => {
+    latestRows.current = rows;
+  }, [rows]);
+  const id = state?.session.id;
+  useEffect(() => {
+    const box = scrollBox.current;
+    if (box === null || id === undefined) return;
+    const onScroll = (): void => {
+      const isAtEnd = list.getDistanceFromEnd() <= endThresholdPixels;
+      const top = list.getVirtualItems().find((item) => item.end > box.scrollTop);
+      const row = top && latestRows.current[top.index];
+      keepScrollPosition(id, isAtEnd || row === undefined ? null : seqOf(row));
+    };
+    box.addEventListener("scroll", onScroll, { passive: true });
+    return () => box.removeEventListener("scroll", onScroll);
+  }, [scrollBox, list, id]);
 }
 
 /** Loads more rows near either end of the loaded ones, and drops those far away. */

@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from "react";
 import type { LiveView } from "@holdfast/protocol";
+import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
-import { LabelledBlock, ToolArguments, withWorkspaceName } from "./tool-details.tsx";
+import { type LineKind, readShown, type ShownText } from "../transcript/command-text.ts";
+import { withWorkspaceName } from "../transcript/tool-details.tsx";
 
 type OpenApproval = LiveView["approvals"][number];
 
@@ -30,6 +32,24 @@ export function piecesOf(text: string): readonly string[] {
   return pieces;
 }
 
+interface PieceLine {
+  readonly kind: LineKind;
+  readonly text: string;
+}
+
+/** The lines of each piece, with the kind of the whole line even where a piece begins in the middle of one. */
+function colourPieces(pieces: readonly string[], kindOf: ShownText["kindOf"]): PieceLine[][] {
+  const lines = pieces.join("").split("\n").map(kindOf);
+  let line = 0;
+  return pieces.map((piece) =>
+    piece.split(/(?<=\n)/).map((text) => {
+      const kind = lines[line] ?? "same";
+      if (text.endsWith("\n")) line += 1;
+      return { kind, text };
+    }),
+  );
+}
+
 interface ShownCallProps {
   readonly approval: OpenApproval;
   /** Called once, when every part of the call has been in view. */
@@ -41,15 +61,17 @@ interface ShownCallProps {
  * been in view.
  */
 export function ShownCall({ approval, onSeen }: ShownCallProps) {
-  const { input, place } = approval;
+  const { input, place, name } = approval;
   const shown = approval.shown ?? JSON.stringify(input, null, 2);
-  const text = revealInvisible(withWorkspaceName(shown, place));
-  const pieces = piecesOf(text);
-  const container = useRef<HTMLPreElement>(null);
+  const { heading, body, kindOf } = readShown(name, withWorkspaceName(shown, place));
+  const pieces = piecesOf(revealInvisible(body));
+  const container = useRef<HTMLDivElement>(null);
   const [unseen, setUnseen] = useState(pieces.length);
 
+  const { length } = pieces;
   useEffect(() => {
-    const targets = [...(container.current?.children ?? [])].slice(0, pieces.length);
+    if (length === 0) return;
+    const targets = [...(container.current?.querySelectorAll("[data-piece]") ?? [])];
     const waiting = new Set<Element>(targets);
     // The edges of a piece may be cut by a pixel.
     const observer = new IntersectionObserver(
@@ -66,40 +88,57 @@ export function ShownCall({ approval, onSeen }: ShownCallProps) {
     );
     for (const target of targets) observer.observe(target);
     return () => observer.disconnect();
-  }, [pieces.length, onSeen]);
+  }, [length, onSeen]);
 
   return (
     <>
-      <LabelledBlock label={strings.approval.shown} copy={shown}>
-        <pre ref={container} className="approval-shown" dir="ltr">
-          {pieces.map((piece, index) => (
-            <span key={index}>{piece}</span>
+      <div ref={container} className="tool-part">
+        <div className="tool-label">
+          {heading !== "" && (
+            <span data-piece dir="auto">
+              {revealInvisible(heading)}
+            </span>
+          )}
+          <CopyButton text={shown} label={strings.common.copy} />
+        </div>
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+        <pre className="approval-shown" dir="ltr" tabIndex={0}>
+          {colourPieces(pieces, kindOf).map((lines, index) => (
+            <span key={index} data-piece>
+              {lines.map(({ kind, text }, at) => (
+                <span key={at} className={kind}>
+                  {text}
+                </span>
+              ))}
+            </span>
           ))}
         </pre>
-      </LabelledBlock>
-      {unseen > 0 && (
-        <p className="approval-more" role="status">
-          {strings.approval.unseen}
-        </p>
-      )}
-      <Files approval={approval} />
-      {approval.shown !== undefined && (
-        <details className="approval-whole">
-          <summary className="quiet">{strings.approval.whole}</summary>
-          <ToolArguments input={input} />
-        </details>
-      )}
-      {place !== undefined && (
-        <p className="quiet">{strings.approval.workspace(revealInvisible(place))}</p>
-      )}
+      </div>
+      {unseen > 0 && <UnseenHint />}
     </>
   );
+}
+
+const hintDelayMs = 400;
+
+/** Not at once: what fits into the view is seen before anybody could read this, and nothing should move then. */
+function UnseenHint() {
+  const [isShown, setIsShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsShown(true), hintDelayMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return isShown ? (
+    <p className="approval-more" role="status">
+      {strings.approval.unseen}
+    </p>
+  ) : null;
 }
 
 const shownHashLength = 19;
 
 /** What a yes is bound to besides the call itself. */
-function Files({ approval: { files = [] } }: { approval: OpenApproval }) {
+export function LoadedFiles({ approval: { files = [] } }: { approval: OpenApproval }) {
   if (files.length === 0) return null;
   return (
     <div className="approval-files">

@@ -1,0 +1,55 @@
+/** How a file of a workspace is previewed, by its name. */
+export type PreviewKind = "picture" | "pdf" | "page" | "text";
+
+const kinds: Readonly<Record<string, PreviewKind>> = {
+  png: "picture",
+  jpg: "picture",
+  jpeg: "picture",
+  gif: "picture",
+  webp: "picture",
+  svg: "picture",
+  pdf: "pdf",
+  html: "page",
+  htm: "page",
+};
+
+export function previewKindOf(name: string): PreviewKind {
+  return kinds[extensionOf(name)] ?? "text";
+}
+
+const languages: Readonly<Record<string, string>> = {
+  h: "c",
+  cc: "c",
+  cpp: "c",
+  hpp: "c",
+  cjs: "javascript",
+  js: "javascript",
+  jsx: "javascript",
+  mjs: "javascript",
+  cts: "typescript",
+  mts: "typescript",
+  ts: "typescript",
+  tsx: "typescript",
+  htm: "html",
+  md: "markdown",
+  patch: "diff",
+  py: "python",
+  rs: "rust",
+  yml: "yaml",
+};
+
+/** The name that code blocks of a conversation use; unknown ones are not coloured. */
+export function languageOf(name: string): string {
+  const extension = extensionOf(name);
+  return languages[extension] ?? extension;
+}
+
+function extensionOf(name: string): string {
+  return /[^.]\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? "";
+}
+
+export function formatSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}

@@ -1,0 +1,51 @@
+export const filesStrings = {
+  files: {
+    open: "Files",
+    title: "Files",
+    root: "Workspace",
+    empty: "This folder is empty.",
+    loading: "Loading files…",
+    more: (count: number) =>
+      count === 1
+        ? "1 more name is not listed."
+        : `${count.toLocaleString()} more names are not listed.`,
+    refresh: "Refresh",
+    upload: "Upload",
+    uploaded: (name: string) => `${name} uploaded.`,
+    uploadFailed: (name: string, why: string) => `${name}: ${why}`,
+    replaceTitle: (name: string) => `Replace ${name}?`,
+    replaceLead: "A file of this name is in the folder already.",
+    replace: "Replace",
+    kind: { link: "Link", other: "Special file" },
+    download: "Download",
+    back: "Back to the list",
+    binary: "This file is not text. Download it to open it.",
+    cut: (shown: string, whole: string) => `The first ${shown} of ${whole}.`,
+    noScripts: "Scripts and links to other sites are off in this preview.",
+    preview: (name: string) => `Preview of ${name}`,
+    zoom: (name: string) => `Show ${name} larger`,
+  },
+  unseen: {
+    no: (model: string) =>
+      `${model} does not see pictures. It gets their names, and its tools find the files in the workspace.`,
+    unknown: (model: string) =>
+      `It is not known whether ${model} sees pictures. They are sent; its server may refuse them.`,
+    asFiles: "Send as files",
+    pdf: "The model gets the name of a PDF, not its pages. Its tools find the file in the workspace.",
+  },
+  folder: {
+    label: "Folder",
+    own: "Own folder",
+    ownHint: "An empty folder that Holdfast keeps for this conversation",
+    other: "Other folder…",
+    title: "Work in a folder",
+    lead: "The path of a folder on the machine that runs Holdfast.",
+    field: "Folder",
+    placeholder: "/home/me/project",
+    choose: "Use this folder",
+    askable: (path: string) =>
+      `Holdfast may not work there yet. On that machine, run: holdfast workspaces allow ${path}`,
+    moved: "The conversation now works in this folder.",
+    absolute: "Enter the whole path, from / on.",
+  },
+} as const;

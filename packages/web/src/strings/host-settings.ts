@@ -1,0 +1,91 @@
+interface SwitchTexts {
+  readonly tokens: number;
+  readonly now: number | null;
+  readonly cached: number | null;
+}
+
+function dollars(amount: number): string {
+  const digits = amount < 0.1 ? 3 : 2;
+  return amount < 0.001 ? "less than $0.001" : `$${amount.toFixed(digits)}`;
+}
+
+/** Texts of the settings that change the host, of usage, attention and the installed page. */
+export const hostSettingsStrings = {
+  hostSettings: {
+    title: "Permissions",
+    hint: "What the agent may do without asking. Changes apply to every conversation at once.",
+    policy: "Tool policy",
+    policies: {
+      ask: "Ask before changes (recommended)",
+      "read-only": "Only reading",
+      trusted: "Allow everything except shell commands",
+      deny: "No tools",
+    },
+    mode: "Mode of new conversations",
+    modes: {
+      plan: "Plan: reads, then proposes a plan",
+      ask: "Ask before changes",
+      edits: "Accept edits of files",
+      full: "Full: commands too, in the sandbox",
+    },
+    sandbox: "Sandbox for commands",
+    sandboxes: {
+      required: "Required: nothing runs without it",
+      preferred: "Preferred: used where the system supports it",
+      off: "Off",
+    },
+    rules: "Rules",
+    rulesHint:
+      "One per line, such as “allow terminal: git status” or “deny fetch_url”. The strictest matching rule wins over the policy.",
+    saveRules: "Save rules",
+    tools: "Tools",
+    toolsHint:
+      "Tools that are off are not offered to the agent. A change applies to the next message.",
+    saved: "Saved.",
+    savedForRestart: "Saved. It takes effect when the host restarts.",
+    afterRestart: (value: string) => `After a restart: ${value}.`,
+    reset: "Reset to default",
+    resetNamed: (label: string) => `Reset ${label} to default`,
+    setIn: (where: string) => `Set by ${where}, which wins. Change it there.`,
+    byFlag: (name: string) => `the flag ${name}`,
+    commands: (name: string) => `Commands that ${name} may use`,
+    commandsHint: "Without any, its texts are messages only.",
+  },
+  switching: {
+    title: (model: string) => `Switch to ${model}?`,
+    confirm: "Switch",
+    lead: ({ tokens, now, cached }: SwitchTexts) => {
+      const again = `The new model has nothing cached: it reads about ${tokens.toLocaleString()} tokens anew`;
+      if (now === null) return `${again}.`;
+      const instead = cached === null ? "" : `, instead of about ${dollars(cached)}`;
+      return `${again} with the next message, for about ${dollars(now)}${instead}.`;
+    },
+    meter: (tokens: number, window: number, share: number) =>
+      `Context ${Math.round(share * 100)}% full: about ${tokens.toLocaleString()} of ${window.toLocaleString()} tokens`,
+  },
+  attention: {
+    title: "Notifications",
+    hint: "While you look elsewhere: when something needs your approval, a question waits, or a long answer is finished. Saved in this browser.",
+    notifications: "Show notifications",
+    sound: "Play a sound",
+    blocked: "Your browser blocks notifications from this page. Allow them in its site settings.",
+    needsHttps: "Notifications need HTTPS, or the page on this computer.",
+    events: {
+      approval: "Needs your approval",
+      question: "The agent has a question",
+      plan: "A plan waits for your approval",
+      done: "Answer finished",
+      failed: "The run did not finish",
+    },
+    writing: "Reading and writing",
+    fontSize: "Font size",
+    fontSizes: { small: "Small", normal: "Normal", large: "Large", larger: "Larger" },
+    sendKey: "Send messages with",
+    sendKeys: {
+      enter: "Enter (Shift+Enter for a new line)",
+      "ctrl-enter": "Ctrl+Enter or ⌘+Enter",
+    },
+    hideList: "Hide sidebar",
+    showList: "Show sidebar",
+  },
+} as const;
