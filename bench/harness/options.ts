@@ -20,7 +20,7 @@ Subjects
   host                  the host as people start it: its start, its weight, requests, open pages
   gateway               a host with a bot: what comes in, and many chats with an answer being written
   editors               what a bridge to an editor costs: a long session loaded, a run followed
-  openai                a stream through /v1 beside the native one
+  openai                streams through /v1 and /ai/chat beside the native one
   sandbox               what it costs to confine a command
   page                  the page in a real browser: its load, an answer being written, long conversations and lists
 

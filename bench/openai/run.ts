@@ -14,7 +14,7 @@ const mostLaterMs = 3;
 const mostFewerFrames = 0.15;
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
-/** What OpenAI's form of a stream costs, beside the native one on the same host: A, B, A, B. */
+/** What OpenAI's and the AI SDK's form of a stream cost, beside the native one on the same host, by turns. */
 export async function benchOpenAi(options: BenchOptions, report: Report): Promise<void> {
   buildHost();
   const folder = makeScratch("openai");
@@ -22,7 +22,7 @@ export async function benchOpenAi(options: BenchOptions, report: Report): Promis
   await using host = await startHost(store, join(folder, "home"), { HOLDFAST_MODEL: "rehearsal" });
   const sizes = options.quick
     ? { turns: 3, streams: 3, words: 30, rounds: 1 }
-    : { turns: 150, streams: 100, words: 1_500, rounds: 3 };
+    : { turns: 150, streams: 100, words: 600, rounds: 3 };
   const firstToken = {
     id: "first-token",
     title: "from the request to the first word",
@@ -36,24 +36,39 @@ export async function benchOpenAi(options: BenchOptions, report: Report): Promis
   await measureChosen([firstToken, frames], {}, { options, report, backend: "sqlite" });
 }
 
+/** How a turn is sent and read: `/v1` and `/ai/chat` are measured against the first. */
+const ways = { native: nativeTurn, "/v1": openAiTurn, "/ai/chat": aiSdkTurn };
+type Way = keyof typeof ways;
+const others = ["/v1", "/ai/chat"] as const;
+
+/** Each way is first, second and third equally often. */
+function orderOf(round: number): readonly Way[] {
+  const all = Object.keys(ways) as Way[];
+  const first = ((round % all.length) + all.length) % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
 async function measureFirstToken(host: ServedHost, turns: number) {
-  const [native, openai] = [new Samples(), new Samples()];
+  const samples = { native: new Samples(), "/v1": new Samples(), "/ai/chat": new Samples() };
   const id = await newSession(host);
   const text = "{rate:5000} {words:5}";
-  for (let turn = -5; turn < turns; turn += 1) {
-    for (const way of turn % 2 === 0 ? ["native", "openai"] : ["openai", "native"]) {
-      const ms =
-        way === "native" ? await nativeTurn(host, id, text) : await openAiTurn(host, id, text);
-      if (turn >= 0) (way === "native" ? native : openai).add(ms.first);
+  for (let turn = -6; turn < turns; turn += 1)
+    for (const way of orderOf(turn)) {
+      const { first } = await ways[way](host, id, text);
+      if (turn >= 0) samples[way].add(first);
     }
-  }
+  const { native } = samples;
   return {
     lines: [
       lineOf("native, p50", native.p50, "ms"),
-      lineOf("/v1, p50", openai.p50, "ms"),
-      lineOf("later by, p50", openai.p50 - native.p50, "ms", { below: mostLaterMs }),
+      ...others.flatMap((way) => [
+        lineOf(`${way}, p50`, samples[way].p50, "ms"),
+        lineOf(`${way} later by, p50`, samples[way].p50 - native.p50, "ms", {
+          below: mostLaterMs,
+        }),
+      ]),
       lineOf("native, p99", native.p99, "ms"),
-      lineOf("/v1, p99", openai.p99, "ms"),
+      ...others.map((way) => lineOf(`${way}, p99`, samples[way].p99, "ms")),
     ],
   };
 }
@@ -63,29 +78,34 @@ async function measureFrames(
   { streams, words, rounds }: { streams: number; words: number; rounds: number },
 ) {
   const text = `{rate:400} {words:${words}}`;
-  const sums = { native: noFrames(), openai: noFrames() };
+  const sums = { native: noFrames(), "/v1": noFrames(), "/ai/chat": noFrames() };
   const sessions = await Promise.all(Array.from({ length: streams }, () => newSession(host)));
-  for (let round = 0; round < rounds * 2; round += 1) {
-    const way = round % 2 === Math.floor(round / 2) % 2 ? "native" : "openai";
-    const [startedAt, cpu] = [performance.now(), host.cpuMs()];
-    const turn = way === "native" ? nativeTurn : openAiTurn;
-    const all = await Promise.all(sessions.map((id) => turn(host, id, text)));
-    const sum = sums[way];
-    sum.frames += all.reduce((total, { frames }) => total + frames, 0);
-    sum.seconds += (performance.now() - startedAt) / 1000;
-    sum.cpuMs += host.cpuMs() - cpu;
-  }
-  const [native, openai] = [sums.native, sums.openai].map((sum) => sum.frames / sum.seconds);
-  const fewer = 1 - (openai ?? 0) / (native ?? 1);
-  const bound = { text: `< ${mostFewerFrames * 100} %`, met: fewer < mostFewerFrames };
+  for (let round = 0; round < rounds; round += 1)
+    for (const way of orderOf(round)) {
+      const [startedAt, cpu] = [performance.now(), host.cpuMs()];
+      const all = await Promise.all(sessions.map((id) => ways[way](host, id, text)));
+      const sum = sums[way];
+      sum.frames += all.reduce((total, { frames }) => total + frames, 0);
+      sum.seconds += (performance.now() - startedAt) / 1000;
+      sum.cpuMs += host.cpuMs() - cpu;
+    }
+  const perSecond = (way: Way): number => sums[way].frames / sums[way].seconds;
+  const fewer = (way: Way): number => 1 - perSecond(way) / perSecond("native");
   return {
     lines: [
-      lineOf("native, frames a second", native ?? 0, "/s"),
-      lineOf("/v1, frames a second", openai ?? 0, "/s", { bound }),
-      lineOf("native, processor time for 1,000 frames", perThousand(sums.native), "ms"),
-      lineOf("/v1, processor time for 1,000 frames", perThousand(sums.openai), "ms"),
+      lineOf("native, frames a second", perSecond("native"), "/s"),
+      ...others.map((way) => {
+        const bound = { text: `< ${mostFewerFrames * 100} %`, met: fewer(way) < mostFewerFrames };
+        return lineOf(`${way}, frames a second`, perSecond(way), "/s", { bound });
+      }),
+      ...(["native", ...others] as const).map((way) =>
+        lineOf(`${way}, processor time for 1,000 frames`, perThousand(sums[way]), "ms"),
+      ),
     ],
-    notes: [`/v1 has ${(fewer * 100).toFixed(1)} % fewer frames a second.`],
+    notes: others.map((way) => {
+      const percent = Math.abs(fewer(way) * 100).toFixed(1);
+      return `${way} has ${percent} % ${fewer(way) < 0 ? "more" : "fewer"} frames a second than the native stream.`;
+    }),
   };
 }
 
@@ -149,6 +169,20 @@ async function openAiTurn(host: ServedHost, id: SessionId, text: string): Promis
   });
   return readTurn(stream, startedAt, (data) =>
     data === "[DONE]" ? "end" : /"delta":\{"content":"[^"]/.test(data) ? "word" : "other",
+  );
+}
+
+/** The request of `useChat`; the session's own id is the chat's. */
+async function aiSdkTurn(host: ServedHost, id: SessionId, text: string): Promise<Turn> {
+  const startedAt = performance.now();
+  const message = { id: `ui-${(sent += 1)}`, role: "user", parts: [{ type: "text", text }] };
+  const stream = await fetch(new URL("ai/chat", host.address), {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ id, messages: [message], trigger: "submit-message" }),
+  });
+  return readTurn(stream, startedAt, (data) =>
+    data === "[DONE]" ? "end" : data.includes(`"type":"text-delta"`) ? "word" : "other",
   );
 }
 

@@ -75,7 +75,9 @@ export function testGateway(opened: () => OpenedHome): void {
     const [request] = snapshot.gateway.requests;
     const params = { code: request!.code };
     valueOf(await client.decidePairing({ params, body: { decision: "allow" } }));
-    await expect.poll(() => textsIn(telegram, 55)).toContainEqual(expect.stringMatching(/let in/));
+    await expect
+      .poll(() => textsIn(telegram, 55))
+      .toContainEqual(expect.stringMatching(/^You.re in\./));
   });
 
   test("[P11] an answer that a webhook's receiver did not acknowledge is posted once more under its id", async () => {

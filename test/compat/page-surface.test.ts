@@ -62,6 +62,7 @@ async function usePage(): Promise<SeenPage> {
   await tab.goto(new URL("?settings=models", rig.address()).href);
   await tab.locator('a[href*="settings="]').first().waitFor();
   await noteLinks(tab, addresses);
+  await requestHead(tab);
   return { names, addresses, files };
 }
 
@@ -106,6 +107,16 @@ async function noteLinks(tab: Page, addresses: Set<string>): Promise<void> {
     .locator('a[href^="?"], link[href]')
     .evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
   for (const link of links) addresses.add(link);
+}
+
+/** Requests what the document head names, which a browser does when it likes, if at all. */
+async function requestHead(tab: Page): Promise<void> {
+  const statuses = await tab
+    .locator("link[href]")
+    .evaluateAll((links) =>
+      Promise.all(links.map(async (link) => (await fetch((link as HTMLLinkElement).href)).status)),
+    );
+  expect(new Set(statuses)).toEqual(new Set([200]));
 }
 
 test("browser storage keeps its names and fields", async () => {

@@ -19,6 +19,9 @@ import { pressOnLine, startOnPipes, startOnTerminal } from "./terminal.ts";
 
 beforeEach(requirePage);
 
+/** The first words of every answer, which no notice has. */
+const answerBegins = /A holdfast is the part/;
+
 /** One host for the tests that only talk to it. */
 let shared: Awaited<ReturnType<typeof serveWithClient>>;
 const onCleanup: (() => void | Promise<void>)[] = [];
@@ -51,13 +54,14 @@ test(
     await chat.saying(/›/);
     const command = startOnPipes(["run", "{rate:100} {words:600}"], settings);
     command.endInput();
-    const before = await command.saying(/\w+ \w+ \w+ \w+/);
+    await command.saying(answerBegins);
+    const before = command.stdout();
     chat.type("{rate:100} {words:500}\r");
     await chat.saying(/grips the rock/);
     await first.host.kill();
     await Promise.all([
-      command.saying(/does not answer/),
-      chat.saying(/The host (does not answer|is away)/),
+      command.saying(/Waiting for the host…/),
+      chat.saying(/Reconnecting to the host…|Disconnected\. Messages will be sent/),
     ]);
     chat.type("and then {words:3}\r");
     expect(readdirSync(announced)).toEqual([file]);
@@ -67,7 +71,7 @@ test(
     expect(readdirSync(announced)).toEqual([`${second.host.pid}.json`]);
     expect(await command.exited).toEqual({ code: 0, signal: null });
     expect(command.stdout().startsWith(before)).toBe(true);
-    expect(command.stderr().match(/does not answer/g)).toHaveLength(1);
+    expect(command.stderr().match(/Waiting for the host…/g)).toHaveLength(1);
     // The model was asked again from the beginning, and a pipe still gets the answer once.
     expect(command.stdout()).toBe(`${await answerOnceIn(second.client, 600)}\n`);
 
@@ -77,10 +81,12 @@ test(
 
     const lost = startOnPipes(["run", "--wait", "0.2", "{rate:30} {words:500}"], settings);
     lost.endInput();
-    await lost.saying(/\w+ \w+/);
+    await lost.saying(answerBegins);
     await second.host.kill();
     expect(await lost.exited).toEqual({ code: 7, signal: null });
-    expect(lost.stderr()).toMatch(/holdfast chat --session \w{6} shows/);
+    expect(lost.stderr()).toMatch(
+      /did not come back\. Your message is saved; .* holdfast chat --session \w{6}\n/,
+    );
   },
 );
 
@@ -125,7 +131,7 @@ test("Ctrl-C stops a run for good, and its exit code says so", async () => {
   const { home, client } = shared;
   const command = startOnPipes(["run", "{rate:30} {words:2000}"], { HOLDFAST_HOME: home });
   command.endInput();
-  await command.saying(/\w+ \w+/);
+  await command.saying(answerBegins);
   command.signal("SIGINT");
   expect(await command.exited).toEqual({ code: 3, signal: null });
   const [session] = valueOf(await client.listSessions()).sessions;
@@ -133,7 +139,8 @@ test("Ctrl-C stops a run for good, and its exit code says so", async () => {
 });
 
 test("a list that nobody reads to its end exits quietly", async () => {
-  const { home } = shared;
+  const { home, client } = shared;
+  valueOf(await client.createSession({ body: {} }));
   const main = [process.execPath, hostScript(), "sessions", "list"];
   const script = '"$@" | true; echo "left ${PIPESTATUS[0]}"';
   const command = startProcess(["-c", script, "sh", ...main], {
@@ -191,7 +198,7 @@ test("a chat over pipes takes messages, commands and answers to approvals, line 
   expect(code).toBe(0);
   expect(said).toContain("Did you mean /undo?");
   expect(told).toContain("terminal: echo 'done it'");
-  expect(said).toContain("neither yes nor no");
+  expect(said).toContain("Please answer the question above first.");
   expect(said).toContain("answered “done it”");
   expect(told).toContain("? Which colour?");
   expect(said).toContain("answered “blue”");
@@ -211,7 +218,7 @@ test("a chat on a terminal streams answers, ignores escape sequences in them, an
 
   const hostile = String.raw`{tool:terminal {"command":["printf","\\033]0;owned\\007\\033[2Jseen"]}}`;
   chat.type(`${hostile}\r`);
-  await chat.saying(/May this run\?/);
+  await chat.saying(/Run this command\?/);
   chat.type("o\r");
   const said = await chat.saying(/␛\[2Jseen/);
   expect(said).not.toContain("\u001b]0;owned");
@@ -229,7 +236,7 @@ test("a chat on a terminal streams answers, ignores escape sequences in them, an
   );
   const { code } = await chat.exited;
   expect(code).toBe(0);
-  expect(chat.stdout()).toMatch(/holdfast chat --session \w{6} comes back here/);
+  expect(chat.stdout()).toMatch(/To continue here: holdfast chat --session \w{6}/);
   const [session] = valueOf(await client.listSessions()).sessions;
   expect(session).toMatchObject({ lastState: "cancelled" });
 });
@@ -243,10 +250,10 @@ test("a chat on a dumb terminal moves no cursor, stops an answer by Ctrl-C and l
   chat.type("{rate:20} {words:900}\n");
   await chat.saying(/grips the rock/);
   pressOnLine.interrupt(chat);
-  await chat.saying(/Stopping …[\s\S]+■ Stopped\.\s+› $/);
+  await chat.saying(/Stopping…[\s\S]+■ Stopped\.\s+› $/);
   pressOnLine.endOfInput(chat);
   expect(await chat.exited).toMatchObject({ code: 0 });
-  expect(chat.stdout()).toMatch(/holdfast chat --session \w{6} comes back here/);
+  expect(chat.stdout()).toMatch(/To continue here: holdfast chat --session \w{6}/);
   expect(chat.stdout()).not.toContain("\u001b");
   const [session] = valueOf(await client.listSessions()).sessions;
   expect(session).toMatchObject({ lastState: "cancelled" });

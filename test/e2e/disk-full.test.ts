@@ -72,7 +72,7 @@ test("a run in progress reports its host's full disk, and a later one is refused
   const { client } = await serveOnSmallDisk(home);
   const begun = startOnPipes(["run", "{rate:5} {words:3000}"], { HOLDFAST_HOME: home });
   begun.endInput();
-  await begun.saying(/\w+ \w+ \w+/);
+  await begun.saying(/A holdfast is/);
   const { session } = valueOf(await client.createSession({ body: {} }));
   const params = { id: session.id };
   const title = (): Promise<Result<unknown>> =>

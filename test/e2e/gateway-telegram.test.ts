@@ -48,7 +48,7 @@ test("unknown people get one line with a code, groups get none, and a confirmed 
   expect(wrong.ok).toBe(false);
   const params = { code: request!.code };
   valueOf(await client.decidePairing({ params, body: { decision: "allow" } }));
-  await untilShown(platform, showsText("You are let in"));
+  await untilShown(platform, showsText("You're in"));
   platform.say(55, "Now then {words:5}");
   await untilShown(platform, () => platform.shownIn(55).length === 3);
   expect(platform.shownIn(-900)).toEqual([]);
@@ -63,7 +63,7 @@ test("commands move the lane, and the chat continues where it was moved to", asy
   platform.say(7, "About gardens {words:3}");
   await untilShown(platform, () => platform.shownIn(7).length === 1);
   platform.say(7, "/new Kitchen");
-  await untilShown(platform, showsText("A new session has begun"));
+  await untilShown(platform, showsText("New session started"));
   platform.say(7, "About pots {words:3}");
   await untilShown(platform, () => platform.shownIn(7).length === 3);
   platform.say(7, "/resume gardens");
@@ -100,7 +100,7 @@ test("[P6] a question waits as buttons through a kill of the host, and only its 
   await untilShown(platform, showsText("Allowed once"));
   await untilShown(platform, (messages) => messages.at(-1)?.id !== question.id);
   for (const refused of platform.acknowledged.slice(0, 2))
-    expect(refused.text).toContain("not yours");
+    expect(refused.text).toBe("Only the person who was asked can answer this.");
   expect(question.buttons).toEqual([]);
   expect(valueOf(await second.client.listApprovals()).approvals).toEqual([]);
 });
@@ -112,7 +112,7 @@ test("a question of the model is answered in the chat by one of its choices, and
   await untilShown(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
   const question = platform.messages.find(({ buttons }) => buttons.length > 0)!;
   expect(question.text).toContain("Which colour?");
-  expect(question.buttons.map(({ text }) => text)).toEqual(["red", "blue", "Do not answer"]);
+  expect(question.buttons.map(({ text }) => text)).toEqual(["red", "blue", "Skip"]);
   const [, , id = ""] = question.buttons[0]!.data.split(":");
   for (const data of [`a:o:${id}`, `q:7:${id}`])
     platform.push({
@@ -127,7 +127,7 @@ test("a question of the model is answered in the chat by one of its choices, and
   await untilShown(platform, showsText("answered “blue”"));
   expect(question.text).toContain("✔ blue");
   for (const refused of platform.acknowledged.slice(0, 2))
-    expect(refused.text).toContain("no answer to it");
+    expect(refused.text).toBe("That is not one of the answers.");
 });
 
 test("/stop ends the answer, and what was said stays", async () => {

@@ -44,3 +44,31 @@ test("a line that is not JSON-RPC gets the protocol's own error, and the next li
   expect(await bridge.exited).toMatchObject({ code: 0 });
   expect(bridge.stderr()).toBe("");
 });
+
+test("a client that closes its side at once gets every answer, and then holdfast mcp ends without a word", async () => {
+  const { home } = await serveWithClient();
+  const env = settingsFor({ HOLDFAST_HOME: home });
+  const clientInfo = { name: "raw", version: "1" };
+  const requests = [
+    ["initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }],
+    ["tools/list", {}],
+    ["tools/call", { name: "session_send", arguments: { text: "{words:9}", message_id: "1" } }],
+  ].map(([method, params], id) => `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+  async function askAndLeave(asked: readonly string[]) {
+    const bridge = startHost(["mcp"], { env, stdin: "pipe" });
+    bridge.type(asked.join(""));
+    bridge.endInput();
+    expect(await bridge.exited).toMatchObject({ code: 0 });
+    expect(bridge.stderr()).toBe("");
+    return bridge.lines
+      .map((line) => JSON.parse(line) as { id: number; result?: unknown })
+      .toSorted((a, b) => a.id - b.id);
+  }
+  expect(await askAndLeave([])).toEqual([]);
+  expect(await askAndLeave(requests.slice(0, 1))).toMatchObject([{ id: 0, result: {} }]);
+  expect(await askAndLeave(requests)).toMatchObject([
+    { id: 0, result: {} },
+    { id: 1, result: {} },
+    { id: 2, result: { structuredContent: { state: "completed" } } },
+  ]);
+});

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { homedir } from "node:os";
 import {
   hostScript,
   startHost,
@@ -20,30 +21,42 @@ function hasScript(): boolean {
   return asked.status === 0 && asked.stdout.includes("util-linux");
 }
 
-/** A command on its own terminal: a real pseudo-terminal by script(1), or pipes that pretend. */
+/**
+ * A command on its own terminal: a real pseudo-terminal by script(1), or pipes that pretend. By default it starts in
+ * the person's home folder, where no session may work and nothing is asked about that.
+ */
 export function startOnTerminal(
   args: readonly string[],
   settings: Record<string, string>,
+  cwd: string = homedir(),
 ): StartedProcess {
   const env = { TERM: "xterm-256color", NO_COLOR: "1", ...settingsFor(settings) };
   if (!hasScript()) {
     const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
     return startProcess(["--import", preload, hostScript(), ...args], {
       env,
+      cwd,
       stdin: "pipe",
     });
   }
   const typed = [process.execPath, hostScript(), ...args].map(shellSafe).join(" ");
   const sized = `stty cols 80 rows 24; exec ${typed}`;
-  return startProcess(["-qefc", sized, "/dev/null"], { env, stdin: "pipe", command: "script" });
+  return startProcess(["-qefc", sized, "/dev/null"], {
+    env,
+    cwd,
+    stdin: "pipe",
+    command: "script",
+  });
 }
 
 /** A command whose input and output are pipes. */
 export function startOnPipes(
   args: readonly string[],
   settings: Record<string, string>,
+  cwd?: string,
 ): StartedProcess {
-  return startHost(args, { env: settingsFor(settings), stdin: "pipe" });
+  const env = settingsFor(settings);
+  return startHost(args, { env, stdin: "pipe", ...(cwd !== undefined && { cwd }) });
 }
 
 /** Keys that a terminal handles itself while it edits a line. */

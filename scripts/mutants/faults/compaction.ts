@@ -76,10 +76,9 @@ export const compactionMutants: readonly Mutant[] = [
   {
     line: "S0.20",
     fault: "truncate alone does not look for the lock",
-    in: "engine/cut",
+    in: "engine/commitView",
     replace: "{ head: $head, idle: true }",
-    by: '{ head: $head, ...($reason !== "truncate" && { idle: true as const }) }',
-    given: ['newEvent($command, "history.cut", { reason: $reason, $$rest })'],
+    by: '{ head: $head, ...(events[0]?.data["reason"] !== "truncate" && { idle: true as const }) }',
     tests: history,
   },
   {

@@ -201,7 +201,7 @@ export const engineMutants: readonly Mutant[] = [
   },
   {
     fault: "a withdrawn message ends the redo",
-    in: "engine/lastCut",
+    in: "engine/lastUndone",
     drop: 'if (event.type === "input.removed") $withdrawn.add($id);',
     tests: "history/cut.test.ts",
   },

@@ -32,8 +32,8 @@ export const storeMutants: readonly Mutant[] = [
   {
     fault: "on SQLite a page up to a seq has open output after it",
     in: "store/readEvents",
-    replace: "$chain($connection, $session.lastDelta, $query.after).filter($isWanted)",
-    by: "$chain($connection, $session.lastDelta, $query.after)",
+    replace: "$chain($connection, $lastDelta, $query.after).filter($isWanted)",
+    by: "$chain($connection, $lastDelta, $query.after)",
     tests: "sqlite/conformance.test.ts",
   },
 ];

@@ -56,12 +56,13 @@ function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
   else list.push(item);
 }
 
-const marks: Readonly<Record<string, string>> = {
-  undo: "history.cut",
-  truncate: "history.cut",
-  clear: "history.cut",
-  retry: "history.cut",
-  redo: "history.restored",
+/** What each act writes. An undo cuts, or restores what an edit replaced. */
+const marks: Readonly<Record<string, readonly string[]>> = {
+  undo: ["history."],
+  truncate: ["history.", "history.cut"],
+  clear: ["history.", "history.cut"],
+  retry: ["history.", "history.cut"],
+  redo: ["history.", "history.restored"],
 };
 
 /** P8: every acknowledged session exists, and every change of its history is in its log. */
@@ -75,15 +76,15 @@ export function checkHistories(evidence: Evidence): string[] {
       if (id !== undefined && !evidence.logs.has(id)) problems.push(`[P8] ${id} is not there`);
       continue;
     }
-    const mark = marks[act];
-    if (mark === undefined) continue;
-    const key = `${request.session} ${mark}`;
-    expected.set(key, (expected.get(key) ?? 0) + 1);
+    for (const mark of marks[act] ?? []) {
+      const key = `${request.session} ${mark}`;
+      expected.set(key, (expected.get(key) ?? 0) + 1);
+    }
   }
   for (const [key, count] of expected) {
-    const [session = "", mark] = key.split(" ");
+    const [session = "", mark = ""] = key.split(" ");
     const events = [...evidence.logs].find(([id]) => id === session)?.[1] ?? [];
-    const found = events.filter(({ type }) => type === mark).length;
+    const found = events.filter(({ type }) => type.startsWith(mark)).length;
     if (found < count)
       problems.push(`[P8] ${session} has ${found} ${mark}, and ${count} were acknowledged`);
   }

@@ -103,9 +103,8 @@ test("edit, retry, undo, redo and branch each show what the host has stored", as
   await untilDone(tab, 2);
   await userMessages(tab).first().hover();
   await userMessages(tab).first().getByRole("button", { name: "Edit" }).click();
-  const dialog = tab.getByRole("dialog");
-  await dialog.getByRole("textbox").fill("edited {words:12}");
-  await dialog.getByRole("button", { name: "Send" }).click();
+  await tab.getByRole("textbox", { name: "Edited text" }).fill("edited {words:12}");
+  await tab.getByRole("button", { name: "Send edit" }).click();
   await userMessages(tab).getByText("edited").waitFor();
   await tab.getByText("two {words:9}").waitFor({ state: "detached" });
   await untilDone(tab);

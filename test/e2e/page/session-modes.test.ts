@@ -40,7 +40,7 @@ test("a plan is approved on the page, which switches the mode; a comment on it g
   await choose(tab, "Ask", "Plan");
   await send(tab, plan);
   const card = tab.getByRole("region", { name: "Plan to approve" });
-  await card.getByText("1. Write note.txt").waitFor();
+  await card.getByRole("listitem").getByText("Write note.txt").waitFor();
   for (const name of ["Send", "Stop"]) {
     const box = await tab.getByRole("button", { name, exact: true }).boundingBox();
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(360);
