@@ -77,8 +77,7 @@ export class Picker {
     if (matches.length === 0) return [paint("dim", texts.noMatch), paint("dim", texts.keys)];
     const from = Math.max(0, Math.min(this.#index - 4, matches.length - maxShown));
     const shown = matches.slice(from, from + maxShown);
-    const widest = Math.max(...shown.map(({ label }) => widthOf(cleanLine(label))));
-    const column = Math.min(widest, Math.max(10, Math.floor(width * 0.6)));
+    const column = labelWidth(shown, width);
     const rows = shown.map(({ label, detail }, offset) => {
       const isMarked = from + offset === this.#index;
       const name = padTo(fitTo(cleanLine(label), column), column);
@@ -115,4 +114,13 @@ export class Picker {
     this.#index = index;
     return "changed";
   }
+}
+
+/** Long labels are shortened before details are, down to two fifths of the line. */
+function labelWidth(items: readonly PickerItem[], width: number): number {
+  const longest = (texts: readonly string[]): number =>
+    Math.max(...texts.map((text) => widthOf(cleanLine(text))));
+  const besideDetails = width - 4 - longest(items.map(({ detail }) => detail));
+  const room = Math.max(10, Math.floor(width * 0.4), besideDetails);
+  return Math.min(longest(items.map(({ label }) => label)), room);
 }

@@ -153,19 +153,29 @@ test("commands are suggested while typing, and sessions are chosen from a list",
     baseUrl: served.settings.HOLDFAST_URL,
     token: served.settings.HOLDFAST_TOKEN,
   });
-  for (const title of ["Older garden", "Newer garden"]) {
+  const long = `Long garden ${"of many words ".repeat(8)}`;
+  for (const title of [long, "Older garden", "Newer garden"]) {
     const created = await client.createSession({ body: { title } });
     if (!created.ok) throw new Error("no session");
     const params = { id: created.value.session.id };
     await client.sendMessage({ params, body: { clientId: "a", text: `{echo} ${title}` } });
+    // The end of an answer moves its session up, so each ends before the next begins.
+    await expect
+      .poll(async () => {
+        const read = await client.readSession({ params });
+        return read.ok && read.value.session.messageCount;
+      })
+      .toBe(2);
   }
   const { window, type } = await openChat();
   type("/ses");
   await window.showing(/\/sessions \[words\] {2}List recent sessions/);
   type("\t");
   await window.showing(/› \/sessions\n/);
-  type("\r");
-  await window.showing(/❯ Newer garden .*\d{4}.*· \w{6}\n {2}Older garden/);
+  type(" garden\r");
+  await window.showing(
+    /❯ Newer garden .* 2 messages · \w{6}\n {2}Older garden .*\n {2}Long garden .*… .* · \w{6}\n/,
+  );
   type("\u001b[B");
   await window.showing(/❯ Older garden/);
   type("\r");
