@@ -158,7 +158,7 @@ export function recordRequest(
   const record = { from, hashes: hashes.slice(from) };
   if (sent === null) return record;
   if (sent.model !== null && sent.model !== model) {
-    const explainedBy = explanation(sent.seq, entries);
+    const explainedBy = explanation(sent.seq, entries, 0);
     return { ...record, differs: { block: 0, ...(explainedBy && { explainedBy }) } };
   }
   if (sent.hashes !== null && isPrefix(sent.hashes, hashes)) {
@@ -170,7 +170,7 @@ export function recordRequest(
     sent.hashes === null
       ? summaryBlock(entries, blocks)
       : sent.hashes.findIndex((hash, index) => hashes[index] !== hash);
-  const explainedBy = explanation(sent.seq, entries);
+  const explainedBy = explanation(sent.seq, entries, block);
   return { ...record, differs: { block, ...(explainedBy && { explainedBy }) } };
 }
 
@@ -194,13 +194,24 @@ const explainingTypes: ReadonlySet<string> = new Set([
   "notice.changed",
 ]);
 
+/** Blocks of the frame: the system prompt and the tools. */
+const frameBlocks = 2;
+
+/** The newest event that can have changed this block. */
 function explanation(
   after: Seq,
   { tail, ranges }: ContextEntries,
+  block: number,
 ): { seq: Seq; type: string } | undefined {
-  const event = tail.findLast(({ seq, type }) => seq > after && explainingTypes.has(type));
-  if (event !== undefined) return { seq: event.seq, type: event.type };
-  return cutBehind(after, { ranges });
+  const found = tail.filter(({ seq, type }) => seq > after && explainingTypes.has(type));
+  const newest = (events: readonly StoredEvent[]) => {
+    const event = events.at(-1);
+    return event && { seq: event.seq, type: event.type };
+  };
+  if (block < frameBlocks) return newest(found) ?? cutBehind(after, { ranges });
+  // A cut can take the frame out of view. The frame is then written again, but it is the cut that changed the messages.
+  const others = found.filter(({ type }) => type !== "context.framed");
+  return newest(others) ?? cutBehind(after, { ranges }) ?? newest(found);
 }
 
 /** A cut is stored just below the range it opened and is not visible itself. */

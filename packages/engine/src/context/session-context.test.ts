@@ -180,6 +180,31 @@ describe("[P9] what was sent", () => {
     expect(differs?.explainedBy?.seq).toBeGreaterThan(seq);
   });
 
+  test("is explained by a cut of the messages, even if the frame had to be written again after it", async () => {
+    await turn("one");
+    const sent = lastSentRequest(await read());
+    await undo(history(), chat);
+    const stored = await harness.store.putBlob(chat.owner, Buffer.from("[]"), "application/json");
+    if (stored.status === "failed") throw new Error("no blob");
+    const written = { system: stored.id, tools: stored.id, signature: "s", rendering: 1 };
+    await chat.commit([anEvent("context.framed", { frame: written, cause: "first" })]);
+    await chat.commit([aUserMessage("other")]);
+    const after = await read();
+    const { blocks } = build(after);
+    const asked = { blocks, model: "m" };
+    expect(recordRequest(sent, null, after, asked).differs).toMatchObject({
+      block: 2,
+      explainedBy: { type: "history.cut" },
+    });
+    const other = buildContext(after, { ...frame, system: "Another." }, new Map());
+    expect(
+      recordRequest(sent, null, after, { ...asked, blocks: other.blocks }).differs,
+    ).toMatchObject({
+      block: 0,
+      explainedBy: { type: "context.framed" },
+    });
+  });
+
   test("is explained by a compaction, even for a reader who knows only what is above it", async () => {
     for (const text of ["one", "two", "three"]) await turn(text);
     const compacted = await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
