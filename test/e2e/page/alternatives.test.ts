@@ -93,7 +93,7 @@ test("[P13] an edited message keeps its versions: they can be switched, undone a
   expect(consoleErrors).toEqual([]);
 });
 
-test("a message is edited in its place: Escape cancels, Ctrl+Enter sends, and a retry makes a version too", async () => {
+test("a message is edited in its place: Escape cancels, Enter sends, and a retry makes a version too", async () => {
   const { tab } = await rig.openTab();
   await send(tab, "first {words:8}");
   await untilDone(tab);
@@ -106,10 +106,17 @@ test("a message is edited in its place: Escape cancels, Ctrl+Enter sends, and a 
   await field.fill("never sent");
   await field.press("Escape");
   await untilAsked(tab, "first {words:8}");
-  await (await openEditor(tab)).fill("second {words:9}");
-  await tab.getByRole("textbox", { name: "Edited text" }).press("Control+Enter");
-  await untilAsked(tab, "second {words:9}");
+  const edited = await openEditor(tab);
+  await edited.fill("second {words:9}");
+  await edited.press("Shift+Enter");
+  await edited.pressSequentially("below");
+  expect(await edited.inputValue()).toBe("second {words:9}\nbelow");
+  await edited.press("Enter");
+  await untilAsked(tab, "second {words:9}\nbelow");
   await untilDone(tab);
+  await tab.getByRole("button", { name: "Show context" }).click();
+  await tab.getByText("Earlier messages changed because a message was edited.").waitFor();
+  await tab.getByRole("button", { name: "Close" }).click();
   await tab.getByRole("article", { name: "Assistant" }).hover();
   await tab.getByRole("button", { name: "Retry", exact: true }).click();
   await versions(tab, "Version 3 of 3").waitFor();

@@ -103,13 +103,10 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
         <ul className="cache-changes">
           {allChanges.slice(-6).map(({ change, at }) => (
             <li key={change.seq}>
-              <span className="quiet">{formatMoment(at)}</span>{" "}
-              {t.changed(change.block, change.part)}{" "}
-              <span className="quiet">
-                {change.explainedBy === null
-                  ? t.unexplained
-                  : t.explained(change.explainedBy.cause ?? change.explainedBy.type)}
-              </span>
+              <span className="quiet">{formatMoment(at)}</span> {t.changed[change.part]}
+              {change.explainedBy === null
+                ? t.unexplained
+                : t.explained(change.explainedBy.cause ?? change.explainedBy.type)}
             </li>
           ))}
         </ul>

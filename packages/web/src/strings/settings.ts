@@ -13,6 +13,27 @@ function priceText({ input, output }: { readonly input: number; readonly output:
   return input === 0 && output === 0 ? "free" : `$${input} in, $${output} out per M`;
 }
 
+/** Why a request did not begin with the previous one, after "… changed". */
+const prefixCauses: Readonly<Record<string, string>> = {
+  edit: " because a message was edited.",
+  retry: " because an answer was retried.",
+  undo: " because a turn was undone.",
+  truncate: " because later messages were removed.",
+  clear: " because the conversation was cleared.",
+  model: " because another model answers.",
+  persona: " because the persona changed.",
+  workspace: " because the folder or its instructions changed.",
+  mcp: " because the tools of an MCP server changed.",
+  first: " because this is its first request.",
+  rendering: " because a newer version of Holdfast writes it differently.",
+  lost: " because the stored one could not be read.",
+  configuration: " because the configuration changed.",
+  "context.compacted": " because earlier messages were summarized.",
+  "context.epoch": " because an earlier context was restored.",
+  "history.restored": " because another version of a message is shown.",
+  "notice.changed": " because a late answer was recovered.",
+};
+
 export const settingsStrings = {
   models: {
     setUp: "Models and keys…",
@@ -113,9 +134,13 @@ export const settingsStrings = {
       "Share of each request that the provider had cached. A dot marks a turn whose prefix changed.",
     noTurns: "No turns yet.",
     plot: (turns: number) => `Cached share over ${turns} turns`,
-    changed: (block: number, part: string) => `Block ${block + 1} differs (${part}).`,
-    explained: (cause: string) => `Cause: ${cause.replaceAll(/[._]/g, " ")}.`,
-    unexplained: "No recorded cause. This is a bug; please report it.",
+    changed: {
+      system: "The system prompt changed",
+      tools: "The tools changed",
+      conversation: "Earlier messages changed",
+    },
+    explained: (cause: string) => prefixCauses[cause] ?? `: ${cause.replaceAll(/[._]/g, " ")}.`,
+    unexplained: ". No cause was recorded: this is a bug, please report it.",
     epochs: "Epochs",
     epochsHint:
       "Each epoch is a starting point of the context. You can return to an earlier one; nothing is lost.",

@@ -52,3 +52,15 @@ function createPreferences(): PreferencesStore {
 }
 
 export const preferences = createPreferences();
+
+/** Whether Enter, as pressed, sends what is being written. */
+export function isSendKey({
+  key,
+  shiftKey,
+  ctrlKey,
+  metaKey,
+  isComposing,
+}: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "isComposing">): boolean {
+  if (key !== "Enter" || shiftKey || isComposing) return false;
+  return preferences.read().sendKey === "enter" || ctrlKey || metaKey;
+}

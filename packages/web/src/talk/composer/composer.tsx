@@ -5,7 +5,7 @@ import { useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { Listbox, optionId } from "../../ui/listbox.tsx";
 import { Menu } from "../../ui/menu.tsx";
-import { preferences } from "../../ui/preferences.ts";
+import { isSendKey } from "../../ui/preferences.ts";
 import { strings } from "../../strings/strings.ts";
 import { AttachmentChips, useUploads } from "./attachments.tsx";
 import { asFile, UnseenNotice } from "./unseen-notice.tsx";
@@ -100,9 +100,7 @@ export function Composer({
       event.preventDefault();
       return onEditLast();
     }
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-    const isCommand = event.ctrlKey || event.metaKey;
-    if (preferences.read().sendKey === "ctrl-enter" && !isCommand) return;
+    if (!isSendKey(event.nativeEvent)) return;
     event.preventDefault();
     void send();
   }

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { strings } from "../../strings/strings.ts";
+import { isSendKey } from "../../ui/preferences.ts";
 
 interface MessageEditorProps {
   readonly text: string;
@@ -22,7 +23,7 @@ export function MessageEditor({ text, hasFiles, onChange, onSend, onCancel }: Me
   const isEmpty = next.trim() === "" && !hasFiles;
 
   function onKeyDown(event: KeyboardEvent): void {
-    const isSend = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    const isSend = isSendKey(event.nativeEvent);
     if (!isSend && event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
