@@ -4,10 +4,17 @@ const minNodeMajor = 24;
 const major = Number(process.versions.node.split(".")[0]);
 
 if (major < minNodeMajor) {
-  process.stderr.write(
-    `Holdfast needs Node ${minNodeMajor} or newer and this is ${process.version}: install a current Node from https://nodejs.org, or in a clone run "npm start", which brings its own.\n`,
-  );
-  process.exitCode = 1;
+  const { existsSync } = await import("node:fs");
+  const { fileURLToPath } = await import("node:url");
+  // A clone brings a Node of its own, so that the command works in every folder.
+  const clonesNode = fileURLToPath(new URL("../../../node_modules/node/bin/node", import.meta.url));
+  if (existsSync(clonesNode)) await runWith(clonesNode);
+  else {
+    process.stderr.write(
+      `Holdfast needs Node ${minNodeMajor} or newer and this is ${process.version}: install a current Node from https://nodejs.org, or in a clone run "npm start", which brings its own.\n`,
+    );
+    process.exitCode = 1;
+  }
 } else {
   if (process.argv[2] === "serve") await saveMemoryDuringStart();
   const { existsSync } = await import("node:fs");
@@ -15,6 +22,27 @@ if (major < minNodeMajor) {
   await enableSharedCompileCache(isClone);
   if (!isClone || (await isBuildCurrent())) await import("../dist/main.js");
   else await import("../src/main.ts");
+}
+
+/** Runs this command with another Node, and ends as that ends. */
+async function runWith(node) {
+  const { spawn } = await import("node:child_process");
+  const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
+  // A terminal sends Ctrl-C to both, and the child decides what it means. What only this process gets is passed on.
+  process.on("SIGINT", () => undefined);
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  const [code, signal] = await new Promise((resolve) => {
+    child.on("exit", (...ended) => resolve(ended));
+    child.on("error", (error) => {
+      process.stderr.write(`The clone's Node cannot be started: ${error.message}\n`);
+      resolve([1, null]);
+    });
+  });
+  if (signal === null) process.exitCode = code;
+  else {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }
 }
 
 /**
