@@ -49,3 +49,18 @@ test("[safety] an approval says whether the command would be confined", () => {
   expect(approvalRows({ ...approval, sandbox }, style)).toContain(sandbox.words);
   expect(approvalRows(approval, style).join()).not.toContain("sandbox");
 });
+
+test("a command that fits is shown as one line, and a longer one keeps a row for each word", () => {
+  const asked = { ...approval, name: "terminal", place: "/work" };
+  const runs = (...words: string[]) => ({
+    ...asked,
+    input: { command: words },
+    shown: [`Runs in the workspace "/work":`, ...words.map((word) => `  "${word}"`)].join("\n"),
+  });
+  const rows = approvalRows(runs("git", "commit", "-m", "a message"), style);
+  expect(rows).toContain(`    git commit -m "a message"`);
+  // The heading names the folder already.
+  expect(rows.join("\n")).not.toContain("[in the folder");
+  const long = approvalRows(runs("echo", "a".repeat(70), "b"), style);
+  expect(long).toEqual(expect.arrayContaining([`    "echo"`, `    "b"`]));
+});

@@ -1,6 +1,8 @@
+import { readShown } from "@holdfast/client";
 import { type ApprovalAnswer, describeTaint } from "@holdfast/protocol";
 import type { RenderStyle } from "../screen/paint.ts";
 import { cleanLine } from "../screen/text.ts";
+import { widthOf } from "../screen/width.ts";
 import { wrapBlock } from "../transcript/rows.ts";
 import { describeCall } from "../transcript/describe.ts";
 import { chatStrings } from "../strings/chat.ts";
@@ -78,7 +80,7 @@ export function questionRows(approval: OpenApproval, style: RenderStyle): string
     "",
     style.paint("bold", runsCommand(approval) ? texts.command : texts.call),
     ...taintRows(approval, style),
-    ...wrapBlock(describeApproval(approval), style, "  ", ["accent"]),
+    ...wrapBlock(describeApproval(approval, style.width - 2), style, "  ", ["accent"]),
     ...(approval.notes ?? []).flatMap((note) => wrapBlock(note, style, "! ", ["bad"])),
     ...(allowedDecisions(approval).includes("once")
       ? []
@@ -116,11 +118,20 @@ export function asksForFullCall(typed: string, { kind }: OpenApproval): boolean 
 }
 
 /** The host's own description of the call, if there is one, and what the call would load. */
-function describeApproval({ name, input, place, shown, files = [] }: OpenApproval): string {
-  const where = place === undefined ? "" : `\n${texts.folder(JSON.stringify(place))}`;
+function describeApproval(
+  { name, input, place, shown, files = [] }: OpenApproval,
+  width: number,
+): string {
+  const complete = shown ?? describeCall(name, input);
+  const { heading, body } = readShown(name, complete);
+  const folder = place === undefined ? "" : JSON.stringify(place);
+  const where = heading.includes(folder) ? "" : `\n${texts.folder(folder)}`;
   const loaded = files.map(
     ({ path, hash }) =>
       `\n${texts.loads(JSON.stringify(path), hash?.slice(0, 19) ?? texts.missing)}`,
   );
-  return `${shown ?? describeCall(name, input)}${where}${loaded.join("")}`;
+  // A command that takes more than a row keeps one word per row: where a row breaks, a space cannot be seen.
+  const isOneRow = heading !== "" && !body.includes("\n") && widthOf(body) <= width;
+  const call = isOneRow ? `${heading}\n${body}` : complete;
+  return `${call}${where}${loaded.join("")}`;
 }

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
+import { type LineKind, readShown, type ShownText } from "@holdfast/client";
 import type { LiveView } from "@holdfast/protocol";
 import { CopyButton } from "../../ui/copy-and-save.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
-import { type LineKind, readShown, type ShownText } from "../transcript/command-text.ts";
 import { withWorkspaceName } from "../transcript/tool-details.tsx";
 
 type OpenApproval = LiveView["approvals"][number];

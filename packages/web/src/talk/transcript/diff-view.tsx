@@ -1,7 +1,7 @@
 import type { FileChange } from "@holdfast/protocol";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
-import type { LineKind } from "./command-text.ts";
+import type { LineKind } from "@holdfast/client";
 import { LabelledBlock } from "./labelled-block.tsx";
 
 export interface DiffLine {
