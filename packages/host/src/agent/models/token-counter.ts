@@ -144,7 +144,10 @@ interface TokenWorker {
 }
 
 function openTokenWorker(): TokenWorker {
-  const worker = new Worker(new URL("./token-worker.ts", import.meta.url));
+  const worker = new Worker(new URL("./token-worker.ts", import.meta.url), {
+    // Its objects are short-lived, and V8 would reserve up to 134 MB for them.
+    resourceLimits: { maxYoungGenerationSizeMb: 12 },
+  });
   const waiting = new Map<number, (tokens: number | null) => void>();
   let last = 0;
   const giveUp = (): void => {
