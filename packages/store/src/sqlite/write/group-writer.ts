@@ -3,6 +3,7 @@ import type { ThreadServer } from "../threads/thread-server.ts";
 import { isBusy, failureOf, requiresReconnect, wereBytesRejected } from "../errors.ts";
 import type { Failed, LeaseRow } from "@holdfast/engine";
 import type { WriteCounter } from "../read/watch.ts";
+import { checkpointPassively, checkpointWholly, readLogState } from "./checkpoint.ts";
 import { runOperation, type Operation, type OperationResult } from "./operations.ts";
 import type { SessionId } from "@holdfast/protocol";
 import { greatestOrderedId } from "../event-ids.ts";
@@ -93,9 +94,8 @@ export class GroupWriter implements ThreadServer<WriterRequest> {
   }
 
   /**
-   * Checkpoints are passive, and the writer itself runs them, so that the log can't grow unnoticed. A full checkpoint
-   * takes longer than a hundred commits, and the next write waits for it, so a log that is a fifth full is checkpointed
-   * when idle.
+   * The writer itself runs the checkpoints, so that the log can't grow unnoticed. Checkpointing a full log takes longer
+   * than a hundred commits, and the next write waits for it, so a log that is a fifth full is checkpointed when idle.
    */
   afterReply(): "done" | "when idle" {
     const { checkpointPages } = this.#options;
@@ -104,9 +104,9 @@ export class GroupWriter implements ThreadServer<WriterRequest> {
     else if (this.#connection === undefined) return "done";
     try {
       const connection = (this.#connection ??= this.#options.open());
-      const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
+      const { pages } = readLogState(connection);
       if (pages < threshold) return pages < checkpointPages / 5 ? "done" : "when idle";
-      connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+      checkpointWholly(connection);
     } catch {
       // Committed data is safe in the log; the next group tries again.
     }
@@ -115,7 +115,7 @@ export class GroupWriter implements ThreadServer<WriterRequest> {
 
   whenIdle(): void {
     try {
-      this.#connection?.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+      if (this.#connection !== undefined) checkpointPassively(this.#connection);
     } catch {
       // As above.
     }
