@@ -7,7 +7,7 @@ import { type WorkloadDefinition } from "../harness/workload.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { growLog } from "./streams.ts";
 
-/** The compaction lock, acquired and released: two durable writes. */
+/** The compaction lock, acquired and released: two commits. The store syncs the first, the drivers sync both. */
 export const lockPairs: WorkloadDefinition<Bench> = {
   id: "W7",
   title: "lock, acquire and release",

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { aDelta, aNotice, aSession, aSettledMessage } from "@holdfast/testing/fixtures/factories";
+import {
+  aDelta,
+  aHolder,
+  aNotice,
+  aSession,
+  aSettledMessage,
+} from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
@@ -83,6 +89,52 @@ test("[P2] a write that is rolled back leaves no trace for the next one", () => 
     [1, undefined],
     [2, "three"],
   ]);
+});
+
+/** A writer, and for each of its commits the level of `PRAGMA synchronous` that it was made with: 2 syncs the log. */
+function openSyncObserver(fail?: (sql: string) => boolean) {
+  const levels: unknown[] = [];
+  const writer = openWriter((sql, database) => {
+    if (fail?.(sql)) throw new Error("refused");
+    if (sql === "COMMIT")
+      levels.push(database.prepare("PRAGMA synchronous").get()?.["synchronous"]);
+  });
+  const acquire = () => {
+    const request = {
+      kind: "run",
+      session: chat.session,
+      holder: aHolder(),
+      ttlMs: 1_000,
+    } as const;
+    const [outcome] = writer.run([{ name: "acquire", request }], Date.now);
+    if (outcome?.status !== "acquired") throw new Error("The lease was not acquired.");
+    return outcome.lease;
+  };
+  return { writer, levels, acquire };
+}
+
+test("[P1] a release or a renewal by itself waits for no sync; every other commit does", () => {
+  const { writer, levels, acquire } = openSyncObserver();
+  const lease = acquire();
+  const renewal = { name: "renew", request: { leases: [lease], ttlMs: 2_000 } } as const;
+  const release = { name: "release", request: lease } as const;
+  writer.run([renewal], Date.now);
+  writer.run([write("one")], Date.now);
+  expect(writer.run([release], Date.now)).toEqual([{ status: "released" }]);
+  writer.run([write("two")], Date.now);
+  writer.run([release, write("three")], Date.now);
+  expect(levels).toEqual([2, 1, 2, 1, 2, 2]);
+});
+
+test("[P1] the commit after a release is synced even if the setting can't be restored", () => {
+  let restored = 0;
+  const { writer, levels, acquire } = openSyncObserver(
+    (sql) => sql === "PRAGMA synchronous = FULL" && restored++ === 0,
+  );
+  writer.run([{ name: "release", request: acquire() }], Date.now);
+  expect(restored).toBe(1);
+  expect(writer.run([write("one")], Date.now)).toMatchObject([{ status: "committed" }]);
+  expect(levels).toEqual([2, 1, 2]);
 });
 
 test("pruning in parts smaller than an answer removes all of its deltas", async () => {
