@@ -7,7 +7,16 @@ import { redo } from "../history/redo.ts";
 import { truncate } from "../history/cut.ts";
 import { undo } from "../history/undo.ts";
 import { createLog } from "../log/log.ts";
-import { aMessageId, anEvent, toSeq, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { pendingNotices } from "../log/read-views.ts";
+import {
+  aCut,
+  aMessageId,
+  anEvent,
+  aRange,
+  aUserMessage,
+  toFence,
+  toSeq,
+} from "@holdfast/testing/fixtures/factories";
 import {
   type TestSession,
   openTestSession,
@@ -116,8 +125,18 @@ describe("what the model gets", () => {
     expect(await texts()).toEqual(["one", "Answer to one", "two", "Answer to two"]);
   });
 
+  test("is the whole conversation if the epoch that was chosen is no longer in view", async () => {
+    for (const text of ["one", "two"]) await turn(text);
+    await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
+    const second = await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
+    const chosen = await chat.commit([anEvent("context.epoch", { epoch: 3, at: second })]);
+    await chat.commit([aCut([aRange(1, second - 1), aRange(chosen.last)])]);
+    expect(await texts()).toEqual(["one", "Answer to one", "two", "Answer to two"]);
+  });
+
   test("is the same whether refreshed or read anew, whatever happened meanwhile", async () => {
-    const act = constantFrom("say", "say", "answer", "undo", "redo", "compact", "epoch");
+    const history = ["say", "say", "answer", "undo", "redo", "compact", "epoch"];
+    const act = constantFrom(...history, "lose", "find");
     await assert(
       asyncProperty(array(array(act, { maxLength: 3 }), { maxLength: 12 }), async (all) => {
         chat = await openTestSession(harness.store);
@@ -127,12 +146,45 @@ describe("what the model gets", () => {
           known = assertPresent(
             await refreshContext(harness.store.reads, chat.owner, chat.session, known),
           );
-          expect(known).toEqual(await read());
+          expect(build(known)).toEqual(build(await read()));
         }
       }),
       { numRuns: 60 },
     );
   });
+
+  test("has each message once, also after a cut that took a late answer out of view", async () => {
+    await lookFor();
+    await chat.commit([aUserMessage("hidden")]);
+    await find();
+    await undo(history(), chat);
+    await chat.commit([aUserMessage("first")]);
+    const known = await read();
+    await chat.commit([aUserMessage("second")]);
+    const refreshed = await refreshContext(harness.store.reads, chat.owner, chat.session, known);
+    const heard = build(assertPresent(refreshed)).messages.slice(1).map(modelMessageText);
+    expect(heard).toEqual(["late", "first", "second"]);
+  });
+
+  /** A notice about output that is still looked for. */
+  function lookFor(): Promise<unknown> {
+    const spill = { place: "there", fence: toFence(1) };
+    const recovery = { spill, tries: 0, firstSeen: 0 };
+    const details = { runId: ids.make("run"), recovery };
+    const notice = { noticeId: ids.make("notice"), kind: "recovering", text: "Looking.", details };
+    return chat.commit([anEvent("notice.added", notice)]);
+  }
+
+  /** Puts a late answer above the oldest of these notices. */
+  async function find(): Promise<unknown> {
+    const [notice] = pendingNotices(await chat.events());
+    if (notice === undefined) return undefined;
+    const { noticeId } = notice;
+    const parts = [{ type: "text" as const, text: "late" }];
+    const late = { messageId: aMessageId(), parts, above: noticeId };
+    const found = { noticeId, kind: "recovered", text: "Found." };
+    return chat.commit([anEvent("message.assistant", late), anEvent("notice.changed", found)]);
+  }
 
   async function perform(act: string): Promise<unknown> {
     const entries = (await chat.entries()).filter(({ type }) => type.startsWith("message."));
@@ -142,6 +194,10 @@ describe("what the model gets", () => {
         return chat.commit([aUserMessage("word")]);
       case "answer":
         return chat.commit([anAnswer("word")]);
+      case "lose":
+        return lookFor();
+      case "find":
+        return find();
       case "undo":
         return undo(history(), chat);
       case "redo":

@@ -233,7 +233,7 @@ export async function refreshContext(
   const row = await reads.session(owner, session);
   if (row === null) return null;
   if (row.version === known.version) return known;
-  const last = known.tail.at(-1)?.seq;
+  const last = newestSeq(known.tail);
   if (last === undefined || !sameRanges(row.ranges, known.ranges))
     return readContext(reads, owner, session);
   const found: StoredEvent[] = [];
@@ -246,6 +246,14 @@ export async function refreshContext(
   const added = found.toReversed();
   const frame = frameIn(added) ?? known.frame;
   return { ...known, version: row.version, frame, tail: [...known.tail, ...added] };
+}
+
+/** Not that of the last entry: late ones that a cut took out of view come after what was said since. */
+function newestSeq(entries: readonly StoredEvent[]): Seq | undefined {
+  return entries.reduce<Seq | undefined>(
+    (newest, { seq }) => (newest === undefined || seq > newest ? seq : newest),
+    undefined,
+  );
 }
 
 async function readOnce(
