@@ -158,6 +158,17 @@ export const alternativesContract = contractSuite("alternatives", (factory) => {
     expect(await shown()).toEqual(["two", "re two"]);
   });
 
+  test("an undo of several turns hides them all, whatever versions the first of them has", async () => {
+    const { deps, target, shown, say, edit } = await openSession();
+    for (const text of ["zero", "one"]) await say(text);
+    await edit("one", "uno");
+    await say("due");
+    expect(await undo(deps, target, 2)).toMatchObject(done);
+    expect(await shown()).toEqual(["zero", "re zero"]);
+    await redo(deps, target);
+    expect((await shown()).at(-1)).toBe("re zero, uno, due");
+  });
+
   test("versions within a version come back with it, each as it was left", async () => {
     const { rig, deps, target, shown, say, edit } = await openSession();
     for (const text of ["one", "two"]) await say(text);

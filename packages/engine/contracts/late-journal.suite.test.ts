@@ -369,6 +369,22 @@ export const lateJournalContract = contractSuite("a late journal", (factory) => 
     ]);
   });
 
+  test("[S4.8] a late answer that ended by itself is whole only if no record of it is lost", async () => {
+    const end = { how: "done", model: "scripted", calls: [], usage: null } as const;
+    for (const damage of [[], [{ kind: "damaged", offset: 0 }]] as const) {
+      const { chat, there } = await abandonAndRecover(rig);
+      const read: SpillStore["read"] = async (ref) => {
+        const answer = await there.journals.read(ref);
+        return answer.status === "output" ? { ...answer, end, damage } : answer;
+      };
+      const reader = rig.recoverer({ ...there, journals: { ...there.journals, read } });
+      const entries = await rig.read(reader, chat);
+      const late = entries.flatMap((entry) => (entry.type === "message" ? [entry] : []))[2];
+      expect(late).toMatchObject({ parts: [{ text: "a dark night." }], above: expect.anything() });
+      expect(late?.partial).toBe(damage.length === 0 ? undefined : "interrupted");
+    }
+  });
+
   test("[P14] fsck accounts for all of it", async () => {
     expect(await fsckFindings(rig.store)).toEqual([]);
   });

@@ -188,6 +188,20 @@ export const memoryDurabilityContract = contractSuite<SharedDatabase>(
       expect(await contractRig.store.reads.memory(owner)).toEqual(empty);
     });
 
+    test("[S2.18] a provider that asks for time gets it", async () => {
+      const { memory, rig, committer, chat, turn } = await openMemorySession(contractRig);
+      rig.reachable.set("one", memory);
+      const { owner, session } = chat;
+      await turn("first");
+      const retryAfterMs = 20 * 60_000;
+      const busy = { status: "failed", code: "busy", message: "Later.", retryAfterMs } as const;
+      memory.answers(async () => busy);
+      const asked = await contractRig.store.now();
+      await committer.boundary(owner, session, "clear");
+      const { failing } = await contractRig.store.reads.memory(owner);
+      expect(failing?.retryAt).toBeGreaterThanOrEqual(asked + retryAfterMs);
+    });
+
     test("[S2.18] turns of a provider that has been gone for a day are given up with a notice, and newer ones are committed", async () => {
       const { memory, rig, committer, chat, turn, isDirty } = await openMemorySession(contractRig);
       const { owner, session } = chat;

@@ -163,6 +163,26 @@ export const rightsAndTaintContract = contractSuite("rights and taint", (factory
     expect(it.seen.map(({ rights }) => rights?.profile)).toEqual(["readers"]);
   });
 
+  test("[safety] a message that is asked again is still a stranger's; what was quoted goes with its text", async () => {
+    const it = await open(() => says("Yes."));
+    const { owner, session } = it.chat;
+    const taint = [{ kind: "mcp", name: "wiki" }];
+    const quoted: [number, number][] = [[0, 8]];
+    await it.say("> theirs\n\nmine", { taint, quoted });
+    await it.work();
+    const askAgain = async (clientId: string, text?: string) => {
+      await retry({ log: it.log, ids }, { owner, session }, { clientId, text });
+      await it.work();
+      return (await eventsOf(it, "message.user")).at(-1)?.parts?.[0];
+    };
+    expect(await askAgain("same")).toMatchObject({ taint, quoted });
+    expect(await taintNow(it)).toEqual([...taint, { kind: "quote" }]);
+    const edited = await askAgain("edited", "my own words");
+    expect(edited).toMatchObject({ text: "my own words", taint });
+    expect(edited).not.toHaveProperty("quoted");
+    expect(await taintNow(it)).toEqual(taint);
+  });
+
   test("[safety] without access to memory nothing is recalled and no turn is marked to be remembered", async () => {
     const asked: (string | undefined)[] = [];
     const it = await open([says("One."), says("Two."), says("Three.")], {

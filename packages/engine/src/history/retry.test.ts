@@ -29,3 +29,20 @@ test("[P1] a retry under a client id that was used for another text is a conflic
   await rig.work();
   expect(transcriptLines(await rig.entries())).toEqual(["user: two", "assistant: Answer 2"]);
 });
+
+test("a message that is asked again is answered before those that are queued", async () => {
+  const model = scriptedModel((_request, before) => says(`Answer ${before + 1}`));
+  const rig = await openRunRig(harness.store, { model });
+  const { owner, session } = rig.chat;
+  await rig.say("one");
+  await rig.work();
+  await rig.say("queued");
+  await retry({ log: rig.log, ids }, { owner, session }, { clientId: "edit", text: "uno" });
+  await rig.work();
+  expect(transcriptLines(await rig.entries())).toEqual([
+    "user: uno",
+    "assistant: Answer 2",
+    "user: queued",
+    "assistant: Answer 3",
+  ]);
+});

@@ -91,6 +91,25 @@ describe("a failed commit is retried", () => {
     expect(store.commits).toBeGreaterThan(4);
   });
 
+  test("not once its caller has given up", async () => {
+    const session = await openTestSession(harness.store);
+    const leaving = new AbortController();
+    const clock = jumpingClock();
+    let commits = 0;
+    const store: Store = {
+      ...harness.store,
+      async commit() {
+        commits += 1;
+        if (commits === 2) leaving.abort();
+        return failed("store_busy");
+      },
+    };
+    const log = createLog(store, { clock, retryForMs: 1_000 });
+    const commit = { ...refOf(session), events: [aNotice()] };
+    expect(await log.commit(commit, { signal: leaving.signal })).toEqual(failed("store_busy"));
+    expect(commits).toBe(2);
+  });
+
   test("not if the store has already retried it", async () => {
     const session = await openTestSession(harness.store);
     const answer = { ...failed("store_unknown"), triedAgain: true as const };

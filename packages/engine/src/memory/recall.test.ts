@@ -75,6 +75,16 @@ test("as many whole recollections are attached as fit", async () => {
   ]);
 });
 
+test("what is attached is bounded in bytes, whatever the letters are", async () => {
+  const memory = new RecordingMemory("one");
+  memory.recollections = ["ä", "ö", "ü"].map((letter) => ({ text: letter.repeat(1_000) }));
+  const talk = await openRecalling(memory);
+  await talk.say("Hello");
+  await talk.work();
+  const text = JSON.stringify(await talk.attached());
+  expect(["ä", "ö", "ü"].map((letter) => text.includes(letter))).toEqual([true, true, false]);
+});
+
 test("a memory that is away or hangs delays a message by a second and a half, and nothing else", async () => {
   const memory = new RecordingMemory("one");
   const asked = createGate();

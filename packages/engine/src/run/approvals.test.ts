@@ -12,7 +12,8 @@ import {
 import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { anAnswer } from "@holdfast/testing/fixtures/factories";
+import { assertPresent, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { answerApproval } from "./answer-approval.ts";
 
@@ -156,6 +157,40 @@ test("details are stored with the output but not sent to the model; oversized on
   expect(JSON.stringify(model.requests)).not.toContain("changes");
 });
 
+test("a tool that took a while says how long, beside its other details", async () => {
+  const clock = manualClock();
+  const change = { path: "a", change: "changed" as const, diff: "+1" };
+  const slow = createTool("slow", async () => {
+    clock.advance(1_500);
+    return { ...okResult("did"), details: { changes: [change] } };
+  });
+  const model = scriptedModel([calls("slow"), says("Done.")]);
+  const rig = await openRunRig(harness.store, { model, tools: [slow], clock });
+  await rig.say("Do");
+  await rig.work();
+  const result = (await rig.entries()).find(({ type }) => type === "message.tool");
+  expect(result?.data["parts"]).toMatchObject([{ details: { changes: [change], tookMs: 1_500 } }]);
+});
+
+test("what a person says with a no reaches the model, and is shown with the result", async () => {
+  const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
+  const model = scriptedModel([calls("pay"), says("Then not.")]);
+  const rig = await openRunRig(harness.store, { model, tools: [pay] });
+  const { owner, session } = rig.chat;
+  await rig.say("Pay");
+  await rig.work();
+  const { approvals } = await harness.store.reads.approvals(owner, { session, limit: 1 });
+  const { id } = assertPresent(approvals[0]);
+  await answerApproval(rig.log, ids, owner, id, "deny", { answer: "Ask for the invoice first." });
+  await rig.work();
+  const result = (await rig.entries()).find(({ type }) => type === "message.tool");
+  expect(result?.data["parts"]).toMatchObject([
+    { outcome: "cancelled", details: { reason: "Ask for the invoice first." } },
+  ]);
+  const heard = model.requests[1]?.messages.findLast(({ role }) => role === "tool");
+  expect(JSON.stringify(heard)).toContain("Ask for the invoice first.");
+});
+
 test("[P7] a run holds its lease until its question is stored", async () => {
   const clock = manualClock();
   let failures = 0;
@@ -186,4 +221,18 @@ test("[P7] a run holds its lease until its question is stored", async () => {
   });
   expect(await rig.run(runId)).toMatchObject({ state: "waiting", attempt: 0 });
   expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
+});
+
+test("an approval is answered in the session that asked, and in no other", async () => {
+  const { rig, open, worked } = await openPlaced();
+  const { owner } = rig.chat;
+  const { id } = assertPresent((await open())[0]);
+  const other = await openTestSession(harness.store, {}, owner);
+  const commit = { owner, session: other.session, events: [anAnswer(id)] };
+  expect(await harness.store.commit(commit)).toMatchObject({
+    status: "refused",
+    code: "invalid_event",
+  });
+  expect(await open()).toMatchObject([{ id, state: "open" }]);
+  expect(worked).toEqual([]);
 });

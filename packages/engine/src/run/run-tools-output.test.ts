@@ -114,6 +114,25 @@ describe("a provider's usage counts", () => {
     expect(await rig.run(runId)).toMatchObject({ state });
   });
 
+  test("a run that has begun goes on beyond the daily limit, which keeps the next one from starting", async () => {
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([
+        [calls("note"), uses({ input: 1, costMicros: 3_000_000 })],
+        says("Noted."),
+      ]),
+      tools: [createTool("note", async () => okResult("noted"))],
+      deps: {
+        limits: { steps: 20, timeMs: 3_600_000, modelTries: 3, costMicrosPerDay: 2_500_000 },
+      },
+    });
+    const { runId } = await rig.say("Note it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 2 });
+    const next = await rig.say("Again");
+    await rig.work();
+    expect(await rig.run(next.runId)).toMatchObject({ state: "limit", cause: "spend_day" });
+  });
+
   test("beyond the daily limit no run starts, and the notice says so; a day later one does", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([
