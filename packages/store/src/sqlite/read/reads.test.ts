@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Seq } from "@holdfast/protocol";
-import { aNotice } from "@holdfast/testing/fixtures/factories";
+import { aDelta, aNotice, aSettledMessage } from "@holdfast/testing/fixtures/factories";
 import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { fewRows } from "../connection.ts";
 import { openSqliteStore, type SqliteStore } from "../store.ts";
 import { InlineReader } from "./reads.ts";
 
@@ -50,6 +51,18 @@ test("the store answers the same, whether it reads inline or in the thread", asy
   expect(entries.map(({ data }) => data["text"])).toEqual(texts);
   await chat.commit([aNotice("z")]);
   expect((await chat.snapshot({ limit: 1 })).entries.entries[0]?.data["text"]).toBe("z");
+});
+
+test("a long page of the log is whole, although settled output has left gaps between its numbers", async () => {
+  const chat = await openTestSession(store);
+  const { runId, under } = await chat.startRun();
+  await chat.commit([aDelta(runId, "Well "), aDelta(runId, "said.")], { under });
+  await chat.commit([aSettledMessage(runId, "Well said.", [[5, 6]])], { under });
+  await chat.commit(Array.from({ length: 2 * fewRows }, () => aNotice("a")));
+  const { head } = await chat.row();
+  const seqs = (await chat.events({ limit: 1_000 })).map(({ seq }) => seq);
+  const all = Array.from({ length: head }, (_, index) => index + 1);
+  expect(seqs).toEqual(all.filter((seq) => seq !== 5 && seq !== 6));
 });
 
 test("a page of the log is read inline as well, unless it is large", async () => {
