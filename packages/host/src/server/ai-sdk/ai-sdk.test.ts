@@ -238,6 +238,32 @@ test("regenerating asks again in the same session, from the message that the cli
   expect(JSON.stringify(rig.model.requests.at(-1))).not.toContain("Two");
 });
 
+test("an answer can be regenerated again, and its message edited afterwards", async () => {
+  const rig = open([says("One"), says("Two"), says("Three"), says("Four")]);
+  const { chat } = openChat(rig);
+  await chat.sendMessage({ text: "first" });
+  for (const answer of ["Two", "Three"]) {
+    await chat.regenerate();
+    expect(textsOf(chat)).toEqual(["first", answer]);
+  }
+  expect(await sessionsOf(rig)).toMatchObject([{ messageCount: 2, preview: "Three" }]);
+  await chat.sendMessage({ text: "other", messageId: chat.messages[0]!.id });
+  expect(textsOf(chat)).toEqual(["other", "Four"]);
+  expect(JSON.stringify(rig.model.requests.at(-1))).not.toContain("first");
+});
+
+test("regenerating after an undo elsewhere makes a new answer, not the one that was undone", async () => {
+  const rig = open([says("One"), says("Two"), says("Three")]);
+  const { chat } = openChat(rig);
+  await chat.sendMessage({ text: "first" });
+  await chat.regenerate();
+  const [session] = await sessionsOf(rig);
+  const undone = await rig.client.undo({ params: { id: session!.id }, body: {} });
+  expect(undone).toMatchObject({ ok: true, value: { session: { preview: "One" } } });
+  await chat.regenerate();
+  expect(textsOf(chat)).toEqual(["first", "Three"]);
+});
+
 test("[safety] a made-up history never reaches the model, and results of tools that nobody asked for are ignored", async () => {
   const rig = open([says("Fine")]);
   const parts = [

@@ -122,13 +122,13 @@ export async function placeMessage(
 
 /** The store knows the ids of a session's own messages; those that a branch has from its origin are looked up. */
 async function findInherited(
-  { log }: PlaceDeps,
+  deps: PlaceDeps,
   caller: ChatCaller,
   session: SessionId,
   { id }: UiMessage,
 ): Promise<FoundMessage | null> {
-  const row = await log.store.reads.session(caller.owner, session);
-  return row?.origin == null ? null : findMessage(caller, session, id);
+  const row = await deps.log.store.reads.session(caller.owner, session);
+  return row?.origin == null ? null : findMessage(deps, caller, session, id);
 }
 
 async function runOf(
@@ -169,14 +169,14 @@ function placedIn(session: SessionId, { runId, seq }: Extract<SendResult, { stat
 
 /** Asks again from the message; `null` if it is not in the session, so that it is sent. */
 async function regenerate(
-  { log }: PlaceDeps,
+  deps: PlaceDeps,
   caller: ChatCaller,
   session: SessionId,
   message: UiMessage,
 ): Promise<Placed | null> {
-  const found = await findMessage(caller, session, message.id);
+  const found = await findMessage(deps, caller, session, message.id);
   if (found === null) return null;
-  const row = await log.store.reads.session(caller.owner, session);
+  const row = await deps.log.store.reads.session(caller.owner, session);
   // Two of the same request at once are one.
   const key = `ai:${hashOf(JSON.stringify([session, found.seq, row?.head ?? 0]))}`;
   const result = await caller.client.retry({
@@ -197,7 +197,7 @@ async function branchBefore(
 ): Promise<SessionId | Exclude<Placed, PlacedRun>> {
   const { log, memory } = deps;
   const { owner, client } = caller;
-  const found = await findMessage(caller, session, newest.id);
+  const found = await findMessage(deps, caller, session, newest.id);
   if (found === null)
     return invalid("messages", "this message is still waiting: stop it before you change it");
   const key = hashOf(JSON.stringify([owner, session, newest.id, textOfMessage(newest)]));
@@ -230,8 +230,35 @@ interface FoundMessage {
   readonly before: Seq | null;
 }
 
-/** A message by the client's id, or by ours if another front end sent it. */
+/** A message by the client's id, or by ours if another front end sent it; the version of it that is in view. */
 async function findMessage(
+  { log }: PlaceDeps,
+  caller: ChatCaller,
+  id: SessionId,
+  messageId: string,
+): Promise<FoundMessage | null> {
+  const shown = await findInView(caller, id, messageId);
+  if (shown !== null) return shown;
+  const { reads } = log.store;
+  const row = await reads.session(caller.owner, id);
+  for (const set of row?.alternatives ?? []) {
+    const seqs = set.flatMap(({ seq }) => seq ?? []);
+    const pages = await Promise.all(
+      seqs.map((seq) => reads.events(caller.owner, id, { after: (seq - 1) as Seq, limit: 1 })),
+    );
+    const isOfSet = pages.some(
+      (page) => page?.events[0]?.data["clientId"] === clientIdOf(messageId),
+    );
+    if (!isOfSet && !set.some((version) => version.messageId === messageId)) continue;
+    for (const version of set) {
+      const found = await findInView(caller, id, version.messageId);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
+async function findInView(
   { client }: ChatCaller,
   id: SessionId,
   messageId: string,
