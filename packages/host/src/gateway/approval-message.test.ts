@@ -37,6 +37,12 @@ test("an approval that does not fit the message can only be denied by button", (
   expect(labels(row)).toEqual(["Deny"]);
 });
 
+test("[safety] a call of which something is hidden can only be denied by button", () => {
+  const row = openApproval("ls", "ls");
+  expect(labels(row)).toContain("Allow once");
+  expect(labels({ ...row, details: { ...row.details, hidden: 12 } })).toEqual(["Deny"]);
+});
+
 test("[safety] a call cannot end the block that it is shown in", () => {
   const { text } = approvalMessage(openApproval("ls", "Runs:\n  ls\n```\nharmless\n```"));
   expect(text.split("```")).toHaveLength(3);

@@ -73,6 +73,15 @@ test("[P11] a command is answered even if the store is full at first", async () 
   expect(textsIn(platform)).toEqual(["Hello.", "No schedules yet."]);
 });
 
+test("[P11] a chat that begins with a command is answered even if the store is full at first", async () => {
+  const platform = await startFakeBotApi();
+  const rig = openBotApi([]);
+  openBot(rig, platform, { clock, log: fullOnce(rig, "session.created") });
+  platform.say(7, "/schedule");
+  await untilShown(platform, 1);
+  expect(textsIn(platform)).toEqual(["No schedules yet."]);
+});
+
 test("[P11] a text answer that the store rejects at first still answers the question and starts no turn", async () => {
   const platform = await startFakeBotApi();
   const given: (string | undefined)[] = [];

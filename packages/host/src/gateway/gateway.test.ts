@@ -80,6 +80,23 @@ describe("delivery through a failing platform", () => {
     expect(textsIn(platform)[4]).toBe(firstText.trim());
   });
 
+  test("[P11] /resend resends what this chat may have missed, not what another chat of the session may", async () => {
+    const platform = await startFakeBotApi();
+    const rig = openBotApi((_, count) => says(`Answer ${count}.`));
+    openBot(rig, platform, { allowedPeople: ["7", "8"] });
+    platform.faults.add("sendMessage", { kind: "cut", when: "after" });
+    platform.say(7, "One");
+    await untilShown(platform, 2);
+    const [session] = (await rig.store.reads.sessions(rig.owner, { limit: 1 })).sessions;
+    platform.say(8, `/resume ${session!.id}`);
+    await untilShown(platform, 1, 8);
+    platform.say(8, "/resend");
+    await untilShown(platform, 2, 8);
+    expect(platform.shownIn(8).at(-1)?.text).toMatch(/nothing/i);
+    expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", lane: "telegram:424242:p7:0" }]);
+    expect(platform.shownIn(7)).toHaveLength(2);
+  });
+
   test("a person who blocked the bot gets no retries, and the chunk is recorded as failed", async () => {
     const platform = await startFakeBotApi();
     const rig = openBotApi([says("Anybody?")]);
@@ -114,6 +131,32 @@ describe("receiving from a platform", () => {
     await untilShown(platform, 2);
     expect(rig.model.requests).toHaveLength(2);
     expect(textsIn(platform)).toEqual(["Answer 0.", "Answer 1."]);
+  });
+
+  test("/interrupt without a text asks for one, and interrupts nothing", async () => {
+    const platform = await startFakeBotApi();
+    const rig = openBotApi([]);
+    openBot(rig, platform);
+    platform.say(7, "/interrupt");
+    await untilShown(platform, 1);
+    expect(textsIn(platform)).toEqual([expect.stringContaining("/interrupt")]);
+    expect(rig.model.requests).toEqual([]);
+  });
+
+  test("[P11] a command that comes again after a later one changes nothing any more", async () => {
+    const platform = await startFakeBotApi();
+    const rig = openBotApi([says("Hello.")]);
+    openBot(rig, platform);
+    platform.say(7, "Hello");
+    await untilShown(platform, 1);
+    const first = platform.say(7, "/title One");
+    platform.say(7, "/title Two");
+    await untilShown(platform, 3);
+    platform.say(7, "/title One", { message_id: first });
+    platform.say(7, "/title");
+    await untilShown(platform, 4);
+    expect(textsIn(platform)).toHaveLength(4);
+    expect(textsIn(platform).at(-1)).toContain("Two");
   });
 
   test("[safety] the push route accepts only requests with its secret, each once", async () => {

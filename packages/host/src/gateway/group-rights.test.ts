@@ -44,6 +44,22 @@ test("[safety] a group shows an open approval but cannot answer it, not even wit
   ]);
 });
 
+test("[safety] a group neither lists nor resumes the owner's other sessions, which a private chat does", async () => {
+  const { platform, rig, inGroup } = await open();
+  const body = { title: "Private plans" };
+  const { id } = valueOf(await rig.client.createSession({ body })).session;
+  const lastIn = (chat: number) => platform.shownIn(chat).at(-1)?.text;
+  platform.say(-7, "/sessions@holdfast_bot", inGroup);
+  await untilShown(platform, 1, -7);
+  expect(lastIn(-7)).not.toContain("Private plans");
+  platform.say(-7, `/resume@holdfast_bot ${id}`, inGroup);
+  await untilShown(platform, 2, -7);
+  expect(lastIn(-7)).toContain("No session fits");
+  platform.say(7, "/sessions");
+  await untilShown(platform, 1, 7);
+  expect(lastIn(7)).toContain("Private plans");
+});
+
 test("a private chat answers approvals, and so does a group whose profile allows it", async () => {
   const { platform, rig, inGroup, payments } = await open();
   const rights = openRightsStore(rig.store.register);
