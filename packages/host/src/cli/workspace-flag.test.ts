@@ -51,3 +51,36 @@ test("a folder of another machine is named by its absolute path there", async ()
   expect(await choose({ workspace: "/srv/tides" })).toMatchObject({ workspace: "/srv/tides" });
   expect(await choose({ workspace: "tides" })).toMatchObject({ ok: false, exitCode: 2 });
 });
+
+/** A host here, whose owner has not allowed the folder yet; it writes down what is allowed. */
+function localHost(allowed: string[]): HostConnection {
+  const client = createClient({
+    baseUrl: "http://127.0.0.1",
+    async fetch(url, init) {
+      if (init?.method !== "PUT") {
+        const path = new URL(url).searchParams.get("path");
+        return Response.json({ path, state: "askable" });
+      }
+      const { path } = JSON.parse(init.body as string) as { path: string };
+      allowed.push(path);
+      return Response.json({ folder: { id: "1", path, allowedAt: 0 } });
+    },
+  });
+  return { ...remoteHost(), client, isLocal: true };
+}
+
+test.each([
+  ["yes\n", { ok: true, workspace: "/srv/tides" }, ["/srv/tides"]],
+  ["no\n", { ok: false }, []],
+  ["perhaps\n", { ok: false }, []],
+  ["", { ok: false, message: "Nothing was asked or changed." }, []],
+])("a folder is allowed by a yes alone: %j", async (reply, expected, folders) => {
+  const allowed: string[] = [];
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  input.end(reply);
+  const flags = { workspace: "/srv/tides" };
+  const host = localHost(allowed);
+  const chosen = await chooseFolder({ words: [], flags }, { ...terminal, input }, host, "new");
+  expect(chosen).toMatchObject(expected);
+  expect(allowed).toEqual(folders);
+});

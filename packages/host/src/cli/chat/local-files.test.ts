@@ -93,3 +93,13 @@ test("a person's own command runs in their folder, and its output is quoted with
   expect(run).toMatchObject({ summary: "exit code 3", succeeded: false });
   expect(run.quote).toContain("(exit code 3):\n````\nconst a = 1;\n```\n````");
 });
+
+test("files can be named in a folder that was reached through a link, and none beside it", async () => {
+  const link = join(root, "link-to-project");
+  symlinkSync(folder, link);
+  expect(await findMentioned("See @src/main.ts", link)).toMatchObject({
+    ok: true,
+    files: [{ kind: "quote", path: "src/main.ts" }],
+  });
+  expect(await findMentioned("See @../secret.txt", link)).toMatchObject({ ok: false });
+});

@@ -1,0 +1,40 @@
+import { ids } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+
+import { PendingPrompts } from "./pending-prompts.ts";
+
+const completed = { state: "completed", cause: null } as const;
+
+test("a prompt is answered although its run had ended before the host answered the request", async () => {
+  const prompts = new PendingPrompts();
+  const runId = ids.make("run");
+  prompts.end(runId, completed);
+  const { ended } = prompts.add(runId, null);
+  expect(prompts.all()).toEqual([]);
+  expect(await ended.promise).toBe("end_turn");
+});
+
+test("a prompt waits for its own run, and its second request gets the same answer", async () => {
+  const prompts = new PendingPrompts();
+  const [first, second] = [ids.make("run"), ids.make("run")];
+  const prompt = prompts.add(first, null);
+  prompts.add(second, null);
+  prompts.end(second, completed);
+  prompts.end(first, { state: "running", cause: null });
+  expect(prompts.add(first, null)).toBe(prompt);
+  expect(prompts.all()).toEqual([prompt]);
+  prompt.isCancelled = true;
+  prompts.end(first, completed);
+  expect(await prompt.ended.promise).toBe("cancelled");
+});
+
+test("a message that was taken back ends its prompt, and a failed run rejects it with a sentence", async () => {
+  const prompts = new PendingPrompts();
+  const messageId = ids.make("message");
+  const removed = prompts.add(ids.make("run"), messageId);
+  prompts.removed(messageId);
+  expect(await removed.ended.promise).toBe("cancelled");
+  const failed = prompts.add(ids.make("run"), null);
+  prompts.end(failed.runId, { state: "failed", cause: "empty_reply" });
+  await expect(failed.ended.promise).rejects.toThrow(/\w+/);
+});
