@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openApi } from "../../../test/support/api-rig.ts";
 import { valueOf } from "../../../test/support/api-helpers.ts";
+import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
 
 function openRig() {
   const rig = openApi();
@@ -37,6 +38,23 @@ test("a schedule is created once per key, changed, listed with its due time, and
   expect(await client.removeSchedule({ params })).toMatchObject({
     error: { code: "schedule_not_found" },
   });
+});
+
+test.each([
+  ["webhook:ci", [{ kind: "webhook", name: "ci" }]],
+  ["mcp:wiki", [{ kind: "mcp", name: "wiki" }]],
+  ["web:page", []],
+])("[safety] a schedule made in %s is tainted by %j", async (lane, taint) => {
+  const { client, store, owner } = openRig();
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const madeIn = laneKey.parse(lane);
+  const target = { sessionId: session.id };
+  const { schedule } = valueOf(await client.createSchedule({ body: { ...body, target, madeIn } }));
+  const stored = await new ScheduleStore(store.register, () => store.now()).find(
+    owner,
+    schedule.id,
+  );
+  expect(stored?.maker).toMatchObject({ lane, taint });
 });
 
 test.each([

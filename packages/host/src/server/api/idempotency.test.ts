@@ -53,6 +53,25 @@ test("a refused request may be repeated under its key, and then succeeds", async
   expect(await shownTexts(rig, id)).toEqual([]);
 });
 
+test("a request that broke while it was handled may be repeated under its key", async () => {
+  const { store, owner } = open();
+  const runIdempotent = createIdempotency(store);
+  const request = { owner, key: "broken", requestText: "POST /broken" };
+  let calls = 0;
+  const call = () =>
+    runIdempotent({
+      request,
+      decode: () => undefined,
+      async act() {
+        calls += 1;
+        if (calls === 1) throw new Error("The store went away.");
+        return answer(calls);
+      },
+    });
+  await expect(call()).rejects.toThrow("went away");
+  expect(await call()).toEqual(answer(2));
+});
+
 test("a refused command without an answer of its own is not taken for done when it is repeated", async () => {
   const { store, owner } = open();
   const runIdempotent = createIdempotency(store);

@@ -1,6 +1,7 @@
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
+import { valueOf } from "../../../test/support/api-helpers.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
 
 const key = "a-key-that-nobody-sees";
@@ -42,6 +43,21 @@ test.each([
   expect(providers.every(({ key: { from } }) => from === "none")).toBe(true);
   await rig.close();
 });
+
+test.each(["model", "smallModel"] as const)(
+  "the setting %s takes usable models only",
+  async (name) => {
+    const rig = openApi([], { environment: { ANTHROPIC_API_KEY: key } });
+    const put = (value: string) => rig.client.putSetting({ params: { name }, body: { value } });
+    expect(await put("anthropic/claude-opus-5-5")).toMatchObject({ ok: true });
+    expect(await put("openai/gpt-6-sol")).toMatchObject({ ok: false });
+    const { settings } = valueOf(await rig.client.listSettings());
+    expect(settings.find((setting) => setting.name === name)).toMatchObject({
+      value: "anthropic/claude-opus-5-5",
+    });
+    await rig.close();
+  },
+);
 
 test("a session accepts a usable model, and names at once what another one lacks", async () => {
   const rig = openApi([], { environment: { ANTHROPIC_API_KEY: key } });

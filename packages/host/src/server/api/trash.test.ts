@@ -52,16 +52,23 @@ test("a purged session is gone with its search entries and its folder, and purgi
   expect(valueOf(await client.readSession({ params: { id: kept } })).session.id).toBe(kept);
 });
 
-test("the folder stays while another session works in it", async () => {
-  const { rig, client, home } = open();
-  const id = await newSession(rig);
-  const folder = join(home, "workspaces", id);
-  mkdirSync(folder, { recursive: true });
-  valueOf(await client.createSession({ body: { workspace: `session:${id}` } }));
-  valueOf(await client.trashSession({ params: { id } }));
-  valueOf(await client.purgeSession({ params: { id } }));
-  expect(existsSync(folder)).toBe(true);
-});
+test.each(["active", "archived", "trashed"])(
+  "the folder stays while another session, %s, works in it",
+  async (shelf) => {
+    const { rig, client, home } = open();
+    const id = await newSession(rig);
+    const folder = join(home, "workspaces", id);
+    mkdirSync(folder, { recursive: true });
+    const body = { workspace: `session:${id}` };
+    const params = { id: valueOf(await client.createSession({ body })).session.id };
+    if (shelf === "archived")
+      valueOf(await client.changeSession({ params, body: { archived: true } }));
+    if (shelf === "trashed") valueOf(await client.trashSession({ params }));
+    valueOf(await client.trashSession({ params: { id } }));
+    valueOf(await client.purgeSession({ params: { id } }));
+    expect(existsSync(folder)).toBe(true);
+  },
+);
 
 test("emptying the trash deletes all that is in it, and nothing else", async () => {
   const { rig, client } = open();
@@ -72,6 +79,21 @@ test("emptying the trash deletes all that is in it, and nothing else", async () 
   expect(valueOf(await client.listSessions({ query: { trashed: true } })).sessions).toEqual([]);
   expect(valueOf(await client.listSessions()).sessions).toMatchObject([{ id: kept }]);
   expect(valueOf(await client.emptyTrash())).toEqual({ sessions: 0 });
+});
+
+test("a trash that cannot be emptied says so, and what is left can be deleted later", async () => {
+  const { rig, client } = open();
+  for (const id of [await newSession(rig), await newSession(rig)])
+    valueOf(await client.trashSession({ params: { id } }));
+  const { purge } = rig.store;
+  let calls = 0;
+  const failed = { status: "failed", code: "store_full", message: "The disk is full." } as const;
+  Object.assign(rig.store, {
+    purge: async (...args: Parameters<typeof purge>) =>
+      (calls += 1) === 2 ? failed : purge.apply(rig.store, args),
+  });
+  expect(await client.emptyTrash()).toMatchObject({ ok: false, error: { code: "store_full" } });
+  expect(valueOf(await client.emptyTrash())).toEqual({ sessions: 1 });
 });
 
 test("an API key deletes nothing for good", async () => {

@@ -36,6 +36,12 @@ describe("a history compared with ours", () => {
     expect(compare(told, turns("abc"))).toMatchObject({ lastCommon: -1, isEdited: true });
   });
 
+  test("that tells another question without an answer has not edited ours that has none either", () => {
+    const told = [turn("material", ""), turn("b"), turn("c")];
+    const ours = [turn("cancelled", ""), turn("b"), turn("c")];
+    expect(compare(told, ours)).toMatchObject({ lastCommon: 2, matched: 2, isEdited: false });
+  });
+
   test("that stopped in the middle of an answer, or at a line that says what is waited for, is ours", () => {
     expect(compare([turn("a", "to")], turns("a"))).toMatchObject({ lastCommon: 0 });
     expect(compare([turn("a", "to a\n⏸ Waits.")], turns("a"))).toMatchObject({ lastCommon: 0 });
