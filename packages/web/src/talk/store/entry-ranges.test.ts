@@ -67,6 +67,17 @@ test("a range grows across a wide gap of numbers and joins the tail", async () =
   expect(joined?.earlier).toBe(null);
 });
 
+test("a range that ends with the first entry of the tail is joined to it, one that ends above is not", () => {
+  const [eighth, ninth, tenth, last] = [8, 9, 10, 11].map(message);
+  if (!eighth || !ninth || !tenth || !last) throw new Error("There are four.");
+  const head = { ...emptySessionRead(id, "own_1" as OwnerId), entries: [tenth, last] };
+  const state = startState({ ...head, earlier: tenth.seq, seq: last.seq });
+  const joined = joinToTail(state, { entries: [eighth, ninth, tenth], earlier: eighth.seq });
+  expect(joined?.entries).toEqual([eighth, ninth, tenth, last]);
+  expect(joined?.earlier).toBe(eighth.seq);
+  expect(joinToTail(state, { entries: [eighth, ninth], earlier: eighth.seq })).toBeNull();
+});
+
 test("everything below a range is loaded in few requests, however uneven the numbers are", async () => {
   await fc.assert(
     fc.asyncProperty(

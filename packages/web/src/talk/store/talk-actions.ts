@@ -67,7 +67,7 @@ export function useTalk(): TalkActions {
 }
 
 export function createTalkActions(
-  { client, router, toasts }: AppDeps,
+  { client, router, toasts }: Pick<AppDeps, "client" | "router" | "toasts">,
   id: SessionId,
   { showRun, showNewest }: ViewActions,
 ): TalkActions {
