@@ -152,3 +152,22 @@ test("facts of earlier versions are read once, with those that wait, and their f
   expect(exists(`facts/${session}.json`)).toBe(false);
   expect(exists("facts/ses_broken.json")).toBe(true);
 });
+
+test("a fact that a file cannot hold as one line is known and listed, and never written into it", async () => {
+  const { facts, reopen, owner, readNotes, texts } = open();
+  const added = ["# not a heading", "🎉", "two\nlines", "x".repeat(5_000), "- dash", "plain"];
+  const fact = { use: "always", source: { kind: "person" }, about: "rest", at: 1 } as const;
+  for (const text of added) await facts.create(owner, { ...fact, text, id: `id ${text.length}` });
+  for (let restart = 0; restart < 3; restart += 1) await reopen().list(owner);
+  expect((await texts()).toSorted()).toEqual(added.toSorted());
+  expect(readNotes("MEMORY.md")).toBe("- - dash\n- plain\n");
+});
+
+test("a note on a line without a dash is changed to one that needs the dash", async () => {
+  const { facts, owner, write, readNotes, texts } = open();
+  write("MEMORY.md", "oak mast\n");
+  const [mast] = await facts.list(owner);
+  await facts.change(owner, assertPresent(mast), { text: "- pine mast" });
+  expect(readNotes("MEMORY.md")).toBe("- - pine mast\n");
+  expect(await texts()).toEqual(["- pine mast"]);
+});

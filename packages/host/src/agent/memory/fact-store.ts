@@ -16,6 +16,7 @@ import {
   type StoredFact,
 } from "./fact-rows.ts";
 import {
+  fitsLine,
   type NoteFile,
   noteFileKinds,
   noteFiles,
@@ -287,7 +288,7 @@ function isInPrompts({ use, state }: Pick<StoredFact, "use" | "state">): boolean
 }
 
 function isInFile(fact: StoredFact, kind: StoredFact["about"]): boolean {
-  return isInPrompts(fact) && fact.about === kind;
+  return isInPrompts(fact) && fact.about === kind && fitsLine(fact.text);
 }
 
 function idOf({ source, text }: NewFact): string {

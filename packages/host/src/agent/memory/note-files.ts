@@ -24,6 +24,16 @@ export function notesIn(text: string): readonly string[] {
   return [...new Set(text.split("\n").flatMap((line) => noteOn(line) ?? []))];
 }
 
+/** Whether a text is read back as one note if it is written on a line of its own. A heading is not, nor a lone sign. */
+export function fitsLine(text: string): boolean {
+  const [read, ...rest] = notesIn(lineOf(text));
+  return read === text && rest.length === 0;
+}
+
+function lineOf(text: string): string {
+  return `- ${text}`;
+}
+
 /** A note with the texts that it had before. */
 export interface WrittenNote {
   readonly text: string;
@@ -43,9 +53,10 @@ export function withNotes(file: string, notes: readonly WrittenNote[]): string {
     const text = renamed.get(note);
     if (text === undefined || present.has(text)) return [];
     present.add(text);
-    return [line.replace(note, () => text)];
+    const changed = line.replace(note, () => text);
+    return [noteOn(changed) === text ? changed : lineOf(text)];
   });
-  const added = notes.filter(({ text }) => !present.has(text)).map(({ text }) => `- ${text}`);
+  const added = notes.filter(({ text }) => !present.has(text)).map(({ text }) => lineOf(text));
   const whole = [lines.join("\n").trimEnd(), ...added].filter((part) => part !== "").join("\n");
   return whole === "" ? "" : `${whole}\n`;
 }
