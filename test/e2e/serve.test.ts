@@ -99,3 +99,28 @@ test("in a clone, a Node that is too old leaves the command to the Node that the
   if (host.pid !== undefined) process.kill(host.pid, "SIGTERM");
   expect(await host.exited).toEqual({ code: 0, signal: null });
 });
+
+/** Preloaded into a host: prints what its process began with, and what its commands would inherit. */
+const noteArenas = `
+  import { readFileSync } from "node:fs";
+  import { isMainThread } from "node:worker_threads";
+  if (isMainThread) process.on("exit", () => {
+    const began = /MALLOC_ARENA_MAX=\\d+/.exec(readFileSync("/proc/self/environ", "utf8"));
+    const { MALLOC_ARENA_MAX: inherited = "none" } = process.env;
+    console.log("pid", process.pid, "began with", began?.[0] ?? "none", "hands on", inherited);
+  });
+`;
+
+test("on Linux a host begins again with fewer arenas, as the same process, and doesn't hand that on", async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(noteArenas)}`;
+  // Not a port: the host ends at once.
+  const start = (env: Record<string, string>) =>
+    startProcess(["packages/host/bin/holdfast.mjs", "serve", "--port", "none"], {
+      env: settingsFor({ HOLDFAST_HOME: makeFolder(), NODE_OPTIONS, ...env }),
+    });
+  const [host, limited] = [start({}), start({ MALLOC_ARENA_MAX: "7" })];
+  expect(await host.exited).toMatchObject({ code: 1 });
+  expect(host.lines).toEqual([`pid ${host.pid} began with MALLOC_ARENA_MAX=2 hands on none`]);
+  expect(await limited.exited).toMatchObject({ code: 1 });
+  expect(limited.lines).toEqual([`pid ${limited.pid} began with MALLOC_ARENA_MAX=7 hands on 7`]);
+});

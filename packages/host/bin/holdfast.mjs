@@ -16,11 +16,15 @@ if (major < minNodeMajor) {
     process.exitCode = 1;
   }
 } else {
-  if (process.argv[2] === "serve") await saveMemoryDuringStart();
+  if (process.argv[2] === "serve") {
+    limitMallocArenas();
+    await saveMemoryDuringStart();
+  }
   const { existsSync } = await import("node:fs");
   const isClone = existsSync(new URL("../src/main.ts", import.meta.url));
-  await enableSharedCompileCache(isClone);
-  if (!isClone || (await isBuildCurrent())) await import("../dist/main.js");
+  const isBuilt = !isClone || (await isBuildCurrent());
+  await useCompileCache(isClone, isBuilt);
+  if (isBuilt) await import("../dist/main.js");
   else await import("../src/main.ts");
 }
 
@@ -46,6 +50,22 @@ async function runWith(node) {
 }
 
 /**
+ * glibc keeps an arena for each of the threads, 5 MB in all for a host at rest. It reads the limit when a process
+ * begins, so this one begins again, under the same process id. Commands that the host runs don't inherit the limit.
+ */
+function limitMallocArenas() {
+  const { env } = process;
+  if (env.HOLDFAST_ARENAS_LIMITED !== undefined) {
+    delete env.HOLDFAST_ARENAS_LIMITED;
+    delete env.MALLOC_ARENA_MAX;
+  } else if (process.platform === "linux" && env.MALLOC_ARENA_MAX === undefined && process.execve) {
+    const args = [process.argv0, ...process.execArgv, ...process.argv.slice(1)];
+    const limited = { ...env, MALLOC_ARENA_MAX: "2", HOLDFAST_ARENAS_LIMITED: "1" };
+    process.execve(process.execPath, args, limited);
+  }
+}
+
+/**
  * What a start creates lives on, so a larger young generation would only be memory that an idle host keeps; and code
  * that runs once is not worth optimizing. `allowGrowth` of `process-limits.ts` ends both.
  */
@@ -53,13 +73,18 @@ async function saveMemoryDuringStart() {
   const { setFlagsFromString } = await import("node:v8");
   setFlagsFromString("--semi-space-growth-factor=1");
   setFlagsFromString("--no-opt");
+  setFlagsFromString("--no-sparkplug");
 }
 
-/** Shares compiled code between starts, and with the store's threads, which inherit the environment. */
-async function enableSharedCompileCache(isClone) {
+/**
+ * Shares compiled code between starts. The store's threads inherit the cache only if they load hundreds of sources: they
+ * would keep in memory what they read from it, and a built thread starts 5 ms later without it.
+ */
+async function useCompileCache(isClone, isBuilt) {
   const { enableCompileCache } = await import("node:module");
-  process.env.NODE_COMPILE_CACHE ||= await compileCacheFolder(isClone);
-  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  const folder = process.env.NODE_COMPILE_CACHE || (await compileCacheFolder(isClone));
+  if (!isBuilt) process.env.NODE_COMPILE_CACHE = folder;
+  enableCompileCache(folder);
 }
 
 /** The user may not be able to write to the folder of an installed package. */

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -6,17 +5,7 @@ import { randomUUID } from "node:crypto";
 import { threadId } from "node:worker_threads";
 import type { Holder, Liveness, ProcessIdentity } from "@holdfast/engine";
 
-/** A lease holder as a row stores it. */
-export const holderSchema: z.ZodType<Holder> = z.object({
-  host: z.string(),
-  boot: z.string().nullable(),
-  pidNamespace: z.string().nullable(),
-  pid: z.int(),
-  processStart: z.string().nullable(),
-  thread: z.int(),
-  agent: z.string(),
-  nonce: z.string(),
-});
+export { holderSchema } from "./schema/holder.ts";
 
 /** Identifies one process on its machine. `null` means the platform can't tell, and then nothing can be proven. */
 export interface ProcessFacts {

@@ -52,7 +52,7 @@ import {
   type Seq,
   type StoredEvent,
 } from "@holdfast/protocol";
-import { holderSchema } from "../identity.ts";
+import { holderSchema } from "./holder.ts";
 import {
   bool,
   describeTable,

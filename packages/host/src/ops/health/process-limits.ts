@@ -28,15 +28,23 @@ function readLimits(): string | undefined {
  */
 const maxYoungBytes = 16 * 1024 * 1024;
 
+/** A host at rest has fewer collections than this in its first seconds, one with work has them at once. */
+const collectionsAtRest = 16;
+
 /**
- * Ends the savings of the start (`bin/holdfast.mjs`): code may be optimized, and the young generation may grow as far as
- * useful. It grows during garbage collection, so that is when to check.
+ * Ends the savings of the start (`bin/holdfast.mjs`) with the first work: code may be optimized, and the young generation
+ * may grow as far as useful. It grows during garbage collection, so that is when to check.
  */
 export function allowGrowth(): void {
-  setFlagsFromString("--opt");
-  if (youngGenerationBytes() >= maxYoungBytes) return;
-  setFlagsFromString("--semi-space-growth-factor=2");
-  const watch = new PerformanceObserver(() => {
+  let collections = 0;
+  const watch = new PerformanceObserver((list) => {
+    const wasAtRest = collections < collectionsAtRest;
+    collections += list.getEntries().length;
+    if (collections < collectionsAtRest) return;
+    if (wasAtRest) {
+      for (const flag of ["--opt", "--sparkplug", "--semi-space-growth-factor=2"])
+        setFlagsFromString(flag);
+    }
     if (youngGenerationBytes() < maxYoungBytes) return;
     setFlagsFromString("--semi-space-growth-factor=1");
     watch.disconnect();
