@@ -1,14 +1,18 @@
+import { join } from "node:path";
+
 import type { Store } from "@holdfast/engine";
 import { aDelta, aMessageId, anEvent } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
-import { lineOf } from "../harness/figures.ts";
+import { type Line, lineOf } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import { type Stint, startWriter } from "../store/writer-client.ts";
 import type { Bench } from "./bench.ts";
 import { benchOwner } from "./engine.ts";
 import { startEngine } from "./engine-client.ts";
+import { idleFigure, idleNote, startIdle } from "./idle-client.ts";
+import { appendsBeforeMs } from "./tasks.ts";
 
 /** Kills a process while its runs stream, and boots another one in its place. */
 export const recoverLiveRuns: WorkloadDefinition<Bench> = {
@@ -67,23 +71,35 @@ export const recoverLongJournal: WorkloadDefinition<Bench> = {
       sessions: prepared.known["sessions"] ?? [],
       calmMs,
     });
+    await using idle = startIdle({
+      file: join(database.folder, "idle"),
+      delayMs: 0,
+      ms: calmMs + appendsBeforeMs,
+    });
     const taken = await untilAnswered(engine.answer, () => writer.work(250));
+    const floor = idleFigure((await idle.answer).sync.max);
     await engine.kill();
     await writer.stop();
     const { sinceRunner, loop, appendsBefore, appendsMeanwhile } = taken.answer;
     const [calm, meanwhile] = [longest([before]), longest(taken.stints)];
     const params = { events };
-    const limit = { params, below: 20 };
+    const append = (what: string, ms: number): Line => {
+      const line = lineOf(what, ms, "ms", { params, below: 20 });
+      return { ...line, figures: [...line.figures, floor] };
+    };
     return {
       lines: [
         lineOf("goes on, since the first look for work", sinceRunner, "ms", { params, below: 300 }),
-        lineOf("longest append of another process", meanwhile, "ms", limit),
+        append("longest append of another process", meanwhile),
         lineOf("longest append of another process, before", calm, "ms", { params }),
-        lineOf("longest append of the same process", appendsMeanwhile.max, "ms", limit),
+        append("longest append of the same process", appendsMeanwhile.max),
         lineOf("longest append of the same process, before", appendsBefore.max, "ms", { params }),
         lineOf("event-loop delay, longest", loop.max, "ms", { params }),
       ],
-      notes: [`Appends are watched until ${calmMs / 1_000} s after the run went on.`],
+      notes: [
+        `Appends are watched until ${calmMs / 1_000} s after the run went on.`,
+        `${idleNote} Beside an append stands its longest write.`,
+      ],
     };
   },
 };

@@ -5,9 +5,7 @@ import { type SessionId, sessionId } from "@holdfast/protocol";
 import { Samples } from "../harness/samples.ts";
 import { createSessions, type Engine, follow, openEngine, benchOwner, until } from "./engine.ts";
 import { ProcessMeter, type Summary, summaryOf } from "./meters.ts";
-import type { Assignment, TakenOver } from "./tasks.ts";
-
-const before = 1_000;
+import { appendsBeforeMs, type Assignment, type TakenOver } from "./tasks.ts";
 
 /** A host boots where another has died: the time until every run is claimed and its next output is durable. */
 export async function takeOver({ address, task }: Assignment<"takeOver">): Promise<TakenOver> {
@@ -17,7 +15,7 @@ export async function takeOver({ address, task }: Assignment<"takeOver">): Promi
   const goingOn = await watchAll(engine, sessions);
   const openedIn = performance.now() - openingAt;
   const appends = task.calmMs === 0 ? null : await startAppending(engine);
-  if (appends !== null) await systemClock.sleep(before);
+  if (appends !== null) await systemClock.sleep(appendsBeforeMs);
   const appendsBefore = appends?.take() ?? summaryOf(new Samples());
   const meter = new ProcessMeter();
   meter.start();

@@ -21,6 +21,9 @@ export interface Tasks {
   };
 }
 
+/** How long a take-over measures appends before it looks for work. */
+export const appendsBeforeMs = 1_000;
+
 export type TaskName = keyof Tasks;
 
 export interface Assignment<Name extends TaskName = TaskName> {

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 
 import { type Line, lineOf } from "../harness/figures.ts";
-import { started, startTask } from "../harness/task.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import type { Bench } from "./bench.ts";
 import { startEngine } from "./engine-client.ts";
-import type { Idled, IdleTask } from "./idle-process.ts";
+import { idleFigure, idleNote, startIdle } from "./idle-client.ts";
+import type { Idled } from "./idle-process.ts";
 import type { Streamed } from "./tasks.ts";
 
 /** The required limits for this many live runs, in milliseconds. */
@@ -38,21 +38,11 @@ export const streamLiveRuns: WorkloadDefinition<Bench> = {
       await engine.kill();
       await store.close();
     }
-    return {
-      lines,
-      notes: [
-        "Idle process: one that only writes and syncs 512 bytes every 20 ms, at the same time. Its event loop, and its write, are late by what the rest of the machine does.",
-      ],
-    };
+    return { lines, notes: [idleNote] };
   },
 };
 
-function startIdle(task: IdleTask) {
-  const child = startTask(new URL("./idle-process.ts", import.meta.url), task);
-  return started(child, (message) => message as Idled);
-}
-
-/** What nobody on the machine could do better meanwhile, beside our figures. */
+/** Puts the figures of the idle process beside ours. */
 function withFloors(lines: readonly Line[], { loop, sync }: Idled): Line[] {
   const floors: readonly [what: string, value: number][] = [
     ["event-loop delay, p99", loop.p99],
@@ -62,8 +52,7 @@ function withFloors(lines: readonly Line[], { loop, sync }: Idled): Line[] {
   return lines.map((line) => {
     const floor = floors.find(([what]) => line.what.endsWith(what));
     if (floor === undefined) return line;
-    const figure = { system: "idle process", value: floor[1], unit: "ms" } as const;
-    return { ...line, figures: [...line.figures, figure] };
+    return { ...line, figures: [...line.figures, idleFigure(floor[1])] };
   });
 }
 
