@@ -161,7 +161,7 @@ test("a tool that took a while says how long, beside its other details", async (
   const clock = manualClock();
   const change = { path: "a", change: "changed" as const, diff: "+1" };
   const slow = createTool("slow", async () => {
-    clock.advance(1_500);
+    await clock.advance(1_500);
     return { ...okResult("did"), details: { changes: [change] } };
   });
   const model = scriptedModel([calls("slow"), says("Done.")]);

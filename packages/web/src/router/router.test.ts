@@ -32,7 +32,7 @@ function openTab() {
   onTestFinished(() => void vi.unstubAllGlobals());
   return {
     router: createRouter(),
-    back() {
+    back: () => {
       at -= 1;
       page.dispatchEvent(new Event("popstate"));
     },
