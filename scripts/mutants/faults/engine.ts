@@ -257,4 +257,38 @@ export const engineMutants: readonly Mutant[] = [
     drop: "$isLate && !$terminal.has($row.state)",
     tests: "contracts/reference-store.test.ts",
   },
+  {
+    fault: "an undo of several turns shows an older version instead of hiding them",
+    in: "engine/undo",
+    replace: "turns === 1 ? alternativeBefore($row, $from) : undefined",
+    by: "alternativeBefore($row, $from)",
+    tests: "contracts/reference-store.test.ts",
+  },
+  {
+    fault: "an edited message keeps the ranges that were quoted in the old text",
+    in: "engine/retryFromEntry",
+    replace: "quoted && newText.text === undefined && { quoted }",
+    by: "quoted && { quoted }",
+    tests: "contracts/reference-store.test.ts",
+  },
+  {
+    fault: "the limit for a day also ends runs that had begun before it was reached",
+    in: "engine/driveRun",
+    replace: "step === 0 && (await isDailyBudgetSpent($deps, $run))",
+    by: "await isDailyBudgetSpent($deps, $run)",
+    tests: "run/run-tools-output.test.ts",
+  },
+  {
+    fault: "a late answer with lost records counts as whole",
+    in: "engine/lateEntries",
+    drop: "!damage.some(losesRecord)",
+    tests: "contracts/reference-store.test.ts",
+  },
+  {
+    fault: "a refreshed context goes on from its last entry, which may not be the newest",
+    in: "engine/refreshContext",
+    replace: "newestSeq($known.tail)",
+    by: "$known.tail.at(-1)?.seq",
+    tests: "context/session-context.test.ts",
+  },
 ];
