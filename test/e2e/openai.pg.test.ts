@@ -1,4 +1,5 @@
 import { createServer, type AddressInfo } from "node:net";
+import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { connectOpenAi } from "../../packages/host/test/support/openai-client.ts";
 import { makeFolder, serveWithClient, settledText, valueOf } from "./served-host.ts";
@@ -8,6 +9,12 @@ const model = "holdfast";
 
 const sessionOf = (conversation: { readonly id: string } | null | undefined) =>
   `ses_${conversation?.id.slice("conv_".length)}` as never;
+
+/** Numbers and types of all events but deltas, which come joined later. */
+const namesOf = (events: readonly OpenAI.Responses.ResponseStreamEvent[]) =>
+  events
+    .filter(({ type }) => !type.endsWith(".delta"))
+    .map(({ sequence_number: number, type }) => ({ number, type }));
 
 /** The same address for every host that is started in turn. */
 function freePort(): Promise<string> {
@@ -28,6 +35,7 @@ describe.each(storeKinds)("on %s", (kind) => {
   test("[P5] [P6] a response in the background is read with starting_after through two kill -9, each word once", async () => {
     const settings = await hostSettings();
     let [id, text, cursor] = ["", "", 0];
+    const seen: OpenAI.Responses.ResponseStreamEvent[] = [];
     for (const words of [4, 12]) {
       const { host, address, token } = await serveWithClient(settings);
       const openai = connectOpenAi(address, token);
@@ -39,6 +47,7 @@ describe.each(storeKinds)("on %s", (kind) => {
       const wanted = text.length + words * 3;
       for await (const event of events) {
         cursor = event.sequence_number;
+        seen.push(event);
         if (event.type === "response.output_text.delta") text += event.delta;
         if (text.length > wanted) break;
       }
@@ -49,6 +58,7 @@ describe.each(storeKinds)("on %s", (kind) => {
     let last = "";
     const rest = await openai.responses.retrieve(id, { stream: true, starting_after: cursor });
     for await (const event of rest) {
+      seen.push(event);
       if (event.type === "response.output_text.delta") text += event.delta;
       last = event.type;
     }
@@ -57,6 +67,13 @@ describe.each(storeKinds)("on %s", (kind) => {
     expect(response.status).toBe("completed");
     expect(text).toBe(response.output_text);
     expect(text).toBe(await settledText(client, sessionOf(response.conversation)));
+    // In the parts that it read from three hosts, each event has the number that a replay gives it.
+    const replayed: typeof seen = [];
+    for await (const event of await openai.responses.retrieve(id, { stream: true }))
+      replayed.push(event);
+    expect(namesOf(seen)).toEqual(namesOf(replayed));
+    const numbers = seen.map((event) => event.sequence_number);
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
   });
 
   test("[P11] a request that the library repeats after a kill -9 is answered by the run that it began", async () => {

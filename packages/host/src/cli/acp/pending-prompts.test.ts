@@ -1,4 +1,4 @@
-import { ids } from "@holdfast/protocol";
+import { ids, type RunState } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
 import { PendingPrompts } from "./pending-prompts.ts";
@@ -37,4 +37,35 @@ test("a message that was taken back ends its prompt, and a failed run rejects it
   const failed = prompts.add(ids.make("run"), null);
   prompts.end(failed.runId, { state: "failed", cause: "empty_reply" });
   await expect(failed.ended.promise).rejects.toThrow(/\w+/);
+});
+
+const ends: readonly (readonly [RunState, string | null, string])[] = [
+  ["completed", null, "end_turn"],
+  ["cancelled", null, "cancelled"],
+  ["failed", "model_output_limit", "max_tokens"],
+  ["limit", "steps", "max_turn_requests"],
+  ["limit", "time", "max_turn_requests"],
+];
+
+test.each(ends)(
+  "a run that ends as %s (%s) answers its prompt with %s",
+  async (state, cause, reason) => {
+    const prompts = new PendingPrompts();
+    const runId = ids.make("run");
+    const { ended } = prompts.add(runId, null);
+    prompts.end(runId, { state, cause });
+    expect(await ended.promise).toBe(reason);
+  },
+);
+
+test.each([
+  ["failed", "model_refused"],
+  ["limit", "spend_day"],
+  ["interrupted", null],
+] as const)("a run that ends as %s (%s) fails its prompt with the cause", async (state, cause) => {
+  const prompts = new PendingPrompts();
+  const runId = ids.make("run");
+  const { ended } = prompts.add(runId, null);
+  prompts.end(runId, { state, cause });
+  await expect(ended.promise).rejects.toMatchObject({ code: -32603, data: { state, cause } });
 });

@@ -1,6 +1,7 @@
 import type { StopReason } from "@agentclientprotocol/sdk";
 import type { MessageId, RunId, RunState } from "@holdfast/protocol";
 import { terminalStates } from "@holdfast/protocol";
+import { endOfRun } from "../../server/run-output/run-end.ts";
 import { describeRunEnd } from "../transcript/describe.ts";
 import { failedRequest } from "./errors.ts";
 
@@ -78,14 +79,19 @@ export class PendingPrompts {
 
 /** `undefined`: the protocol has no word for it, so the request fails with a sentence. */
 function stopReasonOf({ state, cause }: RunEnd): StopReason | undefined {
-  switch (state) {
+  switch (endOfRun({ state, cause: cause ?? undefined })) {
     case "completed":
       return "end_turn";
     case "cancelled":
       return "cancelled";
-    case "limit":
-      return /token|length|output/.test(cause ?? "") ? "max_tokens" : "max_turn_requests";
-    default:
+    case "output_limit":
+      return "max_tokens";
+    case "run_limit":
+      return "max_turn_requests";
+    // A refusal would tell the editor that the prompt is forgotten, which it is not.
+    case "filtered":
+    case "spend_limit":
+    case "failed":
       return undefined;
   }
 }

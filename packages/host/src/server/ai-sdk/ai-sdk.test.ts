@@ -30,6 +30,7 @@ interface ChatOptions {
 function openChat(rig: ApiRig, { id = "chat-1", secret, messages = [] }: ChatOptions = {}) {
   const authorization = secret === undefined ? rig.bearer["authorization"]! : `Bearer ${secret}`;
   const errors: string[] = [];
+  const finishes: (string | undefined)[] = [];
   const chat = new Chat({
     id,
     messages,
@@ -40,8 +41,9 @@ function openChat(rig: ApiRig, { id = "chat-1", secret, messages = [] }: ChatOpt
     }),
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     onError: ({ message }) => void errors.push(message),
+    onFinish: ({ finishReason }) => void finishes.push(finishReason),
   });
-  return { chat, errors };
+  return { chat, errors, finishes };
 }
 
 function textIn({ parts }: Pick<UIMessage, "parts">): string {
@@ -353,6 +355,15 @@ test("a run that fails is an error of the chat", async () => {
     "error",
     ["The run ended early (failed: model_refused)."],
   ]);
+});
+
+test("an answer that the model cut for its length is finished by length, and keeps its text", async () => {
+  const failure = fails("fatal", { code: "model_output_limit", message: "Cut." });
+  const rig = open([[says("As far as"), failure]]);
+  const { chat, errors, finishes } = openChat(rig);
+  await chat.sendMessage({ text: "Tell" });
+  expect([chat.status, errors, finishes]).toEqual(["ready", [], ["length"]]);
+  expect(textsOf(chat)).toEqual(["Tell", "As far as"]);
 });
 
 test("bad requests get a sentence, and nothing is admitted", async () => {

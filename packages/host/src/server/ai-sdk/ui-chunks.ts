@@ -1,6 +1,7 @@
 import type { ApprovalId, RunId } from "@holdfast/protocol";
 import type { UIMessageChunk } from "ai";
 import type { RunOutputItem } from "../run-output/item.ts";
+import { endOfRun } from "../run-output/run-end.ts";
 
 type Chunk = UIMessageChunk;
 type ItemOf<K extends RunOutputItem["kind"]> = Extract<RunOutputItem, { kind: K }>;
@@ -134,14 +135,17 @@ export class UiChunks {
   }
 
   #end({ state, cause }: ItemOf<"ended">): readonly Chunk[] {
-    if (state === "completed") return this.#finish("stop");
+    const end = endOfRun({ state, cause });
+    if (end === "completed") return this.#finish("stop");
+    // A notice before it says why the answer is cut.
+    if (end === "output_limit") return this.#finish("length");
     const reason = cause === undefined ? state : `${state}: ${cause}`;
     if (state === "cancelled") return [...this.#close(), { type: "abort", reason }];
     const error: Chunk = { type: "error", errorText: `The run ended early (${reason}).` };
     return [...this.#close(), error, { type: "finish", finishReason: "error" }];
   }
 
-  #finish(finishReason: "stop" | "tool-calls"): readonly Chunk[] {
+  #finish(finishReason: "stop" | "length" | "tool-calls"): readonly Chunk[] {
     return [...this.#close(), { type: "finish", finishReason }];
   }
 

@@ -134,14 +134,7 @@ async function admitPlaced(
     ...(placement.kind === "new" ? [created] : isOtherModel ? [changed] : []),
     ...input.events,
   ];
-  const noted =
-    target.kind === "session"
-      ? placement.kind === "append"
-        ? []
-        : [hintKeyOfSession(target.session)]
-      : target.kind === "name"
-        ? [hintKeyOfName(target.name)]
-        : [hintKeyOfTurn(text)];
+  const noted = hintKeysOf(target, placement, text);
   const [result] = await Promise.all([
     log.commit({ owner, session, events }).then((committed): Admission => input.answer(committed)),
     ...noted.map((hint) => hints.add(owner, hint, session)),
@@ -152,6 +145,26 @@ async function admitPlaced(
   engine.notify(owner, session);
   const { runId, seq: begun, repeated: isRepeated } = result;
   return { owner, session, runId, begun, createdAt: Date.now(), isRepeated };
+}
+
+/** By what the client may mean this session later. */
+function hintKeysOf(
+  target: TurnRequest["target"],
+  { kind }: Placed["placement"],
+  text: string,
+): readonly string[] {
+  switch (target.kind) {
+    case "name":
+      return [hintKeyOfName(target.name)];
+    case "history":
+      return [hintKeyOfTurn(text)];
+    case "session":
+    case "after": {
+      const name = target.name === undefined ? [] : [hintKeyOfName(target.name)];
+      if (target.kind === "after") return [...name, hintKeyOfTurn(text)];
+      return kind === "append" ? name : [...name, hintKeyOfSession(target.session)];
+    }
+  }
 }
 
 async function hasOtherModel(

@@ -6,7 +6,7 @@ import { connectionOf, type HostEnv, type Route } from "../http/routing.ts";
 import type { RunOutputItem } from "../run-output/item.ts";
 import { newPartsOf, readOutputBatches, readRunOutput } from "../run-output/read-run-output.ts";
 import { type AdmittedTurn, admitTurn } from "./admit-turn.ts";
-import { ChatText, failureOf, progressOf, UsageSum, waitingLine } from "./chat-output.ts";
+import { chatEndOf, ChatText, progressOf, UsageSum, waitingLine } from "./chat-output.ts";
 import { type ClientRequest, readMessages } from "./client-request.ts";
 import { errorOf, isRefusal, refuse, sendRefusal } from "./errors.ts";
 import { answerTask, isFrontEndTask, taskHeader } from "./front-end-tasks.ts";
@@ -115,11 +115,9 @@ function streamChat(
             return "";
           case "ended": {
             hasEnded = true;
-            const failure = failureOf(item, notice);
+            const end = chatEndOf(item, notice);
             const last =
-              failure === null
-                ? frames.finish(item.state === "limit" ? "length" : "stop")
-                : frames.failure(errorOf({ status: 500, ...failure }));
+              "finish" in end ? frames.finish(end.finish) : frames.failure(errorOf(end.failure));
             return last + frames.end(usage);
           }
           default: {
@@ -190,12 +188,12 @@ async function answerChat(
     if (item.kind === "usage") usage.add(item);
     if (item.kind === "notice") notice = item.text;
     if (item.kind !== "ended") continue;
-    const failure = failureOf(item, notice);
-    if (failure !== null) {
+    const end = chatEndOf(item, notice);
+    if ("failure" in end) {
       for (const [name, value] of Object.entries(headers)) c.header(name, value);
-      return sendRefusal(c, { status: 500, ...failure });
+      return sendRefusal(c, end.failure);
     }
-    finish = item.state === "limit" ? "length" : "stop";
+    ({ finish } = end);
   }
   const { waitsFor } = limit;
   limit.stop();

@@ -1,5 +1,7 @@
 import type { RunOutputItem } from "../run-output/item.ts";
+import { describeEnd, endOfRun, type RunEnd } from "../run-output/run-end.ts";
 import { waitingMark } from "./compare-history.ts";
+import type { Refusal } from "./errors.ts";
 
 /** Sums what the calls of a run used. */
 export class UsageSum {
@@ -109,21 +111,48 @@ export function waitingLine({
   return `${waitingMark}Waiting for ${what}: answer ${approval.approvalId} on the page or with holdfast approvals. The run goes on then.`;
 }
 
-export interface FailedRun {
+type EndedRun = Extract<RunOutputItem, { kind: "ended" }>;
+
+interface FailedRun {
   readonly code: string;
   readonly message: string;
 }
 
-/** Why a run did not answer; `null` if it did, or was stopped. */
-export function failureOf(
-  { state, cause }: Extract<RunOutputItem, { kind: "ended" }>,
-  notice: string | undefined,
-): FailedRun | null {
-  if (state !== "failed" && state !== "interrupted") return null;
-  const fallback =
-    state === "failed" ? "The run failed." : "The host stopped, and the run was not resumed.";
+/** A code of ours, and a sentence that says what to do next. */
+export function describeFailure(ended: EndedRun, notice: string | undefined): FailedRun {
+  const { state, cause } = ended;
   return {
     code: cause ?? state,
-    message: `${notice ?? fallback} Look at the session for what was done.`,
+    message: `${notice ?? describeEnd(ended)} ${nextSteps.get(endOfRun(ended)) ?? "Look at the session for what was done."}`,
   };
+}
+
+const nextSteps: ReadonlyMap<RunEnd, string> = new Map([
+  [
+    "run_limit",
+    "What it has done is in the session: send another message to go on, or raise the limit.",
+  ],
+  ["spend_limit", "Raise the limit, or ask again later."],
+]);
+
+type ChatEnd =
+  | { readonly finish: "stop" | "length" | "content_filter" }
+  | { readonly failure: Refusal };
+
+/** How a chat completion ends. One that was stopped by hand ends like any other. */
+export function chatEndOf(ended: EndedRun, notice: string | undefined): ChatEnd {
+  switch (endOfRun(ended)) {
+    case "completed":
+    case "cancelled":
+      return { finish: "stop" };
+    case "output_limit":
+    case "run_limit":
+      return { finish: "length" };
+    case "filtered":
+      return { finish: "content_filter" };
+    case "spend_limit":
+      return { failure: { status: 429, ...describeFailure(ended, notice) } };
+    case "failed":
+      return { failure: { status: 500, ...describeFailure(ended, notice) } };
+  }
 }

@@ -1,4 +1,4 @@
-import type { Reads } from "@holdfast/engine";
+import type { Reads, SessionRow } from "@holdfast/engine";
 import {
   type AttachedPart,
   type IdSource,
@@ -18,13 +18,61 @@ import { readTurns, type StoredTurn, type StoredTurns } from "./stored-turns.ts"
 
 /** Which conversation a request belongs to, as far as it says so. */
 export type Target =
-  /** An id of ours. The client may leave out the history. */
-  | { readonly kind: "session"; readonly session: SessionId }
+  /** The client may leave out the history. */
+  | ContinuedTarget
   /** The client's own name for a chat. Chat front ends tell the whole history each time. */
   | { readonly kind: "name"; readonly name: string; readonly tellsHistory: boolean }
-  | { readonly kind: "after"; readonly session: SessionId; readonly runId: RunId }
   /** Nothing but the history. */
   | { readonly kind: "history" };
+
+/** Named by an id of ours, and perhaps by a name of the client's too. */
+export type ContinuedTarget = { readonly name?: string; readonly session: SessionId } & (
+  | { readonly kind: "session" }
+  | { readonly kind: "after"; readonly runId: RunId }
+);
+
+/** One target of what the headers name and what the body continues. A chat id of a front end is only a hint. */
+export async function combineTargets(
+  { reads, hints }: PlaceDeps,
+  owner: OwnerId,
+  named: Target,
+  continued: ContinuedTarget,
+): Promise<Target | Refusal> {
+  if (named.kind === "history" || (named.kind === "name" && named.tellsHistory)) return continued;
+  if (named.kind === "name") {
+    const known = await hints.find(owner, hintKeyOfName(named.name));
+    const isKnown = known.length === 0 || (await descendsFrom(reads, owner, continued, known));
+    return isKnown ? { ...continued, name: named.name } : sessionConflict;
+  }
+  if (await descendsFrom(reads, owner, continued, [named.session])) return continued;
+  const isBranch = await descendsFrom(reads, owner, named, [continued.session]);
+  return isBranch ? { ...continued, session: named.session } : sessionConflict;
+}
+
+const sessionConflict = refuse(
+  400,
+  "session_conflict",
+  "The header names another session than conversation or previous_response_id. Send one of them, or both for the same session.",
+  "conversation",
+);
+
+const maxAncestors = 50;
+
+/** Whether a session is one of these, or a branch of one. */
+async function descendsFrom(
+  reads: Pick<Reads, "session">,
+  owner: OwnerId,
+  { session }: { readonly session: SessionId },
+  wanted: readonly SessionId[],
+): Promise<boolean> {
+  let id: SessionId | undefined = session;
+  for (let depth = 0; id !== undefined && depth < maxAncestors; depth += 1) {
+    if (wanted.includes(id)) return true;
+    const row: SessionRow | null = await reads.session(owner, id);
+    id = row?.origin?.sessionId;
+  }
+  return false;
+}
 
 /** How a repeated request is recognised. */
 export interface Repetition {

@@ -1,4 +1,4 @@
-import { calls, fails, gate, says, thinks, uses } from "@holdfast/testing/fakes/scripted-model";
+import { calls, gate, says, uses } from "@holdfast/testing/fakes/scripted-model";
 import { createGate, createTool, okResult, until } from "@holdfast/testing/rigs/run-rig";
 import type OpenAI from "openai";
 import { BadRequestError, NotFoundError } from "openai";
@@ -57,91 +57,6 @@ test("a response comes whole, with its text, usage and conversation, and can be 
     { type: "message", role: "user", content: [{ type: "input_text", text: "What is there?" }] },
   ]);
   expect(await shownTexts(rig, sessionOf(response))).toEqual(["What is there?", "A heron."]);
-});
-
-test("a stream names its events by type and numbers them, each item begins and ends, and [DONE] is last", async () => {
-  const look = createTool("look", async () => okResult("a heron"));
-  const script = [[thinks("Hm."), says("I look."), calls("look")], [says("A heron.")]];
-  const rig = await openOpenAi(script, { tools: [look] });
-  const answer = await fetch(`${rig.baseURL}/responses`, {
-    method: "POST",
-    headers: { ...rig.bearer, "content-type": "application/json" },
-    body: JSON.stringify({ model, input: "Look", stream: true }),
-  });
-  const frames = (await answer.text())
-    .split("\n\n")
-    .filter((frame) => /^(event|data):/.test(frame));
-  expect(frames.at(-1)).toBe("data: [DONE]");
-  const events = frames.slice(0, -1).map((frame) => {
-    const [name = "", data = ""] = frame.split("\n");
-    const event = JSON.parse(data.slice("data: ".length)) as Event;
-    expect(name).toBe(`event: ${event.type}`);
-    expect(frame).not.toContain("\nid:");
-    return event;
-  });
-  expect(events.map(({ type }) => type.replace("response.", ""))).toEqual([
-    "created",
-    "in_progress",
-    "output_item.added",
-    "content_part.added",
-    "reasoning_text.delta",
-    "output_item.added",
-    "content_part.added",
-    "output_text.delta",
-    "reasoning_text.done",
-    "content_part.done",
-    "output_item.done",
-    "output_text.done",
-    "content_part.done",
-    "output_item.done",
-    "output_item.added",
-    "output_item.done",
-    "output_item.added",
-    "content_part.added",
-    "output_text.delta",
-    "output_text.done",
-    "content_part.done",
-    "output_item.done",
-    "completed",
-  ]);
-  const numbers = events.map((event) => event.sequence_number);
-  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-  const last = events.at(-1);
-  if (last?.type !== "response.completed") throw new Error("It did not complete.");
-  expect(last.response.output.map(({ type }) => type as string)).toEqual([
-    "reasoning",
-    "message",
-    "holdfast:tool_call",
-    "message",
-  ]);
-});
-
-test("[P5] a reader that resumes after any event gets the rest of the text once", async () => {
-  const rig = await openOpenAi([[thinks("Hm, ", "well."), says("One ", "two ", "three.")]]);
-  const all = await eventsOf(
-    await rig.openai.responses.create({ model, input: "Count", stream: true }),
-  );
-  const first = all[0];
-  if (first?.type !== "response.created") throw new Error("It was not created.");
-  const { id } = first.response;
-  expect(deltasIn(all)).toBe("One two three.");
-  for (const prunes of [false, true]) {
-    if (prunes) await rig.store.prune(1_000);
-    for (const [index, { sequence_number }] of all.entries()) {
-      const seen = all.slice(0, index + 1);
-      const rest = await eventsOf(
-        await rig.openai.responses.retrieve(id, { stream: true, starting_after: sequence_number }),
-      );
-      expect(deltasIn(seen) + deltasIn(rest)).toBe("One two three.");
-      const end = [...seen, ...rest].at(-1);
-      expect(end?.type).toBe("response.completed");
-      if (end?.type !== "response.completed") continue;
-      expect(end.response.output).toMatchObject([
-        { content: [{ text: "Hm, well." }] },
-        { content: [{ text: "One two three." }] },
-      ]);
-    }
-  }
 });
 
 test("a response in the background is answered at once, read while it runs, and cancelled", async () => {
@@ -279,13 +194,6 @@ test("items that come between a response and the retry of its request are told w
   expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain("slack water");
 });
 
-test("a cursor that is later than the conversation is refused, instead of a stream that misses everything", async () => {
-  const rig = await openOpenAi([says("Hello.")]);
-  const { id } = await rig.openai.responses.create({ model, input: "Hi" });
-  const late = rig.openai.responses.retrieve(id, { stream: true, starting_after: 1_000_000 });
-  await expect(late).rejects.toMatchObject({ status: 400, code: "invalid_cursor" });
-});
-
 test("an approval is an item of the response that stays in progress until somebody answers", async () => {
   const danger = createTool("danger", async () => okResult("done"), { approval: () => "ask" });
   const rig = await openOpenAi([[calls("danger")], [says("It is done.")]], { tools: [danger] });
@@ -313,21 +221,6 @@ async function untilItem(rig: OpenAiRig, id: string, type: string) {
   });
   return found ?? {};
 }
-
-test("a run that fails is a failed response with its reason, and is not sent again", async () => {
-  const rig = await openOpenAi(() => fails("fatal", { code: "no_luck", message: "No luck." }));
-  const response = await rig.openai.responses.create({ model, input: "Try" });
-  expect(response).toMatchObject({ status: "failed", error: { code: "no_luck" } });
-  expect(response.error?.message).toContain("No luck.");
-  const events = await eventsOf(
-    await rig.openai.responses.create({ model, input: "Again", stream: true }),
-  );
-  expect(events.at(-1)?.type).toBe("response.failed");
-  await expect(
-    rig.openai.chat.completions.create({ model, messages: [{ role: "user", content: "Chat" }] }),
-  ).rejects.toMatchObject({ status: 500, code: "no_luck" });
-  expect(rig.model.requests).toHaveLength(3);
-});
 
 test("two responses asked at once in one conversation are answered one after the other", async () => {
   const opened = createGate();

@@ -13,6 +13,7 @@ import {
 import { type AdmittedTurn, admitTurn } from "./admit-turn.ts";
 import { joinTexts, readMessages } from "./client-request.ts";
 import { isRefusal, refuse, type Refusal, sendRefusal } from "./errors.ts";
+import { lastNumberOf, seqOfNumber } from "./event-numbers.ts";
 import { parseConversationId, parseResponseId, responseId } from "./identifiers.ts";
 import { metadata, type KeptFacts, openKeptFacts } from "./kept-facts.ts";
 import { chooseModel } from "./models.ts";
@@ -28,7 +29,7 @@ import {
 } from "./openai-call.ts";
 import type { OpenAiDeps } from "./openai.ts";
 import { pageOf, userItem } from "./output-items.ts";
-import type { Target } from "./place-turn.ts";
+import { combineTargets, type ContinuedTarget, type Target } from "./place-turn.ts";
 import { ResponseBuilder, type ResponseEvent, type ResponseFacts } from "./response-builder.ts";
 import { WaitingLimit } from "./waiting-limit.ts";
 import { problemCodes } from "../api/problem-codes.ts";
@@ -94,7 +95,7 @@ async function createResponse(
   if (isRefusal(model)) return sendRefusal(c, model);
   const request = readMessages(body.input, "input");
   if (isRefusal(request)) return sendRefusal(c, request);
-  const target = await targetOf(deps, c, owner, body);
+  const target = await targetOf(deps, { c, owner }, body);
   if (isRefusal(target)) return sendRefusal(c, target);
   const repetition = repetitionOf(c, "responses", raw);
   if (isRefusal(repetition)) return sendRefusal(c, repetition);
@@ -123,13 +124,28 @@ async function createResponse(
   return awaitResponse(deps, c, turn, { facts, headers });
 }
 
+/**
+ * The session's id or name in the headers comes first, then what the body continues. Both may be given for one session;
+ * where they name different ones, a client would write into a conversation that it does not mean.
+ */
 async function targetOf(
-  { reads }: OpenAiDeps,
-  c: Context<HostEnv>,
-  owner: OwnerId,
+  deps: ResponseDeps,
+  { c, owner }: Pick<ProtocolCall, "c" | "owner">,
   body: z.infer<typeof responseRequest>,
 ): Promise<Target | Refusal> {
-  const { conversation, previous_response_id: previous } = body;
+  const named = targetOfHeaders(c);
+  if (isRefusal(named)) return named;
+  const continued = await targetOfBody(deps, owner, body);
+  if (continued === null) return named;
+  if (isRefusal(continued)) return continued;
+  return combineTargets(deps, owner, named, continued);
+}
+
+async function targetOfBody(
+  { reads }: ResponseDeps,
+  owner: OwnerId,
+  { conversation, previous_response_id: previous }: z.infer<typeof responseRequest>,
+): Promise<ContinuedTarget | Refusal | null> {
   if (conversation && previous)
     return refuse(
       400,
@@ -144,13 +160,11 @@ async function targetOf(
     if (row === null || row.trashedAt !== null) return unknownConversation(id);
     return { kind: "session", session: row.id };
   }
-  if (previous) {
-    const address = parseResponseId(previous);
-    const run = address && (await reads.run(owner, address.runId));
-    if (address === null || run === null) return unknownResponse(previous, "previous_response_id");
-    return { kind: "after", session: run.session, runId: run.id };
-  }
-  return targetOfHeaders(c);
+  if (!previous) return null;
+  const address = parseResponseId(previous);
+  const run = address && (await reads.run(owner, address.runId));
+  if (address === null || run === null) return unknownResponse(previous, "previous_response_id");
+  return { kind: "after", session: run.session, runId: run.id };
 }
 
 export function unknownConversation(id: string): Refusal {
@@ -179,15 +193,17 @@ function streamResponse(
   deps: ResponseDeps,
   c: Context<HostEnv>,
   turn: AdmittedTurn,
-  { facts, headers, after }: Reply & { readonly after: Seq | undefined },
+  { facts, headers, after }: Reply & { readonly after: number | undefined },
 ): Response {
   return openEventStream(
     c,
     deps,
     async ({ write, signal }) => {
-      const builder = new ResponseBuilder(turn, facts);
-      if (after === undefined || after < turn.begun) await write(encodeEvents([builder.created()]));
-      for await (const items of readOutputBatches(deps, { ...turn, after, signal })) {
+      const builder = new ResponseBuilder(turn, facts, after);
+      const created = builder.created();
+      if (created.length > 0) await write(encodeEvents(created));
+      const cursor = after === undefined ? undefined : seqOfNumber(after);
+      for await (const items of readOutputBatches(deps, { ...turn, after: cursor, signal })) {
         const events = items.flatMap((marked) => builder.apply(marked));
         if (events.length > 0) await write(encodeEvents(events));
       }
@@ -219,7 +235,7 @@ async function awaitResponse(
   const builder = new ResponseBuilder(turn, facts);
   for await (const item of readRunOutput(deps, { ...turn, signal })) {
     limit.see(item);
-    builder.apply({ item, newFrom: 0 });
+    builder.apply({ item, newFrom: 0, firstDelta: null });
   }
   const isWaiting = limit.waitsFor !== null;
   limit.stop();
@@ -230,7 +246,8 @@ async function awaitResponse(
 
 async function responseSoFar(deps: ResponseDeps, turn: AdmittedTurn, facts: ResponseFacts) {
   const builder = new ResponseBuilder(turn, facts);
-  for (const item of await readOutputSoFar(deps.reads, turn)) builder.apply({ item, newFrom: 0 });
+  for (const item of await readOutputSoFar(deps.reads, turn))
+    builder.apply({ item, newFrom: 0, firstDelta: null });
   return builder.response();
 }
 
@@ -259,10 +276,9 @@ async function retrieve(deps: ResponseDeps, { c, owner }: ProtocolCall): Promise
   const facts = (await deps.kept.read(owner, turn.runId)) ?? noFacts;
   const { stream, starting_after: after } = query.data;
   // Whoever waited for later numbers would miss everything until then.
-  const head = (await deps.reads.session(owner, turn.session))?.head ?? 0;
-  if (after !== undefined && after > head) return sendRefusal(c, futureCursor);
-  if (stream === "true")
-    return streamResponse(deps, c, turn, { facts, headers: {}, after: after as Seq | undefined });
+  const head = (await deps.reads.session(owner, turn.session))?.head ?? (0 as Seq);
+  if (after !== undefined && after > lastNumberOf(head)) return sendRefusal(c, futureCursor);
+  if (stream === "true") return streamResponse(deps, c, turn, { facts, headers: {}, after });
   return c.json(await responseSoFar(deps, turn, facts));
 }
 

@@ -16,6 +16,8 @@ export interface MarkedItem {
   readonly item: RunOutputItem;
   /** `null`: the reader has it. Otherwise where new text begins in an item's text. */
   readonly newFrom: number | null;
+  /** The first delta of an item's text; `null` if it never had one. */
+  readonly firstDelta: Seq | null;
 }
 
 /** What of an item is new to its reader. */
@@ -61,10 +63,11 @@ export class RunOutputFold {
     const decoded = decodeEvent(stored);
     if (decoded.kind !== "known") return [];
     const { seq, at } = stored;
-    return this.#itemsOf(decoded.event).map(({ read = 0, ...content }): MarkedItem => {
+    return this.#itemsOf(decoded.event).map(({ read = 0, firstDelta, ...content }): MarkedItem => {
       const item: RunOutputItem = { seq, at, ...content };
       const isRead = read > 0 && "text" in item && read >= item.text.length;
-      return { item, newFrom: isRead || item.seq <= this.#cursor ? null : read };
+      const newFrom = isRead || item.seq <= this.#cursor ? null : read;
+      return { item, newFrom, firstDelta: firstDelta ?? null };
     });
   }
 
@@ -79,7 +82,7 @@ export class RunOutputFold {
       case "step.started":
         return this.#startStep(event.data);
       case "message.delta":
-        return this.#grow(event.data);
+        return this.#grow(event.data, event.seq);
       case "message.assistant":
         return event.data.above === undefined ? this.#settle(event.data) : [];
       case "tool.started": {
@@ -127,7 +130,7 @@ export class RunOutputFold {
     return messageIds.length === 0 ? [begun] : [{ kind: "asked_again", messageIds }, begun];
   }
 
-  #grow(delta: EventData<"message.delta">): readonly RunOutputContent[] {
+  #grow(delta: EventData<"message.delta">, firstDelta: Seq): readonly PlacedContent[] {
     const { messageId, text, kind = "text", part: index = 0 } = delta;
     if (this.#hasGap) return [];
     if (this.#open?.messageId !== messageId) this.#open = { messageId, indexes: [], given: [] };
@@ -136,7 +139,7 @@ export class RunOutputFold {
     const part = indexes.indexOf(index);
     given[part] = (given[part] ?? 0) + text.length;
     if (text === "") return [];
-    return [{ kind, messageId, part, text }];
+    return [{ kind, messageId, part, text, firstDelta }];
   }
 
   #settle(data: EventData<"message.assistant">): readonly PlacedContent[] {
@@ -181,6 +184,7 @@ type PlacedContent = RunOutputContent & {
   readonly seq?: Seq;
   /** How much of its text the reader has. */
   readonly read?: number;
+  readonly firstDelta?: Seq;
 };
 
 interface OpenText {
@@ -211,10 +215,12 @@ function restOfText(
     const from = given[part] ?? 0;
     const stored = Math.max(from, within(lengths.total));
     const seq = lengths.seqAt(start + stored);
+    const firstDelta = lengths.seqAt(start + from + 1);
     const withDelta = text.slice(from, stored);
     const isRead = { read: Math.max(0, within(read) - from) };
+    const placed = seq !== undefined && firstDelta !== undefined && { seq, firstDelta };
     if (withDelta !== "")
-      rest.push({ kind, messageId, part, text: withDelta, ...isRead, ...(seq && { seq }) });
+      rest.push({ kind, messageId, part, text: withDelta, ...isRead, ...placed });
     const spilled = text.slice(stored);
     if (spilled !== "") rest.push({ kind, messageId, part, text: spilled });
     start += text.length;
