@@ -2,15 +2,29 @@ import { fileURLToPath } from "node:url";
 import { launchBrowser } from "@holdfast/testing/browser/browser";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import { build, preview } from "vite";
+import { build, type PluginOption, preview, type ProxyOptions } from "vite";
 import { makeFolder } from "../served-host.ts";
 
-const root = fileURLToPath(new URL("app", import.meta.url));
+type ServedHost = { readonly address: string; readonly token: string };
+
+export interface ChatAppOptions {
+  readonly root: string;
+  readonly plugins: readonly PluginOption[];
+  readonly proxyTo: (host: ServedHost) => Record<string, ProxyOptions>;
+}
+
+const ownApp: ChatAppOptions = {
+  root: fileURLToPath(new URL("app", import.meta.url)),
+  plugins: [],
+  proxyTo: ({ address, token }) => ({
+    "/ai": { target: address, headers: { authorization: `Bearer ${token}` } },
+  }),
+};
 
 export interface ChatApp {
   readonly browser: () => Browser;
   /** Opens the application in a browser of its own, on a host's address. */
-  readonly open: (chat: string, host: { address: string; token: string }) => Promise<ChatTab>;
+  readonly open: (chat: string, host: ServedHost) => Promise<ChatTab>;
 }
 
 export interface ChatTab {
@@ -23,14 +37,20 @@ export interface ChatTab {
 }
 
 /** A React application with `useChat`, built once for a test file and served with its proxy by Vite. */
-export function createChatApp(): ChatApp {
+export function createChatApp({ root, plugins, proxyTo } = ownApp): ChatApp {
   let browser: Browser;
   let outDir = "";
   const cleanups: (() => void | Promise<void>)[] = [];
   beforeAll(async () => {
     outDir = makeFolder((cleanup) => void cleanups.unshift(cleanup));
     const output = { outDir, emptyOutDir: true, minify: false };
-    const built = build({ root, build: output, logLevel: "error", configFile: false });
+    const built = build({
+      root,
+      plugins: [...plugins],
+      build: output,
+      logLevel: "error",
+      configFile: false,
+    });
     [browser] = await Promise.all([launchBrowser(), built]);
   });
   afterAll(async () => {
@@ -40,7 +60,7 @@ export function createChatApp(): ChatApp {
 
   return {
     browser: () => browser,
-    async open(chat, { address, token }) {
+    async open(chat, host) {
       const server = await preview({
         root,
         configFile: false,
@@ -49,10 +69,7 @@ export function createChatApp(): ChatApp {
         preview: {
           port: 0,
           host: "127.0.0.1",
-          // As docs/clients.md has it.
-          proxy: {
-            "/ai": { target: address, headers: { authorization: `Bearer ${token}` } },
-          },
+          proxy: proxyTo(host),
         },
       });
       onTestFinished(() => server.close());
