@@ -2,6 +2,7 @@ import { says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
 import { readMessages } from "./client-request.ts";
 import { metadata } from "./kept-facts.ts";
+import { shownTexts } from "../../../test/support/api-helpers.ts";
 import { openOpenAi, type OpenAiRig } from "../../../test/support/openai-rig.ts";
 
 const user = (content: unknown) => [{ role: "user", content }];
@@ -122,6 +123,24 @@ const cases: Readonly<Record<string, Refused>> = {
     status: 400,
     code: "invalid_request",
   },
+  "an empty conversation": {
+    path: responses,
+    body: { input: "x", conversation: "" },
+    status: 404,
+    code: "conversation_not_found",
+  },
+  "an empty previous response": {
+    path: responses,
+    body: { input: "x", previous_response_id: "" },
+    status: 404,
+    code: "previous_response_not_found",
+  },
+  "a conversation that begins with a picture": {
+    path: "/v1/conversations",
+    body: { items: [{ role: "user", content: [{ type: "input_image", image_url: "data:," }] }] },
+    status: 400,
+    code: "invalid_request",
+  },
   "too much metadata": {
     path: responses,
     body: {
@@ -182,6 +201,45 @@ test("what the server itself refuses has the protocol's form too", async () => {
     expect((await rig.ask("GET", path)).status).toBe(404);
   expect((await rig.ask("GET", `/v1/models/${encodeURIComponent("a/b")}`)).status).toBe(404);
 });
+
+test("cursors and pages that are none are refused, instead of a list that begins again", async () => {
+  const rig = await openOpenAi([says("Yes.")]);
+  const { id, conversation } = await rig.openai.responses.create({ model: "holdfast", input: "x" });
+  const codeOf = async (path: string) => {
+    const answer = await rig.ask("GET", path);
+    const { error } = (await answer.json()) as { error: { code: string } };
+    return `${answer.status} ${error.code}`;
+  };
+  for (const cursor of ["", "-1", "1.5", "1e3", "0x10", "Infinity", "9".repeat(16)])
+    expect(await codeOf(`/v1/responses/${id}?stream=true&starting_after=${cursor}`)).toBe(
+      "400 invalid_cursor",
+    );
+  for (const list of [`responses/${id}/input_items`, `conversations/${conversation?.id}/items`])
+    for (const query of ["after=nope", "limit=0", "limit=101", "limit=x", "order=up"])
+      expect(await codeOf(`/v1/${list}?${query}`)).toBe("400 invalid_page");
+});
+
+test.each(["\ud800", "a\u0000b", "__proto__"])(
+  "[safety] %j as text, instructions, metadata and name changes nothing but itself",
+  async (text) => {
+    const rig = await openOpenAi(() => says("Yes."));
+    const metadata = { key: text };
+    const body = { input: `${text} x`, instructions: text, metadata };
+    const made = await ask(rig, { path: responses, body, status: 200, code: "" });
+    expect(await made.json()).toMatchObject({ status: "completed", metadata });
+    const chatted = await ask(rig, {
+      body: { messages: user(`${text} x`) },
+      status: 200,
+      code: "",
+    });
+    expect(chatted.status).toBe(200);
+    expect(await shownTexts(rig, made.headers.get("x-holdfast-session-id") as never)).toEqual([
+      `${text} x`,
+      "Yes.",
+    ]);
+    expect([rig.bugs, Object.keys(Object.prototype)]).toEqual([[], []]);
+  },
+);
 
 test("unknown fields and the client's own tools are tolerated, with a warning for the tools", async () => {
   const rig = await openOpenAi([says("Yes.")]);

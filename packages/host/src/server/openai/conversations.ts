@@ -19,12 +19,23 @@ import { metadata, openKeptFacts } from "./kept-facts.ts";
 import { readBody } from "./openai-call.ts";
 import type { OpenAiDeps } from "./openai.ts";
 import { idOf, pageOf, textItem, textItemId, toolItem, userItem } from "./output-items.ts";
-import { badPage, pageQuery, unknownConversation } from "./responses.ts";
+import { badPage, pageQuery, unknownAfter, unknownConversation } from "./responses.ts";
 
 const givenItem = z.looseObject({
   type: z.string().optional(),
   role: z.enum(["user", "assistant", "system", "developer"]),
-  content: z.union([z.string(), z.array(z.looseObject({ text: z.string().optional() }))]),
+  content: z.union(
+    [
+      z.string(),
+      z
+        .array(z.looseObject({ text: z.string() }))
+        .min(1)
+        .max(200),
+    ],
+    {
+      error: "only text can be added; send images and files with a response",
+    },
+  ),
 });
 const pendingItem = z.object({ id: z.string(), role: z.string(), text: z.string() });
 type PendingItem = z.infer<typeof pendingItem>;
@@ -81,7 +92,7 @@ export function conversationRoutes(deps: OpenAiDeps): {
     return items.map(({ role, content }) => ({
       id: ids.make("message"),
       role,
-      text: typeof content === "string" ? content : content.map(({ text = "" }) => text).join(""),
+      text: typeof content === "string" ? content : content.map(({ text }) => text).join(""),
     }));
   }
 
@@ -153,7 +164,8 @@ export function conversationRoutes(deps: OpenAiDeps): {
     const query = pageQuery.safeParse(call.c.req.query());
     if (!query.success) return sendRefusal(call.c, badPage);
     const { after, limit, order } = query.data;
-    return call.c.json(pageOf(await itemsOf(call.owner, row.id), { after, limit, order }));
+    const page = pageOf(await itemsOf(call.owner, row.id), { after, limit, order });
+    return page === null ? sendRefusal(call.c, unknownAfter) : call.c.json(page);
   }
 
   async function addItems(call: ProtocolCall): Promise<Response | ProtocolProblem> {

@@ -140,10 +140,12 @@ export interface PageQuery {
   readonly order: "asc" | "desc";
 }
 
-/** A page of a list in the protocol's form; `all` is oldest first. */
+/** A page of a list in the protocol's form; `all` is oldest first. `null`: nothing has the id to begin after. */
 export function pageOf(all: readonly object[], { after, limit, order }: PageQuery) {
   const sorted = order === "asc" ? all : all.toReversed();
-  const start = after === undefined ? 0 : sorted.findIndex((item) => idOf(item) === after) + 1;
+  const last = after === undefined ? -1 : sorted.findIndex((item) => idOf(item) === after);
+  if (after !== undefined && last === -1) return null;
+  const start = last + 1;
   const data = sorted.slice(start, start + limit);
   return {
     object: "list",

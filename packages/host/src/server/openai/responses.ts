@@ -146,21 +146,23 @@ async function targetOfBody(
   owner: OwnerId,
   { conversation, previous_response_id: previous }: z.infer<typeof responseRequest>,
 ): Promise<ContinuedTarget | Refusal | null> {
-  if (conversation && previous)
+  const hasPrevious = previous !== undefined && previous !== null;
+  const hasConversation = conversation !== undefined && conversation !== null;
+  if (hasConversation && hasPrevious)
     return refuse(
       400,
       "invalid_request",
       "Send either conversation or previous_response_id: both name what to continue.",
       "previous_response_id",
     );
-  if (conversation) {
+  if (hasConversation) {
     const id = typeof conversation === "string" ? conversation : conversation.id;
     const session = parseConversationId(id);
     const row = session && (await reads.session(owner, session));
     if (row === null || row.trashedAt !== null) return unknownConversation(id);
     return { kind: "session", session: row.id };
   }
-  if (!previous) return null;
+  if (!hasPrevious) return null;
   const address = parseResponseId(previous);
   const run = address && (await reads.run(owner, address.runId));
   if (address === null || run === null) return unknownResponse(previous, "previous_response_id");
@@ -265,7 +267,11 @@ async function findTurn(
 
 const retrieveQuery = z.object({
   stream: z.enum(["true", "false"]).optional(),
-  starting_after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
+  starting_after: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .optional(),
 });
 
 async function retrieve(deps: ResponseDeps, { c, owner }: ProtocolCall): Promise<Response> {
@@ -336,10 +342,17 @@ async function listInput(deps: ResponseDeps, { c, owner }: ProtocolCall): Promis
     item.kind === "input" ? [userItem(item.messageId, item.parts)] : [],
   );
   const { after, limit, order } = query.data;
-  return c.json(
-    pageOf(items.length > 0 ? items : await queuedInput(deps, turn), { after, limit, order }),
-  );
+  const all = items.length > 0 ? items : await queuedInput(deps, turn);
+  const page = pageOf(all, { after, limit, order });
+  return page === null ? sendRefusal(c, unknownAfter) : c.json(page);
 }
+
+export const unknownAfter = refuse(
+  400,
+  "invalid_page",
+  "after is the id of no item here. Send the last_id of the page before, or leave it out.",
+  "after",
+);
 
 export const badPage = refuse(400, "invalid_page", "limit is 1 to 100, order is asc or desc.");
 
