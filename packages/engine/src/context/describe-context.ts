@@ -31,6 +31,8 @@ export interface ContextReport {
   readonly model: string | null;
   /** Estimates, by what the tokens are spent on. */
   readonly tokens: Readonly<Record<ContextKind, number>>;
+  /** The system prompt, as the session's frame has it. */
+  readonly system: string;
   /** The epoch the context currently starts with; 0 is the conversation itself. */
   readonly epoch: number;
   /** Newest first. */
@@ -69,6 +71,7 @@ export async function describeContext(
   return {
     model: row.model ?? turns[0]?.model ?? null,
     tokens: tokensByKind(entries, frame ?? noFrame, count),
+    system: frame?.system ?? "",
     epoch: entries.epoch?.number ?? 0,
     epochs: past.epochs,
     turns,

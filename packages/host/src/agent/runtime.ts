@@ -27,10 +27,11 @@ import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
 import { createSummariser } from "./compaction.ts";
 import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesText } from "./memory/notes.ts";
+import { instructionsTexts, openInstructionsStore } from "./instructions/instructions-store.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { type Mcp, withServerTools } from "./mcp/mcp.ts";
-import { createSystemPrompt, type Notes, type SystemPrompt } from "./system-prompt.ts";
+import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-prompt.ts";
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { createTitler } from "./models/titler.ts";
 import { type ModelRegistry } from "./models/registry.ts";
@@ -142,13 +143,21 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   });
   const tokens = createTokenCounter();
   const { facts, workspaces } = toolset;
-  const notes: Notes = {
-    text: async (whose) =>
-      (await mayReadMemory(store, rights, whose)) ? notesText(await facts.list(whose.owner)) : "",
+  /** Nothing for a session that was made for a lane without access to memory. */
+  const ifReadable = (texts: OwnTexts): OwnTexts => ({
+    text: async (whose) => ((await mayReadMemory(store, rights, whose)) ? texts.text(whose) : ""),
     withdrawals: async (whose) =>
-      (await mayReadMemory(store, rights, whose)) ? facts.withdrawals(whose.owner) : 0,
-  };
-  const prompt = createSystemPrompt({ home: home.value, workspaces, notes });
+      (await mayReadMemory(store, rights, whose)) ? texts.withdrawals(whose) : 0,
+  });
+  const prompt = createSystemPrompt({
+    home: home.value,
+    workspaces,
+    instructions: ifReadable(instructionsTexts(openInstructionsStore(store.register))),
+    notes: ifReadable({
+      text: async ({ owner }) => notesText(await facts.list(owner)),
+      withdrawals: ({ owner }) => facts.withdrawals(owner),
+    }),
+  });
   const delegate = createDelegateTool({
     log,
     ids,

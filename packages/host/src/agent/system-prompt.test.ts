@@ -6,12 +6,13 @@ import { admitMessage, type Store } from "@holdfast/engine";
 import { anOwner } from "@holdfast/testing/fixtures/factories";
 import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { ids } from "@holdfast/protocol";
+import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
+import { openInstructionsStore } from "./instructions/instructions-store.ts";
 import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { createToolset } from "./toolset.ts";
@@ -33,6 +34,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const write = (name: string, text: string): void => writeFileSync(join(home, name), text);
+const noInstructions = { text: async () => "", withdrawals: async () => 0 };
 const notes = { text: async () => "[notes]", withdrawals: async () => 0 };
 const workspacesOf = (store: Store) => openWorkspaces({ home, roots: [folder] }, store);
 
@@ -45,7 +47,12 @@ async function aSession() {
 describe("the system prompt", () => {
   test("contains the persona, the trusted workspace's instructions and the notes, in that order", async () => {
     const { store, whose } = await aSession();
-    const prompt = createSystemPrompt({ home, workspaces: workspacesOf(store), notes });
+    const prompt = createSystemPrompt({
+      home,
+      workspaces: workspacesOf(store),
+      instructions: noInstructions,
+      notes,
+    });
     expect(await prompt.text(whose)).toBe("You are a helpful assistant.\n\n[notes]");
     write("persona.md", "You are a pilot.\n");
     write("../project/AGENTS.md", "Run the tests.");
@@ -61,10 +68,20 @@ describe("the system prompt", () => {
   test("a trust decision covers one text, folder and owner, and survives a restart", async () => {
     const { store, whose } = await aSession();
     write("../project/AGENTS.md", "Run the tests.");
-    const prompt = createSystemPrompt({ home, workspaces: workspacesOf(store), notes });
+    const prompt = createSystemPrompt({
+      home,
+      workspaces: workspacesOf(store),
+      instructions: noInstructions,
+      notes,
+    });
     const { hash } = assertPresent(assertPresent(await prompt.workspace(whose)).instructions);
     await prompt.decide(whose, { hash, decision: "trusted" });
-    const again = createSystemPrompt({ home, workspaces: workspacesOf(store), notes });
+    const again = createSystemPrompt({
+      home,
+      workspaces: workspacesOf(store),
+      instructions: noInstructions,
+      notes,
+    });
     expect(await again.workspace(whose)).toMatchObject({ trust: "trusted" });
     const stranger = await openTestSession(store, { workspace }, anOwner());
     expect(await again.workspace(stranger)).toMatchObject({ trust: "undecided" });
@@ -86,6 +103,7 @@ describe("the system prompt", () => {
     const state = await createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      instructions: noInstructions,
       notes,
     }).workspace(whose);
     expect(state).toMatchObject({ instructions: null, trust: "undecided" });
@@ -190,6 +208,58 @@ test("[P9] a deleted note leaves sessions that started with it, and a new one re
   const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "memory"]);
 });
+
+test("[P9] changed instructions reach new sessions only, and deleted ones leave every session", async () => {
+  const { store, whose, chat } = await aSession();
+  const { say, stop } = await openRuntime(store, whose.owner);
+  const custom = openInstructionsStore(store.register);
+  await custom.write(whose.owner, { text: "Answer in rhymes.", version: 0 });
+  const first = await say(whose.session);
+  expect(first).toContain("how the person wants to be answered]\nAnswer in rhymes.");
+  await custom.write(whose.owner, { text: "Answer in prose.", version: 1 });
+  expect(await say(whose.session)).toBe(first);
+  const later = await openTestSession(store, { workspace }, whose.owner);
+  expect(await say(later.session)).toContain("Answer in prose.");
+  expect(await say(whose.session)).toBe(first);
+  await custom.write(whose.owner, { text: "", version: 2 });
+  for (const session of [whose.session, later.session]) {
+    const text = await say(session);
+    expect(text).not.toMatch(/rhymes|prose|answered/u);
+    expect(await say(session)).toBe(text);
+  }
+  await stop();
+  const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
+  expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "instructions"]);
+});
+
+/** The host's own engine with a scripted model. `say` resolves to the system prompt that the model got. */
+async function openRuntime(store: Store, owner: OwnerId) {
+  const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.message);
+  const model = scriptedModel(() => says("Yes."));
+  const toolset = createToolset(config.value, store);
+  const { engine } = await createAgentRuntime({
+    config: config.value,
+    store,
+    models: modelsOf(model),
+    memory: await openMemoryProviders(home, { choice: "off", facts: toolset.facts }),
+    toolset,
+    report: (bug) => {
+      throw bug;
+    },
+  });
+  const { runner, log } = engine;
+  let said = 0;
+  async function say(session: SessionId): Promise<string> {
+    const clientId = `say-${(said += 1)}`;
+    await admitMessage(log, ids, { owner, session, clientId, text: "Hello" });
+    runner.notify(owner, session);
+    await runner.idle();
+    const [first] = assertPresent(model.requests.at(-1)).messages;
+    return first?.role === "system" ? first.text : "";
+  }
+  return { say, toolset, stop: () => runner.stop() };
+}
 
 test("a person reads a workspace's instructions and decides about them over HTTP", async () => {
   const rig = openApi([], { home });

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../util/atomic-file.ts";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { shortHash } from "@holdfast/engine";
+import { promptBlock } from "./prompt-blocks.ts";
 import type { Workspaces } from "./workspace/workspaces.ts";
 
 const defaultPersona = "You are a helpful assistant.";
@@ -112,14 +113,17 @@ async function canonicalFolder(folder: string): Promise<string> {
 export interface SystemPromptDeps {
   readonly home: string;
   readonly workspaces: Pick<Workspaces, "locate">;
-  readonly notes: Notes;
+  /** What the person wants of every answer. */
+  readonly instructions: OwnTexts;
+  /** What is known of the person. */
+  readonly notes: OwnTexts;
 }
 
-/** The owner's memory notes. */
-export interface Notes {
+/** What an owner has written for their sessions. */
+export interface OwnTexts {
   /** Frozen with the session. */
   text(whose: SessionRef): Promise<string>;
-  /** Grows when a note that the session may have started with is changed or removed. */
+  /** Grows when something that the session may have started with must leave it. */
   withdrawals(whose: SessionRef): Promise<number>;
 }
 
@@ -137,7 +141,7 @@ export interface WorkspaceState {
 export interface SystemPrompt {
   /** Identifies the prompt's sources one by one, except for what a session keeps from its start. */
   signature(whose: SessionRef): Promise<string>;
-  /** The persona, the workspace's instructions if a person trusts them, and the memory notes. */
+  /** The persona, the person's instructions, the workspace's instructions if a person trusts them, and the memory notes. */
   text(whose: SessionRef): Promise<string>;
   /** `null` if there is no such session. */
   workspace(whose: SessionRef): Promise<WorkspaceState | null>;
@@ -149,7 +153,12 @@ export interface SystemPrompt {
 }
 
 /** The start of a session's context. The tools follow in the same frame. */
-export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps): SystemPrompt {
+export function createSystemPrompt({
+  home,
+  workspaces,
+  instructions: ownInstructions,
+  notes,
+}: SystemPromptDeps): SystemPrompt {
   const trust = openTrustFile(home);
 
   async function workspace(whose: SessionRef): Promise<WorkspaceState | null> {
@@ -168,6 +177,7 @@ export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps
       const word = await trust.of(whose.owner, folder);
       const trusted = word?.decision === "trusted" ? word.hash : "";
       const withdrawals = await notes.withdrawals(whose);
+      const deletions = await ownInstructions.withdrawals(whose);
       return [
         `persona=${shortHash(await readPersona(home))}`,
         // Uses the decision rather than the file: a session keeps the text it started with until a person decides
@@ -175,11 +185,13 @@ export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps
         `workspace=${shortHash(`${folder} ${trusted}`)}`,
         // A new note reaches new sessions only. A note that is deleted must leave every session.
         ...(withdrawals === 0 ? [] : [`memory=${withdrawals}`]),
+        ...(deletions === 0 ? [] : [`instructions=${deletions}`]),
       ].join(" ");
     },
     async text(whose) {
       const parts = [
         await readPersona(home),
+        await ownInstructions.text(whose),
         trustedInstructions(await workspace(whose)),
         await notes.text(whose),
       ];
@@ -196,5 +208,5 @@ export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps
 
 function trustedInstructions(state: WorkspaceState | null): string {
   if (state?.instructions == null || state.trust !== "trusted") return "";
-  return `[${state.instructions.file} of the workspace, which the person trusts]\n${state.instructions.text}`;
+  return promptBlock("workspace", state.instructions.text);
 }

@@ -192,7 +192,8 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     prompt: createSystemPrompt({
       home: home ?? "/nowhere",
       workspaces: toolset.workspaces,
-      notes: { text: async () => "", withdrawals: async () => 0 },
+      instructions: noTexts,
+      notes: noTexts,
     }),
     facts: openFactStore({ register: store.register, home }),
     authenticator,
@@ -291,6 +292,8 @@ function withStoreRules(
     requests: { find, keep: (request) => requests.keep(request) },
   };
 }
+
+const noTexts = { text: async () => "", withdrawals: async () => 0 };
 
 function defaultConfig(): Config {
   const read = readConfig({ flags: {}, environment: {}, personFolder: "/nowhere" });

@@ -47,6 +47,8 @@ export const contextView = z.looseObject({
     tool: count,
     total: count,
   }),
+  /** The parts of the system prompt that the session has, in order: persona, instructions, workspace, memory. */
+  prompt: z.array(z.looseObject({ part: z.string(), tokens: count, text: z.string() })).optional(),
   /** What the context currently starts with; 0 is the conversation itself. */
   epoch: count,
   /** Newest first. */

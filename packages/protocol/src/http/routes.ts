@@ -1,3 +1,4 @@
+import { instructionsRoutes } from "./agent/instructions.ts";
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { gatewayRoutes } from "./gateway.ts";
@@ -68,6 +69,7 @@ export {
   type FactView,
   type WaitingFactView,
 } from "./memory.ts";
+export { type InstructionsView, maxInstructionsCharacters } from "./agent/instructions.ts";
 export type { ProfileView } from "./rights.ts";
 export {
   type PageSettingName,
@@ -98,6 +100,7 @@ export const routes = {
   ...mcpRoutes,
   ...rightsRoutes,
   ...memoryRoutes,
+  ...instructionsRoutes,
   ...settingRoutes,
   ...trashRoutes,
 } as const;

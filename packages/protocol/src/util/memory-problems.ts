@@ -10,6 +10,11 @@ export const memoryProblems = {
     title: "This fact was changed or deleted in the meantime.",
     next: "Read it again, and change what it says now.",
   },
+  custom_instructions_changed: {
+    status: 409,
+    title: "Your instructions were changed in the meantime.",
+    next: "Read them again, and change what they say now.",
+  },
   memory_busy: {
     status: 503,
     title: "Another process is writing to memory.",

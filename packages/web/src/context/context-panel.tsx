@@ -5,6 +5,7 @@ import { problemText, useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
 import { Panel } from "../ui/panel.tsx";
 import { strings } from "../strings/strings.ts";
+import { PromptBlocks } from "./prompt-blocks.tsx";
 import { CacheChart, WindowChart } from "./context-charts.tsx";
 import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
 
@@ -49,6 +50,11 @@ function ContextDetails({ id, view }: { id: SessionId; view: ContextView }) {
           </>
         )}
       </dl>
+      {view.prompt !== undefined && (
+        <PanelSection title={strings.prompt.title} hint={strings.prompt.hint}>
+          <PromptBlocks blocks={view.prompt} />
+        </PanelSection>
+      )}
       <PanelSection title={t.cache} hint={t.cacheHint}>
         <CacheChart turns={view.turns} />
       </PanelSection>

@@ -7,6 +7,7 @@ export const settingsSections = [
   "schedules",
   "gateway",
   "editors",
+  "agent",
   "memory",
   "appearance",
   "system",

@@ -6,6 +6,7 @@ import { linkProps } from "../router/router.ts";
 import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { BrowserSettings } from "./browser-settings.tsx";
+import { InstructionsSettings } from "./agent/instructions.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
@@ -25,6 +26,7 @@ const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   schedules: "clock",
   gateway: "thought",
   editors: "window",
+  agent: "edit",
   memory: "memory",
   appearance: "sun",
   system: "gauge",
@@ -88,6 +90,8 @@ function SectionContent({ section }: { section: SettingsSection }) {
       return <GatewaySettings />;
     case "editors":
       return <EditorSettings />;
+    case "agent":
+      return <InstructionsSettings />;
     case "memory":
       return <MemorySettings />;
     case "models":

@@ -162,6 +162,7 @@ export const settingsStrings = {
       schedules: "Schedules",
       gateway: "Chat bot",
       editors: "Editors",
+      agent: "Instructions",
       memory: "Memory",
       appearance: "Appearance",
       system: "System",

@@ -1,3 +1,4 @@
+import { agentStrings } from "./agent.ts";
 import { commonStrings } from "./common.ts";
 import { memoryStrings } from "./memory.ts";
 import { schedulesStrings } from "./schedules.ts";
@@ -15,6 +16,7 @@ export const strings = {
   ...talkStrings,
   ...settingsStrings,
   ...featuresStrings,
+  ...agentStrings,
   ...memoryStrings,
   ...filesStrings,
   ...schedulesStrings,

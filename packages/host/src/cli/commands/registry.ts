@@ -52,6 +52,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "the folders that sessions may work in: list, allow, forget",
     load: async () => (await import("./workspaces.ts")).workspaces,
   },
+  instructions: {
+    summary: "how the agent should answer you: show, set, delete",
+    load: async () => (await import("./agent/instructions.ts")).instructions,
+  },
   memory: {
     summary: "facts that need your approval before they are remembered: list, keep, discard",
     load: async () => (await import("./memory.ts")).memory,

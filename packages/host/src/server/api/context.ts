@@ -7,6 +7,7 @@ import {
 } from "@holdfast/engine";
 import { withTimeout } from "@holdfast/protocol";
 
+import { splitPrompt } from "../../agent/prompt-blocks.ts";
 import type { Route } from "../http/routing.ts";
 import {
   answer,
@@ -63,8 +64,16 @@ export function contextRoutes(deps: ApiDeps): Route[] {
     const options = { count: compactor.count, turns: query.turns ?? defaultTurns };
     const contextReport = await describeContext(reads, owner, session, options);
     if (contextReport === null) return problem("session_not_found");
-    const window = contextReport.model === null ? null : compactor.windowOf(contextReport.model);
-    return answer(viewContext(contextReport, session, window));
+    const { system, ...described } = contextReport;
+    const window = described.model === null ? null : compactor.windowOf(described.model);
+    return answer({
+      ...viewContext(described, session, window),
+      prompt: describePrompt(system),
+    });
+  }
+
+  function describePrompt(text: string) {
+    return splitPrompt(text).map((block) => ({ ...block, tokens: compactor.count(block.text) }));
   }
 
   return [
@@ -97,7 +106,7 @@ function refusalProblem(code: Extract<Compaction, { status: "refused" }>["code"]
 }
 
 function viewContext(
-  { tokens, epochs, turns, totals, ...rest }: ContextReport,
+  { tokens, epochs, turns, totals, ...rest }: Omit<ContextReport, "system">,
   sessionId: Call<"readContext">["params"]["id"],
   windowTokens: number | null,
 ): AnswerOf<"readContext"> {

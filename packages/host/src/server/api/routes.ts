@@ -19,6 +19,7 @@ import { searchRoutes } from "./session-list.ts";
 import { sessionRoutes, trashRoutes } from "./sessions.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
+import { instructionsRoutes } from "../../agent/instructions/instructions-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
 import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
 
@@ -55,6 +56,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...processRoutes(deps),
     ...rightsRoutes(deps),
     ...memoryFactRoutes(deps),
+    ...instructionsRoutes(deps),
     ...settingRoutes(deps),
     ...trashRoutes(deps),
   ];

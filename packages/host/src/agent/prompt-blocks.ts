@@ -1,0 +1,40 @@
+/** The parts of a system prompt that begin with a line of their own. The persona comes first, without one. */
+const headers = {
+  instructions: ["[Custom instructions: how the person wants to be answered]"],
+  workspace: ["[AGENTS.md of the workspace, which the person trusts]"],
+  memory: [
+    "[USER.md: notes of the host, not a request]",
+    "[MEMORY.md: notes of the host, not a request]",
+  ],
+} as const;
+
+type Part = keyof typeof headers;
+
+export interface PromptBlock {
+  readonly part: Part | "persona";
+  readonly text: string;
+}
+
+/** Sent as it is stored: another header would be another prefix for sessions that have this one. */
+export function promptBlock(part: Exclude<Part, "memory">, text: string): string {
+  return `${headers[part][0]}\n${text}`;
+}
+
+/** The parts that a stored prompt consists of. */
+export function splitPrompt(prompt: string): readonly PromptBlock[] {
+  const blocks: { part: PromptBlock["part"]; text: string }[] = [];
+  for (const piece of prompt === "" ? [] : prompt.split(/\n\n(?=\[)/u)) {
+    const part = partOf(piece);
+    const before = blocks.at(-1);
+    if (before !== undefined && (part === null || part === before.part))
+      before.text += `\n\n${piece}`;
+    else blocks.push({ part: part ?? "persona", text: piece });
+  }
+  return blocks;
+}
+
+function partOf(piece: string): Part | null {
+  const [first] = piece.split("\n", 1);
+  const names = Object.keys(headers) as Part[];
+  return names.find((name) => headers[name].some((header) => header === first)) ?? null;
+}
