@@ -22,7 +22,14 @@ export { type CommandContext } from "./commands/command.ts";
 export { executeCommand } from "./commands/execute.ts";
 export { findSessions, shortId } from "./commands/sessions.ts";
 export { nearestName, similarNames } from "./commands/parse.ts";
-export { describeFact, describeProcess, matchFacts } from "./commands/settings.ts";
+export {
+  describeFact,
+  describePersonas,
+  describeProcess,
+  matchFacts,
+  matchPersona,
+  refusePersona,
+} from "./commands/settings.ts";
 export { describeAlternatives, describeMode, describeSchedule, givenUpText } from "./describe.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry } from "./describe.ts";

@@ -110,6 +110,12 @@ export const commands = [
     { example: "/mode plan" },
   ),
   define(
+    "persona",
+    optionalText("name"),
+    "Show the personas, or change the one of this session. It applies from the next answer on.",
+    { aliases: ["personas"], example: "/persona Editor" },
+  ),
+  define(
     "memory",
     optionalText("words"),
     "Show what is remembered about you, or search it. /memory add TEXT adds a fact, /memory forget WORDS deletes one.",

@@ -88,3 +88,68 @@ test("instructions that were changed elsewhere are not overwritten unseen, earli
   expect(valueOf(await rig.client().readInstructions()).instructions.versions).toEqual([]);
   expect(consoleErrors).toEqual([]);
 });
+
+test("a persona is created on the page, begins a conversation, and another one is chosen in its menu", async () => {
+  const { tab, consoleErrors, openAnother } = await rig.openTab({ at: "?settings=agent" });
+  const add = async (name: string, text: string) => {
+    await tab.getByRole("button", { name: "Add a persona" }).click();
+    const form = tab.getByRole("form", { name: "Add a persona" });
+    await form.getByLabel("Name").fill(name);
+    await form.getByLabel("Text").fill(text);
+    await form.getByRole("button", { name: "Save" }).click();
+    await tab.getByRole("button", { name: `Edit ${name}` }).waitFor();
+  };
+  await add("Pilot", "You are a pilot.");
+  await add("Sailor", "You are a sailor.");
+  const talk = await openAnother();
+  await talk.getByRole("button", { name: "Default. Persona of the new conversation" }).click();
+  await talk.getByRole("menuitemradio", { name: /^Pilot/ }).click();
+  await begin(talk, "Who flies?");
+  expect(promptBefore("Who flies?")).toContain("You are a pilot.");
+  await talk
+    .locator(".talk-bar")
+    .getByRole("button", { name: /^Actions for / })
+    .click();
+  await talk.getByRole("menuitem", { name: "Persona…" }).click();
+  await talk.getByRole("dialog").getByRole("button", { name: "Pilot (current)" }).waitFor();
+  await talk.getByRole("dialog").getByRole("button", { name: "Sailor" }).click();
+  await talk.getByText("Persona changed.", { exact: false }).waitFor();
+  await send(talk, "Who sails?");
+  await untilDone(talk, 2);
+  expect(promptBefore("Who sails?")).toContain("You are a sailor.");
+  await send(talk, "/persona pilot");
+  await send(talk, "Who flies again?");
+  await untilDone(talk, 3);
+  expect(promptBefore("Who flies again?")).toContain("You are a pilot.");
+  expect(consoleErrors).toEqual([]);
+});
+
+test("a persona that is the default begins conversations, and one that is deleted leaves its own to the default", async () => {
+  const { client } = rig;
+  const { persona } = valueOf(
+    await client().addPersona({ body: { name: "Cook", text: "You are a cook." } }),
+  );
+  const { tab, consoleErrors, openAnother } = await rig.openTab({ at: "?settings=agent" });
+  await tab.getByRole("button", { name: "Make Cook the default" }).click();
+  await tab.getByText("Cook is the default now.").waitFor();
+  const talk = await openAnother();
+  await begin(talk, "What is for dinner?");
+  expect(promptBefore("What is for dinner?")).toContain("You are a cook.");
+  await tab.getByRole("button", { name: "Edit Cook" }).click();
+  const form = tab.getByRole("form", { name: "Edit Cook" });
+  await form.getByLabel("Text").fill("You are a baker.");
+  await form.getByRole("button", { name: "Save" }).click();
+  await tab.getByText("1 earlier text").waitFor();
+  await send(talk, "And for breakfast?");
+  await untilDone(talk, 2);
+  expect(promptBefore("And for breakfast?")).toContain("You are a baker.");
+  await tab.getByRole("button", { name: "Delete Cook" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await tab.getByText("Persona deleted.").waitFor();
+  await send(talk, "And for lunch?");
+  await untilDone(talk, 3);
+  expect(promptBefore("And for lunch?")).toContain("You are a helpful assistant.");
+  const { personas } = valueOf(await client().listPersonas());
+  expect(personas.some(({ id }) => id === persona.id)).toBe(false);
+  expect(consoleErrors).toEqual([]);
+});

@@ -8,6 +8,7 @@ import type {
   InboxItem,
   MemoryAccess,
   ModelView,
+  PersonaView,
   RunView,
   ProcessView,
   ScheduleView,
@@ -99,6 +100,13 @@ export type CommandAnswer =
       readonly listed: readonly ModelView[];
     }
   | { readonly kind: "mode"; readonly mode: SessionMode }
+  | {
+      readonly kind: "persona";
+      readonly sessionId: SessionId | null;
+      readonly personas: readonly PersonaView[];
+      /** The id of the one that the session has. */
+      readonly current: string;
+    }
   | { readonly kind: "title"; readonly title: string | null }
   | {
       readonly kind: "memory";
@@ -153,7 +161,8 @@ export type SessionChange =
   | "switched"
   | "titled"
   | "model_chosen"
-  | "mode_chosen";
+  | "mode_chosen"
+  | "persona_chosen";
 
 /** It was not carried out. `sentence` says why, and what may help. */
 export interface CommandRefusal {

@@ -10,9 +10,11 @@ import {
 import {
   type FactView,
   modeOf,
+  type PersonaView,
   type ProcessView,
   type SessionMode,
   sessionMode,
+  type SessionView,
 } from "@holdfast/protocol";
 
 export async function readOrSetTitle(
@@ -55,10 +57,57 @@ export async function readOrSetMode(
   return { kind: "mode", mode: modeOf(read.value.session) };
 }
 
+export async function readOrSetPersona(
+  context: SessionCommandContext,
+  name: string,
+): Promise<CommandAnswer> {
+  const [read, listed] = await Promise.all([
+    readCurrentSession(context),
+    context.client.listPersonas(),
+  ]);
+  if (!read.ok) return refusalFrom(read.error);
+  if (!listed.ok) return refusalFrom(listed.error);
+  const { personas } = listed.value;
+  if (name === "") return describePersonas(personas, read.value.session);
+  const persona = matchPersona(personas, name);
+  if (persona === undefined) return refusePersona(name);
+  return changeSession(context, "persona_chosen", { persona: persona.id });
+}
+
+/** The personas, and which of them a session has. */
+export function describePersonas(
+  personas: readonly PersonaView[],
+  session: Pick<SessionView, "id" | "persona"> | { readonly id: null; readonly persona?: string },
+): CommandAnswer {
+  const chosen = personas.find(({ id }) => id === session.persona);
+  const { id: current = "" } = chosen ?? personas.find(({ isDefault }) => isDefault) ?? {};
+  return { kind: "persona", sessionId: session.id, personas, current };
+}
+
+/** The one that a person means: by its name, by the beginning of its name if no other begins so, or by its id. */
+export function matchPersona(
+  personas: readonly PersonaView[],
+  wanted: string,
+): PersonaView | undefined {
+  const query = wanted.trim().toLowerCase();
+  const exact = personas.find(({ id, name }) => id === query || name.toLowerCase() === query);
+  const [found, ...others] = personas.filter(({ name }) => name.toLowerCase().startsWith(query));
+  return exact ?? (others.length === 0 ? found : undefined);
+}
+
+export function refusePersona(name: string): CommandAnswer {
+  return refuseCommand("persona_not_found", `No persona is called ${name}. /persona lists them.`);
+}
+
 async function changeSession(
   { client, sessionId: id }: SessionCommandContext,
-  what: "titled" | "model_chosen" | "mode_chosen",
-  body: { readonly title?: string; readonly model?: string; readonly mode?: SessionMode },
+  what: "titled" | "model_chosen" | "mode_chosen" | "persona_chosen",
+  body: {
+    readonly title?: string;
+    readonly model?: string;
+    readonly mode?: SessionMode;
+    readonly persona?: string;
+  },
 ): Promise<CommandAnswer> {
   const changed = await client.changeSession({ params: { id }, body });
   if (!changed.ok) return refusalFrom(changed.error);

@@ -84,6 +84,7 @@ export function emptySessionRead(id: SessionId, owner: OwnerId): SessionRead {
     project: null,
     tags: [],
     mode: null,
+    persona: null,
     alternatives: [],
     version: 0,
     revision: 0,

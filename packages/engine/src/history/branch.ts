@@ -61,6 +61,7 @@ export async function branch(
     workspace: row.workspace,
     project: row.project,
     tags: [...row.tags],
+    persona: row.persona,
     ...(mode !== null && { mode }),
   });
   const result = await log.commit({ owner, session, events: [created] });

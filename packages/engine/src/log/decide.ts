@@ -296,6 +296,7 @@ export function emptySession(
     project: null,
     tags: [],
     mode: null,
+    persona: null,
     trashedAt: null,
     ranges: known?.data.ranges ?? [{ from: (head + 1) as Seq, to: null }],
     alternatives: [],

@@ -55,6 +55,8 @@ export interface SessionRow {
   readonly tags: readonly string[];
   /** `null`: it was never given one, and the model was never told of any. */
   readonly mode: SessionMode | null;
+  /** The persona that it has chosen; `null`: the default one. */
+  readonly persona: string | null;
   readonly trashedAt: number | null;
   /** The visible conversation, oldest first. */
   readonly ranges: readonly SeqRange[];

@@ -28,6 +28,7 @@ import { createSummariser } from "./compaction.ts";
 import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesText } from "./memory/notes.ts";
 import { instructionsTexts, openInstructionsStore } from "./instructions/instructions-store.ts";
+import { openPersonaStore, type PersonaStore } from "./instructions/persona-store.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { type Mcp, withServerTools } from "./mcp/mcp.ts";
@@ -60,6 +61,7 @@ export interface AgentRuntime {
   readonly titles: TitleGenerator;
   readonly reviews: ConversationReviewer;
   readonly prompt: SystemPrompt;
+  readonly personas: PersonaStore;
   readonly journals: SpillStore | undefined;
   /** Every tool that agents could have. */
   readonly listTools: () => Promise<readonly Tool[]>;
@@ -149,9 +151,14 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     withdrawals: async (whose) =>
       (await mayReadMemory(store, rights, whose)) ? texts.withdrawals(whose) : 0,
   });
+  const personas = openPersonaStore({ register: store.register, home: home.value });
   const prompt = createSystemPrompt({
     home: home.value,
     workspaces,
+    persona: async ({ owner, session }) => {
+      const row = await store.reads.session(owner, session);
+      return (await personas.resolve(row?.persona ?? null)).text;
+    },
     instructions: ifReadable(instructionsTexts(openInstructionsStore(store.register))),
     notes: ifReadable({
       text: async ({ owner }) => notesText(await facts.list(owner)),
@@ -208,7 +215,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   const listTools = async () => [
     ...new Map([...ownTools, ...((await mcp?.tools())?.tools ?? []), ...ownTools]).values(),
   ];
-  return { engine, storageStatus, titles, reviews, prompt, journals, listTools };
+  return { engine, storageStatus, titles, reviews, prompt, personas, journals, listTools };
 }
 
 /**

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { admitMessage, type Store } from "@holdfast/engine";
-import { anOwner } from "@holdfast/testing/fixtures/factories";
+import { anEvent, anOwner } from "@holdfast/testing/fixtures/factories";
 import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { openInstructionsStore } from "./instructions/instructions-store.ts";
+import { openPersonaStore } from "./instructions/persona-store.ts";
 import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { createToolset } from "./toolset.ts";
@@ -34,6 +35,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const write = (name: string, text: string): void => writeFileSync(join(home, name), text);
+const personaOf = (store: Store) => async () =>
+  (await openPersonaStore({ register: store.register, home }).resolve(null)).text;
 const noInstructions = { text: async () => "", withdrawals: async () => 0 };
 const notes = { text: async () => "[notes]", withdrawals: async () => 0 };
 const workspacesOf = (store: Store) => openWorkspaces({ home, roots: [folder] }, store);
@@ -50,6 +53,7 @@ describe("the system prompt", () => {
     const prompt = createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      persona: personaOf(store),
       instructions: noInstructions,
       notes,
     });
@@ -71,6 +75,7 @@ describe("the system prompt", () => {
     const prompt = createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      persona: personaOf(store),
       instructions: noInstructions,
       notes,
     });
@@ -79,6 +84,7 @@ describe("the system prompt", () => {
     const again = createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      persona: personaOf(store),
       instructions: noInstructions,
       notes,
     });
@@ -103,6 +109,7 @@ describe("the system prompt", () => {
     const state = await createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      persona: personaOf(store),
       instructions: noInstructions,
       notes,
     }).workspace(whose);
@@ -232,13 +239,36 @@ test("[P9] changed instructions reach new sessions only, and deleted ones leave 
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "instructions"]);
 });
 
+test("[P9] a session that switches its persona gets a new start that says why, and others keep theirs", async () => {
+  const { store, whose, chat } = await aSession();
+  const { say, personas, stop } = await openRuntime(store, whose.owner);
+  const other = await openTestSession(store, { workspace }, whose.owner);
+  await personas.add({ id: "pilot", name: "Pilot", text: "You are a pilot." });
+  const [first, others] = [await say(whose.session), await say(other.session)];
+  await chat.commit([anEvent("session.changed", { persona: "pilot" })]);
+  const switched = await say(whose.session);
+  expect(switched).toBe(first.replace("You are a helpful assistant.", "You are a pilot."));
+  await personas.add({ id: "sailor", name: "Sailor", text: "You are a sailor." });
+  expect(await say(whose.session)).toBe(switched);
+  expect(await say(other.session)).toBe(others);
+  await personas.remove({ id: "pilot" });
+  expect(await say(whose.session)).toBe(first);
+  await stop();
+  const causes = (events: readonly { type: string; data: object }[]) =>
+    events.flatMap(({ type, data }) =>
+      type === "context.framed" && "cause" in data ? [data.cause] : [],
+    );
+  expect(causes(await chat.events())).toEqual(["first", "persona", "persona"]);
+  expect(causes(await other.events())).toEqual(["first"]);
+});
+
 /** The host's own engine with a scripted model. `say` resolves to the system prompt that the model got. */
 async function openRuntime(store: Store, owner: OwnerId) {
   const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
   if (!config.ok) throw new Error(config.failure.message);
   const model = scriptedModel(() => says("Yes."));
   const toolset = createToolset(config.value, store);
-  const { engine } = await createAgentRuntime({
+  const { engine, personas } = await createAgentRuntime({
     config: config.value,
     store,
     models: modelsOf(model),
@@ -258,7 +288,7 @@ async function openRuntime(store: Store, owner: OwnerId) {
     const [first] = assertPresent(model.requests.at(-1)).messages;
     return first?.role === "system" ? first.text : "";
   }
-  return { say, toolset, stop: () => runner.stop() };
+  return { say, personas, stop: () => runner.stop() };
 }
 
 test("a person reads a workspace's instructions and decides about them over HTTP", async () => {

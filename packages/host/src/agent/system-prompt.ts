@@ -9,15 +9,6 @@ import { shortHash } from "@holdfast/engine";
 import { promptBlock } from "./prompt-blocks.ts";
 import type { Workspaces } from "./workspace/workspaces.ts";
 
-const defaultPersona = "You are a helpful assistant.";
-const maxCharacters = 16_000;
-
-/** The agent's persona: `persona.md` in the home, or a plain sentence. */
-async function readPersona(home: string): Promise<string> {
-  const text = (await readTextOrEmpty(join(home, "persona.md"))).trim().slice(0, maxCharacters);
-  return text === "" ? defaultPersona : text;
-}
-
 /** A workspace's instructions to agents, and the hash of exactly that text. */
 export interface Instructions {
   readonly file: string;
@@ -113,6 +104,8 @@ async function canonicalFolder(folder: string): Promise<string> {
 export interface SystemPromptDeps {
   readonly home: string;
   readonly workspaces: Pick<Workspaces, "locate">;
+  /** Who the agent is in this session. */
+  readonly persona: (whose: SessionRef) => Promise<string>;
   /** What the person wants of every answer. */
   readonly instructions: OwnTexts;
   /** What is known of the person. */
@@ -156,6 +149,7 @@ export interface SystemPrompt {
 export function createSystemPrompt({
   home,
   workspaces,
+  persona,
   instructions: ownInstructions,
   notes,
 }: SystemPromptDeps): SystemPrompt {
@@ -179,7 +173,7 @@ export function createSystemPrompt({
       const withdrawals = await notes.withdrawals(whose);
       const deletions = await ownInstructions.withdrawals(whose);
       return [
-        `persona=${shortHash(await readPersona(home))}`,
+        `persona=${shortHash(await persona(whose))}`,
         // Uses the decision rather than the file: a session keeps the text it started with until a person decides
         // otherwise.
         `workspace=${shortHash(`${folder} ${trusted}`)}`,
@@ -190,7 +184,7 @@ export function createSystemPrompt({
     },
     async text(whose) {
       const parts = [
-        await readPersona(home),
+        await persona(whose),
         await ownInstructions.text(whose),
         trustedInstructions(await workspace(whose)),
         await notes.text(whose),

@@ -4,15 +4,18 @@ import type { SessionMode } from "@holdfast/protocol";
 export interface NewSessionSettings {
   readonly model?: string | undefined;
   readonly mode?: SessionMode | undefined;
+  /** The id of a persona. */
+  readonly persona?: string | undefined;
   /** The folder it works in; by default one that Holdfast keeps for it. */
   readonly workspace?: string | undefined;
 }
 
 /** The same as the body of a request, which names only what is set. */
-export function newSessionBody({ model, mode, workspace }: NewSessionSettings) {
+export function newSessionBody({ model, mode, persona, workspace }: NewSessionSettings) {
   return {
     ...(model !== undefined && { model }),
     ...(mode !== undefined && { mode }),
+    ...(persona !== undefined && { persona }),
     ...(workspace !== undefined && { workspace }),
   };
 }

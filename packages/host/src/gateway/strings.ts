@@ -32,6 +32,7 @@ export const botStrings = {
       redone: "Turn restored.",
       switched: "I continue from that version.",
       titled: "Title changed.",
+      persona_chosen: "Persona changed. It applies from the next answer on.",
       model_chosen: "Model changed for this session.",
     },
     nothingToStop: "Nothing is running.",

@@ -25,6 +25,7 @@ import type { Protocol } from "../../src/server/http/protocol.ts";
 import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
 import { createSummariser } from "../../src/agent/compaction.ts";
 import { openFactStore } from "../../src/agent/memory/fact-store.ts";
+import { openPersonaStore } from "../../src/agent/instructions/persona-store.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openApiKeys } from "../../src/server/auth/api-keys.ts";
@@ -172,6 +173,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const apiKeys = openApiKeys({ register: store.register, owner: ownerId.parse("owner") });
   const authenticator = createAuthenticator({ token, store, apiKeys });
   const passwords = home === undefined ? {} : { passwords: createPasswords(memoryRows()) };
+  const personas = openPersonaStore({ register: store.register, home });
   const apiDeps = {
     apiKeys,
     log,
@@ -192,9 +194,11 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     prompt: createSystemPrompt({
       home: home ?? "/nowhere",
       workspaces: toolset.workspaces,
+      persona: async () => (await personas.resolve(null)).text,
       instructions: noTexts,
       notes: noTexts,
     }),
+    personas,
     facts: openFactStore({ register: store.register, home }),
     authenticator,
     ...passwords,

@@ -50,6 +50,9 @@ export const contextFrame = z.looseObject({
 });
 export type ContextFrame = z.infer<typeof contextFrame>;
 
+/** Names a persona for good, whatever it is called. */
+export const personaId = z.string().regex(/^[a-z0-9-]{1,40}$/u);
+
 const titleText = z.string().min(1).max(300);
 const tag = z.string().min(1).max(60);
 
@@ -65,6 +68,8 @@ export const sessionSettings = z.looseObject({
   tags: z.array(tag).max(50).optional(),
   /** What runs without asking. It never changes back to not being set: the model has been told of it. */
   mode: sessionMode.optional(),
+  /** The id of a persona; the default one if it is not set. */
+  persona: personaId.nullable().optional(),
 });
 export type SessionSettings = z.infer<typeof sessionSettings>;
 

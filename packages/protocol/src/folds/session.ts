@@ -32,6 +32,8 @@ export interface SessionFacts {
   readonly tags: readonly string[];
   /** `null`: it was never given one. */
   readonly mode?: SessionMode | null | undefined;
+  /** `null`: the default one. */
+  readonly persona?: string | null | undefined;
   readonly preview: string;
   readonly messageCount: number;
   readonly liveRun: RunId | null;
@@ -157,7 +159,7 @@ const titleStrength: Record<TitleSource, number> = { derived: 0, generated: 1, c
 /** `null` clears, absent keeps, and a weaker title never replaces a stronger one. */
 function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
   const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
-  const { mode } = data;
+  const { mode, persona } = data;
   const name = titleFrom(title ?? "");
   const replacesTitle =
     name !== "" && titleStrength[titleSource] >= titleStrength[facts.titleSource ?? "derived"];
@@ -170,6 +172,7 @@ function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
     ...(project !== undefined && { project: project && columnText(project) }),
     ...(tags !== undefined && { tags: [...new Set(tags.map(columnText))].toSorted() }),
     ...(mode !== undefined && { mode }),
+    ...(persona !== undefined && { persona }),
   };
 }
 

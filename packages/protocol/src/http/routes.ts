@@ -1,4 +1,5 @@
 import { instructionsRoutes } from "./agent/instructions.ts";
+import { personaRoutes } from "./agent/personas.ts";
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { gatewayRoutes } from "./gateway.ts";
@@ -70,6 +71,7 @@ export {
   type WaitingFactView,
 } from "./memory.ts";
 export { type InstructionsView, maxInstructionsCharacters } from "./agent/instructions.ts";
+export { builtInPersona, maxPersonaCharacters, type PersonaView } from "./agent/personas.ts";
 export type { ProfileView } from "./rights.ts";
 export {
   type PageSettingName,
@@ -101,6 +103,7 @@ export const routes = {
   ...rightsRoutes,
   ...memoryRoutes,
   ...instructionsRoutes,
+  ...personaRoutes,
   ...settingRoutes,
   ...trashRoutes,
 } as const;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { personaId } from "../events/session.ts";
 import { clientId, inputMode } from "../events/run.ts";
 import { laneKey, messageId, noticeId, runId, seq, sessionId } from "../ids.ts";
 import { attachment, quotedRanges } from "../parts.ts";
@@ -31,6 +32,7 @@ export const sessionPatch = z.strictObject({
   project: z.string().min(1).max(120).nullable().optional(),
   tags: z.array(z.string().min(1).max(60)).max(50).optional(),
   mode: sessionMode.optional(),
+  persona: personaId.nullable().optional(),
 });
 
 export const acceptedInput = z.looseObject({ messageId, runId, seq });
@@ -49,12 +51,19 @@ export const sessionRoutes = {
       workspace: workspace.optional(),
       mode: sessionMode.optional(),
       tags: sessionPatch.shape.tags,
+      persona: personaId.optional(),
       /** The session the lane leaves: its turns are committed to memory. */
       previousSessionId: sessionId.optional(),
     }),
     example: { title: "A first session" },
     answer: { media: "json", status: 201, schema: withSession },
-    problems: ["session_not_found", "model_unknown", "model_unusable", "mode_too_wide"],
+    problems: [
+      "session_not_found",
+      "model_unknown",
+      "model_unusable",
+      "mode_too_wide",
+      "persona_not_found",
+    ],
     repeat: "key",
   }),
   listSessions: defineRoute({
@@ -110,6 +119,7 @@ export const sessionRoutes = {
       "model_unknown",
       "model_unusable",
       "mode_too_wide",
+      "persona_not_found",
     ],
     repeat: "never",
   }),

@@ -44,6 +44,8 @@ export const sessionView = z.looseObject({
   tags: z.array(z.string()),
   /** What runs without asking; `null` or absent: it was never set, which is `ask`. */
   mode: sessionMode.nullable().optional(),
+  /** The persona that it has chosen; `null` or absent: the default one. */
+  persona: z.string().nullable().optional(),
   /** Where a branch left its origin. */
   origin: z.looseObject({ sessionId, seq }).optional(),
   /** The call that gave this session its task; present in a session read, not in lists. */

@@ -15,6 +15,36 @@ export const memoryProblems = {
     title: "Your instructions were changed in the meantime.",
     next: "Read them again, and change what they say now.",
   },
+  persona_not_found: {
+    status: 404,
+    title: "There is no such persona.",
+    next: "Read the personas again and choose one of them.",
+  },
+  persona_changed: {
+    status: 409,
+    title: "This persona was changed or deleted in the meantime.",
+    next: "Read it again, and change what it says now.",
+  },
+  persona_name_taken: {
+    status: 409,
+    title: "Another persona has this name.",
+    next: "Choose another name.",
+  },
+  persona_built_in: {
+    status: 409,
+    title: "The first persona is built in and cannot be deleted.",
+    next: "Change its text, or make another persona the default.",
+  },
+  persona_in_file: {
+    status: 409,
+    title: "persona.md is longer than a text that can be edited here.",
+    next: "Edit persona.md in the home of the host, or make it shorter.",
+  },
+  too_many_personas: {
+    status: 409,
+    title: "There are too many personas.",
+    next: "Delete one that is no longer needed.",
+  },
   memory_busy: {
     status: 503,
     title: "Another process is writing to memory.",

@@ -92,6 +92,7 @@ export const sessions = describeTable<SessionRow>("sessions", ["id"], {
   project: nullable(text("project")),
   tags: repeatedJson("tags", tags),
   mode: nullable(option("mode", sessionMode)),
+  persona: nullable(text("persona")),
   trashedAt: nullable(int("trashed_at")),
   ranges: repeatedJson("ranges", ranges),
   alternatives: repeatedJson("alternatives", alternatives),

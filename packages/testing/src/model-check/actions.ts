@@ -38,6 +38,7 @@ export interface SettingsChange {
   readonly project?: string | null;
   readonly tags?: readonly string[];
   readonly mode?: SessionMode;
+  readonly persona?: string | null;
 }
 
 /** What a writer does, in terms that both the store and the model understand. */

@@ -175,7 +175,7 @@ export class ModelSession {
     return { title: text, titleSource: text === null ? null : "derived" };
   }
 
-  setting<K extends "pinned" | "archived" | "project" | "tags" | "mode">(name: K) {
+  setting<K extends "pinned" | "archived" | "project" | "tags" | "mode" | "persona">(name: K) {
     return this.all("change").findLast(({ action }) => action.change[name] !== undefined)?.action
       .change[name];
   }
@@ -217,6 +217,7 @@ export class ModelSession {
       project: this.setting("project") ?? null,
       tags: [...new Set(this.setting("tags"))].toSorted(),
       mode: this.setting("mode") ?? null,
+      persona: this.setting("persona") ?? null,
       trashedAt: this.trashed ? (this.last("trash")?.at ?? 0) : null,
       ranges: this.ranges,
       alternatives: [],

@@ -170,6 +170,8 @@ const changes = [
   { project: null },
   { mode: "plan" },
   { mode: "full" },
+  { persona: "pilot" },
+  { persona: null },
   { title: "chosen", titleSource: "chosen" },
   { title: "generated", titleSource: "generated" },
 ] as const;

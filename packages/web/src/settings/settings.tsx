@@ -7,6 +7,7 @@ import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { BrowserSettings } from "./browser-settings.tsx";
 import { InstructionsSettings } from "./agent/instructions.tsx";
+import { PersonaSettings } from "./agent/personas.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
@@ -91,7 +92,12 @@ function SectionContent({ section }: { section: SettingsSection }) {
     case "editors":
       return <EditorSettings />;
     case "agent":
-      return <InstructionsSettings />;
+      return (
+        <>
+          <InstructionsSettings />
+          <PersonaSettings />
+        </>
+      );
     case "memory":
       return <MemorySettings />;
     case "models":

@@ -162,7 +162,7 @@ export const settingsStrings = {
       schedules: "Schedules",
       gateway: "Chat bot",
       editors: "Editors",
-      agent: "Instructions",
+      agent: "Instructions and personas",
       memory: "Memory",
       appearance: "Appearance",
       system: "System",

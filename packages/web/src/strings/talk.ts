@@ -292,6 +292,7 @@ export const talkStrings = {
       schedules: "Schedules",
       processes: "Background commands",
       title: "Title",
+      persona: "Persona",
     },
     allFacts: (total: number) =>
       total === 0 ? "Memory settings" : `All ${total.toLocaleString()} facts`,
@@ -304,6 +305,7 @@ export const talkStrings = {
       titled: "Title changed.",
       model_chosen: "Model changed.",
       mode_chosen: "Mode changed.",
+      persona_chosen: "Persona changed. It applies from the next answer on.",
     },
     turns: "Turns",
     sessions: "Conversations",

@@ -38,6 +38,11 @@ export function ConversationHeader({ view, openPanel, onTogglePanel }: Conversat
     { label: strings.history.retry, icon: "refresh", onChoose: () => talk.retry() },
     { label: strings.history.compact, icon: "gauge", onChoose: talk.compact },
     {
+      label: strings.personas.choose,
+      icon: "thought",
+      onChoose: () => void commands.run({ name: "persona", argument: "" }),
+    },
+    {
       label: strings.command.title.processes,
       icon: "terminal",
       onChoose: () => void commands.run({ name: "processes", argument: "" }),

@@ -10,6 +10,7 @@ import { strings } from "../strings/strings.ts";
 import { FirstMessages, SentMessage } from "./first-messages.tsx";
 import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
+import { PersonaMenu } from "./composer/persona-menu.tsx";
 import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
 import type { MessageContent } from "./store/unsent-messages.ts";
 
@@ -19,6 +20,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
   const commands = useSlashCommands(null);
   const [model, setModel] = useState<string | null>(null);
   const [mode, setMode] = useState<SessionMode | null>(null);
+  const [persona, setPersona] = useState<string | null>(null);
   const [workspace, setWorkspace] = useState<string | null>(null);
   const modelList = useStore(models);
   const isRehearsing = modelList !== null && isRehearsal(model ?? modelList.usual);
@@ -31,6 +33,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
       ...(from !== null && { previousSessionId: from }),
       ...(model !== null && { model }),
       ...(mode !== null && { mode }),
+      ...(persona !== null && { persona }),
       ...(workspace !== null && { workspace }),
     };
     const created = await client.createSession({ body });
@@ -84,6 +87,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
               onChoose={setMode}
             />
           )}
+          <PersonaMenu persona={persona} onChoose={setPersona} />
           <FolderMenu workspace={workspace} onChoose={setWorkspace} />
           <ModelMenu model={model} onChoose={setModel} />
         </Composer>

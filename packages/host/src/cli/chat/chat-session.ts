@@ -13,13 +13,16 @@ import {
   type CommandAnswer,
   type ConnectionState,
   describeMode,
+  describePersonas,
   executeCommand,
   findPasted,
   type Invocation,
   isWorthMarking,
   liveRun,
+  matchPersona,
   type CommandRefusal,
   refusalFrom,
+  refusePersona,
   type Result,
   type SessionState,
 } from "@holdfast/client";
@@ -199,11 +202,28 @@ export class ChatSession {
     return answer;
   }
 
-  /** Before the first message, a model and a mode are chosen for the session that it begins. */
+  async #choosePersona(argument: string): Promise<CommandAnswer | ChosenForNext> {
+    const listed = await this.#retry(() => this.#client.listPersonas());
+    if (!listed.ok) return refusalFrom(listed.error);
+    const { personas } = listed.value;
+    const { persona: current } = this.#newSession;
+    if (argument === "")
+      return describePersonas(personas, {
+        id: null,
+        ...(current !== undefined && { persona: current }),
+      });
+    const persona = matchPersona(personas, argument);
+    if (persona === undefined) return refusePersona(argument);
+    this.#newSession = { ...this.#newSession, persona: persona.id };
+    return { kind: "chosen_for_next", sentence: texts.nextPersona(persona.name) };
+  }
+
+  /** Before the first message, a model, a mode and a persona are chosen for the session that it begins. */
   async #executeForNext({
     name,
     argument,
   }: Invocation): Promise<CommandAnswer | ChosenForNext | undefined> {
+    if (name === "persona") return this.#choosePersona(argument);
     if (name !== "model" && name !== "mode") return undefined;
     const listed = await this.#retry(() => this.#client.listModels());
     if (!listed.ok) return refusalFrom(listed.error);

@@ -51,6 +51,7 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         return note(texts.model(answer.session.model ?? texts.defaultModel));
       if (answer.what === "mode_chosen")
         return note(texts.mode(describeMode(modeOf(answer.session))));
+      if (answer.what === "persona_chosen") return note(texts.personaChosen);
       if (answer.what === "switched") return note(texts.switched);
       // The conversation itself shows what was removed or restored.
       return [];
@@ -67,6 +68,10 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
       ];
     case "mode":
       return note(texts.mode(describeMode(answer.mode)));
+    case "persona":
+      return answer.personas.map(({ id, name }) =>
+        listed(id === answer.current ? `${name} (${chatStrings.picker.current})` : name),
+      );
     case "title":
       return note(answer.title ?? texts.noTitle);
     case "memory":

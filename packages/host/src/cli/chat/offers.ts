@@ -43,6 +43,16 @@ function createOffer(answer: CommandAnswer): Offer | undefined {
         })),
         current: sessionMode.options.indexOf(answer.mode),
       };
+    case "persona":
+      return {
+        title: texts.persona,
+        items: answer.personas.map(({ name, text, isDefault }) => ({
+          label: name,
+          detail: [...(isDefault ? [texts.default] : []), text].join(" · "),
+          command: `/persona ${name}`,
+        })),
+        current: answer.personas.findIndex(({ id }) => id === answer.current),
+      };
     default:
       return undefined;
   }

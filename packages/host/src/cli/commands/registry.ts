@@ -56,6 +56,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "how the agent should answer you: show, set, delete",
     load: async () => (await import("./agent/instructions.ts")).instructions,
   },
+  personas: {
+    summary: "who the agent is: list, show, add, edit, delete, choose the default",
+    load: async () => (await import("./agent/personas.ts")).personas,
+  },
   memory: {
     summary: "facts that need your approval before they are remembered: list, keep, discard",
     load: async () => (await import("./memory.ts")).memory,

@@ -235,6 +235,10 @@ function fullReply(answer: CommandAnswer): string | null {
       return texts.model(answer.model ?? texts.defaultModel);
     case "mode":
       return texts.mode(describeMode(answer.mode));
+    case "persona":
+      return answer.personas
+        .map(({ id, name }) => `- ${name}${id === answer.current ? texts.here : ""}`)
+        .join("\n");
     case "title":
       return texts.title(answer.title ?? texts.noTitle);
     case "memory":

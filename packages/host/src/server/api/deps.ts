@@ -16,6 +16,7 @@ import type { Passwords } from "../auth/password.ts";
 import type { Mcp } from "../../agent/mcp/mcp.ts";
 import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
+import type { PersonaStore } from "../../agent/instructions/persona-store.ts";
 import type { FactStore } from "../../agent/memory/fact-store.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
@@ -61,6 +62,7 @@ export interface ApiDeps extends MountDeps {
   /** Signs audit exports; without a home there are none. */
   readonly auditKey?: () => Promise<AuditKey>;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
+  readonly personas: PersonaStore;
   /** What is known of each owner. */
   readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */

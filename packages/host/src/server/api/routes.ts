@@ -20,6 +20,7 @@ import { sessionRoutes, trashRoutes } from "./sessions.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
 import { instructionsRoutes } from "../../agent/instructions/instructions-routes.ts";
+import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
 import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
 
@@ -57,6 +58,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...rightsRoutes(deps),
     ...memoryFactRoutes(deps),
     ...instructionsRoutes(deps),
+    ...personaRoutes(deps),
     ...settingRoutes(deps),
     ...trashRoutes(deps),
   ];

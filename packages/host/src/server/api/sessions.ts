@@ -160,12 +160,22 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     return isWiderMode(mode, defaultMode) && !caller.approvals ? "too wide" : { mode };
   }
 
+  /** Its model, if nobody names one and it can be used. */
+  async function personaForNew({ persona: id, model }: Call<"createSession">["body"]) {
+    const persona = await deps.personas.resolve(id ?? null);
+    if (id !== undefined && persona.id !== id) return "not_found";
+    const isUsable = persona.model !== null && modelProblem(deps.models, persona.model) === null;
+    return model === undefined && isUsable ? { model: persona.model } : {};
+  }
+
   async function createSession(call: Call<"createSession">) {
     const { owner, principal, body, ids } = call;
     const { lane, previousSessionId, mode: _, ...named } = body;
     const mode = await modeOfNew(call);
     if (mode === "too wide") return problem("mode_too_wide");
-    const settings = { ...named, ...mode };
+    const persona = await personaForNew(body);
+    if (persona === "not_found") return problem("persona_not_found");
+    const settings = { ...named, ...mode, ...persona };
     const invalidModel = modelProblem(deps.models, body.model);
     if (invalidModel !== null) return invalidModel;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
@@ -197,6 +207,9 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     if (invalidModel !== null) return invalidModel;
     const invalidWorkspace = await refuseWorkspace({ owner, principal }, body.workspace);
     if (invalidWorkspace !== null) return invalidWorkspace;
+    const { persona } = body;
+    if (persona != null && (await deps.personas.resolve(persona)).id !== persona)
+      return problem("persona_not_found");
     if (body.mode !== undefined) {
       const row = await reads.session(owner, id);
       if (row === null) return problem("session_not_found");

@@ -5,7 +5,7 @@ import { revisionTag } from "../fields.ts";
 import { instant } from "../views.ts";
 
 /** Earlier texts, oldest first. */
-const earlierTexts = z.array(z.looseObject({ text: z.string(), at: instant }));
+export const earlierTexts = z.array(z.looseObject({ text: z.string(), at: instant }));
 
 export const maxInstructionsCharacters = 4_000;
 

@@ -5,7 +5,7 @@ import {
   describeSchedule,
 } from "@holdfast/client";
 import { commandUsage, modeWords, type UsageTotalsView } from "@holdfast/protocol";
-import { useApp } from "../../app-context.ts";
+import { problemText, useApp } from "../../app-context.ts";
 import { sessionTitle } from "../../sessions/session-actions.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatMoment } from "../../ui/format-time.ts";
@@ -24,6 +24,7 @@ export type ShownAnswer = Extract<
       | "hits"
       | "model"
       | "mode"
+      | "persona"
       | "memory"
       | "usage"
       | "status"
@@ -42,6 +43,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "hits",
     "model",
     "mode",
+    "persona",
     "memory",
     "usage",
     "status",
@@ -65,7 +67,16 @@ export function AnswerDialog({ answer, onClose }: { answer: ShownAnswer; onClose
 }
 
 function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => void }) {
-  const { router } = useApp();
+  const { client, list, router, toasts } = useApp();
+
+  async function choosePersona(persona: string): Promise<void> {
+    if (answer.kind !== "persona" || answer.sessionId === null) return;
+    const params = { id: answer.sessionId };
+    const changed = await client.changeSession({ params, body: { persona } });
+    toasts.show(changed.ok ? strings.command.changed.persona_chosen : problemText(changed.error));
+    list.changed();
+  }
+
   switch (answer.kind) {
     case "help":
       return (
@@ -114,6 +125,19 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
           <strong>{modeWords[answer.mode].label}</strong>{" "}
           <span className="quiet">{modeWords[answer.mode].help}</span>
         </p>
+      );
+    case "persona":
+      return (
+        <ChoiceList
+          choices={answer.personas.map((persona) => ({
+            key: persona.id,
+            text: revealInvisible(
+              persona.id === answer.current ? strings.personas.current(persona.name) : persona.name,
+            ),
+            onChoose: () => void choosePersona(persona.id),
+          }))}
+          onClose={onClose}
+        />
       );
     case "title":
       return <p>{answer.title ?? strings.sessions.untitled}</p>;
