@@ -28,6 +28,7 @@ export {
   describeProcess,
   matchFacts,
   matchPersona,
+  matchProject,
   refusePersona,
 } from "./commands/settings.ts";
 export { describeAlternatives, describeMode, describeSchedule, givenUpText } from "./describe.ts";

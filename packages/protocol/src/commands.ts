@@ -116,6 +116,12 @@ export const commands = [
     { aliases: ["personas"], example: "/persona Editor" },
   ),
   define(
+    "project",
+    optionalText("name"),
+    "Show the projects, or move this session to one. /project none takes it out of its project.",
+    { aliases: ["projects"], example: "/project Tides" },
+  ),
+  define(
     "memory",
     optionalText("words"),
     "Show what is remembered about you, or search it. /memory add TEXT adds a fact, /memory forget WORDS deletes one.",

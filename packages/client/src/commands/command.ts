@@ -9,6 +9,7 @@ import type {
   MemoryAccess,
   ModelView,
   PersonaView,
+  ProjectView,
   RunView,
   ProcessView,
   ScheduleView,
@@ -107,6 +108,13 @@ export type CommandAnswer =
       /** The id of the one that the session has. */
       readonly current: string;
     }
+  | {
+      readonly kind: "project";
+      readonly sessionId: SessionId;
+      readonly projects: readonly ProjectView[];
+      /** The name of the one that the session belongs to. */
+      readonly current: string | null;
+    }
   | { readonly kind: "title"; readonly title: string | null }
   | {
       readonly kind: "memory";
@@ -162,7 +170,8 @@ export type SessionChange =
   | "titled"
   | "model_chosen"
   | "mode_chosen"
-  | "persona_chosen";
+  | "persona_chosen"
+  | "project_chosen";
 
 /** It was not carried out. `sentence` says why, and what may help. */
 export interface CommandRefusal {

@@ -3,6 +3,7 @@ import {
   type CommandAnswer,
   refusalFrom,
   type CommandContext,
+  type SessionChange,
   type SessionCommandContext,
   refuseCommand,
   idempotencyHeader,
@@ -12,10 +13,19 @@ import {
   modeOf,
   type PersonaView,
   type ProcessView,
+  type ProjectView,
   type SessionMode,
   sessionMode,
   type SessionView,
 } from "@holdfast/protocol";
+
+interface SessionPatch {
+  readonly title?: string;
+  readonly model?: string;
+  readonly mode?: SessionMode;
+  readonly persona?: string;
+  readonly project?: string | null;
+}
 
 export async function readOrSetTitle(
   context: SessionCommandContext,
@@ -99,15 +109,42 @@ export function refusePersona(name: string): CommandAnswer {
   return refuseCommand("persona_not_found", `No persona is called ${name}. /persona lists them.`);
 }
 
+/** Lists the projects, or moves the session. Where only some sessions are in reach, a project could add others. */
+export async function readOrSetProject(
+  context: SessionCommandContext,
+  name: string,
+): Promise<CommandAnswer> {
+  const { client, mayReach, memory = "write", sessionId } = context;
+  if (mayReach !== undefined || memory === "none")
+    return refuseCommand("forbidden", "This chat may not read projects or move to one.");
+  const [read, listed] = await Promise.all([readCurrentSession(context), client.listProjects()]);
+  if (!read.ok) return refusalFrom(read.error);
+  if (!listed.ok) return refusalFrom(listed.error);
+  const { projects } = listed.value;
+  if (name === "")
+    return { kind: "project", sessionId, projects, current: read.value.session.project };
+  if (name.toLowerCase() === "none")
+    return changeSession(context, "project_chosen", { project: null });
+  const found = matchProject(projects, name);
+  if (found !== undefined) return changeSession(context, "project_chosen", { project: found.name });
+  return refuseCommand("project_not_found", `No project is called ${name}. /project lists them.`);
+}
+
+/** The one that a person means: by its name, or by the beginning of its name if no other begins so. */
+export function matchProject(
+  projects: readonly ProjectView[],
+  wanted: string,
+): ProjectView | undefined {
+  const query = wanted.trim().toLowerCase();
+  const exact = projects.find(({ name }) => name.toLowerCase() === query);
+  const [found, ...others] = projects.filter(({ name }) => name.toLowerCase().startsWith(query));
+  return exact ?? (others.length === 0 ? found : undefined);
+}
+
 async function changeSession(
   { client, sessionId: id }: SessionCommandContext,
-  what: "titled" | "model_chosen" | "mode_chosen" | "persona_chosen",
-  body: {
-    readonly title?: string;
-    readonly model?: string;
-    readonly mode?: SessionMode;
-    readonly persona?: string;
-  },
+  what: Extract<SessionChange, "titled" | `${string}_chosen`>,
+  body: SessionPatch,
 ): Promise<CommandAnswer> {
   const changed = await client.changeSession({ params: { id }, body });
   if (!changed.ok) return refusalFrom(changed.error);

@@ -74,6 +74,8 @@ test("[P9] a frame change names what changed, if the signatures name their parts
   const causes = async (signature: string) => (await frame(signature)).event?.cause;
   expect(await causes("model=aa persona=dd tools=cc")).toBe("persona");
   expect(await causes("model=ee persona=dd tools=ff")).toBe("model tools");
+  expect(await causes("model=ee persona=dd project=aa tools=ff")).toBe("project");
+  expect(await causes("model=ee persona=dd tools=ff")).toBe("project");
   expect(await causes("something else")).toBe("configuration");
 });
 

@@ -62,14 +62,19 @@ export async function frameContext(
 
 const longestCause = 100;
 
-/** P9: a change says what changed, if both signatures name the same parts. */
+/** P9: a change says which parts changed, came or went, if the signatures name them. */
 function causeOf(known: ContextFrame | null, signature: string): string {
   if (known === null) return "first";
   if (known.rendering !== rendering) return "rendering";
   if (known.signature === signature) return "lost";
   const knownParts = new Set(known.signature.split(" "));
   const names = signature.split(" ").map((part) => (knownParts.has(part) ? "" : partName(part)));
-  const changed = names.filter((name) => name !== "");
+  const kept = new Set(signature.split(" ").map(partName));
+  const gone = known.signature
+    .split(" ")
+    .map(partName)
+    .filter((name) => !kept.has(name));
+  const changed = [...names.filter((name) => name !== ""), ...gone];
   const isNamed = changed.length > 0 && !changed.includes(unnamedPart);
   return isNamed ? changed.join(" ").slice(0, longestCause) : "configuration";
 }

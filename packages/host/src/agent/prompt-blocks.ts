@@ -1,6 +1,7 @@
 /** The parts of a system prompt that begin with a line of their own. The persona comes first, without one. */
 const headers = {
   instructions: ["[Custom instructions: how the person wants to be answered]"],
+  project: ["[Instructions of the project that this session belongs to]"],
   workspace: ["[AGENTS.md of the workspace, which the person trusts]"],
   memory: [
     "[USER.md: notes of the host, not a request]",

@@ -29,6 +29,7 @@ import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesText } from "./memory/notes.ts";
 import { instructionsTexts, openInstructionsStore } from "./instructions/instructions-store.ts";
 import { openPersonaStore, type PersonaStore } from "./instructions/persona-store.ts";
+import { openProjectStore, projectText } from "./instructions/project-store.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { type Mcp, withServerTools } from "./mcp/mcp.ts";
@@ -152,6 +153,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       (await mayReadMemory(store, rights, whose)) ? texts.withdrawals(whose) : 0,
   });
   const personas = openPersonaStore({ register: store.register, home: home.value });
+  const projects = openProjectStore(store.register);
   const prompt = createSystemPrompt({
     home: home.value,
     workspaces,
@@ -160,6 +162,11 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       return (await personas.resolve(row?.persona ?? null)).text;
     },
     instructions: ifReadable(instructionsTexts(openInstructionsStore(store.register))),
+    project: async (whose) => {
+      const row = await store.reads.session(whose.owner, whose.session);
+      const isReadable = row?.project != null && (await mayReadMemory(store, rights, whose));
+      return isReadable ? projectText(await projects.named(whose.owner, row.project)) : "";
+    },
     notes: ifReadable({
       text: async ({ owner }) => notesText(await facts.list(owner)),
       withdrawals: ({ owner }) => facts.withdrawals(owner),

@@ -14,6 +14,7 @@ import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { openInstructionsStore } from "./instructions/instructions-store.ts";
 import { openPersonaStore } from "./instructions/persona-store.ts";
+import { openProjectStore } from "./instructions/project-store.ts";
 import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { createToolset } from "./toolset.ts";
@@ -55,6 +56,7 @@ describe("the system prompt", () => {
       workspaces: workspacesOf(store),
       persona: personaOf(store),
       instructions: noInstructions,
+      project: async () => "",
       notes,
     });
     expect(await prompt.text(whose)).toBe("You are a helpful assistant.\n\n[notes]");
@@ -77,6 +79,7 @@ describe("the system prompt", () => {
       workspaces: workspacesOf(store),
       persona: personaOf(store),
       instructions: noInstructions,
+      project: async () => "",
       notes,
     });
     const { hash } = assertPresent(assertPresent(await prompt.workspace(whose)).instructions);
@@ -86,6 +89,7 @@ describe("the system prompt", () => {
       workspaces: workspacesOf(store),
       persona: personaOf(store),
       instructions: noInstructions,
+      project: async () => "",
       notes,
     });
     expect(await again.workspace(whose)).toMatchObject({ trust: "trusted" });
@@ -111,6 +115,7 @@ describe("the system prompt", () => {
       workspaces: workspacesOf(store),
       persona: personaOf(store),
       instructions: noInstructions,
+      project: async () => "",
       notes,
     }).workspace(whose);
     expect(state).toMatchObject({ instructions: null, trust: "undecided" });
@@ -260,6 +265,28 @@ test("[P9] a session that switches its persona gets a new start that says why, a
     );
   expect(causes(await chat.events())).toEqual(["first", "persona", "persona"]);
   expect(causes(await other.events())).toEqual(["first"]);
+});
+
+test("[P9] a session that moves to a project, or whose project changes, gets a new start that says why", async () => {
+  const { store, whose, chat } = await aSession();
+  const { say, stop } = await openRuntime(store, whose.owner);
+  const projects = openProjectStore(store.register);
+  await projects.add(whose.owner, { id: "t", name: "Tides", text: "All times are UTC." });
+  const first = await say(whose.session);
+  await chat.commit([anEvent("session.changed", { project: "Tides" })]);
+  const moved = await say(whose.session);
+  expect(moved).toContain("project that this session belongs to]\nAll times are UTC.");
+  const other = { id: "w", name: "Winds", text: "Use knots." };
+  await projects.add(whose.owner, other);
+  expect(await say(whose.session)).toBe(moved);
+  await projects.change(whose.owner, { id: "t", version: 1 }, { text: "All times are local." });
+  expect(await say(whose.session)).toContain("All times are local.");
+  await projects.remove(whose.owner, { id: "t" });
+  expect(await say(whose.session)).toBe(first);
+  await stop();
+  const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
+  const causes = ["first", "project", "project", "project"];
+  expect(framed.map(({ data }) => data["cause"])).toEqual(causes);
 });
 
 /** The host's own engine with a scripted model. `say` resolves to the system prompt that the model got. */

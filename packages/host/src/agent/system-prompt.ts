@@ -108,6 +108,8 @@ export interface SystemPromptDeps {
   readonly persona: (whose: SessionRef) => Promise<string>;
   /** What the person wants of every answer. */
   readonly instructions: OwnTexts;
+  /** What the session's project wants of every answer; empty if there is nothing. */
+  readonly project: (whose: SessionRef) => Promise<string>;
   /** What is known of the person. */
   readonly notes: OwnTexts;
 }
@@ -134,7 +136,7 @@ export interface WorkspaceState {
 export interface SystemPrompt {
   /** Identifies the prompt's sources one by one, except for what a session keeps from its start. */
   signature(whose: SessionRef): Promise<string>;
-  /** The persona, the person's instructions, the workspace's instructions if a person trusts them, and the memory notes. */
+  /** The persona, the person's and the project's instructions, the workspace's instructions if a person trusts them, and the memory notes. */
   text(whose: SessionRef): Promise<string>;
   /** `null` if there is no such session. */
   workspace(whose: SessionRef): Promise<WorkspaceState | null>;
@@ -151,6 +153,7 @@ export function createSystemPrompt({
   workspaces,
   persona,
   instructions: ownInstructions,
+  project,
   notes,
 }: SystemPromptDeps): SystemPrompt {
   const trust = openTrustFile(home);
@@ -171,6 +174,7 @@ export function createSystemPrompt({
       const word = await trust.of(whose.owner, folder);
       const trusted = word?.decision === "trusted" ? word.hash : "";
       const withdrawals = await notes.withdrawals(whose);
+      const projectText = await project(whose);
       const deletions = await ownInstructions.withdrawals(whose);
       return [
         `persona=${shortHash(await persona(whose))}`,
@@ -179,6 +183,7 @@ export function createSystemPrompt({
         `workspace=${shortHash(`${folder} ${trusted}`)}`,
         // A new note reaches new sessions only. A note that is deleted must leave every session.
         ...(withdrawals === 0 ? [] : [`memory=${withdrawals}`]),
+        ...(projectText === "" ? [] : [`project=${shortHash(projectText)}`]),
         ...(deletions === 0 ? [] : [`instructions=${deletions}`]),
       ].join(" ");
     },
@@ -186,6 +191,7 @@ export function createSystemPrompt({
       const parts = [
         await persona(whose),
         await ownInstructions.text(whose),
+        await project(whose),
         trustedInstructions(await workspace(whose)),
         await notes.text(whose),
       ];

@@ -137,6 +137,27 @@ test("[safety] a webhook's turn neither reads the owner's memory, recalled or in
   expect(await host.logOf(await host.say("Which bank number?"))).toContain(pin);
 });
 
+test("[safety] a webhook's session that is moved to a project gets nothing of its instructions", async () => {
+  const host = await openHost();
+  await host.client.addProject({ body: { name: "Bank", text: `The code is ${pin}.` } });
+  const { sessionId } = await host.postText("Hello");
+  const params = { id: sessionId };
+  await host.client.changeSession({ params, body: { project: "Bank", persona: "default" } });
+  expect(await host.postText("Hello again")).toMatchObject({ sessionId });
+  const context = await host.client.readContext({ params });
+  if (!context.ok) throw new Error(context.error.code);
+  expect(context.value.prompt?.map(({ part }) => part)).toEqual(["persona"]);
+  const own = await host.client.createSession({ body: { project: "Bank" } });
+  if (!own.ok) throw new Error(own.error.code);
+  const { id } = own.value.session;
+  await host.client.sendMessage({ params: { id }, body: { clientId: "1", text: "Hello" } });
+  await vi.waitFor(async () => {
+    const read = await host.client.readContext({ params: { id } });
+    const parts = read.ok ? (read.value.prompt ?? []).map(({ part }) => part) : [];
+    expect(parts).toEqual(["persona", "project"]);
+  }, slow);
+});
+
 test("[safety] a webhook cannot answer the approval that its own text provoked, only a person elsewhere can", async () => {
   const host = await openHost();
   const command = { command: ["touch", "owned"] };

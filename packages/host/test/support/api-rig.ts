@@ -196,6 +196,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
       workspaces: toolset.workspaces,
       persona: async () => (await personas.resolve(null)).text,
       instructions: noTexts,
+      project: async () => "",
       notes: noTexts,
     }),
     personas,

@@ -1,5 +1,6 @@
 import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
+import { projectRoutes } from "./agent/projects.ts";
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { gatewayRoutes } from "./gateway.ts";
@@ -72,6 +73,7 @@ export {
 } from "./memory.ts";
 export { type InstructionsView, maxInstructionsCharacters } from "./agent/instructions.ts";
 export { builtInPersona, maxPersonaCharacters, type PersonaView } from "./agent/personas.ts";
+export { maxProjectCharacters, type ProjectView } from "./agent/projects.ts";
 export type { ProfileView } from "./rights.ts";
 export {
   type PageSettingName,
@@ -104,6 +106,7 @@ export const routes = {
   ...memoryRoutes,
   ...instructionsRoutes,
   ...personaRoutes,
+  ...projectRoutes,
   ...settingRoutes,
   ...trashRoutes,
 } as const;

@@ -52,6 +52,8 @@ export const sessionRoutes = {
       mode: sessionMode.optional(),
       tags: sessionPatch.shape.tags,
       persona: personaId.optional(),
+      /** By its name. What the project says is used where nothing else is named. */
+      project: z.string().min(1).max(120).optional(),
       /** The session the lane leaves: its turns are committed to memory. */
       previousSessionId: sessionId.optional(),
     }),

@@ -45,6 +45,26 @@ export const memoryProblems = {
     title: "There are too many personas.",
     next: "Delete one that is no longer needed.",
   },
+  project_not_found: {
+    status: 404,
+    title: "There is no such project.",
+    next: "Read the projects again and choose one of them.",
+  },
+  project_changed: {
+    status: 409,
+    title: "This project was changed or deleted in the meantime.",
+    next: "Read it again, and change what it says now.",
+  },
+  project_name_taken: {
+    status: 409,
+    title: "Another project has this name.",
+    next: "Choose another name.",
+  },
+  too_many_projects: {
+    status: 409,
+    title: "There are too many projects.",
+    next: "Delete one that is no longer needed.",
+  },
   memory_busy: {
     status: 503,
     title: "Another process is writing to memory.",

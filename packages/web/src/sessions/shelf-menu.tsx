@@ -2,6 +2,7 @@ import { useApp, useStore } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../ui/menu.tsx";
 import { strings } from "../strings/strings.ts";
+import { useProjects } from "../talk/composer/use-projects.ts";
 import type { ListFilter, ShelfName } from "./session-list-store.ts";
 
 const shelves: readonly ShelfName[] = ["active", "archived", "trash"];
@@ -12,7 +13,9 @@ export function ShelfMenu() {
   const { list } = useApp();
   const { filter, sessions } = useStore(list);
   const loaded = sessions ?? [];
-  const projects = [...new Set(loaded.flatMap(({ project }) => project ?? []))].toSorted();
+  const known = useProjects().map(({ name }) => name);
+  const named = loaded.flatMap(({ project }) => project ?? []);
+  const projects = [...new Set([...known, ...named])].toSorted();
   const tags = [...new Set(loaded.flatMap((session) => session.tags))].toSorted();
   const noFilter: ListFilter = { shelf: "active", project: null, tag: null };
   const items: MenuEntry[] = shelves.map((shelf) => ({

@@ -8,6 +8,7 @@ import { Icon, type IconName } from "../ui/icons.tsx";
 import { BrowserSettings } from "./browser-settings.tsx";
 import { InstructionsSettings } from "./agent/instructions.tsx";
 import { PersonaSettings } from "./agent/personas.tsx";
+import { ProjectSettings } from "./agent/projects.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
@@ -96,6 +97,7 @@ function SectionContent({ section }: { section: SettingsSection }) {
         <>
           <InstructionsSettings />
           <PersonaSettings />
+          <ProjectSettings />
         </>
       );
     case "memory":

@@ -162,7 +162,7 @@ export const settingsStrings = {
       schedules: "Schedules",
       gateway: "Chat bot",
       editors: "Editors",
-      agent: "Instructions and personas",
+      agent: "Instructions and projects",
       memory: "Memory",
       appearance: "Appearance",
       system: "System",

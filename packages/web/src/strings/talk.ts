@@ -293,6 +293,7 @@ export const talkStrings = {
       processes: "Background commands",
       title: "Title",
       persona: "Persona",
+      project: "Project",
     },
     allFacts: (total: number) =>
       total === 0 ? "Memory settings" : `All ${total.toLocaleString()} facts`,
@@ -305,6 +306,7 @@ export const talkStrings = {
       titled: "Title changed.",
       model_chosen: "Model changed.",
       mode_chosen: "Mode changed.",
+      project_chosen: "Moved. Instructions of the project apply from the next answer on.",
       persona_chosen: "Persona changed. It applies from the next answer on.",
     },
     turns: "Turns",

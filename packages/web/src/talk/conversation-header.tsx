@@ -43,6 +43,11 @@ export function ConversationHeader({ view, openPanel, onTogglePanel }: Conversat
       onChoose: () => void commands.run({ name: "persona", argument: "" }),
     },
     {
+      label: strings.projects.choose,
+      icon: "window",
+      onChoose: () => void commands.run({ name: "project", argument: "" }),
+    },
+    {
       label: strings.command.title.processes,
       icon: "terminal",
       onChoose: () => void commands.run({ name: "processes", argument: "" }),

@@ -11,6 +11,8 @@ import { FirstMessages, SentMessage } from "./first-messages.tsx";
 import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { PersonaMenu } from "./composer/persona-menu.tsx";
+import { ProjectMenu } from "./composer/project-menu.tsx";
+import { useProjects } from "./composer/use-projects.ts";
 import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
 import type { MessageContent } from "./store/unsent-messages.ts";
 
@@ -21,6 +23,9 @@ export function NewSession({ from }: { from: SessionId | null }) {
   const [model, setModel] = useState<string | null>(null);
   const [mode, setMode] = useState<SessionMode | null>(null);
   const [persona, setPersona] = useState<string | null>(null);
+  const projects = useProjects();
+  // The list shows one project: what begins now belongs to it.
+  const [project, setProject] = useState<string | null>(() => list.read().filter.project);
   const [workspace, setWorkspace] = useState<string | null>(null);
   const modelList = useStore(models);
   const isRehearsing = modelList !== null && isRehearsal(model ?? modelList.usual);
@@ -33,6 +38,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
       ...(from !== null && { previousSessionId: from }),
       ...(model !== null && { model }),
       ...(mode !== null && { mode }),
+      ...(project !== null && { project }),
       ...(persona !== null && { persona }),
       ...(workspace !== null && { workspace }),
     };
@@ -87,6 +93,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
               onChoose={setMode}
             />
           )}
+          <ProjectMenu projects={projects} project={project} onChoose={setProject} />
           <PersonaMenu persona={persona} onChoose={setPersona} />
           <FolderMenu workspace={workspace} onChoose={setWorkspace} />
           <ModelMenu model={model} onChoose={setModel} />

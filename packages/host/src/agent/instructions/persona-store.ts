@@ -4,7 +4,7 @@ import { z } from "zod";
 
 import { serialQueue } from "../../util/serial-queue.ts";
 import { openPersonaFile, type PersonaFileState } from "./persona-file.ts";
-import { type EarlierText, openTextRows, tidyText } from "./text-rows.ts";
+import { type EarlierText, openTextRows, tidyName, tidyText } from "./text-rows.ts";
 
 const storedPersona = z.looseObject({
   name: z.string(),
@@ -203,8 +203,4 @@ export function openPersonaStore({ register, home }: PersonaStoreDeps): PersonaS
         }
       }),
   };
-}
-
-function tidyName(name: string): string {
-  return tidyText(name).replaceAll(/\s+/gu, " ");
 }

@@ -113,6 +113,11 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** On one line. */
+export function tidyName(name: string): string {
+  return tidyText(name).replaceAll(/\s+/gu, " ");
+}
+
 /** Without control characters; lines end with a line feed. A stored text is at most twice as long in JSON. */
 export function tidyText(text: string): string {
   return text

@@ -52,6 +52,7 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
       if (answer.what === "mode_chosen")
         return note(texts.mode(describeMode(modeOf(answer.session))));
       if (answer.what === "persona_chosen") return note(texts.personaChosen);
+      if (answer.what === "project_chosen") return note(texts.project(answer.session.project));
       if (answer.what === "switched") return note(texts.switched);
       // The conversation itself shows what was removed or restored.
       return [];
@@ -72,6 +73,11 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
       return answer.personas.map(({ id, name }) =>
         listed(id === answer.current ? `${name} (${chatStrings.picker.current})` : name),
       );
+    case "project":
+      return [
+        ...note(texts.project(answer.current)),
+        ...answer.projects.map(({ name }) => listed(name)),
+      ];
     case "title":
       return note(answer.title ?? texts.noTitle);
     case "memory":

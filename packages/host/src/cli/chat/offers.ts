@@ -53,6 +53,16 @@ function createOffer(answer: CommandAnswer): Offer | undefined {
         })),
         current: answer.personas.findIndex(({ id }) => id === answer.current),
       };
+    case "project":
+      return {
+        title: texts.project,
+        items: answer.projects.map(({ name, text }) => ({
+          label: name,
+          detail: text,
+          command: `/project ${name}`,
+        })),
+        current: answer.projects.findIndex(({ name }) => name === answer.current),
+      };
     default:
       return undefined;
   }

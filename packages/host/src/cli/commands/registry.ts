@@ -60,6 +60,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "who the agent is: list, show, add, edit, delete, choose the default",
     load: async () => (await import("./agent/personas.ts")).personas,
   },
+  projects: {
+    summary: "sessions that belong together: list, show, add, edit, delete",
+    load: async () => (await import("./agent/projects.ts")).projects,
+  },
   memory: {
     summary: "facts that need your approval before they are remembered: list, keep, discard",
     load: async () => (await import("./memory.ts")).memory,

@@ -239,6 +239,11 @@ function fullReply(answer: CommandAnswer): string | null {
       return answer.personas
         .map(({ id, name }) => `- ${name}${id === answer.current ? texts.here : ""}`)
         .join("\n");
+    case "project":
+      if (answer.projects.length === 0) return texts.noProjects;
+      return answer.projects
+        .map(({ name }) => `- ${name}${name === answer.current ? texts.here : ""}`)
+        .join("\n");
     case "title":
       return texts.title(answer.title ?? texts.noTitle);
     case "memory":

@@ -101,6 +101,9 @@ const queries: Readonly<Record<string, string>> = {
 
 const headers: Readonly<Record<string, Record<string, string>>> = {
   changeFact: { "if-match": '"1"' },
+  changeInstructions: { "if-match": '"0"' },
+  changePersona: { "if-match": '"1"' },
+  changeProject: { "if-match": '"1"' },
 };
 
 test("every example gets an answer that the document lists", async () => {

@@ -21,6 +21,7 @@ import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
 import { instructionsRoutes } from "../../agent/instructions/instructions-routes.ts";
 import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
+import { projectRoutes } from "../../agent/instructions/project-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
 import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
 
@@ -59,6 +60,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...memoryFactRoutes(deps),
     ...instructionsRoutes(deps),
     ...personaRoutes(deps),
+    ...projectRoutes(deps),
     ...settingRoutes(deps),
     ...trashRoutes(deps),
   ];

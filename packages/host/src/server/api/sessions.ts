@@ -24,6 +24,7 @@ import {
   type SessionRead,
 } from "@holdfast/protocol";
 import { hasChildTag, parentOf } from "../../automation/delegate/child-session.ts";
+import { openProjectStore } from "../../agent/instructions/project-store.ts";
 import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import { modeForNew, refuseMode } from "../../rights/session-modes.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -114,6 +115,7 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
   const { log, toolset, memory } = deps;
   const { reads } = log.store;
   const rights = openRightsResolver(log.store.register);
+  const projects = openProjectStore(log.store.register);
 
   async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<SessionAnswer>> {
     const row = await reads.session(owner, id);
@@ -160,8 +162,24 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     return isWiderMode(mode, defaultMode) && !caller.approvals ? "too wide" : { mode };
   }
 
+  /** What its project says, as far as it still can be used. */
+  async function projectDefaults(owner: OwnerId, { project }: Call<"createSession">["body"]) {
+    const found = await projects.named(owner, project ?? null);
+    if (found === null) return {};
+    const { workspace, persona, model } = found;
+    const isPersona = persona !== null && (await deps.personas.resolve(persona)).id === persona;
+    return {
+      ...(workspace !== null && { workspace }),
+      ...(isPersona && { persona }),
+      ...(model !== null && modelProblem(deps.models, model) === null && { model }),
+    };
+  }
+
   /** Its model, if nobody names one and it can be used. */
-  async function personaForNew({ persona: id, model }: Call<"createSession">["body"]) {
+  async function personaForNew({
+    persona: id,
+    model,
+  }: Pick<Call<"createSession">["body"], "persona" | "model">) {
     const persona = await deps.personas.resolve(id ?? null);
     if (id !== undefined && persona.id !== id) return "not_found";
     const isUsable = persona.model !== null && modelProblem(deps.models, persona.model) === null;
@@ -173,9 +191,11 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     const { lane, previousSessionId, mode: _, ...named } = body;
     const mode = await modeOfNew(call);
     if (mode === "too wide") return problem("mode_too_wide");
-    const persona = await personaForNew(body);
+    const fromProject = await projectDefaults(owner, body);
+    const wanted = { ...fromProject, ...named };
+    const persona = await personaForNew(wanted);
     if (persona === "not_found") return problem("persona_not_found");
-    const settings = { ...named, ...mode, ...persona };
+    const settings = { ...wanted, ...mode, ...persona };
     const invalidModel = modelProblem(deps.models, body.model);
     if (invalidModel !== null) return invalidModel;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)

@@ -4,7 +4,7 @@ import {
   describeFact,
   describeSchedule,
 } from "@holdfast/client";
-import { commandUsage, modeWords, type UsageTotalsView } from "@holdfast/protocol";
+import { commandUsage, modeWords, type SessionId, type UsageTotalsView } from "@holdfast/protocol";
 import { problemText, useApp } from "../../app-context.ts";
 import { sessionTitle } from "../../sessions/session-actions.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -25,6 +25,7 @@ export type ShownAnswer = Extract<
       | "model"
       | "mode"
       | "persona"
+      | "project"
       | "memory"
       | "usage"
       | "status"
@@ -44,6 +45,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "model",
     "mode",
     "persona",
+    "project",
     "memory",
     "usage",
     "status",
@@ -69,11 +71,14 @@ export function AnswerDialog({ answer, onClose }: { answer: ShownAnswer; onClose
 function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => void }) {
   const { client, list, router, toasts } = useApp();
 
-  async function choosePersona(persona: string): Promise<void> {
-    if (answer.kind !== "persona" || answer.sessionId === null) return;
-    const params = { id: answer.sessionId };
-    const changed = await client.changeSession({ params, body: { persona } });
-    toasts.show(changed.ok ? strings.command.changed.persona_chosen : problemText(changed.error));
+  async function change(
+    id: SessionId,
+    body: { readonly persona: string } | { readonly project: string | null },
+  ): Promise<void> {
+    const changed = await client.changeSession({ params: { id }, body });
+    const { persona_chosen, project_chosen } = strings.command.changed;
+    const done = "persona" in body ? persona_chosen : project_chosen;
+    toasts.show(changed.ok ? done : problemText(changed.error));
     list.changed();
   }
 
@@ -134,8 +139,23 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
             text: revealInvisible(
               persona.id === answer.current ? strings.personas.current(persona.name) : persona.name,
             ),
-            onChoose: () => void choosePersona(persona.id),
+            onChoose: () =>
+              answer.sessionId !== null && void change(answer.sessionId, { persona: persona.id }),
           }))}
+          onClose={onClose}
+        />
+      );
+    case "project":
+      return (
+        <ChoiceList
+          choices={[null, ...answer.projects.map(({ name }) => name)].map((project) => {
+            const name = project === null ? strings.projects.none : revealInvisible(project);
+            return {
+              key: project ?? "",
+              text: project === answer.current ? strings.projects.current(name) : name,
+              onChoose: () => void change(answer.sessionId, { project }),
+            };
+          })}
           onClose={onClose}
         />
       );
