@@ -83,7 +83,12 @@ export {
 } from "./fsck/findings.ts";
 export { fsck, type FsckOptions, type FsckProgress, runFsck } from "./fsck/fsck.ts";
 export { shortHash } from "./hash.ts";
-export { listAlternatives, switchAlternative } from "./history/alternatives.ts";
+export { rangeContaining } from "./log/read-views.ts";
+export {
+  listAlternatives,
+  readHiddenAlternatives,
+  switchAlternative,
+} from "./history/alternatives.ts";
 export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {
   clear,

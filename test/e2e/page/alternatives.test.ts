@@ -127,3 +127,19 @@ test("a message is edited in its place: Escape cancels, Enter sends, and a retry
   await expect.poll(() => versions(tab, "Version 2 of 3").locator("button:focus").count()).toBe(1);
   await expectShownIsStored(tab, rig.client());
 });
+
+test("a search finds a version out of view, says so, and shows that version at the match", async () => {
+  const { tab, consoleErrors } = await openEdited();
+  const id = sessionOf(tab);
+  await tab.getByRole("searchbox").fill("one words:8");
+  const hit = tab.locator(`.hit[href*="${id}"]`, { hasText: "Other version" });
+  await hit.waitFor();
+  await hit.click();
+  await untilAsked(tab, "three {words:10}");
+  await tab.getByRole("button", { name: "Show that version" }).click();
+  await untilAsked(tab, "one {words:8}");
+  await versions(tab, "Version 1 of 3").waitFor();
+  await tab.getByRole("button", { name: "Show that version" }).waitFor({ state: "detached" });
+  expect(new URL(tab.url()).search).toMatch(new RegExp(`^\\?session=${id}&at=\\d+$`));
+  expect(consoleErrors).toEqual([]);
+});

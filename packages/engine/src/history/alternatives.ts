@@ -2,13 +2,17 @@ import {
   type Alternative,
   alternativesOf,
   type AlternativeView,
+  clipRanges,
   decodeEvent,
   type EventData,
+  type HiddenAlternative,
+  hiddenAlternatives,
   type MessageId,
   newEvent,
   type OwnerId,
   previewOf,
   type Seq,
+  type SeqRange,
   type SessionId,
   type StoredEvent,
 } from "@holdfast/protocol";
@@ -18,7 +22,6 @@ import type { Committed } from "../ports/commit.ts";
 import type { Reads } from "../ports/reads.ts";
 import type { SessionRow } from "../ports/rows.ts";
 import {
-  clip,
   commitView,
   type HistoryDeps,
   type HistoryResult,
@@ -33,8 +36,8 @@ import {
 } from "./cut.ts";
 
 /**
- * Shows another version of a turn in view, with everything that followed it when it was left. The version in view until
- * now can be chosen again in the same way.
+ * Shows another version of a turn, with everything that followed it when it was left. The version in view until now can
+ * be chosen again in the same way. The turn itself need not be in view, if it is part of another version of one that is.
  */
 export function switchAlternative(
   deps: HistoryDeps,
@@ -49,10 +52,28 @@ export function switchAlternative(
     const inView = set.find(({ seq }) => isInView(row, seq));
     // A new version that waits for its run would follow the one chosen here.
     if (set.some(({ seq }) => seq === undefined)) return runLive;
-    if (chosen === undefined || inView === undefined) return notAnAlternative;
+    if (chosen === undefined) return notAnAlternative;
     if (chosen === inView) return alreadyDone(row);
+    if (inView === undefined) {
+      const hidden = await readHiddenAlternatives(deps.log.store.reads, row);
+      if (!hidden.some((entry) => entry.messageId === messageId)) return notAnAlternative;
+    }
     return showAlternative(deps, target, row, chosen, "switch");
   });
+}
+
+/** Every version out of view that can be chosen, with what would be in view then. */
+export async function readHiddenAlternatives(
+  reads: Reads,
+  row: SessionRow,
+): Promise<readonly HiddenAlternative[]> {
+  const views = new Map<Seq, readonly SeqRange[]>();
+  for (const { left } of row.alternatives.flat()) {
+    if (left === undefined || views.has(left)) continue;
+    const view = await readViewBefore(reads, row, left);
+    if (view !== null) views.set(left, view.ranges);
+  }
+  return hiddenAlternatives(row, (left) => views.get(left));
 }
 
 function isInView({ ranges }: SessionRow, seq: Seq | undefined): boolean {
@@ -73,7 +94,7 @@ export async function showAlternative(
   if (left === undefined || view === null) return notAnAlternative;
   const { messageCount, preview } = view;
   const own = (row.head + 1) as Seq;
-  const ranges = [...clip(view.ranges, (left - 1) as Seq), { from: own, to: null }];
+  const ranges = [...clipRanges(view.ranges, (left - 1) as Seq), { from: own, to: null }];
   const restored = { ranges, messageCount, preview, cause, before: viewOf(row) };
   return commitView(deps, target, row, [newEvent(command, "history.restored", restored)]);
 }

@@ -1,4 +1,5 @@
 import {
+  clipRanges,
   type EventData,
   type EventId,
   type IdSource,
@@ -205,7 +206,7 @@ export const runLive: Refused = {
 
 /** What stays visible when everything after `keep` goes; events after `cutAt`, the cut's own seq, are visible again. */
 function cutRanges(ranges: readonly SeqRange[], keep: Seq, cutAt: Seq): SeqRange[] {
-  return [...clip(ranges, keep), { from: (cutAt + 1) as Seq, to: null }];
+  return [...clipRanges(ranges, keep), { from: (cutAt + 1) as Seq, to: null }];
 }
 
 /**
@@ -213,14 +214,8 @@ function cutRanges(ranges: readonly SeqRange[], keep: Seq, cutAt: Seq): SeqRange
  * flat for a branch of a branch, so nothing is ever resolved through a chain of origins.
  */
 export function branchRanges(ranges: readonly SeqRange[], origin: SessionId, at: Seq): SeqRange[] {
-  const read = clip(ranges, at).map((range) => ({ ...range, log: range.log ?? origin }));
+  const read = clipRanges(ranges, at).map((range) => ({ ...range, log: range.log ?? origin }));
   return [...read, { from: (at + 1) as Seq, to: null }];
-}
-
-export function clip(ranges: readonly SeqRange[], keep: Seq): SeqRange[] {
-  return ranges
-    .filter(({ from }) => from <= keep)
-    .map((range) => ({ ...range, to: range.to === null || range.to > keep ? keep : range.to }));
 }
 
 /** Counts in the list as something a person or the model said. */

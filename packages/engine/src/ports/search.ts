@@ -1,4 +1,4 @@
-import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
+import type { MessageId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 export type SearchRole = "user" | "assistant" | "tool" | "notice" | "title";
 
@@ -10,6 +10,8 @@ export interface SearchQuery {
   /** Milliseconds, inclusive. */
   readonly since?: number;
   readonly until?: number;
+  /** Leaves out versions of a turn that are out of view. */
+  readonly onlyInView?: true;
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -20,6 +22,8 @@ export interface SearchHit {
   readonly seq: Seq;
   readonly role: SearchRole;
   readonly at: number;
+  /** It is in a version that is out of view, and choosing this one shows it. */
+  readonly alternative?: MessageId;
   /** Plain text around the match, and the match positions in it (from, to). */
   readonly snippet: string;
   readonly highlights: readonly (readonly [number, number])[];

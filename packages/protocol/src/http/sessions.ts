@@ -219,7 +219,11 @@ export const sessionRoutes = {
     summary: "The session as a document",
     access: "principal",
     params: sessionParams,
-    query: z.strictObject({ format: z.enum(["json", "md", "html", "audit"]).optional() }),
+    query: z.strictObject({
+      format: z.enum(["json", "md", "html", "audit"]).optional(),
+      /** Whether versions of messages that are out of view are part of it; by default they are. */
+      versions: z.enum(["all", "shown"]).optional(),
+    }),
     answer: { media: "text", status: 200 },
     problems: ["session_not_found", "export_unsupported"],
     repeat: "safe",

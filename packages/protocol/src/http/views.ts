@@ -312,6 +312,8 @@ export const searchHit = z.looseObject({
   seq,
   messageId: messageId.optional(),
   at: instant,
+  /** It is in a version of a message that is out of view: `switchAlternative` with this one shows it. */
+  alternative: messageId.optional(),
   /** Plain text around the match; `marks` are `[start, end)` offsets in it. */
   snippet: z.string(),
   marks: z.array(z.tuple([count, count])),

@@ -1,9 +1,22 @@
 import type { Search, SearchHit, SearchQuery, SearchRole } from "@holdfast/engine";
-import { plainText, decodeEvent, type OwnerId, type StoredEvent, textOf } from "@holdfast/protocol";
+import {
+  alternativeWith,
+  decodeEvent,
+  type HiddenAlternative,
+  hiddenAlternatives,
+  type OwnerId,
+  plainText,
+  type SeqRange,
+  type StoredEvent,
+  textOf,
+} from "@holdfast/protocol";
 
 import { type ReferenceData, readableRows, type SessionData } from "./data.ts";
 
-interface Document extends Pick<SearchHit, "session" | "title" | "seq" | "role" | "at"> {
+interface Document extends Pick<
+  SearchHit,
+  "session" | "title" | "seq" | "role" | "at" | "alternative"
+> {
   readonly text: string;
 }
 
@@ -12,7 +25,7 @@ export function createSearch(data: ReferenceData): Search {
   return {
     async search(owner, query) {
       const terms = parseTerms(query.text);
-      const hits = documentsOf(data, owner, query.session)
+      const hits = documentsOf(data, owner, query)
         .filter((document) => matchesQuery(document, query))
         .toSorted(newestFirst)
         .map((document) => matchAll(document, terms))
@@ -34,24 +47,59 @@ export function createSearch(data: ReferenceData): Search {
 function documentsOf(
   data: ReferenceData,
   owner: OwnerId,
-  only: SearchQuery["session"],
+  { session: only, onlyInView }: SearchQuery,
 ): Document[] {
-  const shown = new Map<string, Document>();
   const sessions = [...data.sessions.values()]
     .filter(({ row }) => row.owner === owner && row.trashedAt === null)
     .filter(({ row }) => only === undefined || row.id === only);
-  for (const session of sessions) {
-    const { id, ranges } = session.row;
-    for (const { log = id, from, to } of ranges) {
-      for (const event of readableRows(data, log)) {
-        if (event.seq < from || event.seq > (to ?? Infinity)) continue;
-        const key = `${log} ${event.seq}`;
-        if (shown.get(key)?.session === log) continue;
-        for (const document of documentOf(session, event)) shown.set(key, document);
-      }
+  const shown = new Map<string, Document>();
+  for (const session of sessions) addDocuments(data, session, session.row.ranges, shown);
+  const hidden = new Map<string, Document>();
+  if (onlyInView !== true)
+    for (const session of sessions) {
+      const alternatives = hiddenOf(data, session);
+      for (const { ranges } of alternatives)
+        addDocuments(data, session, ranges, hidden, alternatives);
+    }
+  return [...sessions.flatMap(titleOf), ...new Map([...hidden, ...shown]).values()];
+}
+
+function addDocuments(
+  data: ReferenceData,
+  session: SessionData,
+  ranges: readonly SeqRange[],
+  documents: Map<string, Document>,
+  hidden?: readonly HiddenAlternative[],
+): void {
+  const { id } = session.row;
+  for (const { log = id, from, to } of ranges) {
+    for (const event of readableRows(data, log)) {
+      if (!isWithin({ from, to }, event.seq)) continue;
+      const key = `${log} ${event.seq}`;
+      if (documents.get(key)?.session === log) continue;
+      const contains = (view: readonly SeqRange[]): boolean =>
+        view.some((range) => (range.log ?? id) === log && isWithin(range, event.seq));
+      const alternative = hidden && alternativeWith(hidden, contains, event.seq)?.messageId;
+      if (hidden !== undefined && alternative === undefined) continue;
+      for (const document of documentOf(session, event))
+        documents.set(key, { ...document, ...(alternative !== undefined && { alternative }) });
     }
   }
-  return [...sessions.flatMap(titleOf), ...shown.values()];
+}
+
+function isWithin({ from, to }: SeqRange, seq: number): boolean {
+  return seq >= from && seq <= (to ?? Infinity);
+}
+
+function hiddenOf(data: ReferenceData, { row }: SessionData): readonly HiddenAlternative[] {
+  return hiddenAlternatives(row, (left) => {
+    const event = readableRows(data, row.id).find(({ seq }) => seq === left);
+    const decoded = event && decodeEvent(event);
+    if (decoded?.kind !== "known") return undefined;
+    const { type, data: changed } = decoded.event;
+    const isView = type === "history.cut" || type === "history.restored";
+    return isView ? changed.before?.ranges : undefined;
+  });
 }
 
 function titleOf({ row }: SessionData): Document[] {

@@ -9,6 +9,7 @@ test.each<Route>([
   { kind: "new", from: id },
   { kind: "session", id, at: null },
   { kind: "session", id, at: 12 as Seq },
+  { kind: "session", id, at: 12 as Seq, version: ids.make("message") },
   { kind: "settings", section: "system" },
 ])("a route round-trips through its address: %j", (route) => {
   expect(parseRoute(hrefOf(route))).toEqual(route);

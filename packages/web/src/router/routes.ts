@@ -1,4 +1,11 @@
-import { seq, type Seq, sessionId, type SessionId } from "@holdfast/protocol";
+import {
+  type MessageId,
+  messageId,
+  seq,
+  type Seq,
+  sessionId,
+  type SessionId,
+} from "@holdfast/protocol";
 
 export const settingsSections = [
   "models",
@@ -24,6 +31,8 @@ export type Route =
       readonly at: Seq | null;
       /** What was searched for: marked wherever it occurs. Kept in the browser's history, not in the address. */
       readonly find?: string;
+      /** The version of a message that `at` is part of, if that is out of view. */
+      readonly version?: MessageId;
     }
   | { readonly kind: "settings"; readonly section: SettingsSection };
 
@@ -33,7 +42,11 @@ export function hrefOf(route: Route): string {
     case "new":
       return route.from === null ? "?" : `?from=${route.from}`;
     case "session":
-      return `?session=${route.id}${route.at === null ? "" : `&at=${route.at}`}`;
+      return [
+        `?session=${route.id}`,
+        ...(route.at === null ? [] : [`at=${route.at}`]),
+        ...(route.version === undefined ? [] : [`version=${route.version}`]),
+      ].join("&");
     case "settings":
       return `?settings=${route.section}`;
   }
@@ -45,7 +58,13 @@ export function parseRoute(search: string): Route {
   const session = sessionId.safeParse(query.get("session"));
   if (session.success) {
     const at = seq.safeParse(Number(query.get("at") ?? Number.NaN));
-    return { kind: "session", id: session.data, at: at.success ? at.data : null };
+    const version = messageId.safeParse(query.get("version"));
+    return {
+      kind: "session",
+      id: session.data,
+      at: at.success ? at.data : null,
+      ...(version.success && { version: version.data }),
+    };
   }
   const sectionName = query.get("settings");
   const section = settingsSections.find((name) => name === sectionName);

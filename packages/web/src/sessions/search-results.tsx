@@ -3,6 +3,7 @@ import type { RouteOutput, Routes } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
 import { problemText, useApp } from "../app-context.ts";
 import { linkProps } from "../router/router.ts";
+import type { Route } from "../router/routes.ts";
 import { strings } from "../strings/strings.ts";
 import { withoutMarkdown } from "./plain-snippet.ts";
 import { sessionTitle } from "./session-actions.ts";
@@ -33,11 +34,7 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
             {sessionTitle({ title: sessionHits[0]?.title ?? null })}
           </h2>
           {sessionHits.map((hit) => {
-            const link = linkProps(
-              router,
-              { kind: "session", id, at: hit.seq, find: text.trim() },
-              onChosen,
-            );
+            const link = linkProps(router, routeOfHit(hit, text.trim()), onChosen);
             return (
               <a key={hit.seq} className="hit" dir="auto" {...link}>
                 {highlightHit(hit)}
@@ -50,10 +47,24 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
   );
 }
 
+export function routeOfHit(
+  { sessionId: id, seq: at, alternative: version }: Pick<Hit, "sessionId" | "seq" | "alternative">,
+  find: string,
+): Route {
+  return { kind: "session", id, at, find, ...(version !== undefined && { version }) };
+}
+
 /** The snippet is a piece of Markdown: its marks would only be in the way. */
-export function highlightHit(hit: Pick<Hit, "snippet" | "marks">): ReactNode[] {
+export function highlightHit(hit: Pick<Hit, "snippet" | "marks" | "alternative">): ReactNode[] {
   const { snippet, marks } = withoutMarkdown(hit);
   const nodes: ReactNode[] = [];
+  if (hit.alternative !== undefined)
+    nodes.push(
+      <span key="version" className="hit-version">
+        {strings.sessions.otherVersion}
+      </span>,
+      " ",
+    );
   let end = 0;
   for (const [from, to] of marks) {
     nodes.push(snippet.slice(end, from), <mark key={from}>{snippet.slice(from, to)}</mark>);

@@ -9,7 +9,7 @@ import {
 } from "react";
 import { type AppDeps, useApp, useStore } from "../app-context.ts";
 import { settingsSections } from "../router/routes.ts";
-import { highlightHit, useSearch } from "../sessions/search-results.tsx";
+import { highlightHit, routeOfHit, useSearch } from "../sessions/search-results.tsx";
 import { sessionTitle } from "../sessions/session-actions.ts";
 import type { PaletteCommand } from "./commands.ts";
 import { chooseTheme, themes } from "../ui/theme.ts";
@@ -140,7 +140,7 @@ function useHits(text: string): readonly PaletteItem[] {
     label: sessionTitle(hit),
     icon: "search",
     hint: highlightHit(hit),
-    run: () => router.go({ kind: "session", id: hit.sessionId, at: hit.seq, find: text }),
+    run: () => router.go(routeOfHit(hit, text)),
   }));
 }
 

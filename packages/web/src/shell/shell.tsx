@@ -63,7 +63,13 @@ export function Shell() {
           <Icon name="menu" />
         </button>
         {route.kind === "session" && (
-          <Conversation key={route.id} id={route.id} at={route.at} find={route.find} />
+          <Conversation
+            key={route.id}
+            id={route.id}
+            at={route.at}
+            find={route.find}
+            version={route.version}
+          />
         )}
         {route.kind === "new" && <NewSession key={route.from ?? "new"} from={route.from} />}
         {route.kind === "settings" && <Settings section={route.section} />}

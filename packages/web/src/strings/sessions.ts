@@ -26,6 +26,7 @@ export const sessionsStrings = {
       trash: "The trash is empty.",
     },
     noHits: "No matches.",
+    otherVersion: "Other version",
     indexing: "Some conversations are still being indexed.",
     hits: (count: number) => plural(count, { one: "# match", other: "# matches" }),
     reading: "Loading…",

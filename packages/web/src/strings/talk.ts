@@ -74,6 +74,8 @@ export const talkStrings = {
     version: (number: number, count: number) => `Version ${number} of ${count}`,
     previousVersion: "Previous version",
     nextVersion: "Next version",
+    inOtherVersion: "This match is in a version that is not shown.",
+    showVersion: "Show that version",
     branch: "Branch from here",
     branched: "You are in the branch. The original conversation is unchanged.",
     link: "Copy link",

@@ -1,5 +1,12 @@
 import { liveRun, type SessionState } from "@holdfast/client";
-import { type LiveView, modeOf, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
+import {
+  type LiveView,
+  type MessageId,
+  modeOf,
+  type RunId,
+  type Seq,
+  type SessionId,
+} from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
@@ -16,6 +23,7 @@ import { createConversationStore } from "./store/conversation-store.ts";
 import { PendingRow, Queue } from "./composer/queue.tsx";
 import { FindBar } from "./find/find-bar.tsx";
 import { useFind } from "./find/use-find.ts";
+import { HiddenVersion } from "./hidden-version.tsx";
 import { FirstMessages } from "./first-messages.tsx";
 import { useOpenCommands } from "./open-commands.ts";
 import { hostSourceOf } from "./transcript/host-message.tsx";
@@ -45,10 +53,12 @@ interface ConversationProps {
   readonly at: Seq | null;
   /** What was searched for. */
   readonly find: string | undefined;
+  /** The version that `at` is part of, if it may be out of view. */
+  readonly version: MessageId | undefined;
 }
 
 /** One conversation. To show another, mount it again with another key. */
-export function Conversation({ id, at, find: linkedText = "" }: ConversationProps) {
+export function Conversation({ id, at, find: linkedText = "", version }: ConversationProps) {
   const app = useApp();
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
@@ -81,7 +91,8 @@ export function Conversation({ id, at, find: linkedText = "" }: ConversationProp
     at,
     to: app.router.isReturn() ? scrollPositionOf(id) : null,
   }));
-  const linkedAt = returned.at === at && returned.to !== null ? returned.to : at;
+  const target = version === undefined ? at : null;
+  const linkedAt = returned.at === at && returned.to !== null ? returned.to : target;
   const [edited, setEdited] = useState<{ readonly at: Seq | null; readonly seq: Seq } | null>(null);
   const editedAt = edited !== null && edited.at === at ? edited.seq : null;
   const run = state === null ? null : liveRun(state);
@@ -159,6 +170,9 @@ export function Conversation({ id, at, find: linkedText = "" }: ConversationProp
                 <Icon name="warning" />
                 {view.status.text ?? strings.connection.storing}
               </output>
+            )}
+            {state !== null && version !== undefined && (
+              <HiddenVersion key={version} state={state} version={version} />
             )}
             {state !== null && <WorkspaceQuestion id={id} />}
             {state !== null && (

@@ -46,6 +46,9 @@ export function createSearchSessions(deps: SearchSessionsDeps): Tool {
   });
 }
 
+/** The model gets what a person sees. */
+const onlyInView = true;
+
 async function searchWithin(
   { search, reads }: SearchSessionsDeps,
   call: ToolCall,
@@ -53,7 +56,7 @@ async function searchWithin(
   limit: number,
 ): Promise<SearchResult> {
   const { owner, rights = ownerRights } = call;
-  if (rights.sessions === "all") return search.search(owner, { text, limit });
+  if (rights.sessions === "all") return search.search(owner, { text, limit, onlyInView });
   const known = new Map<SessionId, Promise<boolean>>();
   const mayReach = (id: SessionId): Promise<boolean> => {
     const answer = known.get(id) ?? isWithinReach(reads, call, id);
@@ -66,6 +69,7 @@ async function searchWithin(
     const found = await search.search(owner, {
       text,
       limit: maxHits,
+      onlyInView,
       ...(cursor !== undefined && { cursor }),
     });
     if (found.status === "unavailable") return found;

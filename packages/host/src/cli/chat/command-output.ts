@@ -115,6 +115,7 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
       return answer.hits.flatMap((hit) => [
         paint("bold", `${shortId(hit.sessionId)}  ${cleanLine(hit.title ?? "")}`),
         `    ${cleanLine(hit.snippet)}`,
+        ...(hit.alternative === undefined ? [] : note(`    ${texts.otherVersion}`)),
       ]);
     case "refused":
       return [paint("bad", cleanLine(answer.sentence))];

@@ -8,6 +8,7 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
+import { chatStrings } from "../strings/chat.ts";
 import { sessionTitle } from "../transcript/describe.ts";
 import { sessionRow } from "../transcript/session-row.ts";
 import { withHost } from "../connection/connect.ts";
@@ -163,6 +164,7 @@ async function search(call: SessionsCall): Promise<number> {
     else {
       const head = `${shortId(hit.sessionId)}  ${cleanLine(hit.title ?? "")}`;
       terminal.print(`${style.paint("bold", head)}\n    ${cleanLine(hit.snippet)}`);
+      if (hit.alternative !== undefined) terminal.print(`    ${chatStrings.command.otherVersion}`);
     }
   }
   if (result.value["indexing"] === true)

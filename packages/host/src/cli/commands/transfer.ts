@@ -20,6 +20,11 @@ export const exportCommand: Command = {
     "Writes a session as a document: Markdown, a self-contained page, JSON that another Holdfast can import, or its signed log for holdfast verify.",
   flags: {
     format: { type: "string", value: "md|html|json|audit", about: "the format (md)" },
+    versions: {
+      type: "string",
+      value: "all|shown",
+      about: "with other versions of edited and retried messages, or without (all)",
+    },
     to: { type: "string", value: "file", about: "where to; never over a file that is there" },
   },
   examples: [
@@ -37,6 +42,9 @@ export const exportCommand: Command = {
       const format = textFlag(given, "format") ?? "md";
       if (format !== "md" && format !== "html" && format !== "json" && format !== "audit")
         return fail(terminal, "--format takes md, html, json or audit.", exit.misuse);
+      const versions = textFlag(given, "versions") ?? "all";
+      if (versions !== "all" && versions !== "shown")
+        return fail(terminal, "--versions takes all or shown.", exit.misuse);
       if (query === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
       const found = await findSessions(client, query);
       if (!found.ok) return fail(terminal, describeError(found.error));
@@ -48,7 +56,7 @@ export const exportCommand: Command = {
         );
       const document = await client.exportSession({
         params: { id: session.id },
-        query: { format },
+        query: { format, versions },
       });
       if (!document.ok) return fail(terminal, describeError(document.error));
       return writeNewFile(document.value, textFlag(given, "to"), terminal);

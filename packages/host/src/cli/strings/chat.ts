@@ -180,6 +180,7 @@ export const chatStrings = {
     noProcesses: "No background processes.",
     noInbox: "Nothing is queued.",
     noHits: "No matches.",
+    otherVersion: "(in another version; /alternatives shows it)",
     noAlternatives: "No message here was edited or retried, so there is only one version.",
     personaChosen: "Persona changed. It applies from the next answer on.",
     project: (name: string | null) => (name === null ? "No project" : `Project: ${name}`),

@@ -7,7 +7,10 @@ import {
   toolOutcome,
   type BlobId,
   fieldErrors,
+  maxAlternatives,
 } from "@holdfast/protocol";
+
+import { readVersionTree, type VersionTree } from "./version-tree.ts";
 
 /**
  * A session as a document. It contains what was said and nothing with authority: no ids another host would take for its
@@ -92,6 +95,20 @@ export const documentBlob = z.strictObject({
 });
 export type DocumentBlob = z.infer<typeof documentBlob>;
 
+const entryNumber = z.int().nonnegative();
+
+/**
+ * Versions of messages that are out of view, since version 1 without them could not be switched. Entries are numbered
+ * from 0: first those in view, then `hidden`.
+ */
+export const documentAlternatives = z.strictObject({
+  /** The first entry of each version, for each message that has several. */
+  turns: z.array(z.array(entryNumber).min(2).max(maxAlternatives)).max(maxAlternatives),
+  /** What is in view with each other version, as first and last numbers. The one that was left last comes last. */
+  views: z.array(z.array(z.tuple([entryNumber, entryNumber])).min(1)).max(maxAlternatives),
+});
+export type DocumentAlternatives = z.infer<typeof documentAlternatives>;
+
 /** Without its lists, which are parsed line by line. */
 const documentHead = z.strictObject({
   format: z.literal(documentFormat),
@@ -99,12 +116,17 @@ const documentHead = z.strictObject({
   exportedAt: timestamp,
   session: documentSession,
   entries: z.array(z.unknown()).max(200_000),
+  /** Both are absent if no message has several versions. */
+  hidden: z.array(z.unknown()).max(200_000).optional(),
+  alternatives: documentAlternatives.optional(),
   blobs: z.array(z.unknown()).max(2_000),
 });
 
 export interface ParsedDocument {
   readonly session: DocumentSession;
   readonly entries: readonly DocumentEntry[];
+  /** `null`: every message has one version. */
+  readonly versions: VersionTree | null;
   readonly blobs: ReadonlyMap<BlobId, { readonly mediaType: string; readonly bytes: Uint8Array }>;
   /** Of the content, whenever it was exported: the same content is the same import. */
   readonly hash: string;
@@ -127,15 +149,32 @@ export function parseDocument(value: unknown): DocumentParseResult {
   if (!head.success) return refusedDocument(fieldErrors(head.error));
   const errors: FieldError[] = [];
   const entries = parseLines("entries", head.data.entries, documentEntry, errors);
+  const hidden = parseLines("hidden", head.data.hidden ?? [], documentEntry, errors);
   const blobs = parseBlobs(head.data.blobs, errors);
   errors.push(...callErrorsIn(entries));
   if (errors.length > 0) return refusedDocument(errors);
-  const { session } = head.data;
+  const { session, alternatives = noAlternatives } = head.data;
+  const tree = readVersionTree(entries, hidden, alternatives);
+  if ("errors" in tree) return refusedDocument(tree.errors);
+  for (const path of tree.views)
+    errors.push(...callErrorsIn(path.flatMap((number) => tree.entries[number] ?? [])));
+  if (errors.length > 0) return refusedDocument(errors);
+  const isVersioned = alternatives.turns.length > 0;
   const hash = createHash("sha256")
-    .update(JSON.stringify([session, entries, [...blobs.keys()].toSorted()]))
+    .update(
+      JSON.stringify([
+        session,
+        entries,
+        [...blobs.keys()].toSorted(),
+        ...(isVersioned ? [hidden, alternatives] : []),
+      ]),
+    )
     .digest("hex");
-  return { status: "read", document: { session, entries, blobs, hash } };
+  const versions = isVersioned ? tree : null;
+  return { status: "read", document: { session, entries, versions, blobs, hash } };
 }
+
+const noAlternatives: DocumentAlternatives = { turns: [], views: [] };
 
 function refusedDocument(errors: readonly FieldError[]): DocumentParseResult {
   return { status: "refused", errors: errors.slice(0, maxErrors) };

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import type { BlobId } from "@holdfast/protocol";
 
 import { escapeHtml } from "../../util/escape-html.ts";
-import type { DocumentEntry, DocumentPart } from "./document.ts";
+import type { DocumentPart } from "./document.ts";
 import type { DocumentTitle } from "./export.ts";
-import { formatTime } from "./export-markdown.ts";
+import { formatTime, versionText } from "./export-markdown.ts";
+import type { ExportedEntry } from "./export-versions.ts";
 
 type ReadBlob = (
   id: BlobId,
@@ -25,6 +26,7 @@ details pre, pre.tool, .markdown pre { font: .85rem/1.5 ui-monospace, monospace;
 .markdown table { border-collapse: collapse; }
 .markdown :is(th, td) { padding: .25rem .75rem; border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 .markdown blockquote { margin: 1rem 0; padding-left: 1rem; border-left: 3px solid currentColor; opacity: .8; }
+details.versions { margin-top: 3rem; border-top: 1px solid; padding-top: 1rem; }
 aside { border-left: 3px solid currentColor; padding-left: .75rem; opacity: .75; margin: 1rem 0; }
 img { max-width: 100%; height: auto; }
 `;
@@ -36,7 +38,7 @@ const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src dat
 /** One self-contained file. Everything that was said is escaped. */
 export async function* writeHtml(
   { title, createdAt, exportedAt }: DocumentTitle,
-  entries: AsyncIterable<DocumentEntry>,
+  entries: AsyncIterable<ExportedEntry>,
   readBlob: ReadBlob,
 ): AsyncGenerator<string> {
   yield `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n`;
@@ -48,7 +50,16 @@ export async function* writeHtml(
   yield `<p>Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.</p>\n`;
   // Most hosts never export anything, so the parser is loaded when it is needed.
   const { renderMarkdown } = await import("./render-markdown.ts");
-  for await (const entry of entries) yield await writeEntry(entry, { readBlob, renderMarkdown });
+  let isHiding = false;
+  for await (const exported of entries) {
+    if (exported.isHidden === true && !isHiding) {
+      isHiding = true;
+      yield `<details class="versions">\n<summary>Other versions</summary>\n`;
+      yield `<p>These messages were edited or retried later.</p>\n`;
+    }
+    yield await writeEntry(exported, { readBlob, renderMarkdown });
+  }
+  if (isHiding) yield `</details>\n`;
   yield `</body>\n</html>\n`;
 }
 
@@ -59,9 +70,14 @@ interface WriteDeps {
   readonly renderMarkdown: (text: string) => string | null;
 }
 
-async function writeEntry(entry: DocumentEntry, deps: WriteDeps): Promise<string> {
+async function writeEntry({ entry, version }: ExportedEntry, deps: WriteDeps): Promise<string> {
   if (entry.type === "notice") return `<aside>${paragraph(entry.text)}</aside>\n`;
-  const marks = [entry.model, entry.partial, entry.superseded && "superseded"].filter(Boolean);
+  const marks = [
+    version && versionText(version),
+    entry.model,
+    entry.partial,
+    entry.superseded && "superseded",
+  ].filter(Boolean);
   const about = [roleLabels[entry.role], formatTime(entry.at), ...marks].map(String).join(" · ");
   const parts = await Promise.all(entry.parts.map((part) => writePart(part, entry.role, deps)));
   return `<article class="${entry.role}">\n<header>${escapeHtml(about)}</header>\n${parts.join("\n")}\n</article>\n`;

@@ -1,23 +1,37 @@
 import type { DocumentEntry, DocumentPart } from "./document.ts";
+import type { ExportedEntry } from "./export-versions.ts";
 import type { DocumentTitle } from "./export.ts";
 
 /** For people and plain tools. Messages are Markdown already; tool output is fenced. */
 export async function* writeMarkdown(
   { title, createdAt, exportedAt }: DocumentTitle,
-  entries: AsyncIterable<DocumentEntry>,
+  entries: AsyncIterable<ExportedEntry>,
 ): AsyncGenerator<string> {
   yield `# ${oneLine(title)}\n\n`;
   yield `Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.\n`;
-  for await (const entry of entries) yield `\n${writeEntry(entry)}`;
+  let isHiding = false;
+  for await (const { entry, version, isHidden = false } of entries) {
+    if (isHidden && !isHiding)
+      yield "\n---\n\n# Other versions\n\nThese messages were edited or retried later.\n";
+    isHiding = isHidden;
+    yield `\n${writeEntry(entry, version)}`;
+  }
 }
+
+export const versionText = ({ number, count }: NonNullable<ExportedEntry["version"]>): string =>
+  `version ${number} of ${count}`;
 
 export const formatTime = (at: number): string => new Date(at).toISOString();
 
 const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
 
-function writeEntry(entry: DocumentEntry): string {
+function writeEntry(entry: DocumentEntry, version: ExportedEntry["version"]): string {
   if (entry.type === "notice") return `> ${entry.text.replaceAll(/\r?\n/g, "\n> ")}\n`;
-  const marks = [entry.partial, entry.superseded && "superseded"].filter(Boolean);
+  const marks = [
+    version && versionText(version),
+    entry.partial,
+    entry.superseded && "superseded",
+  ].filter(Boolean);
   const suffix = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
   const head = `## ${roleLabels[entry.role]}, ${formatTime(entry.at)}${suffix}\n\n`;
   return `${head}${entry.parts.map(writePart).join("\n\n")}\n`;

@@ -4,9 +4,12 @@ import {
   type BlobId,
   entriesOf,
   type EntryView,
+  alternativesOf,
   type MessageEntry,
+  type MessageId,
   type Part,
   type Seq,
+  type StoredEvent,
 } from "@holdfast/protocol";
 import { type Redact, redactJson } from "../secrets/redact.ts";
 import {
@@ -18,6 +21,7 @@ import {
   type DocumentSession,
   documentVersion,
 } from "./document.ts";
+import { type ExportedEntry, readHiddenEvents, VersionWriter } from "./export-versions.ts";
 import { writeHtml } from "./export-html.ts";
 import { writeMarkdown } from "./export-markdown.ts";
 
@@ -25,20 +29,54 @@ const pageSize = 200;
 
 /** What a person sees of a session, oldest first, holding one page at a time. */
 async function* readTranscript(
-  reads: Reads,
+  { reads, redact }: Pick<ExportDeps, "reads" | "redact">,
   session: SessionRow,
-  redact: Redact,
-): AsyncGenerator<DocumentEntry> {
+): AsyncGenerator<ExportedEntry> {
   for (const before of (await pageCursors(reads, session)).toReversed()) {
     const query = { limit: pageSize, ...(before !== undefined && { before }) };
     const page = await reads.entries(session.owner, session.id, query);
     const position = before === undefined ? "newest" : "earlier";
     const events = await withAmendments(reads, session, page?.entries ?? [], position);
-    for (const entry of entriesOf(events)) {
-      const written = writeEntry(entry, redact);
-      if (written !== undefined) yield written;
+    yield* exportEntries(events, session, redact);
+  }
+}
+
+/** Everything in view, and then what is part of other versions, each of them once. */
+async function* readAllVersions(
+  deps: ExportDeps,
+  session: SessionRow,
+  versions: VersionWriter,
+): AsyncGenerator<ExportedEntry> {
+  for await (const entry of readTranscript(deps, session)) {
+    versions.add(entry);
+    yield entry;
+  }
+  if (deps.versions === "shown") return;
+  for await (const { events, view } of readHiddenEvents(deps.reads, session)) {
+    const amended = await withAmendments(deps.reads, view, events, "earlier");
+    for (const entry of exportEntries(amended, session, deps.redact)) {
+      versions.add(entry);
+      yield { ...entry, isHidden: true };
     }
   }
+}
+
+function* exportEntries(
+  events: readonly StoredEvent[],
+  session: SessionRow,
+  redact: Redact,
+): Generator<ExportedEntry> {
+  for (const entry of entriesOf(events)) {
+    const written = writeEntry(entry, redact);
+    if (written === undefined) continue;
+    const version = entry.type === "message" ? versionOf(session, entry.messageId) : undefined;
+    yield { seq: entry.seq, entry: written, ...(version && { version }) };
+  }
+}
+
+function versionOf({ alternatives }: SessionRow, message: MessageId) {
+  const found = alternativesOf(alternatives, message);
+  return found === null ? undefined : { number: found.index + 1, count: found.set.length };
 }
 
 /** Pages are read from the end; only their cursors are kept. */
@@ -137,6 +175,8 @@ export interface ExportDeps {
   readonly reads: Reads;
   readonly redact: Redact;
   readonly exportedAt: number;
+  /** Whether other versions of edited and retried messages are part of it. */
+  readonly versions: "all" | "shown";
 }
 
 /** Attachments beyond this are named and left out. */
@@ -148,19 +188,16 @@ export function exportSession(
   session: SessionRow,
   format: ExportFormat,
 ): AsyncGenerator<string> {
+  const versions = new VersionWriter(session);
+  const entries = readAllVersions(deps, session, versions);
   switch (format) {
     case "json":
-      return writeJson(deps, session);
+      return writeJson(deps, session, entries, versions);
     case "md":
-      return writeMarkdown(
-        titleOfDocument(session, deps),
-        readTranscript(deps.reads, session, deps.redact),
-      );
+      return writeMarkdown(titleOfDocument(session, deps), entries);
     case "html":
-      return writeHtml(
-        titleOfDocument(session, deps),
-        readTranscript(deps.reads, session, deps.redact),
-        (id) => readBlob(deps.reads, session, id),
+      return writeHtml(titleOfDocument(session, deps), entries, (id) =>
+        readBlob(deps.reads, session, id),
       );
   }
 }
@@ -178,8 +215,10 @@ function titleOfDocument(session: SessionRow, { redact, exportedAt }: ExportDeps
 
 /** One entry per line, so that plain tools can search a document. */
 async function* writeJson(
-  { reads, redact, exportedAt }: ExportDeps,
+  { reads, redact, exportedAt, versions: wanted }: ExportDeps,
   session: SessionRow,
+  entries: AsyncIterable<ExportedEntry>,
+  versions: VersionWriter,
 ): AsyncGenerator<string> {
   const { title, titleSource, project, tags, pinned, archived } = session;
   const about: DocumentSession = {
@@ -195,12 +234,21 @@ async function* writeJson(
   yield `{"format":${JSON.stringify(documentFormat)},"version":${documentVersion},"exportedAt":${exportedAt},\n`;
   yield `"session":${JSON.stringify(about)},\n"entries":[`;
   let comma = "";
-  for await (const entry of readTranscript(reads, session, redact)) {
+  let isHiding = false;
+  for await (const { entry, isHidden = false } of entries) {
+    if (isHidden && !isHiding) {
+      yield `\n],\n"hidden":[`;
+      comma = "";
+      isHiding = true;
+    }
     for (const id of blobIdsIn(entry)) blobIds.add(id);
     yield `${comma}\n${JSON.stringify(entry)}`;
     comma = ",";
   }
-  yield `\n],\n"blobs":[`;
+  yield "\n],\n";
+  const alternatives = wanted === "all" ? await versions.write(reads) : null;
+  if (alternatives !== null) yield `"alternatives":${JSON.stringify(alternatives)},\n`;
+  yield `"blobs":[`;
   comma = "";
   let room = maxBlobBytes;
   for (const id of blobIds) {

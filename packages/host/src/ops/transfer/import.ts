@@ -1,6 +1,7 @@
 import {
   type CallId,
   type IdSource,
+  type MessageId,
   type NewEvent,
   newEvent,
   type Part,
@@ -15,6 +16,7 @@ import {
   type FieldError,
   parseDocument,
 } from "./document.ts";
+import { ImportedViews } from "./import-versions.ts";
 import type { CommitResult, Failed, Log, Refused } from "@holdfast/engine";
 
 type Message = Extract<DocumentEntry, { type: "message" }>;
@@ -39,24 +41,41 @@ class ImportPlan {
   }
 
   events(): NewEvent[] {
-    const events: NewEvent[] = [];
-    for (const entry of this.#document.entries) {
-      if (entry.type === "notice") {
-        const noticeId = this.#ids.make("notice");
-        const { kind, text, at } = entry;
-        events.push(this.#event("notice.added", { noticeId, kind, text, originalAt: at }));
-        continue;
+    const { entries, versions } = this.#document;
+    if (versions === null)
+      return [...entries.flatMap((entry) => this.#entry(entry)), ...this.#giveUpCalls()];
+    const views = new ImportedViews(versions);
+    for (const { numbers, replaces } of versions.segments) {
+      const [first = 0] = numbers;
+      const versionId = this.#ids.make("message");
+      if (replaces !== null)
+        views.push(this.#event("history.cut", views.replace(replaces, versionId)));
+      for (const number of numbers) {
+        const entry = versions.entries[number];
+        const events = entry === undefined ? [] : this.#entry(entry, number === first && versionId);
+        views.push(...events);
+        views.said(number, versionId);
       }
-      if (entry.role !== "tool") events.push(...this.#giveUpCalls());
-      events.push(this.#message(entry));
+      views.push(...this.#giveUpCalls());
+      views.endSegment(numbers);
     }
-    events.push(...this.#giveUpCalls());
-    return events;
+    for (const view of [...versions.views, versions.inView])
+      views.push(this.#event("history.restored", views.show(view)));
+    return views.events;
   }
 
-  #message(entry: Message): NewEvent {
+  #entry(entry: DocumentEntry, messageId: MessageId | false = false): NewEvent[] {
+    if (entry.type === "notice") {
+      const noticeId = this.#ids.make("notice");
+      const { kind, text, at } = entry;
+      return [this.#event("notice.added", { noticeId, kind, text, originalAt: at })];
+    }
+    const givenUp = entry.role === "tool" ? [] : this.#giveUpCalls();
+    return [...givenUp, this.#message(entry, messageId || this.#ids.make("message"))];
+  }
+
+  #message(entry: Message, messageId: MessageId): NewEvent {
     const { role, at, model, partial, superseded } = entry;
-    const messageId = this.#ids.make("message");
     const parts = entry.parts.map((part) => withTaint(this.#part(part)));
     const common = { messageId, parts, originalAt: at };
     switch (role) {

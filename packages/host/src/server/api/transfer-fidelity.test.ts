@@ -5,7 +5,13 @@ import { ids, newEvent, type SessionId, type SessionSettings } from "@holdfast/p
 import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { sendAndWait, newSession, valueOf } from "../../../test/support/api-helpers.ts";
+import {
+  sendAndWait,
+  newSession,
+  shownTexts,
+  untilEnded,
+  valueOf,
+} from "../../../test/support/api-helpers.ts";
 
 function open(script: Script = []): ApiRig {
   const rig = openApi(script);
@@ -125,4 +131,112 @@ test("a compaction summary round-trips as a summary, with every message below it
   const copy = await copyOf(rig, first);
   expect((await exported(rig, copy)).entries).toEqual(first.entries);
   expect(await rig.store.reads.session(rig.owner, copy)).toMatchObject({ epoch: 0 });
+});
+
+/** One question edited twice, with an edited follow-up in the first version; the second version is in view. */
+async function openVersions() {
+  const rig = open((_request, before) => says(`Answer ${before + 1}`));
+  const { client } = rig;
+  const id = await newSession(rig);
+  const params = { id };
+  await sendAndWait(rig, id, "one", "follow");
+  const edit = async (old: string, text: string) => {
+    const { entries } = valueOf(await client.readSession({ params }));
+    const from = entries.find(
+      (entry) => entry.type === "message" && JSON.stringify(entry.parts).includes(`"${old}"`),
+    );
+    valueOf(await client.retry({ params, body: { text, ...(from && { from: from.seq }) } }));
+    await untilEnded(rig, id);
+  };
+  await edit("follow", "follow again");
+  await edit("one", "two");
+  await edit("two", "three");
+  const { turns } = valueOf(await client.listAlternatives({ params }));
+  const messageId = turns[0]!.alternatives[1]!.messageId;
+  valueOf(await client.switchAlternative({ params, body: { messageId } }));
+  return { rig, id };
+}
+
+/** What a person sees with each version of the first message, and in it with each version of the follow-up. */
+async function everyVersion(rig: ApiRig, id: SessionId) {
+  const { client } = rig;
+  const params = { id };
+  const shown = () => shownTexts(rig, id);
+  const list = async () => valueOf(await client.listAlternatives({ params })).turns;
+  const found: (readonly string[])[] = [await shown()];
+  for (let at = 0; at < (await list())[0]!.alternatives.length; at += 1) {
+    const { messageId } = (await list())[0]!.alternatives[at]!;
+    valueOf(await client.switchAlternative({ params, body: { messageId } }));
+    found.push(await shown());
+    for (const inner of (await list())[1]?.alternatives ?? []) {
+      const body = { messageId: inner.messageId };
+      valueOf(await client.switchAlternative({ params, body }));
+      found.push(await shown());
+    }
+  }
+  return found;
+}
+
+test("[P13] all versions survive any number of exports and imports, and can be switched", async () => {
+  const { rig, id } = await openVersions();
+  const first = await exported(rig, id);
+  expect(first.entries).toHaveLength(2);
+  const copy = await copyOf(rig, first);
+  const second = await exported(rig, copy);
+  expect({ ...second, exportedAt: 1 }).toEqual({ ...first, exportedAt: 1 });
+  const copyOfCopy = await copyOf(rig, { ...second, exportedAt: 1 });
+  expect(copyOfCopy).toBe(copy);
+  expect(await everyVersion(rig, copy)).toEqual([
+    ["two", "Answer 4"],
+    ["one", "Answer 1", "follow again", "Answer 3"],
+    ["one", "Answer 1", "follow", "Answer 2"],
+    ["one", "Answer 1", "follow again", "Answer 3"],
+    ["two", "Answer 4"],
+    ["three", "Answer 5"],
+  ]);
+  expect(await everyVersion(rig, id)).toHaveLength(6);
+});
+
+test("a document for people has other versions after what is in view, or leaves them out", async () => {
+  const { rig, id } = await openVersions();
+  const read = async (format: string) =>
+    (await rig.ask("GET", `/api/sessions/${id}/export?format=${format}`)).text();
+  const markdown = await read("md");
+  const [inView = "", others = ""] = markdown.split("# Other versions");
+  expect(inView).toContain("(version 2 of 3)");
+  expect(inView).not.toContain("follow");
+  for (const text of ["one", "follow", "follow again", "three", "Answer 5", "(version 1 of 2)"])
+    expect(others).toContain(text);
+  const page = await read("html");
+  expect(page.indexOf("<summary>Other versions</summary>")).toBeGreaterThan(page.indexOf("two"));
+  expect(page.indexOf("follow again")).toBeGreaterThan(page.indexOf("Other versions"));
+  for (const format of ["md", "html", "json"]) {
+    const short = await read(`${format}&versions=shown`);
+    expect(short).toContain("two");
+    expect(short).not.toContain("follow");
+  }
+});
+
+test.each<[string, object]>([
+  ["an entry that no view shows", { turns: [[0, 1]], views: [] }],
+  ["a view of entries that are not there", { turns: [[0, 1]], views: [[[1, 90_000_000]]] }],
+  ["an entry that follows two others", { turns: [[0, 1]], views: [[[1, 1]], [[0, 1]]] }],
+  ["a version that follows another of its turn", { turns: [[1, 0]], views: [[[0, 1]]] }],
+  ["a turn that begins with nothing", { turns: [[0, 7]], views: [[[1, 1]]] }],
+])("a document with %s is refused, and nothing is imported", async (_, alternatives) => {
+  const rig = open();
+  const entry = { type: "message", role: "user", at: 1, parts: [{ type: "text", text: "a" }] };
+  const document = {
+    format: "holdfast.session",
+    version: 1,
+    exportedAt: 9,
+    session: { title: "Odd", project: null, tags: [], createdAt: 5 },
+    entries: [entry],
+    hidden: [entry],
+    alternatives,
+    blobs: [],
+  };
+  const refused = await rig.ask("POST", "/api/import", { format: "json", document });
+  expect([refused.status, await refused.json()]).toMatchObject([422, { code: "import_refused" }]);
+  expect(valueOf(await rig.client.listSessions({})).sessions).toEqual([]);
 });

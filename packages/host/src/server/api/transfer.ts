@@ -5,7 +5,7 @@ import { mediaTypeEssence, readMediaType } from "./media-type.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { SessionRow } from "@holdfast/engine";
 import { exportAudit } from "../../ops/audit/audit-export.ts";
-import { exportSession } from "../../ops/transfer/export.ts";
+import { type ExportDeps, exportSession } from "../../ops/transfer/export.ts";
 import { importDocument } from "../../ops/transfer/import.ts";
 import { makeBackup } from "../../ops/transfer/backup.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
@@ -83,7 +83,8 @@ export function transferRoutes(deps: ApiDeps): Route[] {
     if (session === null) return problem("session_not_found");
     const format = query.format ?? "json";
     const exportedAt = await log.store.now();
-    const chunks = await exportAs(format, session, exportedAt);
+    const { versions = "all" } = query;
+    const chunks = await exportAs(format, session, { exportedAt, versions });
     if (chunks === undefined) return problem("export_unsupported");
     return c.body(
       streamFrom(chunks, () => c.env.outgoing?.destroy()),
@@ -100,13 +101,13 @@ export function transferRoutes(deps: ApiDeps): Route[] {
   async function exportAs(
     format: keyof typeof exportTypes,
     session: SessionRow,
-    exportedAt: number,
+    options: Pick<ExportDeps, "exportedAt" | "versions">,
   ): Promise<AsyncGenerator<string> | undefined> {
     const { store } = log;
     if (format !== "audit")
-      return exportSession({ reads: store.reads, redact, exportedAt }, session, format);
+      return exportSession({ reads: store.reads, redact, ...options }, session, format);
     const key = await auditKey?.().catch(() => undefined);
-    return key && exportAudit({ store, key, redact, exportedAt }, session);
+    return key && exportAudit({ store, key, redact, exportedAt: options.exportedAt }, session);
   }
 
   async function importOne({ owner, body }: Call<"importSessions">) {

@@ -52,7 +52,7 @@ export function registerSessionResources({ server }: McpServer, { client }: McpC
     if (id?.success !== true) throw new ResourceNotFoundError(uri);
     const exported = await client.exportSession({
       params: { id: id.data },
-      query: { format: "md" },
+      query: { format: "md", versions: "shown" },
     });
     if (exported.ok)
       return { contents: [{ uri, mimeType: "text/markdown", text: exported.value }] };

@@ -7,12 +7,13 @@ import {
   type Search,
   StoreFailure,
 } from "@holdfast/engine";
-import { type OwnerId, seq, sessionId } from "@holdfast/protocol";
+import { type OwnerId, seq, type SessionId, sessionId } from "@holdfast/protocol";
 import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/tokens.ts";
 import { type Row, statement, type SqlValue } from "../connection.ts";
 import type { ReaderPool } from "../read/reader-pool.ts";
 import { decodeEventRow } from "../events.ts";
+import { HiddenVersions } from "./hidden-versions.ts";
 import { searchableTextOf, type Indexer } from "./indexer.ts";
 import { SchemaDamaged } from "../errors.ts";
 
@@ -39,13 +40,16 @@ async function findHits(
   const terms = parseTerms(query.text);
   if (terms.length === 0) return { hits: [], next: null };
   const hits: SearchHit[] = [];
+  const versions = new HiddenVersions(pool, owner, query.session);
   let cursor = query.cursor === undefined ? undefined : parseCursor(query.cursor);
   for (let checked = 0; checked < maxCandidates;) {
     const limit = Math.min(maxCandidates, Math.max(50, query.limit * 2));
     const rows = await readCandidates(pool, owner, query, terms, cursor, limit);
-    for (const row of rows) {
-      const candidate = candidateRow.parse(row);
-      const hit = hitOf(candidate, row, terms);
+    const candidates = rows.map((row) => ({ row, candidate: candidateRow.parse(row) }));
+    if (query.onlyInView !== true)
+      await versions.read(candidates.flatMap(({ candidate }) => logOfUnshown(candidate)));
+    for (const { row, candidate } of candidates) {
+      const hit = hitOf(candidate, versions, row, terms);
       if (hit !== undefined && hits.length === query.limit)
         return { hits, next: cursorText(cursor) };
       cursor = { at: candidate.hit_at, seq: candidate.hit_seq, log: candidate.hit_log };
@@ -133,18 +137,35 @@ const sessionShowing = (only: string | undefined) => `
         WHERE coalesce(r.log, x.id) = t.session_id AND t.seq BETWEEN r."from" AND coalesce(r."to", t.seq)))
    ORDER BY x.id = t.session_id DESC, x.id DESC LIMIT 1`;
 
-function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHit | undefined {
-  if (candidate.hit_session === null) return undefined;
-  const text = textOf(candidate.role, candidate.session_title, row);
+/** The log of an entry that no session shows now. */
+function logOfUnshown({ hit_session, hit_log, role }: Candidate): readonly SessionId[] {
+  return hit_session === null && role !== "title" ? [hit_log] : [];
+}
+
+function hitOf(
+  candidate: Candidate,
+  versions: HiddenVersions,
+  row: Row,
+  terms: readonly Term[],
+): SearchHit | undefined {
+  const { hit_session: shownIn, session_title, hit_log, hit_seq } = candidate;
+  const showing =
+    shownIn === null
+      ? versions.find(hit_log, hit_seq)
+      : { session: shownIn, title: session_title, alternative: undefined };
+  if (showing === null) return undefined;
+  const { session, title, alternative } = showing;
+  const text = textOf(candidate.role, title, row);
   const found =
     text === undefined ? undefined : findSnippet(foldWithOrigins(snippetText(text)), terms);
   if (found === undefined) return undefined;
   return {
-    session: candidate.hit_session,
-    title: candidate.session_title,
-    seq: candidate.hit_seq,
+    session,
+    title,
+    seq: hit_seq,
     role: candidate.role,
     at: candidate.hit_at,
+    ...(alternative !== undefined && { alternative }),
     ...found,
   };
 }

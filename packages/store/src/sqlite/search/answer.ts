@@ -14,7 +14,7 @@ import {
 } from "./documents.ts";
 import { type TokenFrequencies, planMatch } from "./match-plan.ts";
 import { readProgress } from "./indexer.ts";
-import { type VisibleSession, VisibleSessions } from "./visible-sessions.ts";
+import { type ShowingSession, type VisibleSession, VisibleSessions } from "./visible-sessions.ts";
 
 export interface SearchPage {
   readonly status: "ok";
@@ -129,29 +129,38 @@ class CandidateReader {
       (role !== undefined && role !== "title")
     )
       return undefined;
-    return this.#hit(row, session, "title", session.title);
+    return this.#hit(row, { session }, "title", session.title);
   }
 
   #entry(row: Row): SearchHit | undefined {
     if (this.#cannotMatch(String(row["data"]))) return undefined;
     const log = Number(row["session_key"]);
     const entrySeq = Number(row["seq"]);
-    const session =
-      this.#session === undefined
-        ? this.#sessions.sessionShowing(log, entrySeq)
-        : this.#sessions.shows(this.#session, log, entrySeq) && this.#session;
-    if (!session) return undefined;
+    const showing = this.#sessionShowing(log, entrySeq);
+    if (showing === null) return undefined;
     const event = knownEvent(row);
     const searchable = event && searchableTextOf(event);
     const { role } = this.#query;
     if (searchable === undefined || (role !== undefined && role !== searchable.role))
       return undefined;
-    return this.#hit(row, session, searchable.role, searchable.text);
+    return this.#hit(row, showing, searchable.role, searchable.text);
+  }
+
+  #sessionShowing(log: number, entrySeq: number): ShowingSession | null {
+    const { onlyInView } = this.#query;
+    const session = this.#session;
+    if (session === undefined) {
+      const found = this.#sessions.sessionShowing(log, entrySeq);
+      if (found !== null || onlyInView === true) return found;
+      return this.#sessions.sessionHiding(log, entrySeq);
+    }
+    if (this.#sessions.shows(session, log, entrySeq)) return { session };
+    return onlyInView === true ? null : this.#sessions.hiddenIn(session, log, entrySeq);
   }
 
   #hit(
     row: Row,
-    session: VisibleSession,
+    { session, alternative }: ShowingSession,
     role: SearchHit["role"],
     text: string,
   ): SearchHit | undefined {
@@ -164,6 +173,7 @@ class CandidateReader {
       seq: seq.parse(row["seq"]),
       role,
       at: Number(row["at"]),
+      ...(alternative !== undefined && { alternative }),
       ...snippet,
     };
   }

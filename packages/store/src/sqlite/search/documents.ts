@@ -257,6 +257,12 @@ export class StoreReader {
     );
   }
 
+  eventOf(key: number, seq: number): Row | undefined {
+    return this.connection
+      .sql(`SELECT ${eventColumns} FROM events e WHERE e.session_key = ? AND e.seq = ?`)
+      .get(key, seq);
+  }
+
   eventIdAt(pos: number): string | undefined {
     return readStore(() => {
       const row = this.connection.sql("SELECT id FROM events WHERE pos = ?").get(pos);

@@ -1,9 +1,21 @@
 import type { SearchQuery } from "@holdfast/engine";
-import { ownerId, seqRange, sessionId } from "@holdfast/protocol";
+import {
+  alternative,
+  alternativeWith,
+  type HiddenAlternative,
+  hiddenAlternatives,
+  type MessageId,
+  ownerId,
+  type Seq,
+  type SeqRange,
+  seqRange,
+  sessionId,
+} from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Row } from "../connection.ts";
-import { readStore, type StoreReader } from "./documents.ts";
+import { viewBefore } from "../../shared/view-before.ts";
+import { knownEvent, readStore, type StoreReader } from "./documents.ts";
 
 const shape = z.object({
   key: z.int(),
@@ -12,15 +24,24 @@ const shape = z.object({
   title: z.string().nullable(),
   trashed_at: z.int().nullable(),
   ranges: z.string(),
+  alternatives: z.string(),
 });
 const storedRanges = z.array(seqRange);
-const columns = "key, id, owner_id, title, trashed_at, ranges";
+const storedAlternatives = z.array(z.array(alternative));
+const columns = "key, id, owner_id, title, trashed_at, ranges, alternatives";
 
 export interface VisibleSession {
   readonly key: number;
   readonly id: z.infer<typeof sessionId>;
   readonly title: string | null;
   readonly ranges: z.infer<typeof storedRanges>;
+  readonly alternatives: z.infer<typeof storedAlternatives>;
+}
+
+/** A session that shows an entry, at once or with another version of a turn. */
+export interface ShowingSession {
+  readonly session: VisibleSession;
+  readonly alternative?: MessageId;
 }
 
 /** What one owner may see now, whatever the index remembers. Cached for one page of one search. */
@@ -28,6 +49,7 @@ export class VisibleSessions {
   readonly #store: StoreReader;
   readonly #owner: string;
   readonly #byKey = new Map<number, VisibleSession | null>();
+  readonly #hidden = new Map<number, readonly HiddenAlternative[]>();
   readonly #logIds = new Map<number, string | null>();
   readonly #branches = new Map<string, readonly VisibleSession[]>();
 
@@ -50,14 +72,41 @@ export class VisibleSessions {
   }
 
   /** The session that shows an entry: the one whose log it is in, or else a branch that reads it. */
-  sessionShowing(logKey: number, seq: number): VisibleSession | null {
-    const own = this.byKey(logKey);
-    if (own !== null && this.shows(own, logKey, seq)) return own;
-    return this.#branchesOf(logKey).find((branch) => this.shows(branch, logKey, seq)) ?? null;
+  sessionShowing(logKey: number, seq: number): ShowingSession | null {
+    const sessions = [this.byKey(logKey), ...this.#branchesOf(logKey)].filter(
+      (one) => one !== null,
+    );
+    const session = sessions.find((one) => this.shows(one, logKey, seq));
+    return session === undefined ? null : { session };
+  }
+
+  /** The session that would show an entry with another version of a turn. */
+  sessionHiding(logKey: number, seq: number): ShowingSession | null {
+    for (const session of [this.byKey(logKey), ...this.#branchesOf(logKey)]) {
+      const found = session && this.hiddenIn(session, logKey, seq);
+      if (found) return found;
+    }
+    return null;
   }
 
   shows(session: VisibleSession, logKey: number, seq: number): boolean {
-    return session.ranges.some(
+    return this.#contains(session, session.ranges, logKey, seq);
+  }
+
+  hiddenIn(session: VisibleSession, logKey: number, seq: number): ShowingSession | null {
+    const contains = (ranges: readonly SeqRange[]): boolean =>
+      this.#contains(session, ranges, logKey, seq);
+    const found = alternativeWith(this.#hiddenAlternatives(session), contains, seq as Seq);
+    return found === undefined ? null : { session, alternative: found.messageId };
+  }
+
+  #contains(
+    session: VisibleSession,
+    ranges: readonly SeqRange[],
+    logKey: number,
+    seq: number,
+  ): boolean {
+    return ranges.some(
       ({ from, to, log }) =>
         seq >= from &&
         (to === null || seq <= to) &&
@@ -65,9 +114,23 @@ export class VisibleSessions {
     );
   }
 
+  #hiddenAlternatives(session: VisibleSession): readonly HiddenAlternative[] {
+    let hidden = this.#hidden.get(session.key);
+    if (hidden === undefined) {
+      hidden = hiddenAlternatives(session, (left) => {
+        const row = readStore(() => this.#store.eventOf(session.key, left));
+        return row && viewBefore(knownEvent(row));
+      });
+      this.#hidden.set(session.key, hidden);
+    }
+    return hidden;
+  }
+
   /** Every log that has entries of the session. */
   logsOf(session: VisibleSession): readonly number[] {
-    const keys = session.ranges.flatMap(({ log }) => {
+    const views = [session, ...this.#hiddenAlternatives(session)];
+    const logs = new Set(views.flatMap(({ ranges }) => ranges.map(({ log }) => log)));
+    const keys = [...logs].flatMap((log) => {
       if (log === undefined) return [];
       const row = this.#get(keyOfLog, log);
       return row === undefined ? [] : [Number(row["key"])];
@@ -115,8 +178,14 @@ export class VisibleSessions {
     const parsed = shape.safeParse(row);
     if (!parsed.success || parsed.data.owner_id !== this.#owner || parsed.data.trashed_at !== null)
       return null;
-    const { key, id, title, ranges } = parsed.data;
-    return { key, id, title, ranges: storedRanges.parse(JSON.parse(ranges)) };
+    const { key, id, title, ranges, alternatives } = parsed.data;
+    return {
+      key,
+      id,
+      title,
+      ranges: storedRanges.parse(JSON.parse(ranges)),
+      alternatives: storedAlternatives.parse(JSON.parse(alternatives)),
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SearchHit, SearchQuery } from "@holdfast/engine";
+import { clipRanges, messageId, type MessageId, type SeqRange } from "@holdfast/protocol";
 import {
   aCut,
   aNotice,
@@ -155,6 +156,72 @@ export const searchCases: readonly StoreCase[] = [
       const ranges = [aRange(1)];
       await chat.commit([anEvent("history.restored", { ranges, messageCount: 2, preview: "" })]);
       await finds(chat, "limpet", [3, 2]);
+    },
+  },
+  {
+    title: "a version out of view is found, and says which one shows it, while it can be chosen",
+    async run({ store, advanceClock }) {
+      const chat = await openTestSession(store, { title: "zzz" });
+      const say = async (text: string) => {
+        const event = aUserMessage(text);
+        await chat.commit([event]);
+        await advanceClock(1_000);
+        return messageId.parse(event.data["messageId"]);
+      };
+      /** What follows the last cut is in view after these ranges. */
+      let ranges: SeqRange[] = [aRange(1)];
+      const show = async (kept: number, replaced?: { id: MessageId; seq: number; by: string }) => {
+        const { head } = await chat.row();
+        const before = { ranges, messageCount: 1, preview: "" };
+        ranges = [...clipRanges(ranges, toSeq(kept)), aRange(head + 2)];
+        const view = { ranges, messageCount: 1, preview: "", before };
+        if (replaced === undefined) {
+          await chat.commit([anEvent("history.cut", { ...view, reason: "clear" })]);
+          return null;
+        }
+        const event = aUserMessage(replaced.by);
+        const by = messageId.parse(event.data["messageId"]);
+        const replaces = { messageId: replaced.id, seq: toSeq(replaced.seq), by };
+        const edit = anEvent("history.cut", { ...view, reason: "edit", replaces });
+        await chat.commit([edit, event]);
+        await advanceClock(1_000);
+        return by;
+      };
+      const first = await say("one limpet");
+      const nested = await say("two limpets");
+      const other = await show(2, { id: nested, seq: 3, by: "three winkles" });
+      const hidden = async (text: string) =>
+        (await find(chat, text, { session: chat.session })).map((hit) => [
+          hit.seq,
+          hit.alternative ?? null,
+        ]);
+      assertSameJson(await hidden("limpet"), [
+        [3, nested],
+        [2, null],
+      ]);
+      assertSameJson(await hidden("winkle"), [[5, null]]);
+      await show(1, { id: first, seq: 2, by: "four whelks" });
+      assertSameJson(
+        await hidden("limpet"),
+        [
+          [3, nested],
+          [2, first],
+        ],
+        "a version within a version",
+      );
+      assertSameJson(await hidden("winkle"), [[5, other]]);
+      assertSameJson(
+        (await find(chat, "limpet")).map((hit) => [hit.session, hit.seq]),
+        [
+          [chat.session, 3],
+          [chat.session, 2],
+        ],
+        "in all sessions",
+      );
+      assertSameJson(await find(chat, "limpet", { onlyInView: true }), []);
+      await show(0);
+      assertSameJson(await find(chat, "limpet"), [], "cleared");
+      assertSameJson(await find(chat, "whelk"), [], "cleared");
     },
   },
   {

@@ -11,6 +11,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { formatMoment } from "../../ui/format-time.ts";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { linkProps } from "../../router/router.ts";
+import { routeOfHit } from "../../sessions/search-results.tsx";
 import { strings } from "../../strings/strings.ts";
 import { BackgroundProcesses } from "../run-status.tsx";
 
@@ -109,10 +110,13 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
         <p className="quiet">{strings.sessions.noHits}</p>
       ) : (
         <ChoiceList
-          choices={answer.hits.map(({ sessionId, seq, snippet }) => ({
-            key: `${sessionId} ${seq}`,
-            text: snippet,
-            onChoose: () => router.go({ kind: "session", id: sessionId, at: seq }),
+          choices={answer.hits.map((hit) => ({
+            key: `${hit.sessionId} ${hit.seq}`,
+            text:
+              hit.alternative === undefined
+                ? hit.snippet
+                : `${strings.sessions.otherVersion}: ${hit.snippet}`,
+            onChoose: () => router.go(routeOfHit(hit, answer.words)),
           }))}
           onClose={onClose}
         />
