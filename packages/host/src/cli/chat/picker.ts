@@ -118,8 +118,8 @@ export class Picker {
 
 /** Long labels are shortened before details are, down to two fifths of the line. */
 function labelWidth(items: readonly PickerItem[], width: number): number {
-  const longest = (texts: readonly string[]): number =>
-    Math.max(...texts.map((text) => widthOf(cleanLine(text))));
+  const longest = (column: readonly string[]): number =>
+    Math.max(...column.map((text) => widthOf(cleanLine(text))));
   const besideDetails = width - 4 - longest(items.map(({ detail }) => detail));
   const room = Math.max(10, Math.floor(width * 0.4), besideDetails);
   return Math.min(longest(items.map(({ label }) => label)), room);
