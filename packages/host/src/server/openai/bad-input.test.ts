@@ -223,10 +223,10 @@ test.each(["\ud800", "a\u0000b", "__proto__"])(
   "[safety] %j as text, instructions, metadata and name changes nothing but itself",
   async (text) => {
     const rig = await openOpenAi(() => says("Yes."));
-    const metadata = { key: text };
-    const body = { input: `${text} x`, instructions: text, metadata };
+    const given = { metadata: { key: text } };
+    const body = { input: `${text} x`, instructions: text, ...given };
     const made = await ask(rig, { path: responses, body, status: 200, code: "" });
-    expect(await made.json()).toMatchObject({ status: "completed", metadata });
+    expect(await made.json()).toMatchObject({ status: "completed", ...given });
     const chatted = await ask(rig, {
       body: { messages: user(`${text} x`) },
       status: 200,
