@@ -13,7 +13,7 @@ const app = createChatApp({
   plugins: [
     {
       name: "documented-chat",
-      load: (id) => (id.endsWith("/documented-chat.ts") ? documentedChat() : null),
+      load: (id) => (id.endsWith("/documented-chat.tsx") ? documentedChat() : null),
     },
   ],
   proxyTo: ({ address, token }) => {

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
-import { useDocumentedChat } from "./documented-chat.ts";
+import { useDocumentedChat } from "./documented-chat.tsx";
 
 function App() {
   const [input, setInput] = useState("");
