@@ -82,7 +82,7 @@ test("the system settings show health, check the store and make a backup", async
   await tab.getByText(/^Backup .* created/).waitFor();
   await tab.getByText("this browser", { exact: false }).waitFor();
   await tab.getByRole("link", { name: "Memory" }).click();
-  await tab.getByRole("heading", { name: "Tokens and cost" }).waitFor();
+  await tab.getByRole("heading", { name: "Waiting to be remembered" }).waitFor();
   await tab.getByRole("link", { name: "Tools and approvals" }).click();
   await tab.getByText("Nothing needs your approval.").waitFor();
   await tab.goBack();

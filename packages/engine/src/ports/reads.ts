@@ -127,6 +127,31 @@ export interface UsageQuery {
   readonly profile?: string;
 }
 
+/** What was used by one model, session or sender, or on one day. */
+export interface UsageGroup extends UsageTotals {
+  /** The model, the session's id, the sender's name, or the day's position in the query. */
+  readonly key: string;
+  /** Input tokens, cached or not: providers differ in whether `input` includes cached ones. */
+  readonly sent: number;
+}
+
+/** From `from` up to, but not including, `to`. */
+export interface TimeSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+export type UsageGroupQuery =
+  | { readonly by: "day"; readonly days: readonly TimeSpan[] }
+  | { readonly by: "model" | "session"; readonly within: TimeSpan; readonly limit: number }
+  /** Messages whose client ids begin with `prefix`, grouped by what follows it up to the next colon. */
+  | {
+      readonly by: "client";
+      readonly prefix: string;
+      readonly within: TimeSpan;
+      readonly limit: number;
+    };
+
 export interface Blob {
   readonly id: BlobId;
   readonly mediaType: string;
@@ -213,6 +238,11 @@ export interface Reads {
   /** The delivery that answers the message with this inbound key. */
   inbound(owner: OwnerId, key: string): Promise<OutboxRow | null>;
   usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;
+  /**
+   * Days in their order, without those that have no usage; anything else by cost and then by tokens, the largest first.
+   * Reads only what was used in that time.
+   */
+  usageGroups(owner: OwnerId, query: UsageGroupQuery): Promise<readonly UsageGroup[]>;
   blob(owner: OwnerId, id: BlobId): Promise<Blob | null>;
   approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;
   /** Open ones, oldest first. */

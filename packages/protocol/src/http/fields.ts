@@ -5,7 +5,7 @@ import { type Seq, seq } from "../ids.ts";
 const digits = /^(0|[1-9]\d{0,15})$/;
 
 /** In a URL a number is text. A codec keeps it typed on both sides. */
-function numberText(schema: z.ZodType<number, number>): z.ZodType<number, string> {
+export function numberText(schema: z.ZodType<number, number>): z.ZodType<number, string> {
   return z.codec(z.string().regex(digits, "expected a number"), schema, {
     decode: (text) => Number(text),
     encode: (number) => String(number),

@@ -1,9 +1,9 @@
 import { z } from "zod";
 
-import { sessionId } from "../ids.ts";
+import { scheduleId, sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
-import { countText } from "./fields.ts";
+import { countText, numberText } from "./fields.ts";
 import { instant } from "./views.ts";
 
 const count = z.int().nonnegative();
@@ -19,6 +19,12 @@ const usageTotals = z.looseObject({
   costMicros: count,
 });
 export type UsageTotalsView = z.infer<typeof usageTotals>;
+
+const usageGroup = usageTotals.extend({
+  /** The share of the input that the provider read from its cache; `null` if nothing was sent. */
+  cachedShare: z.number().min(0).max(1).nullable(),
+});
+export type UsageGroupView = z.infer<typeof usageGroup>;
 
 /** Completed turns that still wait for a memory provider. */
 const memoryBacklog = z.looseObject({
@@ -60,6 +66,36 @@ export const ledgerRoutes = {
     access: "principal",
     query: z.strictObject({ sessionId: sessionId.optional(), since: countText.optional() }),
     answer: { media: "json", status: 200, schema: z.looseObject({ usage: usageTotals }) },
+    problems: [],
+    repeat: "safe",
+  }),
+  readUsageGroups: defineRoute({
+    method: "GET",
+    path: "/api/usage/groups",
+    summary: "Tokens, cost and cached share of the last days, by day, model, session and schedule",
+    access: "principal",
+    query: z.strictObject({
+      /** How many days, with today. 30 by default. */
+      days: numberText(z.int().min(1).max(366)).optional(),
+      /** Whose days, like `Europe/Berlin`. The host's by default. */
+      timeZone: z.string().min(1).max(100).optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({
+        timeZone: z.string(),
+        total: usageGroup,
+        /** Every day, oldest first. */
+        days: z.array(usageGroup.extend({ day: z.iso.date() })),
+        /** Those that cost most, at most 50 of each. */
+        models: z.array(usageGroup.extend({ model: z.string() })),
+        /** `title` is `null` for a session without one, or that was deleted. */
+        sessions: z.array(usageGroup.extend({ sessionId, title: z.string().nullable() })),
+        /** `title` is `null` for a schedule that was deleted. */
+        schedules: z.array(usageGroup.extend({ scheduleId, title: z.string().nullable() })),
+      }),
+    },
     problems: [],
     repeat: "safe",
   }),

@@ -46,7 +46,7 @@ export {
 } from "./schedules.ts";
 export type { ProcessView } from "./processes.ts";
 export * from "./views.ts";
-export type { UsageTotalsView } from "./ledger.ts";
+export type { UsageGroupView, UsageTotalsView } from "./ledger.ts";
 export {
   type Answer,
   type Method,

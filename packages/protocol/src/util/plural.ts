@@ -14,6 +14,24 @@ export function plural(count: number, { one, other }: PluralForms): string {
   return form.replaceAll("#", numbers.format(count));
 }
 
+const dollars = new Intl.NumberFormat(locale, { style: "currency", currency: "USD" });
+const smallDollars = new Intl.NumberFormat(locale, {
+  style: "currency",
+  currency: "USD",
+  maximumFractionDigits: 4,
+});
+
+/** Takes millionths of a dollar. */
+export function formatDollars(micros: number): string {
+  return (micros < 100_000 ? smallDollars : dollars).format(micros / 1_000_000);
+}
+
+const percents = new Intl.NumberFormat(locale, { style: "percent" });
+
+export function formatPercent(share: number): string {
+  return percents.format(share);
+}
+
 export function formatNumber(value: number): string {
   return numbers.format(value);
 }

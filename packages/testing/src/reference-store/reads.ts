@@ -23,6 +23,7 @@ import {
   sessionOf,
 } from "./data.ts";
 import { createOutboxReads } from "./outbox.ts";
+import { usageGroups } from "./usage-groups.ts";
 
 export function createReads(data: ReferenceData): Reads {
   return {
@@ -107,6 +108,8 @@ export function createReads(data: ReferenceData): Reads {
       }
       return totals satisfies UsageTotals;
     },
+
+    usageGroups: async (owner, query) => usageGroups(data, owner, query),
 
     async blob(owner, id) {
       const blob = data.blobs.get(blobKeyOf(owner, id));

@@ -16,6 +16,7 @@ export const settingsSections = [
   "editors",
   "agent",
   "memory",
+  "usage",
   "appearance",
   "system",
 ] as const;

@@ -7,11 +7,10 @@ import { strings } from "../strings/strings.ts";
 import { Facts } from "./facts.tsx";
 import { FactList, SettingsGroup, useHostQuery } from "./settings-group.tsx";
 
-/** What is remembered, what waits to be, and the usage of all conversations. */
+/** What is remembered, and what waits to be. */
 export function MemorySettings() {
   const { client } = useApp();
   const [backlog] = useHostQuery(() => client.readMemory());
-  const [usage] = useHostQuery(() => client.readUsage());
   const [decisions, setDecisions] = useState(0);
   const t = strings.settings.memory;
   return (
@@ -37,17 +36,6 @@ export function MemorySettings() {
             />
           )
         }
-      </SettingsGroup>
-      <SettingsGroup title={t.usage} hint={t.usageHint} query={usage}>
-        {({ usage: { calls, input, output, cacheRead, costMicros } }) => (
-          <FactList
-            facts={[
-              [strings.context.calls, calls.toLocaleString()],
-              [strings.context.tokens, strings.command.tokens(input, output, costMicros)],
-              [strings.context.hitShare, cacheRead.toLocaleString()],
-            ]}
-          />
-        )}
       </SettingsGroup>
     </>
   );

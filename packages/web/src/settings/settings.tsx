@@ -20,6 +20,7 @@ import { ModelSettings } from "./models.tsx";
 import { RightsSettings } from "./rights.tsx";
 import { ScheduleSettings } from "./schedules/schedules.tsx";
 import { SystemSettings } from "./system.tsx";
+import { UsageSettings } from "./usage/usage.tsx";
 
 const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",
@@ -30,6 +31,7 @@ const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   editors: "window",
   agent: "edit",
   memory: "memory",
+  usage: "chart",
   appearance: "sun",
   system: "gauge",
 };
@@ -102,6 +104,8 @@ function SectionContent({ section }: { section: SettingsSection }) {
       );
     case "memory":
       return <MemorySettings />;
+    case "usage":
+      return <UsageSettings />;
     case "models":
       return <ModelSettings />;
   }

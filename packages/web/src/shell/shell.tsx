@@ -1,6 +1,5 @@
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { Settings } from "../settings/settings.tsx";
 import { Conversation } from "../talk/conversation.tsx";
 import { NewSession } from "../talk/new-session.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -11,6 +10,11 @@ import { strings } from "../strings/strings.ts";
 import { CommandPalette } from "./command-palette.tsx";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { Sidebar } from "./sidebar.tsx";
+
+/** Most visits need none of the settings. */
+const Settings = lazy(async () => ({
+  default: (await import("../settings/settings.tsx")).Settings,
+}));
 
 /** The session list, and beside it what the route names. */
 export function Shell() {
@@ -72,7 +76,11 @@ export function Shell() {
           />
         )}
         {route.kind === "new" && <NewSession key={route.from ?? "new"} from={route.from} />}
-        {route.kind === "settings" && <Settings section={route.section} />}
+        {route.kind === "settings" && (
+          <Suspense fallback={null}>
+            <Settings section={route.section} />
+          </Suspense>
+        )}
       </main>
       {isPaletteOpen && (
         <CommandPalette

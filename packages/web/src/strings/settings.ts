@@ -164,6 +164,7 @@ export const settingsStrings = {
       editors: "Editors",
       agent: "Instructions and projects",
       memory: "Memory",
+      usage: "Usage",
       appearance: "Appearance",
       system: "System",
     },
@@ -210,8 +211,6 @@ export const settingsStrings = {
       nothing: "Everything has been remembered.",
       oldest: "Oldest",
       failing: (message: string, tries: number) => `${message} (${tries} tries)`,
-      usage: "Tokens and cost",
-      usageHint: "Over all conversations.",
       waiting: "Facts that need your approval",
       waitingHint:
         "The model had read text from an unknown author when it noted these. Only the facts you keep are remembered.",

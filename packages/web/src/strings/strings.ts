@@ -8,6 +8,7 @@ import { filesStrings } from "./files.ts";
 import { featuresStrings } from "./features.ts";
 import { hostSettingsStrings } from "./host-settings.ts";
 import { talkStrings } from "./talk.ts";
+import { usageStrings } from "./usage.ts";
 
 /** Every text of the page. A translation replaces the files imported here. */
 export const strings = {
@@ -21,4 +22,5 @@ export const strings = {
   ...filesStrings,
   ...schedulesStrings,
   ...hostSettingsStrings,
+  ...usageStrings,
 } as const;

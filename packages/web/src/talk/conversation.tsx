@@ -10,7 +10,6 @@ import {
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
-import { FilesPanel } from "../files/files-panel.tsx";
 import { SessionModel } from "../models/session-model.tsx";
 import { sessionActions } from "../sessions/session-actions.ts";
 import { Icon } from "../ui/icons.tsx";
@@ -37,6 +36,10 @@ import { Transcript } from "./transcript/transcript.tsx";
 
 const ContextPanel = lazy(async () => ({
   default: (await import("../context/context-panel.tsx")).ContextPanel,
+}));
+
+const FilesPanel = lazy(async () => ({
+  default: (await import("../files/files-panel.tsx")).FilesPanel,
 }));
 
 const RecorderPanel = lazy(async () => ({

@@ -68,6 +68,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "facts that need your approval before they are remembered: list, keep, discard",
     load: async () => (await import("./memory.ts")).memory,
   },
+  usage: {
+    summary: "tokens and cost by day, model, session and schedule",
+    load: async () => (await import("./usage.ts")).usage,
+  },
   export: {
     summary: "write a session as Markdown, a page, or JSON",
     load: async () => (await import("./transfer.ts")).exportCommand,

@@ -11,6 +11,7 @@ import { configSchema } from "../../ops/config/describe-settings.ts";
 import type { Route } from "../http/routing.ts";
 import { answer, type AnswerOf, type Call, mountCall, mountStream } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
+import { createUsageGroups } from "./usage-groups.ts";
 
 /** Usage, pending memory commits, and settings. */
 export function usageRoutes(deps: ApiDeps): Route[] {
@@ -23,6 +24,7 @@ export function usageRoutes(deps: ApiDeps): Route[] {
       });
       return answer({ usage: { ...usage } });
     }),
+    mountCall(deps, "readUsageGroups", createUsageGroups(deps)),
     mountCall(deps, "readConfigSchema", async () => answer(jsonObject.parse(configSchema()))),
     mountCall(deps, "listCompactions", async ({ owner }) =>
       answer({ compactions: await heldCompactionLocks(deps.log.store, owner) }),

@@ -23,6 +23,7 @@ import {
   runTable,
 } from "../rows.ts";
 import { decodeEvents, eventColumns, readEntries, readEvents, readJournal } from "../events.ts";
+import { readUsageGroups } from "./usage-groups.ts";
 
 const approvalById = statement(
   "approval_by_id",
@@ -311,6 +312,7 @@ export function createReads(pool: ReaderPool): Reads {
       const [row] = await pool.rows(usageTotals, values);
       return usageRow.parse(row);
     },
+    usageGroups: (owner, query) => readUsageGroups(pool, owner, query),
     async blob(owner, id) {
       const [row] = await pool.rows(blobById, [owner, id]);
       if (row === undefined) return null;

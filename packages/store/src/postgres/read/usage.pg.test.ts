@@ -1,6 +1,7 @@
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { aRunId, aUsage } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import type { UsageGroupQuery } from "@holdfast/engine";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
@@ -10,7 +11,7 @@ import type { PostgresStore } from "../store.ts";
 const dayMs = 24 * 3_600_000;
 const rowsOfMonth = 120_000;
 
-test("the costs of a run, a session and a day read only their own rows of a large ledger", async () => {
+test("the costs of a run, a session, a day and its groups read only their own rows of a large ledger", async () => {
   await using database = await createDatabase();
   const client = new Client({ connectionString: database.url });
   await client.connect();
@@ -45,6 +46,15 @@ test("the costs of a run, a session and a day read only their own rows of a larg
   expect(await rowsRead((reads) => reads.usage(owner, { session }))).toBe(30);
   expect(await rowsRead((reads) => reads.usage(owner, { session, runId }))).toBeLessThanOrEqual(30);
   expect(await rowsRead((reads) => reads.usage(owner, { since: now - dayMs }))).toBe(30);
+  const within = { from: now - dayMs, to: now + 1 };
+  const day = async (query: UsageGroupQuery) =>
+    rowsRead((reads) => reads.usageGroups(owner, query));
+  expect(await day({ by: "day", days: [within] })).toBe(30);
+  expect(await day({ by: "model", within, limit: 10 })).toBe(30);
+  expect(await day({ by: "session", within, limit: 10 })).toBe(30);
+  expect(await day({ by: "client", prefix: "schedule:", within, limit: 10 })).toBeLessThanOrEqual(
+    30,
+  );
 });
 
 async function readSoFar(client: Client): Promise<number> {

@@ -11,6 +11,8 @@ import type {
   RunRow,
   SessionRow,
   Snapshot,
+  UsageGroup,
+  UsageGroupQuery,
   UsageQuery,
   UsageTotals,
 } from "@holdfast/engine";
@@ -66,6 +68,7 @@ import {
   workQueries,
 } from "./derived-rows.ts";
 import { readList, readListJson } from "./list.ts";
+import { readUsageGroups } from "./usage-groups.ts";
 
 /** A snapshot with undecoded events. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
@@ -91,6 +94,7 @@ export interface Queries
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
   usage(owner: OwnerId, query: UsageQuery): UsageTotals;
+  usageGroups(owner: OwnerId, query: UsageGroupQuery): UsageGroup[];
   blob(owner: OwnerId, id: BlobId): Blob | null;
   request(owner: OwnerId, key: string, after: number): RequestRow | null;
   lease(kind: LeaseKind, session: SessionId, now: number): LeaseRow | null;
@@ -175,6 +179,7 @@ export function createQueries(connection: Connection): Queries {
       return row === undefined ? null : text<SessionId>(row, "id");
     },
     usage: (owner, query) => readUsage(connection, owner, query),
+    usageGroups: (owner, query) => readUsageGroups(connection, owner, query),
     blob(owner, id) {
       const row = connection
         .sql("SELECT media_type, bytes FROM blobs WHERE owner_id = ? AND id = ?")

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { UsageQuery } from "@holdfast/engine";
+import type { UsageGroupQuery, UsageQuery } from "@holdfast/engine";
 import { ids, ownerId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { connect } from "../connection.ts";
 import { openSqliteStore } from "../store.ts";
-import { createQueries } from "./queries.ts";
+import { createQueries, type Queries } from "./queries.ts";
 
 const session = ids.make("session");
 const runId = ids.make("run");
@@ -20,6 +20,32 @@ test.each<[string, UsageQuery, RegExp]>([
   ["a session since yesterday", { session, since: 1 }, /PRIMARY KEY \(session_id=\?\)/],
   ["a day", { since: 1 }, /usage_by_time \(owner_id=\? AND at>\?\)/],
 ])("the cost of %s is found without reading the rest of the ledger", async (_, query, plan) => {
+  const steps = await planOf((queries) => queries.usage(ownerId.parse("owner"), query));
+  expect(steps).toEqual([expect.stringMatching(plan)]);
+});
+
+const within = { from: 1, to: 2 };
+
+test.each<[string, UsageGroupQuery]>([
+  ["day", { by: "day", days: [within] }],
+  ["model", { by: "model", within, limit: 10 }],
+  ["session", { by: "session", within, limit: 10 }],
+  ["sender", { by: "client", prefix: "schedule:", within, limit: 10 }],
+])("usage by %s reads the ledger by time, and nothing else as a whole", async (_, query) => {
+  const steps = await planOf((queries) => queries.usageGroups(ownerId.parse("owner"), query));
+  expect(steps).toContainEqual(
+    expect.stringMatching(
+      /SEARCH u USING (COVERING )?INDEX usage_by_time \(owner_id=\? AND at>\? AND at<\?\)/,
+    ),
+  );
+  const whole = steps.filter((step) => step.startsWith("SCAN"));
+  expect(whole.filter((step) => !/^SCAN (d VIRTUAL TABLE|used$|\(?subquery)/.test(step))).toEqual(
+    [],
+  );
+});
+
+/** How SQLite runs the statements of a query, on an empty store. */
+async function planOf(query: (queries: Queries) => unknown): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-usage-"));
   const file = join(folder, "store.db");
   await (await openSqliteStore({ file })).close();
@@ -33,7 +59,7 @@ test.each<[string, UsageQuery, RegExp]>([
     statements.push(text);
     return connection.sql(text);
   };
-  createQueries({ ...connection, sql }).usage(ownerId.parse("owner"), query);
+  query(createQueries({ ...connection, sql }));
   const steps = statements.flatMap((text) => connection.sql(`EXPLAIN QUERY PLAN ${text}`).all());
-  expect(steps.map(({ detail }) => detail)).toEqual([expect.stringMatching(plan)]);
-});
+  return steps.map(({ detail }) => String(detail));
+}

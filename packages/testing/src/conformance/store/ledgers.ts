@@ -1,4 +1,6 @@
-import { anEvent, aLane, aRunId, aUsage } from "../../fixtures/factories.ts";
+import type { UsageGroup, UsageGroupQuery } from "@holdfast/engine";
+import { runId } from "@holdfast/protocol";
+import { anEvent, aLane, anInput, aRunId, aUsage } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
@@ -74,6 +76,75 @@ export const ledgerCases: readonly StoreCase[] = [
       assertSameJson(await used({ session: a.session, runId: two }), [10, 5, 0, 0, 0, 1]);
       assertSameJson(await used({ since }), [10, 5, 0, 0, 1, 1], "inclusive");
       assertSameJson(await used({ since: since + 1 }), [0, 0, 0, 0, 0, 0]);
+    },
+  },
+  {
+    title: "usage adds up by day, model, session and sender, within a time",
+    async run({ store, advanceClock }) {
+      const a = await openTestSession(store);
+      const b = await openTestSession(store, {}, a.owner);
+      const other = await openTestSession(store);
+      const sent = async (chat: typeof a, clientId: string) => {
+        const input = anInput({ clientId });
+        await chat.commit([input]);
+        return runId.parse(input.data["runId"]);
+      };
+      const [first, second, own] = [
+        await sent(a, "timer:one:2026"),
+        await sent(b, "timer:two:2026"),
+        await sent(b, "mine"),
+      ];
+      const { at: from } = await a.commit([
+        aUsage(first, { input: 100, output: 10, cacheRead: 60, cacheWrite: 70, costMicros: 7 }),
+      ]);
+      await b.commit([aUsage(second, { model: "large", costMicros: 90 }), aUsage(own)]);
+      await other.commit([aUsage(undefined, { costMicros: 1_000 })]);
+      await advanceClock(60_000);
+      const { at: later } = await a.commit([aUsage(first, { model: "large", costMicros: 5 })]);
+      const short = (groups: readonly UsageGroup[]) =>
+        groups.map((group) => [
+          group.key,
+          group.sent,
+          group.cacheRead,
+          group.costMicros,
+          group.calls,
+        ]);
+      const grouped = async (query: UsageGroupQuery) =>
+        short(await store.reads.usageGroups(a.owner, query));
+      const all = { within: { from, to: later + 1 }, limit: 10 };
+      assertSameJson(await grouped({ by: "model", ...all }), [
+        ["large", 20, 0, 95, 2],
+        ["rehearsal", 140, 60, 7, 2],
+      ]);
+      assertSameJson(await grouped({ by: "session", ...all }), [
+        [b.session, 20, 0, 90, 2],
+        [a.session, 140, 60, 12, 2],
+      ]);
+      assertSameJson(await grouped({ by: "client", prefix: "timer:", ...all }), [
+        ["two", 10, 0, 90, 1],
+        ["one", 140, 60, 12, 2],
+      ]);
+      assertSameJson(await grouped({ by: "model", within: all.within, limit: 1 }), [
+        ["large", 20, 0, 95, 2],
+      ]);
+      const early = { within: { from, to: later }, limit: 10 };
+      assertSameJson(await grouped({ by: "session", ...early }), [
+        [b.session, 20, 0, 90, 2],
+        [a.session, 130, 60, 7, 1],
+      ]);
+      assertSameJson(await grouped({ by: "client", prefix: "timer:", ...early }), [
+        ["two", 10, 0, 90, 1],
+        ["one", 130, 60, 7, 1],
+      ]);
+      const days = [
+        { from: from - 10, to: from },
+        { from, to: later },
+        { from: later, to: later + 10 },
+      ];
+      assertSameJson(await grouped({ by: "day", days }), [
+        ["1", 150, 60, 97, 3],
+        ["2", 10, 0, 5, 1],
+      ]);
     },
   },
   {

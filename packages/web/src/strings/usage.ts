@@ -1,0 +1,38 @@
+import { formatDollars, formatNumber, formatPercent, plural } from "@holdfast/protocol";
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** Texts of the page on usage. */
+export const usageStrings = {
+  usage: {
+    period: "Period",
+    lastDays: (days: number) => plural(days, { one: "Today", other: "Last # days" }),
+    hint: "Tokens that models were sent and wrote. Cached input was read again from the provider’s cache, for less.",
+    nothing: "No model was called in this time.",
+    byDay: "By day",
+    byModel: "By model",
+    bySession: "By conversation",
+    bySchedule: "By schedule",
+    plot: (days: string) => `Tokens per day, ${days}`,
+    bar: (day: string, tokens: string, cost: string) =>
+      [`${day}: ${tokens}`, ...(cost === "" ? [] : [cost])].join(", "),
+    parts: { cached: "Cached input", fresh: "Other input", output: "Output" },
+    asTable: "Show as a table",
+    day: "Day",
+    model: "Model",
+    session: "Conversation",
+    schedule: "Schedule",
+    input: "Input",
+    output: "Output",
+    cached: "Cached",
+    cost: "Cost",
+    calls: (count: number) => plural(count, { one: "# call", other: "# calls" }),
+    tokens: (count: number) => plural(count, { one: "# token", other: "# tokens" }),
+    deletedSchedule: "Deleted schedule",
+    number: formatNumber,
+    shortNumber: (value: number) => compact.format(value),
+    share: (share: number | null) => (share === null ? "–" : formatPercent(share)),
+    // Without a price nothing is known about the cost.
+    money: (costMicros: number) => (costMicros === 0 ? "–" : formatDollars(costMicros)),
+  },
+} as const;
