@@ -39,8 +39,11 @@ export interface Workspaces {
    * no such session.
    */
   locate(session: SessionRef): Promise<string | null>;
-  /** Deletes the folder that a session had to itself, unless another session works in it. */
-  removeOwnFolder(session: SessionRef): Promise<void>;
+  /**
+   * Deletes the folders that only a purged session worked in: its own, and that of a session purged earlier which it
+   * named as its workspace.
+   */
+  removeUnusedFolders(purged: SessionRef, workspace: string | null): Promise<void>;
   /** The folder of a session, without links. Exists when this resolves; rejects with a message otherwise. */
   folderFor(session: SessionRef): Promise<string>;
   /** The same, with the name that the workspace has on every host that shares the store. */
@@ -66,6 +69,11 @@ interface SessionRef {
 /** The folder of another session of the same owner. */
 const sessionReference = /^session:(?<id>ses_[0-9a-z]+)$/;
 
+function referencedSession(name: string | null): SessionId | null {
+  const id = sessionId.safeParse(sessionReference.exec(name ?? "")?.groups?.["id"]);
+  return id.success ? id.data : null;
+}
+
 const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
 
 /**
@@ -85,8 +93,11 @@ export function openWorkspaces(
   ): Promise<{ readonly whose: SessionRef; name: string | null } | null> {
     const row = await reads.session(whose.owner, whose.session);
     if (row === null) return null;
-    const other = await sessionNamed(whose.owner, row.workspace ?? "");
-    if (other === null) return { whose, name: row.workspace };
+    const named = referencedSession(row.workspace);
+    if (named === null) return { whose, name: row.workspace };
+    const other = await reads.session(whose.owner, named);
+    // It was this owner's when it was named. It was purged since, and its folder kept for this session.
+    if (other === null) return { whose: { owner: whose.owner, session: named }, name: null };
     const isNamedAgain = sessionReference.test(other.workspace ?? "");
     return {
       whose: { owner: whose.owner, session: other.id },
@@ -95,8 +106,18 @@ export function openWorkspaces(
   }
 
   async function sessionNamed(owner: OwnerId, name: string): Promise<SessionRow | null> {
-    const id = sessionId.safeParse(sessionReference.exec(name)?.groups?.["id"]);
-    return id.success ? reads.session(owner, id.data) : null;
+    const id = referencedSession(name);
+    return id === null ? null : reads.session(owner, id);
+  }
+
+  async function isWorkedIn({ owner, session }: SessionRef): Promise<boolean> {
+    if ((await reads.session(owner, session)) !== null) return true;
+    const workspace = `session:${session}`;
+    for (const shelf of ["active", "archived", "trash"] as const) {
+      const { sessions } = await reads.sessions(owner, { shelf, workspace, limit: 1 });
+      if (sessions.length > 0) return true;
+    }
+    return false;
   }
 
   /** A folder of ours, which may be created, or the operator's, which must exist. */
@@ -187,13 +208,11 @@ export function openWorkspaces(
       const found = await findNamed(asked.owner, place.name);
       return "folder" in found ? found.folder : join(own, place.whose.session);
     },
-    async removeOwnFolder({ owner, session }) {
-      const workspace = `session:${session}`;
-      for (const shelf of ["active", "archived", "trash"] as const) {
-        const { sessions } = await reads.sessions(owner, { shelf, workspace, limit: 1 });
-        if (sessions.length > 0) return;
-      }
-      await rm(join(own, session), { recursive: true, force: true });
+    async removeUnusedFolders({ owner, session: purged }, workspace) {
+      const named = referencedSession(workspace);
+      for (const session of named === null ? [purged] : [purged, named])
+        if (!(await isWorkedIn({ owner, session })))
+          await rm(join(own, session), { recursive: true, force: true });
     },
     folderFor: async (asked) => (await placeFor(asked)).folder,
     placeFor,

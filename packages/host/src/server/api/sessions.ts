@@ -287,8 +287,10 @@ export function trashRoutes(deps: ApiDeps): Route[] {
 
   /** The store first: a call that is repeated after a crash finds the folder again. */
   async function purge(owner: OwnerId, session: SessionId) {
+    const workspace = (await store.reads.session(owner, session))?.workspace ?? null;
     const result = await store.purge(owner, session);
-    if (result.status === "purged") await workspaces.removeOwnFolder({ owner, session });
+    if (result.status === "purged")
+      await workspaces.removeUnusedFolders({ owner, session }, workspace);
     return result;
   }
 

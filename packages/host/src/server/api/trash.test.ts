@@ -70,6 +70,24 @@ test.each(["active", "archived", "trashed"])(
   },
 );
 
+test("the folder stays while another session works in it, and goes with the last one", async () => {
+  const { rig, client, home } = open();
+  const id = await newSession(rig);
+  const folder = join(home, "workspaces", id);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "note.txt"), "shared");
+  const body = { workspace: `session:${id}` };
+  const { session: other } = valueOf(await client.createSession({ body }));
+  valueOf(await client.trashSession({ params: { id } }));
+  valueOf(await client.purgeSession({ params: { id } }));
+  expect(existsSync(folder)).toBe(true);
+  const { entries } = valueOf(await client.listFiles({ params: { id: other.id }, query: {} }));
+  expect(entries).toMatchObject([{ name: "note.txt" }]);
+  valueOf(await client.trashSession({ params: { id: other.id } }));
+  expect(valueOf(await client.emptyTrash())).toEqual({ sessions: 1 });
+  expect(existsSync(folder)).toBe(false);
+});
+
 test("emptying the trash deletes all that is in it, and nothing else", async () => {
   const { rig, client } = open();
   const all = [await newSession(rig), await newSession(rig), await newSession(rig)];
