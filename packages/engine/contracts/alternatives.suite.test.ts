@@ -324,6 +324,33 @@ export const alternativesContract = contractSuite("alternatives", (factory) => {
     expect(listed?.map(({ inView }) => inView)).toEqual([false, true]);
   });
 
+  test("[P12] retries of one turn, going back and forth, and undo with redo add no ranges", async () => {
+    const { rig, deps, target, shown, say, edit, askAgain, choose } = await openSession();
+    const count = async () => (await rig.chat.row()).ranges.length;
+    for (const text of ["one", "two"]) await say(text);
+    await edit("two", "deux");
+    const afterEdit = await count();
+    for (let times = 0; times < 3; times += 1) await askAgain({});
+    expect(await count()).toBe(afterEdit);
+    await choose(1);
+    await choose(2);
+    const afterSwitch = await count();
+    for (const number of [1, 2, 1, 2]) await choose(number);
+    expect(await count()).toBe(afterSwitch);
+    for (let times = 0; times < 3; times += 1) {
+      expect(await undo(deps, target)).toMatchObject(done);
+      expect(await redo(deps, target)).toMatchObject(done);
+    }
+    expect(await count()).toBe(afterSwitch);
+    expect(await shown()).toEqual(["one", "re one", "deux", "re one, deux"]);
+    // What was said in a version after it was chosen comes back with it.
+    await say("trois");
+    await choose(1);
+    await choose(2);
+    expect(await shown()).toContain("trois");
+    expect(await fsckFindings(contractRig.store)).toEqual([]);
+  });
+
   test("cuts of older versions have no versions, and can be redone", async () => {
     const { rig, deps, target, shown, say } = await openSession();
     await say("one");

@@ -11,6 +11,7 @@ import {
   newEvent,
   type OwnerId,
   previewOf,
+  roleOf,
   type Seq,
   type SeqRange,
   type SessionId,
@@ -34,6 +35,8 @@ import {
   type View,
   viewOf,
 } from "./cut.ts";
+
+const pageSize = 200;
 
 /**
  * Shows another version of a turn, with everything that followed it when it was left. The version in view until now can
@@ -94,9 +97,32 @@ export async function showAlternative(
   if (left === undefined || view === null) return notAnAlternative;
   const { messageCount, preview } = view;
   const own = (row.head + 1) as Seq;
-  const ranges = [...clipRanges(view.ranges, (left - 1) as Seq), { from: own, to: null }];
+  const shown = await withoutBareEnd(reads, row, clipRanges(view.ranges, (left - 1) as Seq));
+  const ranges = [...shown, { from: own, to: null }];
   const restored = { ranges, messageCount, preview, cause, before: viewOf(row) };
   return commitView(deps, target, row, [newEvent(command, "history.restored", restored)]);
+}
+
+/**
+ * Without a last range that nothing was said in: it begins with the event that showed this version before, and going
+ * back and forth would add one such range each time.
+ */
+async function withoutBareEnd(
+  reads: Reads,
+  { owner, id }: SessionRow,
+  ranges: readonly SeqRange[],
+): Promise<readonly SeqRange[]> {
+  const last = ranges.at(-1);
+  if (last === undefined || last.to === null || last.log !== undefined) return ranges;
+  const { from, to: upTo } = last;
+  const after = (from - 1) as Seq;
+  const page = await reads.events(owner, id, { after, upTo, limit: pageSize });
+  const [first, ...rest] = page?.events ?? [];
+  const isBare =
+    page?.more === false &&
+    first?.type === "history.restored" &&
+    rest.every((event) => roleOf(event) !== "entry");
+  return isBare ? ranges.slice(0, -1) : ranges;
 }
 
 /** What was visible before the event with this seq, which has changed that. */
@@ -173,7 +199,6 @@ async function describeAlternative(
   };
 }
 
-const pageSize = 200;
 /** An answer that begins after this many events is listed without its text. */
 const maxEventsToAnswer = 2_000;
 

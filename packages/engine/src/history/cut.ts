@@ -42,10 +42,15 @@ export type HistoryResult = Committed | Refused | Failed | HistoryRefusal;
 
 type Reason = EventData<"history.cut">["reason"];
 
-/** Where to cut: the first entry to go, and what the list shows of the rest. */
+/** Where to cut: the first entry to go, the newest that stays, and what the list shows of the rest. */
 export interface CutPoint {
   readonly row: SessionRow;
   readonly from: StoredEvent | null;
+  /**
+   * Ranges end here and not just before `from`: otherwise each retry of a turn would leave a range without an entry,
+   * which every later event about the history would list. 0: nothing stays.
+   */
+  readonly keep: Seq;
   readonly messageCount: number;
   readonly preview: string;
 }
@@ -70,7 +75,8 @@ export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<History
   return runOnce(deps, target, async () => {
     const row = await deps.log.store.reads.session(target.owner, target.session);
     if (row === null) return noSession;
-    return cut(deps, target, { row, from: null, messageCount: 0, preview: "" }, "clear", []);
+    const nothing = { row, from: null, keep: 0 as Seq, messageCount: 0, preview: "" };
+    return cut(deps, target, nothing, "clear", []);
   });
 }
 
@@ -125,14 +131,17 @@ export async function findCutPoint(
   if (row === null) return null;
   let { messageCount } = row;
   let from: StoredEvent | null = null;
+  let keep: Seq | undefined;
   for await (const entry of newestFirst(log.store.reads, owner, session)) {
-    if (from !== null && isMessage(entry))
-      return { row, from, messageCount, preview: textOfEntry(entry) };
+    if (from !== null) keep ??= entry.seq;
+    if (from !== null && keep !== undefined && isMessage(entry))
+      return { row, from, keep, messageCount, preview: textOfEntry(entry) };
     if (from !== null) continue;
     if (isMessage(entry)) messageCount -= 1;
     if (isFirstToGo(entry)) from = entry;
   }
-  return { row, from, messageCount: Math.max(0, messageCount), preview: "" };
+  const rest = { messageCount: Math.max(0, messageCount), preview: "" };
+  return { row, from, keep: keep ?? (0 as Seq), ...rest };
 }
 
 /**
@@ -141,12 +150,11 @@ export async function findCutPoint(
 export function cut(
   { log, ids }: HistoryDeps,
   { owner, session, expectedHead, command = ids.make("event") }: HistoryTarget,
-  { row, from, messageCount, preview }: CutPoint,
+  { row, keep, messageCount, preview }: CutPoint,
   reason: Reason,
   replacement: readonly NewEvent[],
   replaces?: EventData<"history.cut">["replaces"],
 ): Promise<CommitResult> {
-  const keep = (from === null ? 0 : from.seq - 1) as Seq;
   const event = newEvent(command, "history.cut", {
     reason,
     ranges: cutRanges(row.ranges, keep, (row.head + 1) as Seq),
