@@ -34,6 +34,7 @@ export {
 export { describeAlternatives, describeMode, describeSchedule, givenUpText } from "./describe.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry } from "./describe.ts";
+export { isCostlyMarkdown } from "./costly-markdown.ts";
 export { type EditorSetup, editorSetups } from "./editor-setup.ts";
 export { findPasted, isWorthMarking } from "./pasted-text.ts";
 export { type LineKind, readShown, type ShownText } from "./shown-call.ts";

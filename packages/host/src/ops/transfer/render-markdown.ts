@@ -1,3 +1,4 @@
+import { isCostlyMarkdown } from "@holdfast/client";
 import { Marked } from "marked";
 
 import { escapeHtml } from "../../util/escape-html.ts";
@@ -37,5 +38,6 @@ function safeLink(href: string): string | null {
 export function renderMarkdown(text: string): string | null {
   if (text.length > maxLength || text.split("\n").some((line) => line.length > maxLineLength))
     return null;
+  if (isCostlyMarkdown(text)) return null;
   return marked.parse(text, { async: false });
 }

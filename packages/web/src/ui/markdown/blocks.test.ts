@@ -56,6 +56,19 @@ test("a text that only grew keeps its finished blocks", () => {
   expect(after.at(-1)).toEqual({ raw: "Paragraph 29. And more", isOpen: true });
 });
 
+test("[safety] quotes in quotes are one block, also while they grow, and what came before stays", () => {
+  const splitter = createBlockSplitter();
+  const paragraphs = Array.from({ length: 5 }, (_, index) => `Paragraph ${index}.\n\n`);
+  splitter.split(paragraphs.join(""), "grows");
+  const deep = "> ".repeat(5_000);
+  for (const text of [`${paragraphs.join("")}${deep}`, `${paragraphs.join("")}${deep}${deep}`]) {
+    const blocks = splitter.split(text, "grows");
+    expect(blocks[0]?.raw.trim()).toBe("Paragraph 0.");
+    expect(text.endsWith(blocks.at(-1)?.raw ?? "")).toBe(true);
+    expect(blocks.at(-1)?.raw).toContain(deep);
+  }
+});
+
 test.each([
   ["a **bold", "a **bold**"],
   ["a `code", "a `code`"],

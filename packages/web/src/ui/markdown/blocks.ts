@@ -1,3 +1,4 @@
+import { isCostlyMarkdown } from "@holdfast/client";
 import { type TokenizerExtension, Lexer, Marked, type MarkedToken, type TokensList } from "marked";
 
 export interface MathsToken {
@@ -91,17 +92,27 @@ export function createBlockSplitter(): BlockSplitter {
       const grew = next.length >= text.length && next.startsWith(text);
       const settled = grew ? raws.slice(0, -unsettledTokens) : [];
       const from = settled.reduce((sum, raw) => sum + raw.length, 0);
+      const rest = next.slice(from);
+      if (isCostlyMarkdown(rest)) {
+        text = next;
+        raws = [...settled, rest];
+        return blocksOf(raws, growth);
+      }
       const lexer = new Lexer(lexerOptions);
       // `blockTokens` normalises tabs and line ends, so the check of lengths below decides whether the tokens are usable.
-      const found = lexer.blockTokens(next.slice(from), []).map(({ raw }) => raw);
+      const found = lexer.blockTokens(rest, []).map(({ raw }) => raw);
       Object.assign(links, lexer.tokens.links);
       text = next;
       raws = found.join("").length === next.length - from ? [...settled, ...found] : [next];
-      return raws
-        .map((raw, index) => ({ raw, isOpen: growth === "grows" && index === raws.length - 1 }))
-        .filter(({ raw }) => raw.trim() !== "");
+      return blocksOf(raws, growth);
     },
   };
+}
+
+function blocksOf(raws: readonly string[], growth: "grows" | "settled"): readonly Block[] {
+  return raws
+    .map((raw, index) => ({ raw, isOpen: growth === "grows" && index === raws.length - 1 }))
+    .filter(({ raw }) => raw.trim() !== "");
 }
 
 export function lexBlock({ raw, isOpen }: Block, links: TokensList["links"]): MarkdownToken[] {

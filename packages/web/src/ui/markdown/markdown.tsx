@@ -1,3 +1,4 @@
+import { isCostlyMarkdown } from "@holdfast/client";
 import type { Tokens, TokensList } from "marked";
 import { memo, type ReactNode, useMemo, useState } from "react";
 import { type Block, createBlockSplitter, lexBlock, type MarkdownToken } from "./blocks.ts";
@@ -34,7 +35,8 @@ interface BlockProps extends Block {
 }
 
 const BlockView = memo(function BlockView({ links, raw, isOpen }: BlockProps) {
-  if (raw.length > maxBlockLength) return <p className="as-written">{raw}</p>;
+  if (raw.length > maxBlockLength || isCostlyMarkdown(raw))
+    return <p className="as-written">{raw}</p>;
   return (
     <>{lexBlock({ raw, isOpen }, links).map((token, index) => renderToken(token, index, isOpen))}</>
   );
