@@ -13,7 +13,7 @@ import { z } from "zod";
 
 const prefix = "fact/";
 /** More than a person keeps; removed facts count too, because a register has no removal. */
-const maxRows = 20_000;
+const maxRows = 5_000;
 /** A register's value has 16,000 characters at most. */
 const maxValueCharacters = 15_000;
 const maxVersions = 20;
@@ -69,7 +69,7 @@ export interface NewFact {
 }
 
 export async function readFactRows(register: Register, owner: OwnerId): Promise<FactRows> {
-  const rows = await register.list(owner, prefix, maxRows);
+  const rows = await listAll(register, owner, prefix);
   const facts: Fact[] = [];
   const removed = new Map<string, RemovedFact>();
   for (const row of rows) {
@@ -78,6 +78,20 @@ export async function readFactRows(register: Register, owner: OwnerId): Promise<
     else removed.set(read.id, read);
   }
   return { facts: facts.toSorted(byTime), removed };
+}
+
+/** Ids are hexadecimal. A row that was left out would look like one that nobody has written yet. */
+async function listAll(
+  register: Register,
+  owner: OwnerId,
+  start: string,
+): Promise<readonly RegisterRow[]> {
+  const rows = await register.list(owner, start, maxRows);
+  if (rows.length < maxRows) return rows;
+  const parts = Array.from("0123456789abcdef", (digit) =>
+    listAll(register, owner, `${start}${digit}`),
+  );
+  return (await Promise.all(parts)).flat();
 }
 
 function byTime(a: Fact, b: Fact): number {

@@ -24,6 +24,7 @@ function open() {
   return {
     home,
     owner,
+    register,
     /** Each is like a restart. */
     reopen: () => openFactStore({ register, home }),
     facts: openFactStore({ register, home }),
@@ -170,4 +171,16 @@ test("a note on a line without a dash is changed to one that needs the dash", as
   await facts.change(owner, assertPresent(mast), { text: "- pine mast" });
   expect(readNotes("MEMORY.md")).toBe("- - pine mast\n");
   expect(await texts()).toEqual(["- pine mast"]);
+});
+
+test("after thousands of deleted facts, others are still known and can be added", async () => {
+  const { facts, owner, register, texts } = open();
+  const removed = { owner, value: '{"removed":true,"withdrawn":0}', expect: 0 };
+  for (let n = 0; n < 5_100; n += 1)
+    await register.put({ ...removed, key: `fact/${n.toString(16).padStart(24, "0")}` });
+  const fact = { use: "when_it_fits", source: { kind: "person" }, at: 1 } as const;
+  const tea = { ...fact, id: "f".repeat(24), text: "I like tea" };
+  await facts.create(owner, tea);
+  expect(await facts.create(owner, tea)).toMatchObject({ text: "I like tea", version: 1 });
+  expect(await texts()).toEqual(["I like tea"]);
 });
