@@ -36,8 +36,9 @@ export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./
 export { describeRetry } from "./describe.ts";
 export { isCostlyMarkdown } from "./costly-markdown.ts";
 export { type EditorSetup, editorSetups } from "./editor-setup.ts";
-export { findPasted, isWorthMarking } from "./pasted-text.ts";
+export { findPasted, isWorthMarking } from "./input/pasted-text.ts";
 export { type LineKind, readShown, type ShownText } from "./shown-call.ts";
+export { findUnseen, type Unseen } from "./input/unseen.ts";
 export * from "./client/call-route.ts";
 export * from "./client/event-stream.ts";
 export * from "./client/follow.ts";

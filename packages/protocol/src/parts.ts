@@ -161,6 +161,9 @@ export const attachedPart = z.looseObject({
   type: z.literal("attached"),
   source: z.string().min(1).max(100),
   text: z.string(),
+  /** The document that the text is of. A model that takes such documents gets it in place of the text. */
+  blobId: blobId.optional(),
+  pages: z.int().positive().optional(),
 });
 
 /** The source of an attached part with a client's own system text, which holds for its turn. */

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makePdf } from "@holdfast/testing/fixtures/make-pdf";
 import { expect, test } from "vitest";
 import { makeFolder, valueOf } from "../served-host.ts";
 import { createPageRig, send, sessionOf, untilDone } from "./page-rig.ts";
@@ -137,5 +138,21 @@ test("a picture of a message opens larger, and Escape returns to the conversatio
   await viewer.getByRole("link", { name: "Download" }).waitFor();
   await tab.keyboard.press("Escape");
   await viewer.waitFor({ state: "detached" });
+  expect(consoleErrors).toEqual([]);
+});
+
+test("the page says what a model gets of a PDF before it is sent, and shows the text it got", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  const buffer = Buffer.from(makePdf([["Bill of the ferry"], ["Total: 4711"]]));
+  await tab
+    .locator(".composer input[type=file]")
+    .setInputFiles({ name: "bill.pdf", mimeType: "application/pdf", buffer });
+  await tab.getByText("rehearsal gets the text of a PDF", { exact: false }).waitFor();
+  await send(tab, "How much? {echo}");
+  await untilDone(tab);
+  await tab.getByRole("article").last().getByText("Total: 4711", { exact: false }).waitFor();
+  const sent = tab.getByRole("article").first();
+  await sent.getByText("Added for the model: file bill.pdf").click();
+  await sent.getByText("[page 2 of 2]", { exact: false }).waitFor();
   expect(consoleErrors).toEqual([]);
 });

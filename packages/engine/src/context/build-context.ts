@@ -13,7 +13,7 @@ import {
   type ToolResultPart,
 } from "@holdfast/protocol";
 import type { CountTokens } from "../ports/background-models.ts";
-import type { ModelMessage, AssistantPart, ModelCall } from "../ports/model.ts";
+import type { ModelMessage, AssistantPart, ModelCall, ModelDocument } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
 import type { AppliedEpoch, ContextEntries } from "./session-context.ts";
 
@@ -161,18 +161,38 @@ function userMessage(parts: readonly Part[]): ModelMessage {
   const images = parts.flatMap((part) =>
     part.type === "image" ? [{ blobId: part.blobId, mediaType: part.mediaType }] : [],
   );
-  return { role: "user", text: userText(parts), ...(images.length > 0 && { images }) };
+  const { text, documents } = userText(parts);
+  return {
+    role: "user",
+    text,
+    ...(images.length > 0 && { images }),
+    ...(documents.length > 0 && { documents }),
+  };
 }
 
 /** What is attached to a person's message is set apart from their text: it is material, not a request. */
-function userText(parts: readonly Part[]): string {
-  const texts = [textOf(parts)];
+function userText(parts: readonly Part[]): {
+  readonly text: string;
+  readonly documents: readonly ModelDocument[];
+} {
+  let text = textOf(parts);
+  const documents: ModelDocument[] = [];
+  const add = (more: string): [number, number] => {
+    text = text === "" ? more : `${text}\n\n${more}`;
+    return [text.length - more.length, text.length];
+  };
   for (const part of parts) {
     if (part.type === "file" || part.type === "image")
-      texts.push(`[attached: ${part.name ?? "image"}, ${part.mediaType}, ${part.blobId}]`);
-    if (part.type === "attached") texts.push(attachedText(part));
+      add(`[attached: ${part.name ?? "image"}, ${part.mediaType}, ${part.blobId}]`);
+    if (part.type !== "attached") continue;
+    const quoted = add(attachedText(part));
+    const { blobId, pages } = part;
+    if (blobId === undefined || pages === undefined) continue;
+    const file = parts.find((each) => each.type === "file" && each.blobId === blobId);
+    const name = file?.type === "file" ? file.name : part.source;
+    documents.push({ blobId, name, pages, quoted });
   }
-  return texts.filter((text) => text !== "").join("\n\n");
+  return { text, documents };
 }
 
 /** A client's instructions come from whoever sends the message, and are followed like it. */

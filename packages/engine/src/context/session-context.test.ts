@@ -286,3 +286,30 @@ describe("[P9] what was sent", () => {
     });
   });
 });
+
+test("[P9] a document's text stands in the message, with where it is quoted", async () => {
+  const put = await harness.store.putBlob(chat.owner, new Uint8Array(9), "application/pdf");
+  if (put.status !== "stored") throw new Error(put.message);
+  const blobId = put.id;
+  const file = { type: "file", blobId, name: "bill.pdf", mediaType: "application/pdf", size: 9 };
+  const attached = { type: "attached", source: "file bill.pdf" } as const;
+  await chat.commit([
+    anEvent("message.user", {
+      messageId: aMessageId(),
+      parts: [
+        { type: "text", text: "How much?" },
+        { ...file, type: "file" },
+        { ...attached, text: "[page 1 of 1]\nTotal: 42", blobId, pages: 1 },
+        { ...attached, source: "memory", text: "They like trains." },
+      ],
+    }),
+  ]);
+  const [, message] = build(await read()).messages;
+  if (message?.role !== "user") throw new Error("There is no message.");
+  const [document] = message.documents ?? [];
+  expect(document).toMatchObject({ blobId, name: "bill.pdf", pages: 1 });
+  expect(message.text.slice(...(document?.quoted ?? []))).toBe(
+    "[file bill.pdf: material from the host, not a request]\n> [page 1 of 1]\n> Total: 42",
+  );
+  expect(message.text).toMatch(/^How much\?\n\n\[attached: bill\.pdf[^]*They like trains\.$/);
+});

@@ -10,6 +10,8 @@ export type ModelMessage =
       readonly text: string;
       /** Images the person attached that a model may be able to see. The text names them too. */
       readonly images?: readonly { readonly blobId: BlobId; readonly mediaType: string }[];
+      /** PDFs that the person attached. The text quotes what they say, for models that do not take them. */
+      readonly documents?: readonly ModelDocument[];
     }
   /** Something nobody said but the model has to know: sent in the user's role. */
   | { readonly role: "notice"; readonly text: string }
@@ -20,6 +22,14 @@ export type ModelMessage =
       readonly name: string;
       readonly output: string;
     };
+
+export interface ModelDocument {
+  readonly blobId: BlobId;
+  readonly name: string;
+  readonly pages: number;
+  /** Where the message's text quotes it (from, to): a model that gets the file does not need the quote. */
+  readonly quoted: readonly [number, number];
+}
 
 /** In the order the model produced them: a provider checks that its own parts come back unchanged. */
 export type AssistantPart =

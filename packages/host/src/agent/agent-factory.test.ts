@@ -6,18 +6,18 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createAgentFactory } from "./agent-factory.ts";
-import type { ImageReader } from "./models/registry.ts";
+import type { AttachmentReader } from "./models/provider-prompt.ts";
 
 function open() {
   const store: Store = createReferenceStore();
   onTestFinished(() => store.close());
-  const readers: ImageReader[] = [];
+  const readers: AttachmentReader[] = [];
   const learned: string[] = [];
   const models = {
     defaultModel: () => "own",
     fallbacks: () => [],
     learn: async (name: string) => void learned.push(name),
-    open(_name: string, readImage?: ImageReader): Model {
+    open(_name: string, readImage?: AttachmentReader): Model {
       if (readImage !== undefined) readers.push(readImage);
       return scriptedModel([]);
     },
@@ -68,18 +68,24 @@ test("what a server says of the model is learned before the run's first step", a
   expect(learned).toEqual(["ollama/big"]);
 });
 
-test("a model gets its owner's images up to the size that providers accept", async () => {
-  const { store, factory, readers } = open();
-  const { owner, session } = await openTestSession(store);
-  const request = { owner, session, lane };
-  await factory.build(request, await factory.signature(request));
-  const largest = 4 * 1024 * 1024;
-  const sizes = await Promise.all(
-    [largest, largest + 1].map(async (size) => {
-      const put = await store.putBlob(owner, new Uint8Array(size), "image/png");
-      if (put.status !== "stored") throw new Error(JSON.stringify(put));
-      return (await readers[0]?.(put.id))?.byteLength ?? null;
-    }),
-  );
-  expect(sizes).toEqual([largest, null]);
-});
+test.each([
+  ["image", 4],
+  ["pdf", 16],
+] as const)(
+  "a model gets its owner's files up to the size that providers accept: %s",
+  async (kind, megabytes) => {
+    const { store, factory, readers } = open();
+    const { owner, session } = await openTestSession(store);
+    const request = { owner, session, lane };
+    await factory.build(request, await factory.signature(request));
+    const largest = megabytes * 1024 * 1024;
+    const sizes = await Promise.all(
+      [largest, largest + 1].map(async (size) => {
+        const put = await store.putBlob(owner, new Uint8Array(size), "image/png");
+        if (put.status !== "stored") throw new Error(JSON.stringify(put));
+        return (await readers[0]?.(put.id, kind))?.byteLength ?? null;
+      }),
+    );
+    expect(sizes).toEqual([largest, null]);
+  },
+);

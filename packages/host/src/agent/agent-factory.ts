@@ -52,7 +52,9 @@ export function createAgentFactory({
       const name = names.get(signature) ?? models.defaultModel();
       const { tools: available, signature: toolsSignature } = await tools(request);
       const open = (modelName: string) =>
-        models.open(modelName, (blobId) => readImage(store, request.owner, blobId));
+        models.open(modelName, (blobId, kind) =>
+          readAttachment(store, request.owner, blobId, maxSentBytes[kind]),
+        );
       return {
         modelName: name,
         model: open(name),
@@ -83,16 +85,17 @@ function joinParts(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(" ");
 }
 
-/** Providers accept no larger images, and each is sent again with every step. */
-const maxImageBytes = 4 * 1024 * 1024;
+/** Providers accept no larger ones, and each is sent again with every step. */
+const maxSentBytes = { image: 4 * 1024 * 1024, pdf: 16 * 1024 * 1024 } as const;
 
-async function readImage(
+async function readAttachment(
   { reads }: Pick<Store, "reads">,
   owner: OwnerId,
   blobId: BlobId,
+  maxBytes: number,
 ): Promise<Uint8Array | null> {
   const blob = await reads.blob(owner, blobId);
-  return blob === null || blob.bytes.byteLength > maxImageBytes ? null : blob.bytes;
+  return blob === null || blob.bytes.byteLength > maxBytes ? null : blob.bytes;
 }
 
 export function memoryPressure(): "enough" | "scarce" {

@@ -10,6 +10,7 @@ import {
   type Model,
   type ModelUsage,
   type ConversationReviewer,
+  type Recall,
   type RunLimits,
   type Store,
   StoreFailure,
@@ -20,7 +21,15 @@ import {
 } from "@holdfast/engine";
 import { childLanePrefix, delegationTree } from "../automation/delegate/child-session.ts";
 import { processLanePrefix } from "../automation/processes/end-report.ts";
-import { ids, laneKey, newEvent, type OwnerId, type Seq, type SessionId } from "@holdfast/protocol";
+import {
+  ids,
+  laneKey,
+  newEvent,
+  type OwnerId,
+  type Part,
+  type Seq,
+  type SessionId,
+} from "@holdfast/protocol";
 import { openSpillFolder } from "@holdfast/store/spill";
 import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
 import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
@@ -40,6 +49,7 @@ import { type ModelRegistry } from "./models/registry.ts";
 import { createStorageStatus, type StorageStatus } from "../ops/health/store-health.ts";
 import { createTokenCounter } from "./models/token-counter.ts";
 import type { Toolset } from "./toolset.ts";
+import { readAttachedTexts } from "./documents/attachment-text.ts";
 import { saveAttachments } from "./workspace/attachments.ts";
 import { createModeLimit } from "../rights/session-modes.ts";
 import { openRightsResolver, type RightsResolver } from "../rights/resolve-rights.ts";
@@ -88,7 +98,7 @@ export interface AgentRuntimeDeps {
   readonly store: Store;
   readonly models: ModelRegistry;
   readonly memory: ConfiguredMemory;
-  readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces" | "facts">;
+  readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces" | "facts" | "pdfs">;
   readonly report: (bug: Error) => void;
   /** Absent without configured MCP servers. */
   readonly mcp?: Pick<Mcp, "tools"> | undefined;
@@ -211,7 +221,10 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     },
     memory,
     isFromPerson,
-    placeAttachments: saveAttachments(toolset.workspaces, store.reads),
+    placeAttachments: inTurn(
+      saveAttachments(toolset.workspaces, store.reads),
+      readAttachedTexts(toolset.pdfs, store.reads),
+    ),
     spills: journals,
     onSpillState: storageStatus.publish,
     afterRun: [titles, reviews],
@@ -223,6 +236,15 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     ...new Map([...ownTools, ...((await mcp?.tools())?.tools ?? []), ...ownTools]).values(),
   ];
   return { engine, storageStatus, titles, reviews, prompt, personas, journals, listTools };
+}
+
+/** What all of them give for a message, in their order. */
+function inTurn(...recalls: readonly Recall[]): Recall {
+  return async (query) => {
+    const parts: Part[] = [];
+    for (const recall of recalls) parts.push(...(await recall(query)));
+    return parts;
+  };
 }
 
 /**

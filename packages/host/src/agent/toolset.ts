@@ -11,6 +11,7 @@ import { createFetchUrl } from "./tools/fetch-url.ts";
 import { createFileSearch } from "./tools/file-search.ts";
 import { createGlob, createListFiles } from "./tools/find-files.ts";
 import { createGrep } from "./tools/grep.ts";
+import { createPdfReader, type PdfReader } from "./documents/pdf-reader.ts";
 import { createReadFile } from "./tools/read-file.ts";
 import { createRemember } from "./tools/remember.ts";
 import { createSearchSessions } from "./tools/search-sessions.ts";
@@ -38,6 +39,7 @@ export interface BuiltInToolDeps {
   readonly store: Store;
   readonly facts?: FactStore;
   readonly workspaces: Workspaces;
+  readonly pdfs?: PdfReader;
   /** `host` or `host:port` beyond the public internet that may be fetched. */
   readonly egressAllow: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -54,6 +56,7 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
   const { home, store, workspaces, egressAllow } = parts;
   const { facts = openFactStore({ register: store.register, home }) } = parts;
   const files = { workspaces };
+  const { pdfs = createPdfReader() } = parts;
   const searched = {
     workspaces,
     search: createFileSearch(),
@@ -71,7 +74,7 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
         return parts.trustedHosts ?? [];
       },
     }),
-    createReadFile(files),
+    createReadFile({ workspaces, pdfs }),
     createWriteFile(files),
     createEditFile(files),
     createApplyPatch(files),
@@ -101,6 +104,7 @@ export interface Toolset {
   readonly confinement: Confinement;
   /** What is known of each owner. */
   readonly facts: FactStore;
+  readonly pdfs: PdfReader;
 }
 
 export type ToolsetConfig = Pick<
@@ -157,6 +161,7 @@ export function createToolset(
   const home = config.home.value;
   const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
   const facts = openFactStore({ register: store.register, home });
+  const pdfs = createPdfReader();
   const rules = openStoredRules(store.register);
   const policy = createPolicy({
     get mode() {
@@ -191,6 +196,7 @@ export function createToolset(
     store,
     facts,
     workspaces,
+    pdfs,
     egressAllow: egressAllow.value,
     environment: process.env,
     get unreadable() {
@@ -212,5 +218,6 @@ export function createToolset(
     processes,
     confinement,
     facts,
+    pdfs,
   };
 }

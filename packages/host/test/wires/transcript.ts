@@ -26,6 +26,8 @@ const step = z.strictObject({
   says: z.string().optional(),
   /** Whether the person attaches a picture. */
   picture: z.boolean().default(false),
+  /** Whether the person attaches a PDF of one page that says "Total: 42". */
+  pdf: z.boolean().default(false),
   answer,
   /** The request contains all of this. */
   request: object.optional(),

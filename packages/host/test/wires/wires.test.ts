@@ -63,6 +63,8 @@ const key = "key-of-this-test";
 const environment = { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: key, GEMINI_API_KEY: key };
 const picture = { blobId: "blob_picture" as BlobId, mediaType: "image/png" };
 const pictureBytes = new Uint8Array([137, 80, 78, 71]);
+const pdfBytes = new TextEncoder().encode("%PDF-1.4");
+const pdfText = "[file bill.pdf: material from the host, not a request]\n> Total: 42";
 
 function openModels({ address, api }: WireSettings, url: string): ModelRegistry {
   const source = { from: "environment", name: "test" } as const;
@@ -101,7 +103,9 @@ async function expectTranscript({ wire, steps }: WireCase): Promise<void> {
     return answers[given++] ?? { cut: true };
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const model = openModels(settings, server.url).open(settings.model, async () => pictureBytes);
+  const model = openModels(settings, server.url).open(settings.model, async (_, kind) =>
+    kind === "pdf" ? pdfBytes : pictureBytes,
+  );
   let messages: ModelMessage[] = [];
   for (const [index, step] of steps.entries()) {
     if (index === 0 || step.says !== undefined) messages = [...messages, messageOf(step)];
@@ -123,8 +127,17 @@ function callsTo({ requests }: ProviderServer): HeardRequest[] {
   return requests.filter(({ path }) => isCall(path));
 }
 
-function messageOf({ says = "Hi", picture: isAttached }: TranscriptStep): ModelMessage {
-  return isAttached ? { role: "user", text: says, images: [picture] } : user(says);
+function messageOf({
+  says = "Hi",
+  picture: hasPicture,
+  pdf: hasPdf,
+}: TranscriptStep): ModelMessage {
+  if (hasPicture) return { role: "user", text: says, images: [picture] };
+  if (!hasPdf) return user(says);
+  const before = `${says}\n\n`;
+  const quoted = [before.length, before.length + pdfText.length] as const;
+  const document = { blobId: "blob_pdf" as BlobId, name: "bill.pdf", pages: 1, quoted };
+  return { role: "user", text: `${before}${pdfText}`, documents: [document] };
 }
 
 function expectStep(

@@ -30,6 +30,8 @@ export const modelView = z.looseObject({
   images: z.boolean(),
   /** Whether it sees pictures. `unknown`: they are sent, and its server may refuse them. */
   vision: z.enum(["yes", "no", "unknown"]).optional(),
+  /** Whether it gets PDFs as files; otherwise it gets their text. */
+  pdfs: z.boolean().optional(),
   /** Whether it supports tools. */
   tools: z.boolean().optional(),
   /** The reasoning efforts that can be chosen for it, and the chosen one. */

@@ -26,12 +26,15 @@ export const filesStrings = {
     zoom: (name: string) => `Show ${name} larger`,
   },
   unseen: {
-    no: (model: string) =>
+    pictures: (model: string) =>
       `${model} does not see pictures. It gets their names, and its tools find the files in the workspace.`,
-    unknown: (model: string) =>
+    perhaps_pictures: (model: string) =>
       `It is not known whether ${model} sees pictures. They are sent; its server may refuse them.`,
     asFiles: "Send as files",
-    pdf: "The model gets the name of a PDF, not its pages. Its tools find the file in the workspace.",
+    pdf_pages: (model: string) =>
+      `${model} gets the text of a PDF with its page numbers. It does not see pictures or scanned pages.`,
+    media: (model: string) =>
+      `${model} cannot hear sound or watch videos. It gets their names, and its tools find the files in the workspace.`,
   },
   folder: {
     label: "Folder",

@@ -56,6 +56,7 @@ export const modelOverrides = z.record(
     window: z.int().min(1_000).optional(),
     output: z.int().min(100).optional(),
     images: z.boolean().optional(),
+    pdfs: z.boolean().optional(),
     tools: z.boolean().optional(),
     /** The models to fall back to; without it, the general fallbacks apply. */
     fallback: z
@@ -88,10 +89,10 @@ export function factsOf(
   const known: ModelFacts = served === null ? base : withServed(base, served);
   const override = overrideOf(name, overrides);
   if (override === undefined) return known;
-  const { window = known.window, output = known.output, images, price } = override;
+  const { window = known.window, output = known.output, price } = override;
   const { takes, price: general, tools: servedTools, ...rest } = known;
   const hasTools = override.tools ?? servedTools !== "none";
-  const accepted = images === undefined ? takes : images ? (["images"] as const) : [];
+  const accepted = withAccepted(takes, override);
   const priceOverride =
     price === undefined ? general : { ...withCacheRates(price), ...defined(price) };
   return {
@@ -114,9 +115,9 @@ export function overrideOf(
 
 function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
   const { takes, ...rest } = base;
-  const { maxWindow = Infinity, images, tools, price, takesWindow } = served;
+  const { maxWindow = Infinity, tools, price, takesWindow } = served;
   const window = served.window ?? Math.min(base.window, maxWindow);
-  const accepted = images === undefined ? takes : images ? (["images"] as const) : [];
+  const accepted = withAccepted(takes, served);
   return {
     ...rest,
     window,
@@ -126,6 +127,22 @@ function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
     ...(tools === false && { tools: "none" }),
     ...(takesWindow === true && { asksWindow: true }),
   };
+}
+
+/** With what settings or a server say of images and PDFs. A model that takes no pictures gets no pages either. */
+function withAccepted(
+  takes: ModelFacts["takes"],
+  said: { readonly images?: boolean | undefined; readonly pdfs?: boolean | undefined },
+): ModelFacts["takes"] {
+  if (takes === undefined && said.images === undefined && said.pdfs !== true) return undefined;
+  const images = said.images ?? takes?.includes("images") ?? true;
+  const pdfs = said.pdfs ?? (said.images !== false && takes?.includes("pdfs") === true);
+  return [...(images ? (["images"] as const) : []), ...(pdfs ? (["pdfs"] as const) : [])];
+}
+
+/** Whether PDFs are sent as files. Otherwise their text is, which every model takes. */
+export function takesPdfs({ takes }: Pick<ModelFacts, "takes">): boolean {
+  return takes?.includes("pdfs") === true;
 }
 
 /** `unknown`: neither the table, nor its server, nor the settings say whether it sees pictures. */

@@ -21,7 +21,11 @@ const tableRow = z.strictObject({
   window: tokens,
   output: tokens,
   price: price.optional(),
-  takes: z.array(z.literal("images")).readonly().optional(),
+  /** What it takes besides text. */
+  takes: z
+    .array(z.enum(["images", "pdfs"]))
+    .readonly()
+    .optional(),
   /** Decides by itself when to think, and returns its thoughts when asked to. */
   thinks: z.literal("adaptively").optional(),
 });

@@ -1,9 +1,9 @@
 import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/engine";
-import { type BlobId, dropOldest, type ReasoningEffort, type SessionId } from "@holdfast/protocol";
+import { dropOldest, type ReasoningEffort, type SessionId } from "@holdfast/protocol";
 
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
 import { loadLanguageModel, type OpenAiApi, type CallOptions } from "./load-provider.ts";
-import { costOf, type ModelFacts, visionOf } from "./model-info.ts";
+import { costOf, type ModelFacts, takesPdfs, visionOf } from "./model-info.ts";
 import { classifyFailure, isReasoningRefused, isToolsRefused } from "./provider-failure.ts";
 import {
   type ConnectionLimits,
@@ -11,6 +11,7 @@ import {
   defaultConnectionLimits,
 } from "./provider-connection.ts";
 import {
+  type AttachmentReader,
   type PromptFormat,
   toProviderPrompt,
   toProviderTools,
@@ -27,7 +28,7 @@ export interface ProviderModelDeps {
   /** `null` leaves it to the provider. */
   readonly effort?: ReasoningEffort | null;
   readonly api?: OpenAiApi;
-  readonly image?: (blobId: BlobId) => Promise<Uint8Array | null>;
+  readonly file?: AttachmentReader;
   readonly limits?: ConnectionLimits;
   readonly redact?: (text: string) => string;
   /** Sessions whose reasoning the provider refused to take back. */
@@ -126,7 +127,7 @@ function promptFormatOf(
   deps: ProviderModelDeps,
   reasoning: PromptFormat["reasoning"],
 ): PromptFormat {
-  const { account, name, facts, image = async () => null } = deps;
+  const { account, name, facts, file = async () => null } = deps;
   const { provider } = account;
   const isServer = provider === "openai-compatible" || provider === "ollama";
   return {
@@ -135,10 +136,21 @@ function promptFormatOf(
     reasoning,
     callIds: provider === "anthropic" || provider === "openai" ? "provider" : "engine",
     cache: provider === "anthropic" ? "marked" : "automatic",
-    image,
+    file,
     // A server that cannot see says so; leaving them out would say nothing.
     takesImages: visionOf(facts) === "no" ? "no" : "yes",
+    pdfPages: takesPdfs(facts) ? Math.min(maxPdfPages, pagesFor(facts)) : 0,
   };
+}
+
+/** Of all PDFs in a request; Anthropic's limit for most models. */
+const maxPdfPages = 100;
+/** Providers read the text of a page and look at its picture. */
+const tokensPerPage = 2_500;
+
+/** A document may take half of the window; of a longer one the text is sent. */
+function pagesFor({ window }: ModelFacts): number {
+  return Math.floor(window / 2 / tokensPerPage);
 }
 
 async function optionsFor(

@@ -1,4 +1,4 @@
-import type { AssistantPart, ModelMessage } from "@holdfast/engine";
+import type { AssistantPart, ModelDocument, ModelMessage } from "@holdfast/engine";
 import type { ToolSpec, BlobId, JsonObject } from "@holdfast/protocol";
 
 import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
@@ -14,9 +14,17 @@ export interface PromptFormat {
   /** Whether the provider requires its own call ids back. */
   readonly callIds: "provider" | "engine";
   readonly cache: "marked" | "automatic";
-  readonly image: (blobId: BlobId) => Promise<Uint8Array | null>;
+  readonly file: AttachmentReader;
   readonly takesImages: "yes" | "no";
+  /** How many pages of PDFs a request may have; 0 if it takes none. Of further documents the text is sent. */
+  readonly pdfPages: number;
 }
+
+/** The bytes of an attachment; `null` if it is gone, or larger than providers accept. */
+export type AttachmentReader = (
+  blobId: BlobId,
+  kind: "image" | "pdf",
+) => Promise<Uint8Array | null>;
 
 const ephemeral = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
@@ -24,12 +32,19 @@ export async function toProviderPrompt(
   messages: readonly ModelMessage[],
   format: PromptFormat,
 ): Promise<Prompt> {
-  const callIds = new Map<string, string>();
+  const sent: SentSoFar = { callIds: new Map(), pdfPages: 0, pdfBytes: 0 };
   const prompt: Prompt = [];
-  for (const message of messages) prompt.push(await toProviderMessages(message, format, callIds));
+  for (const message of messages) prompt.push(await toProviderMessages(message, format, sent));
   if (format.cache === "marked")
     for (const index of cacheMarks(messages)) markCached(prompt, index);
   return format.options === "google" ? joinToolResults(prompt) : prompt;
+}
+
+/** What the messages before have used up: a later message never changes what an earlier one becomes (P9). */
+interface SentSoFar {
+  readonly callIds: Map<string, string>;
+  pdfPages: number;
+  pdfBytes: number;
 }
 
 /** Google wants the results of parallel calls in one turn. The other packages merge them, or their wires accept both. */
@@ -69,15 +84,16 @@ function markCached(prompt: Prompt, index: number): void {
 async function toProviderMessages(
   message: ModelMessage,
   format: PromptFormat,
-  callIds: Map<string, string>,
+  sent: SentSoFar,
 ): Promise<PromptMessage> {
+  const { callIds } = sent;
   switch (message.role) {
     case "system":
       return { role: "system", content: message.text };
     case "notice":
       return { role: "user", content: [{ type: "text", text: message.text }] };
     case "user":
-      return { role: "user", content: await toUserContent(message, format) };
+      return { role: "user", content: await toUserContent(message, format, sent) };
     case "assistant":
       return {
         role: "assistant",
@@ -95,17 +111,49 @@ async function toProviderMessages(
 type UserContent = Extract<PromptMessage, { role: "user" }>["content"];
 
 async function toUserContent(
-  { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
-  { takesImages, image }: PromptFormat,
+  { text, images = [], documents = [] }: Extract<ModelMessage, { role: "user" }>,
+  format: PromptFormat,
+  sent: SentSoFar,
 ): Promise<UserContent> {
-  // Providers refuse empty text.
-  const content: UserContent = [{ type: "text", text: text === "" ? "(no text)" : text }];
-  if (takesImages === "no") return content;
-  for (const { blobId, mediaType } of images) {
-    const data = imageTypes.has(mediaType) ? await image(blobId) : null;
-    if (data !== null) content.push({ type: "file", mediaType, data: { type: "data", data } });
+  const files: UserContent = [];
+  let shown = text;
+  // From the end, so that the ranges before stay where they are.
+  for (const document of await takenDocuments(documents, format, sent)) {
+    const [from, to] = document.quoted;
+    shown = `${shown.slice(0, from).trimEnd()}${shown.slice(to)}`;
+    const { data, name: filename } = document;
+    files.unshift({ type: "file", mediaType: pdfType, filename, data: { type: "data", data } });
   }
-  return content;
+  if (format.takesImages === "yes") {
+    for (const { blobId, mediaType } of images) {
+      const data = imageTypes.has(mediaType) ? await format.file(blobId, "image") : null;
+      if (data !== null) files.push({ type: "file", mediaType, data: { type: "data", data } });
+    }
+  }
+  // Providers refuse empty text.
+  return [{ type: "text", text: shown === "" ? "(no text)" : shown }, ...files];
+}
+
+const pdfType = "application/pdf";
+/** Of all PDFs in a request: providers take some 30 MB, in base64. */
+const maxPdfBytes = 20 * 1024 * 1024;
+
+/** The documents that go as files, last first. */
+async function takenDocuments(
+  documents: readonly ModelDocument[],
+  { file, pdfPages }: PromptFormat,
+  sent: SentSoFar,
+): Promise<readonly (ModelDocument & { readonly data: Uint8Array })[]> {
+  const taken: (ModelDocument & { readonly data: Uint8Array })[] = [];
+  for (const document of documents) {
+    if (sent.pdfPages + document.pages > pdfPages) continue;
+    const data = await file(document.blobId, "pdf");
+    if (data === null || sent.pdfBytes + data.byteLength > maxPdfBytes) continue;
+    sent.pdfPages += document.pages;
+    sent.pdfBytes += data.byteLength;
+    taken.unshift({ ...document, data });
+  }
+  return taken;
 }
 
 const imageTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);

@@ -136,9 +136,9 @@ describe("images", () => {
     } as const;
     const image = async () => bytes;
     const request = { ...requestOf(message), session: seen };
-    await readToEnd(open(anthropic, server, { image }).stream(request, unaborted()));
+    await readToEnd(open(anthropic, server, { file: image }).stream(request, unaborted()));
     const blind = open(anthropic, server, {
-      image,
+      file: image,
       facts: { window: 9_000, output: 900, takes: [] },
     });
     await readToEnd(blind.stream(request, unaborted()));
@@ -158,7 +158,7 @@ describe("images", () => {
     } as const;
     const bytes = new Uint8Array([137, 80, 78, 71]);
     const facts = factsOf("openai-compatible/new");
-    const model = open(openai, server, { image: async () => bytes, facts });
+    const model = open(openai, server, { file: async () => bytes, facts });
     await readToEnd(model.stream(requestOf(message), unaborted()));
     expect(JSON.stringify(server.requests[0]?.body)).toContain(
       Buffer.from(bytes).toString("base64"),

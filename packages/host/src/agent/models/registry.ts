@@ -1,5 +1,5 @@
 import type { Model, ModelEvent } from "@holdfast/engine";
-import type { BlobId, ReasoningEffort, SessionId } from "@holdfast/protocol";
+import type { ReasoningEffort, SessionId } from "@holdfast/protocol";
 import type { Config } from "../../ops/config/settings.ts";
 import { createRedactor } from "../../ops/secrets/redact.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
@@ -26,6 +26,7 @@ import {
 import { defaultModels } from "./model-table.ts";
 import type { ConnectionLimits } from "./provider-connection.ts";
 import { createProviderModel } from "./provider-model.ts";
+import type { AttachmentReader } from "./provider-prompt.ts";
 import { createRehearsalModel } from "./rehearsal.ts";
 import { createKeyChecks, type KeyChecks } from "./servers/key-checks.ts";
 import { createLocalServers, type LocalServers } from "./servers/local-servers.ts";
@@ -58,8 +59,6 @@ export interface ModelRegistryDeps {
   readonly warn?: (message: string) => void;
 }
 
-export type ImageReader = (blobId: BlobId) => Promise<Uint8Array | null>;
-
 /** Every model that can be named, as it can be reached now: keys and addresses change while the host runs. */
 export interface ModelRegistry {
   /** The model of a session that names none. */
@@ -90,7 +89,7 @@ export interface ModelRegistry {
   /** Why the model cannot be used, as far as that is known without a request. */
   check(name: string): UnusableModel | null;
   /** Always succeeds: an unusable model fails when it is called. */
-  open(name: string, image?: ImageReader): Model;
+  open(name: string, file?: AttachmentReader): Model;
   /** Every known key, for redaction. */
   keys(): readonly string[];
 }
@@ -214,7 +213,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
 
   async function* streamFrom(
     name: string,
-    image: ImageReader | undefined,
+    file: AttachmentReader | undefined,
     args: Parameters<Model["stream"]>,
   ): AsyncGenerator<ModelEvent> {
     const parsed = parseModelName(name);
@@ -224,7 +223,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     else {
       await learn(name);
       warnOnce(name);
-      yield* recordKeyState(found.account, providerModel(name, found, image).stream(...args));
+      yield* recordKeyState(found.account, providerModel(name, found, file).stream(...args));
     }
   }
 
@@ -243,7 +242,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   function providerModel(
     name: string,
     model: ReachableModel,
-    image: ImageReader | undefined,
+    file: AttachmentReader | undefined,
   ): Model {
     return createProviderModel({
       name,
@@ -254,7 +253,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       withoutReasoning,
       withoutTools,
       redact,
-      ...(image && { image }),
+      ...(file && { file }),
       ...(deps.limits && { limits: deps.limits }),
     });
   }
@@ -289,7 +288,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       configuredAddress(deps, provider) ?? providerInfo[provider].defaultBaseUrl,
     check,
     keys,
-    open: (name, image) => ({ stream: (...args) => streamFrom(name, image, args) }),
+    open: (name, file) => ({ stream: (...args) => streamFrom(name, file, args) }),
   };
 }
 

@@ -1,8 +1,10 @@
 import type { FileHandle } from "node:fs/promises";
 
-import type { Tool } from "@holdfast/engine";
+import type { Tool, ToolResult } from "@holdfast/engine";
 import { z } from "zod";
 
+import { pdfExcerpt } from "../documents/attachment-text.ts";
+import { pdfLimits, type PdfReader } from "../documents/pdf-reader.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
@@ -14,20 +16,24 @@ const pieceSize = 256 * 1024;
 
 const input = z.strictObject({
   path: z.string().max(4_096).describe("From the workspace."),
-  from: z.int().min(1).optional().describe("The first line, counted from 1."),
+  from: z.int().min(1).optional().describe("The first line, or page of a PDF, counted from 1."),
   lines: z
     .int()
     .min(1)
     .max(maxLines)
     .optional()
-    .describe(`How many lines; ${defaultLines} unless told.`),
+    .describe(`How many lines or pages; ${defaultLines} unless told.`),
 });
 
-export function createReadFile(deps: FileToolDeps): Tool {
+export interface ReadFileDeps extends FileToolDeps {
+  readonly pdfs: PdfReader;
+}
+
+export function createReadFile(deps: ReadFileDeps): Tool {
   return defineTool({
     name: "read_file",
     description:
-      "Reads a text file of the workspace, with line numbers. Long files are read in parts: the answer says where to go on.",
+      "Reads a text file of the workspace, with line numbers, or the text of a PDF by its pages. Long files are read in parts: the answer says where to go on.",
     input,
     replay: "safe",
     asks: "none",
@@ -37,12 +43,43 @@ export function createReadFile(deps: FileToolDeps): Tool {
       const jail = await openWorkspace(deps, call);
       const read = await jail.read(path, async ({ handle, size }) => {
         if (size === 0) return ok("[The file is empty.]");
+        if (await isPdf(handle)) return readPages(deps.pdfs, handle, { from, lines, signal });
         if (await isBinary(handle)) return failed(`It is a binary file of ${size} bytes.`);
         return ok(await readLines(handle, { from, lines, signal }));
       });
       return read.ok ? read.value : failed(read.refusal.message);
     },
   });
+}
+
+async function isPdf(handle: FileHandle): Promise<boolean> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(5), 0, 5, 0);
+  return buffer.subarray(0, bytesRead).toString("latin1") === "%PDF-";
+}
+
+async function readPages(
+  pdfs: PdfReader,
+  handle: FileHandle,
+  { from, lines, signal }: Window,
+): Promise<ToolResult> {
+  const read = await pdfs.read(await readAtMost(handle, pdfLimits.bytes + 1), { from, signal });
+  signal.throwIfAborted();
+  if (read.status === "unreadable") return failed(read.message);
+  if (from > read.pages) return ok(`[The PDF has ${read.pages} pages.]`);
+  return ok(pdfExcerpt({ ...read, texts: read.texts.slice(0, lines) }, maxOutputLength, from));
+}
+
+/** A file that grows while it is read must not fill the memory. */
+async function readAtMost(handle: FileHandle, maxBytes: number): Promise<Uint8Array> {
+  const { size } = await handle.stat();
+  const bytes = Buffer.alloc(Math.min(size, maxBytes));
+  let at = 0;
+  while (at < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, at, bytes.length - at, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+  }
+  return bytes.subarray(0, at);
 }
 
 async function isBinary(handle: FileHandle): Promise<boolean> {

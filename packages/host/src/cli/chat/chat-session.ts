@@ -16,6 +16,7 @@ import {
   describePersonas,
   executeCommand,
   findPasted,
+  findUnseen,
   type Invocation,
   isWorthMarking,
   liveRun,
@@ -37,6 +38,8 @@ export interface ChatListener {
   onState(state: SessionState, isFirst: boolean): void;
   onConnection(state: ConnectionState): void;
   onStatus(text: string): void;
+  /** Something to know about the message that is being sent. */
+  onNote(sentence: string): void;
   /** The host will not show this session any more. */
   onEnded(refusal: CommandRefusal): void;
 }
@@ -154,12 +157,27 @@ export class ChatSession {
       ...(quoted.length > 0 && { quoted }),
       ...(attachments.length > 0 && { attachments }),
     };
+    for (const sentence of await this.#unseenIn(attachments, id)) this.#listener.onNote(sentence);
     const sent = await this.#retry(() => this.#client.sendMessage({ params: { id }, body }));
     if (!sent.ok) return refusalFrom(sent.error);
     this.#pastes = [];
     this.#quotes = [];
     this.#pictures.clear();
     return undefined;
+  }
+
+  /** What the session's model will not see of the attachments, in sentences. */
+  async #unseenIn(attachments: readonly Attachment[], id: SessionId): Promise<readonly string[]> {
+    if (attachments.length === 0) return [];
+    const [listed, read] = await Promise.all([
+      this.#client.listModels(),
+      this.#client.readSession({ params: { id }, query: { limit: 1 } }),
+    ]);
+    if (!listed.ok || !read.ok) return [];
+    const { models, usual } = listed.value;
+    const name = read.value.session.model ?? usual;
+    const model = models.find((each) => each.name === name);
+    return findUnseen(attachments, model).map((kind) => chatStrings.unseen[kind](name));
   }
 
   async #upload({ name, mediaType, bytes }: AttachedFile): Promise<Result<Attachment>> {

@@ -149,6 +149,10 @@ export class Chat implements ChatListener {
     this.hint = text;
   }
 
+  onNote(sentence: string): void {
+    this.#view.print(wrapBlock(sentence, this.#view.style(), "— ", ["dim"]));
+  }
+
   onEnded(refusal: CommandRefusal): void {
     this.#view.print(commandRows(refusal, this.#view.style()));
     this.conversation.leave();

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { makePdf } from "@holdfast/testing/fixtures/make-pdf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   findMentioned,
@@ -23,6 +24,7 @@ beforeAll(() => {
   writeFileSync(join(folder, "with blank.md"), "Has ``` in it.\n");
   writeFileSync(join(folder, "data.bin"), new Uint8Array([0, 255, 1]));
   writeFileSync(join(folder, "long.txt"), "x".repeat(30_000));
+  writeFileSync(join(folder, "bill.pdf"), makePdf([["Total"]]));
   writeFileSync(join(folder, "node_modules", "skipped.js"), "");
   writeFileSync(join(root, "secret.txt"), "not yours");
   writeFileSync(picture, new Uint8Array([137, 80, 78, 71]));
@@ -48,6 +50,15 @@ test("a short text is quoted, anything else is attached, and a name of no file i
     "The file src/main.ts:\n```ts\nconst a = 1;\n```",
     "The file with blank.md:\n````md\nHas ``` in it.\n````",
   ]);
+});
+
+test("a PDF is attached as one, though its bytes could pass for text", async () => {
+  expect(await findMentioned("@bill.pdf @long.txt", folder)).toMatchObject({
+    files: [
+      { kind: "attach", name: "bill.pdf", mediaType: "application/pdf" },
+      { kind: "attach", name: "long.txt", mediaType: "text/plain" },
+    ],
+  });
 });
 
 test.each(["@../secret.txt", "@link.txt", `@${join(root, "secret.txt")}`])(

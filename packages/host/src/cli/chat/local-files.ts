@@ -20,6 +20,18 @@ const pictureTypes: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
+/** By their endings: a PDF may look like text, and is none. */
+const attachedTypes: Readonly<Record<string, string>> = {
+  ...pictureTypes,
+  ".pdf": "application/pdf",
+  ".mp3": "audio/mpeg",
+  ".wav": "audio/wav",
+  ".ogg": "audio/ogg",
+  ".m4a": "audio/mp4",
+  ".mp4": "video/mp4",
+  ".webm": "video/webm",
+};
+
 /** A file that a message names: quoted if it is a short text, else to be attached. */
 export type LocalFile =
   | { readonly kind: "quote"; readonly path: string; readonly text: string }
@@ -94,10 +106,10 @@ async function readLocalFile(path: string, name: string): Promise<LocalFile | st
     if (!isFile) return undefined;
     if (size > maxAttachedBytes) return texts.tooLarge(name);
     const bytes = new Uint8Array(await readFile(path));
-    const mediaType = pictureTypes[extname(path).toLowerCase()];
-    const text = mediaType === undefined && size <= maxQuotedBytes ? textIn(bytes) : undefined;
-    if (text !== undefined) return { kind: "quote", path: name, text };
-    const type = mediaType ?? "application/octet-stream";
+    const mediaType = attachedTypes[extname(path).toLowerCase()];
+    const text = mediaType === undefined ? textIn(bytes) : undefined;
+    if (text !== undefined && size <= maxQuotedBytes) return { kind: "quote", path: name, text };
+    const type = mediaType ?? (text === undefined ? "application/octet-stream" : "text/plain");
     return { kind: "attach", name: basename(path), mediaType: type, bytes };
   } catch {
     return texts.unreadable(name);

@@ -115,6 +115,16 @@ export const chatStrings = {
     unreadable: (path: string) => `${path} cannot be read.`,
     quoted: (path: string) => `The file ${path}:`,
   },
+  unseen: {
+    pictures: (model: string) =>
+      `${model} does not see pictures. It gets their names, and its tools find the files.`,
+    perhaps_pictures: (model: string) =>
+      `It is not known whether ${model} sees pictures. They are sent; its server may refuse them.`,
+    pdf_pages: (model: string) =>
+      `${model} gets the text of a PDF with its page numbers. It does not see pictures or scanned pages.`,
+    media: (model: string) =>
+      `${model} cannot hear sound or watch videos. It gets their names, and its tools find the files.`,
+  },
   shell: {
     running: "Running… Esc stops.",
     exited: (code: number) => `exit code ${code}`,

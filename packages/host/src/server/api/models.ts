@@ -8,7 +8,7 @@ import {
   type ProviderListing,
 } from "../../agent/models/list-models.ts";
 import { type ModelRegistry } from "../../agent/models/registry.ts";
-import { parseBaseUrl, visionOf } from "../../agent/models/model-info.ts";
+import { parseBaseUrl, takesPdfs, visionOf } from "../../agent/models/model-info.ts";
 import { tableDate } from "../../agent/models/model-table.ts";
 import { answer, type Call, mountCall, problem, type ProblemReply } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -80,6 +80,7 @@ function viewModels({ models, providers }: ModelList): {
       price: facts.price ? { ...facts.price } : null,
       images: visionOf(facts) === "yes",
       vision: visionOf(facts),
+      pdfs: takesPdfs(facts),
       tools: facts.tools !== "none",
       ...(efforts.length > 0 && { efforts: [...efforts] }),
       ...(effort !== null && { effort }),

@@ -1,3 +1,4 @@
+import { findUnseen } from "@holdfast/client";
 import type { Attachment } from "@holdfast/protocol";
 import { useApp, useStore } from "../../app-context.ts";
 import { blobHref } from "../../host/page-key.ts";
@@ -15,21 +16,22 @@ export function UnseenNotice({ attachments, model, onSendAsFiles }: UnseenNotice
   const { models } = useApp();
   const list = useStore(models);
   const name = model ?? list?.usual;
-  const hasPictures = attachments.some(({ type }) => type === "image");
-  const hasPdf = attachments.some(({ mediaType }) => mediaType === "application/pdf");
-  if (name === undefined || (!hasPictures && !hasPdf)) return null;
-  const vision = list?.models.find((each) => each.name === name)?.vision ?? "unknown";
-  const isWorthSaying = hasPdf || vision !== "yes";
-  if (!isWorthSaying) return null;
+  if (name === undefined) return null;
+  const unseen = findUnseen(
+    attachments,
+    list?.models.find((each) => each.name === name),
+  );
+  if (unseen.length === 0) return null;
   return (
     <output className="composer-notice quiet">
-      {hasPictures && vision !== "yes" && <span>{strings.unseen[vision](name)} </span>}
-      {hasPictures && vision === "unknown" && (
+      {unseen.map((kind) => (
+        <span key={kind}>{strings.unseen[kind](name)} </span>
+      ))}
+      {unseen.includes("perhaps_pictures") && (
         <button type="button" className="link" onClick={onSendAsFiles}>
           {strings.unseen.asFiles}
         </button>
       )}
-      {hasPdf && <span>{strings.unseen.pdf}</span>}
     </output>
   );
 }

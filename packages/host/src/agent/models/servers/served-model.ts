@@ -11,6 +11,7 @@ export interface ServedModel {
   readonly output?: number;
   readonly price?: Price;
   readonly images?: boolean;
+  readonly pdfs?: boolean;
   readonly tools?: boolean;
   /** Requests can ask the server for a window. */
   readonly takesWindow?: boolean;
@@ -92,6 +93,7 @@ function describeListed(listed: ListedModel): ServedModel {
     output: provider?.max_completion_tokens ?? listed.max_completion_tokens,
     price: priceOf(listed.pricing),
     images: architecture?.input_modalities?.includes("image"),
+    pdfs: architecture?.input_modalities?.includes("file"),
     tools: parameters?.includes("tools"),
   });
 }
