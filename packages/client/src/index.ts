@@ -36,7 +36,7 @@ export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./
 export { describeRetry } from "./describe.ts";
 export { isCostlyMarkdown } from "./costly-markdown.ts";
 export { type EditorSetup, editorSetups } from "./editor-setup.ts";
-export { findPasted, isWorthMarking } from "./input/pasted-text.ts";
+export { findPasted, isLongPaste, isWorthMarking, pasteName } from "./input/pasted-text.ts";
 export { type LineKind, readShown, type ShownText } from "./shown-call.ts";
 export { findUnseen, type Unseen } from "./input/unseen.ts";
 export * from "./client/call-route.ts";

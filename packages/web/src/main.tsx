@@ -14,6 +14,7 @@ import { createSessionListStore } from "./sessions/session-list-store.ts";
 import { createReadMarks } from "./sessions/read-marks.ts";
 import { createSelection } from "./sessions/bulk-actions.tsx";
 import { createOpenCommands } from "./shell/commands.ts";
+import { refuseDroppedFiles } from "./talk/composer/dropped-files.ts";
 import { createUnsentStore } from "./talk/store/unsent-messages.ts";
 import { preferences } from "./ui/preferences.ts";
 import { registerServiceWorker } from "./attention/register-service-worker.ts";
@@ -22,6 +23,7 @@ import { createToasts } from "./ui/toasts.tsx";
 
 applyTheme(readTheme());
 preferences.apply();
+refuseDroppedFiles();
 
 const retrySleep = createWakeableSleep();
 const baseUrl = new URL(".", document.baseURI).href;

@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Locator, Page } from "playwright-core";
 import { makePdf } from "@holdfast/testing/fixtures/make-pdf";
 import { expect, test } from "vitest";
 import { makeFolder, valueOf } from "../served-host.ts";
-import { createPageRig, send, sessionOf, untilDone } from "./page-rig.ts";
+import { answers, createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
 
@@ -155,4 +156,95 @@ test("the page says what a model gets of a PDF before it is sent, and shows the 
   await sent.getByText("Added for the model: file bill.pdf").click();
   await sent.getByText("[page 2 of 2]", { exact: false }).waitFor();
   expect(consoleErrors).toEqual([]);
+});
+
+/** Pastes into the field as the browser does, and fills it in if the page leaves that to the browser. */
+const paste = (tab: Page, text: string): Promise<void> =>
+  messageField(tab).evaluate((field, content) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", content);
+    const isLeft = field.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+    );
+    field.focus();
+    if (isLeft) document.execCommand("insertText", false, content);
+  }, text);
+
+test("a long paste becomes an attachment that can be kept as text, and Ctrl+Shift+V pastes text", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  const field = messageField(tab);
+  const log = Array.from({ length: 80 }, (_, index) => `line ${index + 1} of the log`).join("\n");
+  await field.fill("Look");
+  await paste(tab, log);
+  await tab.getByRole("button", { name: "Remove pasted-text.txt" }).waitFor();
+  expect(await field.inputValue()).toBe("Look");
+  await tab.getByRole("button", { name: "Keep pasted-text.txt as text" }).click();
+  expect(await field.inputValue()).toBe(`Look\n${log}`);
+  expect(await tab.getByRole("button", { name: "Remove pasted-text.txt" }).count()).toBe(0);
+
+  await field.fill("");
+  // Pressed for real, it would paste the clipboard of the machine.
+  await field.dispatchEvent("keydown", { key: "V", ctrlKey: true, shiftKey: true });
+  await paste(tab, log);
+  expect(await field.inputValue()).toBe(log);
+
+  await field.fill("");
+  await paste(tab, "short");
+  expect(await field.inputValue()).toBe("short");
+  await paste(tab, JSON.stringify({ log: log.repeat(4) }));
+  await tab.getByRole("button", { name: "Remove pasted-text-2.json" }).waitFor();
+  await send(tab, "What is in it? {rate:1000} {echo}");
+  await untilDone(tab);
+  await answers(tab).getByText("line 80 of the log", { exact: false }).waitFor();
+  expect(consoleErrors).toEqual([]);
+});
+
+test("a file is taken wherever it is dropped: over panels, dialogs and previews, and the page stays", async () => {
+  const project = await makeProject();
+  const { session } = valueOf(await rig.client().createSession({ body: { workspace: project } }));
+  const { tab } = await rig.openTab({ at: `?session=${session.id}` });
+  /** Whether the page took what was dragged over and dropped on the element. */
+  const drop = (target: Locator, name: string): Promise<boolean> =>
+    target.evaluate((element, file) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["dropped"], file, { type: "text/plain" }));
+      const isLeft = (type: string): boolean =>
+        element.dispatchEvent(
+          new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }),
+        );
+      return !isLeft("dragover") && !isLeft("drop");
+    }, name);
+  const isAttached = (name: string) =>
+    tab.getByRole("button", { name: `Remove ${name}`, includeHidden: true }).waitFor({
+      state: "attached",
+    });
+  await tab.getByRole("button", { name: "Files", exact: true }).click();
+  const panel = tab.getByRole("complementary", { name: "Files" });
+  await panel.getByRole("button", { name: /page\.html/ }).waitFor();
+  expect(await drop(panel, "over-panel.txt")).toBe(true);
+  await isAttached("over-panel.txt");
+  expect(await drop(tab.getByRole("navigation").first(), "over-list.txt")).toBe(true);
+  await isAttached("over-list.txt");
+
+  await panel.getByRole("button", { name: /page\.html/ }).click();
+  const viewer = tab.getByRole("dialog");
+  const frame = viewer.locator("iframe");
+  await frame.waitFor();
+  // A frame keeps what is dragged over it to itself, so none may be under the pointer.
+  const pointerEvents = () => frame.evaluate((element) => getComputedStyle(element).pointerEvents);
+  expect(await pointerEvents()).not.toBe("none");
+  await viewer.evaluate((element) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["x"], "x.txt"));
+    element.dispatchEvent(new DragEvent("dragover", { dataTransfer, bubbles: true }));
+  });
+  expect(await pointerEvents()).toBe("none");
+  expect(await drop(viewer, "over-dialog.txt")).toBe(true);
+  await isAttached("over-dialog.txt");
+  expect(await pointerEvents()).not.toBe("none");
+  await tab.keyboard.press("Escape");
+
+  const { tab: settings } = await rig.openTab({ at: "?settings=models" });
+  await settings.getByRole("heading", { level: 1 }).first().waitFor();
+  expect(await drop(settings.locator("body"), "nowhere.txt")).toBe(true);
 });

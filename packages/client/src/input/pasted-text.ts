@@ -17,3 +17,32 @@ export function findPasted(text: string, pasted: readonly string[]): QuotedRange
   }
   return ranges.slice(0, 100);
 }
+
+const longLength = 4_000;
+const longLines = 60;
+
+/** Whether a paste is better out of the way: as an attachment, or folded where it is shown. */
+export function isLongPaste(text: string): boolean {
+  return text.length > longLength || text.split("\n", longLines + 1).length > longLines;
+}
+
+/** What a long paste is called as a file, by its content. */
+export function pasteName(
+  text: string,
+  number: number,
+): { readonly name: string; readonly mediaType: string } {
+  const stem = number === 1 ? "pasted-text" : `pasted-text-${number}`;
+  return isJsonText(text)
+    ? { name: `${stem}.json`, mediaType: "application/json" }
+    : { name: `${stem}.txt`, mediaType: "text/plain" };
+}
+
+function isJsonText(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

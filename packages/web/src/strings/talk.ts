@@ -236,6 +236,9 @@ export const talkStrings = {
     uploadFailed: (name: string) => `${name} could not be uploaded. Try again.`,
     tooLarge: (name: string) => `${name} is larger than 25 MB.`,
     drop: "Drop files to attach them",
+    longPaste: (name: string) => `The long text that you pasted is attached as ${name}.`,
+    keepAsText: "Keep as text",
+    keepAsTextOf: (name: string) => `Keep ${name} as text`,
     mode: {
       queue: "Queue",
       steer: "Steer",

@@ -18,6 +18,7 @@ import {
   findPasted,
   findUnseen,
   type Invocation,
+  isLongPaste,
   isWorthMarking,
   liveRun,
   matchPersona,
@@ -69,6 +70,8 @@ export class ChatSession {
   #pastes: string[] = [];
   #quotes: string[] = [];
   readonly #pictures = new Map<string, AttachedFile>();
+  /** Long pastes by the labels that stand for them, also for messages that are recalled later. */
+  readonly #folded = new Map<string, string>();
 
   constructor(client: Client, listener: ChatListener, newSession: NewSessionSettings) {
     this.#client = client;
@@ -111,6 +114,18 @@ export class ChatSession {
     if (isWorthMarking(text)) this.#pastes.push(text);
   }
 
+  /** A label to show in place of a long paste; the message that contains it is sent with the text. */
+  foldPaste(text: string): string | undefined {
+    if (!isLongPaste(text)) return undefined;
+    const label = chatStrings.pasted(this.#folded.size + 1, text.trimEnd().split("\n").length);
+    this.#folded.set(label, text);
+    return label;
+  }
+
+  #unfold(typed: string): string {
+    return typed.replaceAll(/\[[^[\]]+\]/g, (label) => this.#folded.get(label) ?? label);
+  }
+
   /** Adds text to the next message that is not the person's own, such as a command's output. */
   addQuote(text: string): void {
     this.#quotes.push(text);
@@ -144,7 +159,7 @@ export class ChatSession {
       attachments.push(uploaded.value);
     }
     const quotes = [...this.#quotes, ...found.files.flatMap(quoteFile)];
-    const text = [typed, ...quotes].join("\n\n");
+    const text = [this.#unfold(typed), ...quotes].join("\n\n");
     const id = this.#sessionId ?? (await this.#createSession(key));
     if (typeof id !== "string") return id;
     const quoted = findPasted(text, [...this.#pastes, ...quotes]);

@@ -148,6 +148,25 @@ test("[safety] what was pasted is marked in the message, and what was typed is n
   });
 });
 
+test("a long paste is folded where it is typed, and sent whole", async () => {
+  const { window, type } = await openChat();
+  const log = Array.from({ length: 80 }, (_, index) => `line ${index + 1} of the log`).join("\n");
+  type(`Look {words:2} \u001b[200~${log}\u001b[201~`);
+  const shown = await window.showing(/› Look \{words:2\} \[Pasted text 1: 80 lines\]/);
+  expect(shown).not.toContain("line 40 of the log");
+  type(" please\r");
+  await window.showing(/A holdfast\./);
+  const { HOLDFAST_URL: baseUrl, HOLDFAST_TOKEN: token } = served.settings;
+  const client = createClient({ baseUrl, token });
+  const listed = await client.listSessions({ query: { limit: 1 } });
+  const id = listed.ok ? listed.value.sessions[0]?.id : undefined;
+  const read = await client.readSession({ params: { id: id! } });
+  const [message] = read.ok ? read.value.entries : [];
+  expect(message).toMatchObject({
+    parts: [{ text: `Look {words:2} ${log} please`, quoted: [[15, 15 + log.length]] }],
+  });
+});
+
 test("commands are suggested while typing, and sessions are chosen from a list", async () => {
   const client = createClient({
     baseUrl: served.settings.HOLDFAST_URL,

@@ -229,6 +229,8 @@ export class ScreenView implements ChatView {
 
   #pasted(text: string): void {
     this.#chat.conversation.addPaste(text);
+    const label = this.#chat.conversation.foldPaste(text);
+    if (label !== undefined) this.#editor.replace(text, label);
     if (namesPicture(text)) void this.#attachPicture(text);
   }
 

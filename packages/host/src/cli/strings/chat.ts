@@ -115,6 +115,11 @@ export const chatStrings = {
     unreadable: (path: string) => `${path} cannot be read.`,
     quoted: (path: string) => `The file ${path}:`,
   },
+  pasted: (number: number, lines: number) =>
+    plural(lines, {
+      one: `[Pasted text ${number}: # line]`,
+      other: `[Pasted text ${number}: # lines]`,
+    }),
   unseen: {
     pictures: (model: string) =>
       `${model} does not see pictures. It gets their names, and its tools find the files.`,

@@ -11,6 +11,7 @@ import { AttachmentChips, useUploads } from "./attachments.tsx";
 import { asFile, UnseenNotice } from "./unseen-notice.tsx";
 import { acceptDroppedFiles } from "./dropped-files.ts";
 import { emptyDraft, useDraft } from "./draft.ts";
+import { LongPasteNotice, useLongPastes } from "./long-paste.tsx";
 import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
 import type { MessageContent } from "../store/unsent-messages.ts";
 
@@ -63,6 +64,7 @@ export function Composer({
   const canSend = !isEmpty && uploads.running.length === 0;
 
   const pasted = useRef<string[]>([]);
+  const longPastes = useLongPastes(uploads.add);
 
   useEffect(() => {
     // On a touch screen the focus would open the on-screen keyboard.
@@ -95,6 +97,7 @@ export function Composer({
     setMode("queue");
   }
   function onKeyDown(event: KeyboardEvent): void {
+    longPastes.onKeyDown(event);
     if (suggestions.length > 0 && handleSuggestionKey(event)) return event.preventDefault();
     if (event.key === "ArrowUp" && draft.text === "" && isEmpty && onEditLast !== undefined) {
       event.preventDefault();
@@ -158,6 +161,20 @@ export function Composer({
           )
         }
       />
+      <LongPasteNotice
+        pastes={longPastes.all.filter((paste) =>
+          draft.attachments.some(({ name }) => name === paste.name),
+        )}
+        onKeepAsText={({ name, text }) => {
+          longPastes.forget(name);
+          pasted.current.push(text);
+          setDraft((old) => ({
+            text: old.text === "" ? text : `${old.text}\n${text}`,
+            attachments: old.attachments.filter((attachment) => attachment.name !== name),
+          }));
+          field.current?.focus();
+        }}
+      />
       {suggestions.length > 0 && (
         <Listbox
           id={listId}
@@ -187,6 +204,7 @@ export function Composer({
         onKeyDown={onKeyDown}
         onPaste={(event) => {
           const text = event.clipboardData.getData("text/plain").replaceAll("\r\n", "\n");
+          if (longPastes.take(event, text)) return;
           if (isWorthMarking(text)) pasted.current.push(text);
           if (event.clipboardData.files.length === 0) return;
           event.preventDefault();
