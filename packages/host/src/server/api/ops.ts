@@ -11,7 +11,7 @@ import { configSchema } from "../../ops/config/describe-settings.ts";
 import type { Route } from "../http/routing.ts";
 import { answer, type AnswerOf, type Call, mountCall, mountStream } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
-import { createUsageGroups } from "./usage-groups.ts";
+import { createUsageGroups } from "../../ops/telemetry/usage-groups.ts";
 
 /** Usage, pending memory commits, and settings. */
 export function usageRoutes(deps: ApiDeps): Route[] {

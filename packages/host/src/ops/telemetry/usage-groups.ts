@@ -2,8 +2,8 @@ import type { Reads, TimeSpan, UsageGroup } from "@holdfast/engine";
 import { type OwnerId, scheduleId, sessionId, type UsageGroupView } from "@holdfast/protocol";
 import { instantOf, isTimeZone, wallAt } from "../../automation/schedules/occurrences.ts";
 import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
-import type { ApiDeps } from "./deps.ts";
-import { answer, type Call, problem } from "./endpoint.ts";
+import type { ApiDeps } from "../../server/api/deps.ts";
+import { answer, type Call, problem } from "../../server/api/endpoint.ts";
 
 const defaultDays = 30;
 const maxGroups = 50;
