@@ -105,7 +105,9 @@ async function followAsOldPage(wanted: { baseUrl: string; id: SessionId; last: S
 async function noteLinks(tab: Page, addresses: Set<string>): Promise<void> {
   const links = await tab
     .locator('a[href^="?"], link[href]')
-    .evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+    .evaluateAll((all) =>
+      all.map((link) => (link.getAttribute("href") ?? "").replace(location.origin, "")),
+    );
   for (const link of links) addresses.add(link);
 }
 
