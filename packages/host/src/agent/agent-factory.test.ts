@@ -6,7 +6,7 @@ import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createAgentFactory } from "./agent-factory.ts";
-import type { AttachmentReader } from "./models/provider-prompt.ts";
+import type { AttachmentReader } from "./models/model-info.ts";
 
 function open() {
   const store: Store = createReferenceStore();

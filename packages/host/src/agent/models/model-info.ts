@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ModelUsage } from "@holdfast/engine";
+import type { BlobId } from "@holdfast/protocol";
 import { modelTable, type Price, type TableRow } from "./model-table.ts";
 import type { ServedModel } from "./servers/served-model.ts";
 
@@ -189,3 +190,9 @@ export function costOf(usage: ModelUsage, price: Price): number {
     inputCost * (longRate?.input ?? 1) + output * price.output * (longRate?.output ?? 1),
   );
 }
+
+/** The bytes of an attachment; `null` if it is gone, or larger than providers accept. */
+export type AttachmentReader = (
+  blobId: BlobId,
+  kind: "image" | "pdf",
+) => Promise<Uint8Array | null>;

@@ -3,7 +3,13 @@ import { dropOldest, type ReasoningEffort, type SessionId } from "@holdfast/prot
 
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
 import { loadLanguageModel, type OpenAiApi, type CallOptions } from "./load-provider.ts";
-import { costOf, type ModelFacts, takesPdfs, visionOf } from "./model-info.ts";
+import {
+  type AttachmentReader,
+  costOf,
+  type ModelFacts,
+  takesPdfs,
+  visionOf,
+} from "./model-info.ts";
 import { classifyFailure, isReasoningRefused, isToolsRefused } from "./provider-failure.ts";
 import {
   type ConnectionLimits,
@@ -11,7 +17,6 @@ import {
   defaultConnectionLimits,
 } from "./provider-connection.ts";
 import {
-  type AttachmentReader,
   type PromptFormat,
   toProviderPrompt,
   toProviderTools,

@@ -1,7 +1,8 @@
 import type { AssistantPart, ModelDocument, ModelMessage } from "@holdfast/engine";
-import type { ToolSpec, BlobId, JsonObject } from "@holdfast/protocol";
+import type { ToolSpec, JsonObject } from "@holdfast/protocol";
 
 import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
+import type { AttachmentReader } from "./model-info.ts";
 
 /** How messages are encoded for one model of a provider. The same messages always give the same prompt. */
 export interface PromptFormat {
@@ -19,12 +20,6 @@ export interface PromptFormat {
   /** How many pages of PDFs a request may have; 0 if it takes none. Of further documents the text is sent. */
   readonly pdfPages: number;
 }
-
-/** The bytes of an attachment; `null` if it is gone, or larger than providers accept. */
-export type AttachmentReader = (
-  blobId: BlobId,
-  kind: "image" | "pdf",
-) => Promise<Uint8Array | null>;
 
 const ephemeral = { anthropic: { cacheControl: { type: "ephemeral" } } };
 

@@ -12,6 +12,7 @@ import {
   type UnusableModel,
 } from "./accounts.ts";
 import {
+  type AttachmentReader,
   factsOf,
   fallbacksOf,
   overrideOf,
@@ -26,7 +27,6 @@ import {
 import { defaultModels } from "./model-table.ts";
 import type { ConnectionLimits } from "./provider-connection.ts";
 import { createProviderModel } from "./provider-model.ts";
-import type { AttachmentReader } from "./provider-prompt.ts";
 import { createRehearsalModel } from "./rehearsal.ts";
 import { createKeyChecks, type KeyChecks } from "./servers/key-checks.ts";
 import { createLocalServers, type LocalServers } from "./servers/local-servers.ts";
