@@ -109,7 +109,7 @@ test("a PDF reaches the model from OpenAI's API, from Telegram and from the term
   chat.type("y\r");
   await chat.saying(/›/);
   chat.type("How much is @bill.pdf? {echo}\r");
-  await chat.saying(/rehearsal gets the text of a PDF/);
+  await chat.saying(/rehearsal gets the text of PDFs/);
   await chat.saying(/Total: 4711/);
   chat.type("\u0004");
   await chat.exited;

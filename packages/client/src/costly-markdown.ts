@@ -3,12 +3,12 @@ const deepLine = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){100}/;
 const deepItem = /^[ \t]{200}[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]/;
 
 const tableRule = /^[ \t>]*[|:-][ \t|:-]*$/;
-/** A parser fills each row up to the width of its table: 10 KB can name millions of cells. */
+/** A parser fills each row up to the width of its table: 10 KB can describe millions of cells. */
 const maxTableCells = 50_000;
 
 /**
- * Whether a Markdown parser would need much more time or memory than the text is long. What a model writes comes from
- * outside, and such a text is shown as it is.
+ * Whether a Markdown parser would need time or memory out of proportion to the length of the text. Models may write such
+ * a text, which is then shown as it is.
  */
 export function isCostlyMarkdown(text: string): boolean {
   let cells = 0;

@@ -3,7 +3,7 @@ const plainWord = /^[\w@%+=:,./-]+$/;
 
 export type LineKind = "added" | "removed" | "same";
 
-/** What the host says of a call that waits: a line of its own, and below it exactly what would be done. */
+/** What the host says about a call that waits: a line of its own, and below it exactly what would be done. */
 export interface ShownText {
   readonly heading: string;
   readonly body: string;

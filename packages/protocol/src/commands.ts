@@ -82,7 +82,7 @@ export const commands = [
   define(
     "alternatives",
     { kind: "count", label: "number", most: 1000 },
-    "The versions of messages that were edited or retried, or the one with this number again.",
+    "List the versions of edited and retried messages, or show the one with this number.",
     { aliases: ["alternative", "versions"], example: "/alternatives 1" },
   ),
   define("branch", optionalText("title"), "Continue from here in a new session.", {
@@ -112,7 +112,7 @@ export const commands = [
   define(
     "persona",
     optionalText("name"),
-    "Show the personas, or change the one of this session. It applies from the next answer on.",
+    "Show the personas, or change this session's persona. It applies from the next answer on.",
     { aliases: ["personas"], example: "/persona Editor" },
   ),
   define(

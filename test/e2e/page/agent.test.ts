@@ -35,7 +35,7 @@ async function begin(tab: Page, text: string): Promise<void> {
   await untilDone(tab);
 }
 
-test("custom instructions that are saved on the page reach the model in new conversations and are in the context picture", async () => {
+test("custom instructions that are saved on the page reach the model in new conversations and are listed in the context panel", async () => {
   const { tab, consoleErrors, openAnother } = await rig.openTab();
   await begin(tab, "Before there were any.");
   expect(promptBefore("Before there were any.")).not.toContain("rhymes");
@@ -43,7 +43,7 @@ test("custom instructions that are saved on the page reach the model in new conv
   const form = settings.getByRole("form", { name: "Custom instructions" });
   await form.getByLabel("Instructions").fill("Answer in rhymes.");
   await form.getByRole("button", { name: "Save" }).click();
-  await settings.getByText("Saved. New conversations start with it.").waitFor();
+  await settings.getByText("Saved. New conversations start with this text.").waitFor();
   await send(tab, "Still in the first one.");
   await answers(tab).nth(1).waitFor();
   await untilDone(tab, 2);
@@ -102,7 +102,7 @@ test("a persona is created on the page, begins a conversation, and another one i
   await add("Pilot", "You are a pilot.");
   await add("Sailor", "You are a sailor.");
   const talk = await openAnother();
-  await talk.getByRole("button", { name: "Default. Persona of the new conversation" }).click();
+  await talk.getByRole("button", { name: "Default. Persona for the new conversation" }).click();
   await talk.getByRole("menuitemradio", { name: /^Pilot/ }).click();
   await begin(talk, "Who flies?");
   expect(promptBefore("Who flies?")).toContain("You are a pilot.");
@@ -131,7 +131,7 @@ test("a persona that is the default begins conversations, and one that is delete
   );
   const { tab, consoleErrors, openAnother } = await rig.openTab({ at: "?settings=agent" });
   await tab.getByRole("button", { name: "Make Cook the default" }).click();
-  await tab.getByText("Cook is the default now.").waitFor();
+  await tab.getByText("Cook is now the default.").waitFor();
   const talk = await openAnother();
   await begin(talk, "What is for dinner?");
   expect(promptBefore("What is for dinner?")).toContain("You are a cook.");
@@ -167,13 +167,13 @@ test("a project's conversations start with its instructions, are found by it, an
   await form.getByRole("button", { name: "Save" }).click();
   await tab.getByRole("button", { name: "Edit project Tides" }).waitFor();
   const talk = await openAnother();
-  await talk.getByRole("button", { name: "No project. Project of the new conversation" }).click();
+  await talk.getByRole("button", { name: "No project. Project for the new conversation" }).click();
   await talk.getByRole("menuitemradio", { name: "Tides" }).click();
   await begin(talk, "When is high water?");
   expect(promptBefore("When is high water?")).toContain("All times are UTC.");
   await talk.getByRole("button", { name: "Show context" }).click();
   const parts = talk.getByRole("list", { name: "System prompt" });
-  await parts.locator("summary").filter({ hasText: "Instructions of the project" }).waitFor();
+  await parts.locator("summary").filter({ hasText: "Project instructions" }).waitFor();
   const outside = await openAnother();
   await begin(outside, "Who is outside?");
   expect(promptBefore("Who is outside?")).not.toContain("UTC");

@@ -130,7 +130,7 @@ test("a picture of a message opens larger, and Escape returns to the conversatio
     .locator(".composer input[type=file]")
     .setInputFiles({ name: "chart.png", mimeType: "image/png", buffer: pixel });
   await tab.getByRole("button", { name: "Remove chart.png" }).waitFor();
-  await tab.getByText("rehearsal does not see pictures.", { exact: false }).waitFor();
+  await tab.getByText("rehearsal cannot see pictures.", { exact: false }).waitFor();
   await send(tab, "Look {words:3}");
   await untilDone(tab);
   await tab.getByRole("button", { name: "Show chart.png larger" }).click();
@@ -148,7 +148,7 @@ test("the page says what a model gets of a PDF before it is sent, and shows the 
   await tab
     .locator(".composer input[type=file]")
     .setInputFiles({ name: "bill.pdf", mimeType: "application/pdf", buffer });
-  await tab.getByText("rehearsal gets the text of a PDF", { exact: false }).waitFor();
+  await tab.getByText("rehearsal gets the text of PDFs", { exact: false }).waitFor();
   await send(tab, "How much? {echo}");
   await untilDone(tab);
   await tab.getByRole("article").last().getByText("Total: 4711", { exact: false }).waitFor();

@@ -49,8 +49,10 @@ test("the sandbox says that it waits for a restart, and what the environment set
   expect(await settingNamed("sandbox")).toMatchObject({ value: "preferred", afterRestart: "off" });
   await tab.getByRole("button", { name: "Reset Sandbox for commands to default" }).click();
   await tab.getByText("After a restart: Off.").waitFor({ state: "detached" });
-  await tab.getByText("Set by HOLDFAST_SESSION_MODE, which wins.", { exact: false }).waitFor();
-  expect(await tab.getByLabel("Mode of new conversations").isDisabled()).toBe(true);
+  await tab
+    .getByText("Set by HOLDFAST_SESSION_MODE, which takes precedence.", { exact: false })
+    .waitFor();
+  expect(await tab.getByLabel("Mode for new conversations").isDisabled()).toBe(true);
   const refused = await rig
     .client()
     .putSetting({ params: { name: "sessionMode" }, body: { value: "full" } });

@@ -33,7 +33,7 @@ test("a person adds, finds, edits and deletes what the agent knows, and sees whe
   await changed.getByText("1 earlier text").waitFor();
   await changed.getByRole("button", { name: /^Delete: / }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await tab.getByText("No fact has these words.").waitFor();
+  await tab.getByText("No fact contains these words.").waitFor();
   const { facts } = valueOf(await rig.client().listFacts());
   expect(facts.map(({ text }) => text)).toEqual(["I prefer short answers"]);
   expect(consoleErrors).toEqual([]);

@@ -97,7 +97,7 @@ export type CommandAnswer =
       readonly usual: string;
       /** Those that are fully configured. */
       readonly models: readonly string[];
-      /** The same and those that are not, with what is known about each. */
+      /** All models, usable or not, with what is known about each. */
       readonly listed: readonly ModelView[];
     }
   | { readonly kind: "mode"; readonly mode: SessionMode }
@@ -146,7 +146,7 @@ export type CommandAnswer =
   | { readonly kind: "schedules"; readonly schedules: readonly ScheduleView[] }
   | { readonly kind: "processes"; readonly processes: readonly ProcessView[] }
   | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
-  /** For each turn its versions, oldest first. They are numbered through. */
+  /** For each turn its versions, oldest first. They are numbered consecutively across turns. */
   | {
       readonly kind: "alternatives";
       readonly turns: readonly { readonly alternatives: readonly AlternativeView[] }[];

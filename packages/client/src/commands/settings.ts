@@ -188,7 +188,7 @@ async function forgetFact({ client }: CommandContext, wanted: string): Promise<C
   if (fact === undefined || others.length > 0)
     return refuseCommand(
       "fact_not_found",
-      `${fact === undefined ? "No fact has" : "More than one fact has"} these words or an id that begins with ${wanted}. /memory lists them.`,
+      `${fact === undefined ? "No fact" : "More than one fact"} contains these words or has an id that begins with ${wanted}. /memory lists them.`,
     );
   const headers = { "if-match": fact.version };
   const removed = await client.removeFact({ params: { id: fact.id }, headers });

@@ -21,7 +21,7 @@ export function findPasted(text: string, pasted: readonly string[]): QuotedRange
 const longLength = 4_000;
 const longLines = 60;
 
-/** Whether a paste is better out of the way: as an attachment, or folded where it is shown. */
+/** Whether a paste is long enough to be attached, or folded where it is shown. */
 export function isLongPaste(text: string): boolean {
   return text.length > longLength || text.split("\n", longLines + 1).length > longLines;
 }

@@ -2,9 +2,9 @@ import type { Attachment, ModelView } from "@holdfast/protocol";
 
 /**
  * What a model does not get of some attachments.
- * - `pictures`: it does not see them. `perhaps_pictures`: nobody knows.
+ * - `pictures`: it does not see them. `perhaps_pictures`: it is not known whether it does.
  * - `pdf_pages`: it gets the text of a PDF, not its pages as they look.
- * - `media`: sound and film, which no model gets.
+ * - `media`: audio and video, which no model gets.
  */
 export type Unseen = "pictures" | "perhaps_pictures" | "pdf_pages" | "media";
 

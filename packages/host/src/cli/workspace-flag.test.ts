@@ -42,7 +42,7 @@ test("with a host on another machine a new session works in a folder of that hos
   expect(await choose({})).toEqual({
     ok: true,
     workspace: null,
-    note: "The session works in a folder of its own at https://tides.example, not in this one: that host is another machine.",
+    note: "The session works in a folder of its own at https://tides.example, not in this one: that host is on another machine.",
   });
   expect(await choose({}, "existing")).toEqual({ ok: true, workspace: undefined, note: null });
 });
@@ -73,7 +73,7 @@ test.each([
   ["yes\n", { ok: true, workspace: "/srv/tides" }, ["/srv/tides"]],
   ["no\n", { ok: false }, []],
   ["perhaps\n", { ok: false }, []],
-  ["", { ok: false, message: "Nothing was asked or changed." }, []],
+  ["", { ok: false, message: "Nothing was sent or changed." }, []],
 ])("a folder is allowed by a yes alone: %j", async (reply, expected, folders) => {
   const allowed: string[] = [];
   const input = Object.assign(new PassThrough(), { isTTY: true });

@@ -43,7 +43,7 @@ export async function chooseFolder(
   if (hasFlag(given, "own-folder"))
     return named === undefined
       ? chosen(null)
-      : refused("--workspace and --own-folder exclude each other: give one.", exit.misuse);
+      : refused("Use --workspace or --own-folder, not both.", exit.misuse);
   if (named === undefined && session === "existing") return chosen(undefined);
   if (named !== undefined && !connection.isLocal) return nameRemoteFolder(named);
   const folder = resolve(named ?? ".");
@@ -79,7 +79,7 @@ async function settleAskable(
     terminal,
     `Let Holdfast work in ${shown}?\nIt reads files there without asking. This is remembered for the folder. [y/N] `,
   );
-  if (reply === "left") return refused("Nothing was asked or changed.");
+  if (reply === "left") return refused("Nothing was sent or changed.");
   if (reply === "no")
     return isNamed
       ? refused(`Holdfast may not work in ${shown}.`)
@@ -92,7 +92,7 @@ async function settleAskable(
 function nameRemoteFolder(named: string): ChosenFolder {
   if (isAbsolute(named)) return chosen(named);
   return refused(
-    "The host is on another machine: give --workspace an absolute path of that machine.",
+    "The host is on another machine: give --workspace an absolute path on that machine.",
     exit.misuse,
   );
 }
@@ -113,7 +113,7 @@ function elsewhereNote(why: "remote" | "key", { address }: HostConnection): stri
   const host = address ?? "the host";
   return cleanLine(
     why === "remote"
-      ? `The session works in a folder of its own at ${host}, not in this one: that host is another machine.`
+      ? `The session works in a folder of its own at ${host}, not in this one: that host is on another machine.`
       : `The session works in a folder of its own: an API key cannot allow this one. --workspace names one that the operator allows.`,
   );
 }

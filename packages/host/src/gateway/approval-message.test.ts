@@ -37,7 +37,7 @@ test("an approval that does not fit the message can only be denied by button", (
   expect(labels(row)).toEqual(["Deny"]);
 });
 
-test("[safety] a call of which something is hidden can only be denied by button", () => {
+test("[safety] a call with hidden parts can only be denied by button", () => {
   const row = openApproval("ls", "ls");
   expect(labels(row)).toContain("Allow once");
   expect(labels({ ...row, details: { ...row.details, hidden: 12 } })).toEqual(["Deny"]);

@@ -143,7 +143,7 @@ describe("receiving from a platform", () => {
     expect(rig.model.requests).toEqual([]);
   });
 
-  test("[P11] a command that comes again after a later one changes nothing any more", async () => {
+  test("[P11] a command delivered again after a later one changes nothing", async () => {
     const platform = await startFakeBotApi();
     const rig = openBotApi([says("Hello.")]);
     openBot(rig, platform);

@@ -30,7 +30,7 @@ export const botStrings = {
     changed: {
       undone: "Last turn undone. /redo brings it back.",
       redone: "Turn restored.",
-      switched: "I continue from that version.",
+      switched: "Continuing from that version.",
       titled: "Title changed.",
       persona_chosen: "Persona changed. It applies from the next answer on.",
       project_chosen: "Project changed. Its instructions apply from the next answer on.",
@@ -56,8 +56,10 @@ export const botStrings = {
       added: (text: string) => `Added: ${text}`,
       deleted: (text: string) => `Deleted: ${text}`,
     },
-    moreFacts: (count: number) => `${count} more: \`/memory WORDS\` finds them.`,
+    moreFacts: (count: number) => `${count} more. To search: \`/memory WORDS\``,
     noProjects: "There are no projects.",
+    oneVersion: "There is only one version of each message.",
+    showVersion: "`/alternatives 1` shows the first.",
     noFacts: "No saved facts match.",
     usage: (today: string, all: string) => `Tokens today: ${today}. Total: ${all}.`,
     queued: (count: number) => plural(count, { one: "# queued.", other: "# queued." }),
@@ -117,6 +119,6 @@ export const botStrings = {
     review:
       "Read all of it on the page or in the terminal, and approve it there. You can write a comment here.",
     tooLong:
-      "The plan is too long to be shown here whole, so it cannot be approved here. Approve it on the page or in the terminal.",
+      "The plan is too long to show here in full, so it cannot be approved here. Approve it on the page or in the terminal.",
   },
 } as const;

@@ -75,7 +75,7 @@ export const ledgerRoutes = {
     summary: "Tokens, cost and cached share of the last days, by day, model, session and schedule",
     access: "principal",
     query: z.strictObject({
-      /** How many days, with today. 30 by default. */
+      /** How many days, including today. 30 by default. */
       days: numberText(z.int().min(1).max(366)).optional(),
       /** Whose days, like `Europe/Berlin`. The host's by default. */
       timeZone: z.string().min(1).max(100).optional(),

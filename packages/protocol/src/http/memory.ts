@@ -34,7 +34,7 @@ export const factSource = z.looseObject({
 });
 export type FactSource = z.infer<typeof factSource>;
 
-/** Something that is known of the owner. */
+/** Something that is known about the owner. */
 export const factView = z.looseObject({
   id: z.string(),
   text: z.string(),
@@ -65,7 +65,8 @@ export const memoryRoutes = {
   listFacts: defineRoute({
     method: "GET",
     path: "/api/memory/facts",
-    summary: "What is known of you, newest first, or the part of it that has all these words",
+    summary:
+      "What is known about you, newest first, or only the facts that contain all these words",
     access: "principal",
     query: z.strictObject({ q: z.string().max(200).optional(), limit: limitText.optional() }),
     answer: {
@@ -73,7 +74,7 @@ export const memoryRoutes = {
       status: 200,
       schema: z.looseObject({
         facts: z.array(factView),
-        /** How many there are, besides those that are not listed. */
+        /** How many there are, including those that are not listed. */
         total: z.int().nonnegative(),
       }),
     },

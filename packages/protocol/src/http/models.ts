@@ -56,7 +56,7 @@ export const providerView = z.looseObject({
   }),
   /** What to do if it is not usable. */
   problem: z.string().optional(),
-  /** What the provider said of the key, or whether the server answered. */
+  /** What the provider said about the key, or whether the server answered. */
   check: z
     .looseObject({
       state: z.enum(["verified", "rejected", "unreachable", "unverified"]),
@@ -97,7 +97,7 @@ export const modelRoutes = {
     method: "PUT",
     path: "/api/secrets/:provider",
     summary:
-      "Store a provider's key, for one address alone, unless the provider rejects it; it is never read back",
+      "Store a provider's key, for one address only, unless the provider rejects it; it is never read back",
     access: "principal",
     params: provider,
     body: z.strictObject({

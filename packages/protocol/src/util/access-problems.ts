@@ -37,13 +37,13 @@ export const accessProblems = {
   },
   file_exists: {
     status: 409,
-    title: "A file of this name is there already.",
+    title: "A file with this name already exists.",
     next: "Choose another name, or replace it (`existing=replace`).",
   },
   file_too_large: {
     status: 413,
-    title: "The file is too large to be sent.",
-    next: "Copy it from the machine of the host.",
+    title: "The file is too large to download.",
+    next: "Copy it on the machine that the host runs on.",
   },
   secrets_locked: {
     status: 503,
@@ -53,11 +53,11 @@ export const accessProblems = {
   key_rejected: {
     status: 400,
     title: "API key rejected.",
-    next: "Copy the key again, whole, from the provider's page. Nothing was stored.",
+    next: "Copy the whole key from the provider's page again. Nothing was stored.",
   },
   setting_configured: {
     status: 409,
-    title: "This setting is set in the host's configuration, which wins.",
+    title: "This setting is set in the host's configuration, which takes precedence.",
     next: "Change it there and restart the host, or remove it there to change it here.",
   },
   sign_in_not_found: {

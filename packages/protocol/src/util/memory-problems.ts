@@ -1,8 +1,8 @@
-/** Problems of what is known of a person. */
+/** Problems with facts, custom instructions, personas and projects. */
 export const memoryProblems = {
   fact_not_found: {
     status: 404,
-    title: "There is no such fact, or it does not wait for a decision any more.",
+    title: "There is no such fact, or it is no longer waiting for a decision.",
     next: "Read the facts again.",
   },
   fact_changed: {
@@ -37,7 +37,7 @@ export const memoryProblems = {
   },
   persona_in_file: {
     status: 409,
-    title: "persona.md is longer than a text that can be edited here.",
+    title: "persona.md is too long to edit here.",
     next: "Edit persona.md in the home of the host, or make it shorter.",
   },
   too_many_personas: {

@@ -6,15 +6,13 @@ export const filesStrings = {
     empty: "This folder is empty.",
     loading: "Loading files…",
     more: (count: number) =>
-      count === 1
-        ? "1 more name is not listed."
-        : `${count.toLocaleString()} more names are not listed.`,
+      count === 1 ? "1 more is not listed." : `${count.toLocaleString()} more are not listed.`,
     refresh: "Refresh",
     upload: "Upload",
     uploaded: (name: string) => `${name} uploaded.`,
     uploadFailed: (name: string, why: string) => `${name}: ${why}`,
     replaceTitle: (name: string) => `Replace ${name}?`,
-    replaceLead: "A file of this name is in the folder already.",
+    replaceLead: "A file with this name already exists in the folder.",
     replace: "Replace",
     kind: { link: "Link", other: "Special file" },
     download: "Download",
@@ -27,14 +25,14 @@ export const filesStrings = {
   },
   unseen: {
     pictures: (model: string) =>
-      `${model} does not see pictures. It gets their names, and its tools find the files in the workspace.`,
+      `${model} cannot see pictures. It gets only their names; its tools can find the files in the workspace.`,
     perhaps_pictures: (model: string) =>
-      `It is not known whether ${model} sees pictures. They are sent; its server may refuse them.`,
+      `It is not known whether ${model} can see pictures. They are sent, but its server may refuse them.`,
     asFiles: "Send as files",
     pdf_pages: (model: string) =>
-      `${model} gets the text of a PDF with its page numbers. It does not see pictures or scanned pages.`,
+      `${model} gets the text of PDFs with page numbers. It does not see their pictures or scanned pages.`,
     media: (model: string) =>
-      `${model} cannot hear sound or watch videos. It gets their names, and its tools find the files in the workspace.`,
+      `${model} cannot play audio or video. It gets only the names; its tools can find the files in the workspace.`,
   },
   folder: {
     label: "Folder",
@@ -49,6 +47,6 @@ export const filesStrings = {
     askable: (path: string) =>
       `Holdfast may not work there yet. On that machine, run: holdfast workspaces allow ${path}`,
     moved: "The conversation now works in this folder.",
-    absolute: "Enter the whole path, from / on.",
+    absolute: "Enter the full path, starting with /.",
   },
 } as const;

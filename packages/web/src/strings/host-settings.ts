@@ -17,15 +17,15 @@ export const hostSettingsStrings = {
     policy: "Tool policy",
     policies: {
       ask: "Ask before changes (recommended)",
-      "read-only": "Only reading",
+      "read-only": "Read only",
       trusted: "Allow everything except shell commands",
       deny: "No tools",
     },
-    mode: "Mode of new conversations",
+    mode: "Mode for new conversations",
     modes: {
       plan: "Plan: reads, then proposes a plan",
       ask: "Ask before changes",
-      edits: "Accept edits of files",
+      edits: "Accept file edits",
       full: "Full: commands too, in the sandbox",
     },
     sandbox: "Sandbox for commands",
@@ -46,16 +46,16 @@ export const hostSettingsStrings = {
     afterRestart: (value: string) => `After a restart: ${value}.`,
     reset: "Reset to default",
     resetNamed: (label: string) => `Reset ${label} to default`,
-    setIn: (where: string) => `Set by ${where}, which wins. Change it there.`,
+    setIn: (where: string) => `Set by ${where}, which takes precedence. Change it there.`,
     byFlag: (name: string) => `the flag ${name}`,
     commands: (name: string) => `Commands that ${name} may use`,
-    commandsHint: "Without any, its texts are messages only.",
+    commandsHint: "If you choose none, everything it sends is a message.",
   },
   switching: {
     title: (model: string) => `Switch to ${model}?`,
     confirm: "Switch",
     lead: ({ tokens, now, cached }: SwitchTexts) => {
-      const again = `The new model has nothing cached: it reads about ${tokens.toLocaleString()} tokens anew`;
+      const again = `The new model has nothing cached: it reads about ${tokens.toLocaleString()} tokens from scratch`;
       if (now === null) return `${again}.`;
       const instead = cached === null ? "" : `, instead of about ${dollars(cached)}`;
       return `${again} with the next message, for about ${dollars(now)}${instead}.`;
@@ -65,15 +65,15 @@ export const hostSettingsStrings = {
   },
   attention: {
     title: "Notifications",
-    hint: "While you look elsewhere: when something needs your approval, a question waits, or a long answer is finished. Saved in this browser.",
+    hint: "While you are looking elsewhere: when something needs your approval, a question is waiting, or a long answer is finished. Saved in this browser.",
     notifications: "Show notifications",
     sound: "Play a sound",
     blocked: "Your browser blocks notifications from this page. Allow them in its site settings.",
-    needsHttps: "Notifications need HTTPS, or the page on this computer.",
+    needsHttps: "Notifications need HTTPS, unless the host runs on this computer.",
     events: {
       approval: "Needs your approval",
       question: "The agent has a question",
-      plan: "A plan waits for your approval",
+      plan: "A plan is waiting for your approval",
       done: "Answer finished",
       failed: "The run did not finish",
     },

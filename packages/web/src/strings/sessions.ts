@@ -73,7 +73,7 @@ export const sessionsStrings = {
     purgeAsk: (title: string) => `Delete “${title}” permanently?`,
     purgeManyAsk: (count: number) => `Delete ${countSessions(count)} permanently?`,
     purgeLead:
-      "Its messages and files are deleted, also from search. This cannot be undone, and branches of it are kept.",
+      "Its messages and files are deleted, and search no longer finds them. Branches of it are kept. This cannot be undone.",
     purgeConfirm: "Delete permanently",
     purged: (title: string) => `“${title}” deleted.`,
     manyPurged: (count: number) => `${countSessions(count)} deleted.`,

@@ -5,7 +5,7 @@ const causes: Readonly<Record<string, string>> = {
   model_unauthorized: "API key rejected.",
   model_no_credit: "The provider's account has no credit left.",
   model_unusable: "The model needs a key or an address.",
-  model_unknown: "The provider has no model of this name.",
+  model_unknown: "The provider has no model with this name.",
 };
 
 export const talkStrings = {
@@ -236,7 +236,7 @@ export const talkStrings = {
     uploadFailed: (name: string) => `${name} could not be uploaded. Try again.`,
     tooLarge: (name: string) => `${name} is larger than 25 MB.`,
     drop: "Drop files to attach them",
-    longPaste: (name: string) => `The long text that you pasted is attached as ${name}.`,
+    longPaste: (name: string) => `The long text you pasted is attached as ${name}.`,
     keepAsText: "Keep as text",
     keepAsTextOf: (name: string) => `Keep ${name} as text`,
     mode: {
@@ -311,7 +311,7 @@ export const talkStrings = {
       titled: "Title changed.",
       model_chosen: "Model changed.",
       mode_chosen: "Mode changed.",
-      project_chosen: "Moved. Instructions of the project apply from the next answer on.",
+      project_chosen: "Moved. The project's instructions apply from the next answer on.",
       persona_chosen: "Persona changed. It applies from the next answer on.",
     },
     turns: "Turns",

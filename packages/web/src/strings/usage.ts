@@ -7,8 +7,8 @@ export const usageStrings = {
   usage: {
     period: "Period",
     lastDays: (days: number) => plural(days, { one: "Today", other: "Last # days" }),
-    hint: "Tokens that models were sent and wrote. Cached input was read again from the provider’s cache, for less.",
-    nothing: "No model was called in this time.",
+    hint: "Tokens sent to models and written by them. Cached input was read from the provider’s cache, at a lower price.",
+    nothing: "No model was called in this period.",
     byDay: "By day",
     byModel: "By model",
     bySession: "By conversation",

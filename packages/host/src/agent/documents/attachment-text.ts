@@ -80,13 +80,13 @@ export function pdfExcerpt(
 }
 
 function noPdfText(pages: number): string {
-  return `[No text was found on the ${pages === 1 ? "page" : `${pages} pages`} of this PDF: it may be scanned, so that only a model that takes PDFs can see what it says.]`;
+  return `[No text was found on the ${pages === 1 ? "page" : `${pages} pages`} of this PDF: it may be scanned. Only a model that accepts PDFs can see what it says.]`;
 }
 
 /** Enough for the excerpt, whatever the characters are. */
 const maxBytesPerCharacter = 4;
 
-/** The beginning of a text in UTF-8, or in UTF-16 with its mark; `null` if the bytes are no text. */
+/** The beginning of a text in UTF-8, or in UTF-16 with its mark; `null` if the bytes are not text. */
 function decodeText(bytes: Uint8Array, room: number): string | null {
   const head = bytes.subarray(0, maxLength * maxBytesPerCharacter);
   const isWhole = head.length === bytes.length;

@@ -39,7 +39,7 @@ test.each([
   expect(read).toMatchObject({ status: "unreadable", code, message: matching(RegExp(word)) });
 });
 
-test("a page that unfolds without end is stopped at the limit of memory", async () => {
+test("a page that expands without end is stopped at the memory limit", async () => {
   const bomb = makePdf([], { deflated: deflateSync(Buffer.alloc(256 * 1024 * 1024, " ")) });
   const reader = createPdfReader({
     ...pdfLimits,

@@ -39,7 +39,7 @@ export interface PdfReader {
 export interface PdfLimits {
   readonly bytes: number;
   readonly timeMs: number;
-  /** Of the thread, outside of the heap too: a compressed page may unfold to gigabytes. */
+  /** Of the thread, outside of the heap too: a compressed page may expand to gigabytes. */
   readonly memoryBytes: number;
   readonly pages: number;
   readonly length: number;
@@ -55,10 +55,10 @@ export const pdfLimits: PdfLimits = {
 
 const messages: Readonly<Record<PdfProblem, string>> = {
   pdf_encrypted: "The PDF is protected by a password. Send a copy without one.",
-  pdf_damaged: "The file is not a PDF that can be read: it is damaged, or something else.",
-  pdf_too_slow: "Reading the PDF took too long, and was stopped. Send the pages that matter.",
+  pdf_damaged: "The file cannot be read as a PDF: it is damaged, or not a PDF.",
+  pdf_too_slow: "Reading the PDF took too long and was stopped. Send only the pages that matter.",
   pdf_too_large:
-    "Reading the PDF took too much memory, and was stopped. Send the pages that matter.",
+    "Reading the PDF took too much memory and was stopped. Send only the pages that matter.",
 };
 
 const maxHeapMegabytes = 256;
@@ -67,7 +67,7 @@ const memoryCheckMs = 100;
 const maxCachedLength = 2_000_000;
 
 /**
- * Reads PDFs in threads of their own, one at a time: a hostile file may run forever or unfold without end, and only
+ * Reads PDFs in threads of their own, one at a time: a hostile file may run forever or expand without end, and only
  * terminating its thread stops it. Texts are cached by the hash of the file.
  */
 export function createPdfReader(limits: PdfLimits = pdfLimits): PdfReader {

@@ -60,7 +60,7 @@ export function workspaceFileRoutes(deps: ApiDeps): Route[] {
     const { value } = found;
     if (value === "too_large")
       return problem("file_too_large", {
-        detail: `More than ${maxDownloadBytes / 1024 / 1024} MB are not sent.`,
+        detail: `Files of more than ${maxDownloadBytes / 1024 / 1024} MB are not sent.`,
       });
     return c.body(value, 200, headersFor(as, path, value));
   }

@@ -84,9 +84,9 @@ async function list(call: MemoryCall): Promise<number> {
   const { facts, total } = result.value;
   for (const fact of facts)
     terminal.print(hasFlag(given, "json") ? cleanJson(fact) : factRow(fact));
-  if (total === 0) terminal.printError("Nothing is remembered that fits.");
+  if (total === 0) terminal.printError("No facts match.");
   if (total > facts.length)
-    terminal.printError(`${total - facts.length} more: name words to find them.`);
+    terminal.printError(`${total - facts.length} more. To find them: holdfast memory list <words>`);
   return exit.done;
 }
 
@@ -101,7 +101,7 @@ async function add(call: MemoryCall): Promise<number> {
   const { client, given, terminal, words } = call;
   const text = words.join(" ").trim();
   if (text === "") {
-    terminal.printError("Name the fact: holdfast memory add <text>.");
+    terminal.printError("Give the fact: holdfast memory add <text>");
     return exit.misuse;
   }
   const use = hasFlag(given, "recall") ? "when_it_fits" : "always";
@@ -115,7 +115,7 @@ async function edit(call: MemoryCall): Promise<number> {
   const { client, given, terminal } = call;
   const text = textFlag(given, "text") ?? "";
   if (text.trim() === "") {
-    terminal.printError("Name the new text: holdfast memory edit <fact> --text <text>.");
+    terminal.printError("Give the new text: holdfast memory edit <fact> --text <text>");
     return exit.misuse;
   }
   return withFact(call, async ({ id, version }) => {

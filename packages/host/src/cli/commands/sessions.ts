@@ -207,14 +207,14 @@ async function switchMode(call: SessionsCall): Promise<number> {
   );
 }
 
-/** Nothing brings it back, so it takes a word more than the trash. */
+/** This cannot be undone, so it needs --yes, unlike moving to the trash. */
 async function purge(call: SessionsCall): Promise<number> {
   const { client, terminal } = call;
   const session = await findOne(call, call.words.join(" "), "trash");
   if (session === undefined) return exit.failed;
   const name = `${sessionTitle(session)}  ${session.id}`;
   if (!hasFlag(call.given, "yes"))
-    return misuse(call, `This deletes "${name}" for good. Say --yes to do it.`);
+    return misuse(call, `This deletes "${name}" for good. Add --yes to do it.`);
   const purged = await client.purgeSession({ params: { id: session.id } });
   if (!purged.ok) return failed(call, purged);
   terminal.print(`Deleted for good: ${name}`);
@@ -224,7 +224,7 @@ async function purge(call: SessionsCall): Promise<number> {
 async function emptyTrash(call: SessionsCall): Promise<number> {
   const { client, terminal } = call;
   if (!hasFlag(call.given, "yes"))
-    return misuse(call, "This deletes everything in the trash for good. Say --yes to do it.");
+    return misuse(call, "This deletes everything in the trash for good. Add --yes to do it.");
   const emptied = await client.emptyTrash();
   if (!emptied.ok) return failed(call, emptied);
   const { sessions: count } = emptied.value;

@@ -23,7 +23,7 @@ export const exportCommand: Command = {
     versions: {
       type: "string",
       value: "all|shown",
-      about: "with other versions of edited and retried messages, or without (all)",
+      about: "all versions of edited and retried messages, or only those shown (all)",
     },
     to: { type: "string", value: "file", about: "where to; never over a file that is there" },
   },

@@ -26,7 +26,7 @@ export const usage: Command = {
   about:
     "Shows the tokens and the cost of the last days, by day, model, session and schedule, and how much of the input the provider read from its cache.",
   flags: {
-    days: { type: "string", value: "number", about: "how many days, with today (30)" },
+    days: { type: "string", value: "number", about: "how many days, including today (30)" },
     json: { type: "boolean", about: "everything as one line of JSON" },
   },
   examples: [

@@ -122,13 +122,13 @@ export const chatStrings = {
     }),
   unseen: {
     pictures: (model: string) =>
-      `${model} does not see pictures. It gets their names, and its tools find the files.`,
+      `${model} cannot see pictures. It gets only their names; its tools can find the files.`,
     perhaps_pictures: (model: string) =>
-      `It is not known whether ${model} sees pictures. They are sent; its server may refuse them.`,
+      `It is not known whether ${model} can see pictures. They are sent, but its server may refuse them.`,
     pdf_pages: (model: string) =>
-      `${model} gets the text of a PDF with its page numbers. It does not see pictures or scanned pages.`,
+      `${model} gets the text of PDFs with page numbers. It does not see their pictures or scanned pages.`,
     media: (model: string) =>
-      `${model} cannot hear sound or watch videos. It gets their names, and its tools find the files.`,
+      `${model} cannot play audio or video. It gets only the names; its tools can find the files.`,
   },
   shell: {
     running: "Running… Esc stops.",
@@ -207,13 +207,13 @@ export const chatStrings = {
       turns: (count: number) => plural(count, { one: "# turn", other: "# turns" }),
       sessions: (count: number) => plural(count, { one: "# session", other: "# sessions" }),
       pending: (turns: string, sessions: string, since: string) =>
-        `${turns} of ${sessions} not saved to memory yet${since}.`,
+        `${turns} in ${sessions} not saved to memory yet${since}.`,
       since: (time: string) => `, the oldest since ${time}`,
       failing: (message: string, code: string) => `The last attempt failed: ${message} (${code})`,
       added: (text: string) => `Added: ${text}`,
       deleted: (text: string) => `Deleted: ${text}`,
-      notFound: (words: string) => `No fact has the words "${words}".`,
-      more: (count: number) => `${count.toLocaleString()} more: /memory WORDS finds them.`,
+      notFound: (words: string) => `No fact contains "${words}".`,
+      more: (count: number) => `${count.toLocaleString()} more. To search: /memory WORDS`,
     },
     help: {
       aliases: (names: string) => `Also: ${names}`,

@@ -268,11 +268,8 @@ function fullReply(answer: CommandAnswer): string | null {
       if (answer.processes.length === 0) return texts.noProcesses;
       return answer.processes.map((process) => `- ${describeProcess(process)}`).join("\n");
     case "alternatives":
-      if (answer.turns.length === 0) return "There is only one version of each message.";
-      return [
-        ...describeAlternatives(answer.turns).flat(),
-        "`/alternatives 1` shows the first.",
-      ].join("\n");
+      if (answer.turns.length === 0) return texts.oneVersion;
+      return [...describeAlternatives(answer.turns).flat(), texts.showVersion].join("\n");
     case "inbox":
       return answer.inbox.length === 0 ? texts.nothingQueued : texts.queued(answer.inbox.length);
     case "document":

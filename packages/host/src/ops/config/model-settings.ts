@@ -48,7 +48,7 @@ export const modelSettings = {
     fallbackInWords: "none: the run fails and says why",
   }),
   modelEffort: setting<Readonly<Record<string, ReasoningEffort>>>({
-    about: "how hard models think before they answer, for those that take it",
+    about: "how hard models think before they answer, where they support it",
     allowed:
       'an object like {"openai/gpt-6.1-sol": "high"} with low, medium or high, or that as JSON',
     schema: z.preprocess(

@@ -23,7 +23,7 @@ export const toolSettings = {
   disabledTools: setting<readonly string[]>({
     about: "tools that agents do not get",
     allowed:
-      "names of tools, like fetch_url or wiki__search; a star at the end covers all of a server",
+      "names of tools, like fetch_url or wiki__search; a star at the end covers all tools of a server",
     schema: listOf(z.string().regex(/^[A-Za-z0-9_.-]{1,128}\*?$/)),
     fallback: () => [],
     fallbackInWords: "none",

@@ -32,7 +32,7 @@ const maxYoungBytes = 16 * 1024 * 1024;
 const collectionsAtRest = 16;
 
 /**
- * Ends the savings of the start (`bin/holdfast.mjs`) with the first work: code may be optimized, and the young generation
+ * Lifts the memory limits of the start (`bin/holdfast.mjs`) with the first work: code may be optimized, and the young generation
  * may grow as far as useful. It grows during garbage collection, so that is when to check.
  */
 export function allowGrowth(): void {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { withoutDisabled } from "./disabled-tools.ts";
 
-test("an agent is built anew when a tool is switched off or on, and only then", async () => {
+test("an agent is rebuilt when a tool is switched off or on, and only then", async () => {
   let disabled: readonly string[] = [];
   const names = ["shell", "web_fetch", "web_search"];
   const tools = new Map(

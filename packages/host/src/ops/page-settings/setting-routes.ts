@@ -29,7 +29,7 @@ export function settingRoutes(deps: ApiDeps): Route[] {
         return answer({ setting: pageSettings.view(name) });
       case "configured":
         return problem("setting_configured", {
-          detail: `${name} is set in ${changed.where}, which wins.`,
+          detail: `${name} is set in ${changed.where}, which takes precedence.`,
         });
       case "invalid":
         return problem("invalid_request", {

@@ -31,7 +31,7 @@ test("a link keeps its address, and a line that nobody reads is not parsed", () 
   expect(renderMarkdown("[".repeat(20_000))).toBeNull();
 });
 
-test("[safety] a table of millions of cells and quotes in quotes are shown as they are, not parsed", () => {
+test("[safety] a table of millions of cells and deeply nested quotes are shown as they are, not parsed", () => {
   const table = `${"|a".repeat(2_000)}|\n${"|-".repeat(2_000)}|\n${"|x\n".repeat(2_000)}`;
   for (const text of [table, "> ".repeat(4_900)]) expect(renderMarkdown(text)).toBeNull();
 });

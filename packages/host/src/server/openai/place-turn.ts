@@ -52,7 +52,7 @@ export async function combineTargets(
 const sessionConflict = refuse(
   400,
   "session_conflict",
-  "The header names another session than conversation or previous_response_id. Send one of them, or both for the same session.",
+  "The header names a different session than conversation or previous_response_id. Send one of them, or both for the same session.",
   "conversation",
 );
 

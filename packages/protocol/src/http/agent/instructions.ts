@@ -9,7 +9,7 @@ export const earlierTexts = z.array(z.looseObject({ text: z.string(), at: instan
 
 export const maxInstructionsCharacters = 4_000;
 
-/** What the person wants of every answer. */
+/** How the person wants to be answered. */
 export const instructionsView = z.looseObject({
   /** Empty if there are none. */
   text: z.string(),

@@ -7,7 +7,7 @@ import { idempotencyHeader } from "../sessions.ts";
 import { instant } from "../views.ts";
 import { earlierTexts } from "./instructions.ts";
 
-/** The persona that there always is. Its text is also in `persona.md` of the home. */
+/** The persona that always exists. Its text is also in `persona.md` of the home. */
 export const builtInPersona = "default";
 export const maxPersonaCharacters = 7_000;
 
@@ -20,7 +20,7 @@ export const personaView = z.looseObject({
   model: z.string().nullable(),
   /** Whether sessions that chose none have it. */
   isDefault: z.boolean(),
-  /** `persona.md` is longer than a text that can be edited here: it is used as it is. */
+  /** `persona.md` is too long to edit here: it is used as it is. */
   isFileOnly: z.boolean(),
   /** `null` if nobody has changed it. */
   changedAt: instant.nullable(),

@@ -77,7 +77,7 @@ export const projectRoutes = {
     method: "PATCH",
     path: "/api/projects/:id",
     summary:
-      "Change a project. Its sessions get changed instructions with their next answer; the rest is for new ones",
+      "Change a project. Its sessions get changed instructions with their next answer; everything else applies to new ones",
     access: "principal",
     params,
     headers: z.object({ "if-match": revisionTag }),

@@ -33,8 +33,8 @@ export const instructions: Command = {
     "instructions history",
   ],
   about: [
-    "Your custom instructions: how the agent should answer you. New sessions start with them. A changed text does not",
-    "reach sessions that have begun; a deleted one leaves all of them with their next answer.",
+    "Your custom instructions: how the agent should answer you. New sessions start with them. Sessions that have begun keep",
+    "the text they started with; a deleted text is gone from all of them with their next answer.",
   ].join("\n"),
   flags: { json: { type: "boolean", about: "as JSON" } },
   examples: [
@@ -70,7 +70,8 @@ async function show(call: InstructionsCall): Promise<number> {
   if (!read.ok) return failed(call, read);
   const { text } = read.value.instructions;
   if (hasFlag(given, "json")) terminal.print(cleanJson(read.value.instructions));
-  else if (text === "") terminal.printError("There are none: holdfast instructions set <text>.");
+  else if (text === "")
+    terminal.printError("There are none yet. To write them: holdfast instructions set <text>");
   else terminal.print(cleanText(text));
   return exit.done;
 }
@@ -80,7 +81,7 @@ async function set(call: InstructionsCall): Promise<number> {
   const isFromPipe = words.length === 0 && isPiped(terminal.input);
   const text = isFromPipe ? await readAll(terminal.input) : words.join(" ");
   if (text.trim() !== "") return write(call, text);
-  terminal.printError("Name the text: holdfast instructions set <text>.");
+  terminal.printError("Give the text: holdfast instructions set <text>");
   return exit.misuse;
 }
 

@@ -38,9 +38,9 @@ export const personas: Command = {
     "personas default <name>",
   ],
   about: [
-    "Who the agent is. A session has the persona that was chosen for it (/persona), or the default one. A change reaches",
-    "the sessions that have it with their next answer. The first persona is also in persona.md in the home of the host;",
-    "what you edit there wins.",
+    "Who the agent is. A session has the persona that was chosen for it (/persona), or the default one. When a persona is",
+    "edited, its sessions use the new text from their next answer on. The first persona is also in persona.md in the",
+    "host's home; your edits there win.",
   ].join("\n"),
   flags: {
     json: { type: "boolean", about: "a line of JSON for each" },
@@ -49,7 +49,7 @@ export const personas: Command = {
     "for-model": {
       type: "string",
       value: "model",
-      about: "the model of sessions that begin with it; an empty one is the default model",
+      about: "the model for sessions that begin with it; empty for the default model",
     },
   },
   examples: [
@@ -104,7 +104,7 @@ async function add(call: PersonasCall): Promise<number> {
   const text = textFlag(given, "text") ?? "";
   const model = textFlag(given, "for-model") ?? "";
   if (name.trim() === "" || text.trim() === "") {
-    terminal.printError("Name it, and its text: holdfast personas add <name> --text <text>.");
+    terminal.printError("Give a name and a text: holdfast personas add <name> --text <text>");
     return exit.misuse;
   }
   const body = { name, text, ...(model !== "" && { model }) };

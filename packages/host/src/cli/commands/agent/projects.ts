@@ -43,8 +43,8 @@ export const projects: Command = {
     "projects delete <name>",
   ],
   about: [
-    "Sessions that belong together. Those of a project start with its instructions; a change reaches them with their",
-    "next answer. Folder, persona and model are for sessions that begin in it; an empty one takes the default.",
+    "Sessions that belong together and share instructions; changed instructions apply from their next answer on.",
+    "Folder, persona and model are for sessions that begin in the project; an empty value means the default.",
     "Deleting a project keeps its sessions. /project moves a session.",
   ].join("\n"),
   flags: {
@@ -87,7 +87,7 @@ async function list(call: ProjectsCall): Promise<number> {
   for (const project of listed.value.projects)
     terminal.print(hasFlag(given, "json") ? cleanJson(project) : rowOf(project));
   if (listed.value.projects.length === 0)
-    terminal.printError("There are none: holdfast projects add <name>.");
+    terminal.printError("There are none yet. To add one: holdfast projects add <name>");
   return exit.done;
 }
 
@@ -105,7 +105,7 @@ async function show(call: ProjectsCall): Promise<number> {
 async function add(call: ProjectsCall): Promise<number> {
   const { client, terminal, name } = call;
   if (name.trim() === "") {
-    terminal.printError("Name it: holdfast projects add <name>.");
+    terminal.printError("Give a name: holdfast projects add <name>");
     return exit.misuse;
   }
   const settings = await settingsOf(call);
