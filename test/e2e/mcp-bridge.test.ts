@@ -45,7 +45,7 @@ test("a line that is not JSON-RPC gets the protocol's own error, and the next li
   expect(bridge.stderr()).toBe("");
 });
 
-test("a client that closes its side at once gets every answer, and then holdfast mcp ends without a word", async () => {
+test("a client that closes its side at once gets every answer, and then holdfast mcp ends silently", async () => {
   const { home } = await serveWithClient();
   const env = settingsFor({ HOLDFAST_HOME: home });
   const clientInfo = { name: "raw", version: "1" };

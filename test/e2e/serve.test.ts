@@ -111,7 +111,7 @@ const noteArenas = `
   });
 `;
 
-test("on Linux a host begins again with fewer arenas, as the same process, and doesn't hand that on", async () => {
+test("on Linux a host re-executes itself with fewer arenas, in the same process, and its commands don't inherit that", async () => {
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(noteArenas)}`;
   // Not a port: the host ends at once.
   const start = (env: Record<string, string>) =>

@@ -51,7 +51,7 @@ async function runWith(node) {
 
 /**
  * glibc keeps an arena for each of the threads, 5 MB in all for a host at rest. It reads the limit when a process
- * begins, so this one begins again, under the same process id. Commands that the host runs don't inherit the limit.
+ * begins, so this one re-executes itself, with the same process id. Commands that the host runs don't inherit the limit.
  */
 function limitMallocArenas() {
   const { env } = process;

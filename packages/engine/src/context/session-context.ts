@@ -248,7 +248,7 @@ export async function refreshContext(
   return { ...known, version: row.version, frame, tail: [...known.tail, ...added] };
 }
 
-/** Not that of the last entry: late ones that a cut took out of view come after what was said since. */
+/** Not simply the last entry's: late entries that a cut took out of view come after what was said since. */
 function newestSeq(entries: readonly StoredEvent[]): Seq | undefined {
   return entries.reduce<Seq | undefined>(
     (newest, { seq }) => (newest === undefined || seq > newest ? seq : newest),

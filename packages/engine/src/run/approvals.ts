@@ -64,7 +64,7 @@ export const callRefusals = {
   cancelled: "The run ended before this was begun, so it was not run.",
 } as const;
 
-/** What the model is told of a call that did not run. With a person's reason it may go on by it. */
+/** What the model is told about a call that did not run. It can act on a person's reason. */
 export function refusalText(why: keyof typeof callRefusals, reason: string | undefined): string {
   if (reason === undefined) return callRefusals[why];
   return `A person did not allow this, so it was not run. They said:\n\n${reason}`;

@@ -106,11 +106,11 @@ export interface SystemPromptDeps {
   readonly workspaces: Pick<Workspaces, "locate">;
   /** Who the agent is in this session. */
   readonly persona: (whose: SessionRef) => Promise<string>;
-  /** What the person wants of every answer. */
+  /** How the person wants to be answered. */
   readonly instructions: OwnTexts;
-  /** What the session's project wants of every answer; empty if there is nothing. */
+  /** The instructions of the session's project; may be empty. */
   readonly project: (whose: SessionRef) => Promise<string>;
-  /** What is known of the person. */
+  /** What is known about the person. */
   readonly notes: OwnTexts;
 }
 

@@ -102,7 +102,7 @@ export interface Toolset {
   /** Work that continues after its turn has ended. */
   readonly processes: ProcessManager;
   readonly confinement: Confinement;
-  /** What is known of each owner. */
+  /** What is known about each owner. */
   readonly facts: FactStore;
   readonly pdfs: PdfReader;
 }

@@ -18,7 +18,7 @@ const systems = [
   ["Linux", /\bLinux\b/],
 ] as const;
 
-/** `Chrome on Linux` for what a browser says of itself; anything that is no browser stays as it is. */
+/** `Chrome on Linux` for what a browser says about itself; anything else stays as it is. */
 export function describeBrowser(userAgent: string): string {
   const [browser] = browsers.find(([, pattern]) => pattern.test(userAgent)) ?? [];
   const [system] = systems.find(([, pattern]) => pattern.test(userAgent)) ?? [];

@@ -12,7 +12,7 @@ interface FoundFacts {
   readonly total: number;
 }
 
-/** What the agent knows of the person: search, add, change, delete. */
+/** What the agent knows about the person: search, add, change, delete. */
 export function Facts() {
   const { client, toasts } = useApp();
   const [words, setWords] = useState("");

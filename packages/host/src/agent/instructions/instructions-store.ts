@@ -8,7 +8,7 @@ import { type EarlierText, openTextRows, tidyText } from "./text-rows.ts";
 
 const storedInstructions = z.looseObject({
   text: z.string(),
-  /** How often they were deleted: sessions that started with them must get another start. */
+  /** How often they were deleted: sessions that started with them must get a new frame. */
   deletions: z.int(),
 });
 
@@ -21,7 +21,7 @@ export interface CustomInstructions {
   readonly deletions: number;
 }
 
-/** What each owner wants of every answer, as a row with its earlier texts. */
+/** How each owner wants to be answered, as a row with its earlier texts. */
 export interface InstructionsStore {
   read(owner: OwnerId): Promise<CustomInstructions>;
   /** An empty text deletes them with their earlier texts. `changed`: there is another version by now. */
@@ -47,7 +47,7 @@ export function openInstructionsStore(register: Register): InstructionsStore {
     async write(owner, { text: given, version }) {
       const text = tidyText(given);
       const before = await read(owner);
-      // Also when it is sent again.
+      // Nothing to change, or a repeated request.
       if (text === before.text) return before;
       const isDeletion = text === "";
       const value = { text, deletions: before.deletions + (isDeletion ? 1 : 0) };

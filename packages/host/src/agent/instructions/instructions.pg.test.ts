@@ -28,7 +28,7 @@ describe.each(databases)("custom instructions on $name", (factory) => {
     expect(await instructions.read(anOwner())).toMatchObject({ text: "", version: 0 });
   });
 
-  test("of two changes made from one version the second is refused, and one sent again is not", async () => {
+  test("of two changes made from one version the second is refused, and a repeated one is not", async () => {
     const { owner, reopen, instructions } = await open();
     const results = await Promise.all([
       instructions.write(owner, { text: "Be brief.", version: 0 }),

@@ -45,7 +45,7 @@ test("personas are added, changed, made the default and deleted", async () => {
   });
 });
 
-test("a text of nothing but space and a model that is not known are refused", async () => {
+test("a blank text and an unknown model are refused", async () => {
   const { client } = open();
   expect(await client.addPersona({ body: { name: "Mist", text: " \n" } })).toMatchObject({
     error: { code: "invalid_request" },

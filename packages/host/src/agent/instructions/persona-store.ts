@@ -43,7 +43,7 @@ interface PersonaRef {
 
 /**
  * Who the agent is. Personas belong to the host, whoever's session has one. The text of the built-in one is also in
- * `persona.md`: what was edited there since the host last read or wrote it wins, and otherwise it is as the row says.
+ * `persona.md`: what was edited there since the host last read or wrote it wins, and otherwise the row does.
  */
 export interface PersonaStore {
   /** The built-in one first, the others by name. */
@@ -173,7 +173,7 @@ export function openPersonaStore({ register, home }: PersonaStoreDeps): PersonaS
           text: text === undefined ? known.text : tidyText(text),
           model: model === undefined ? known.model : model,
         };
-        // Also when it is sent again.
+        // Nothing to change, or a repeated request.
         if (next.name === known.name && next.text === known.text && next.model === known.model)
           return known;
         if (known.isFileOnly) return "in_file";

@@ -33,7 +33,7 @@ describe.each(databases)("personas on $name", (factory) => {
     };
   }
 
-  test("there is always one; others are added, changed with their earlier texts kept, and deleted", async () => {
+  test("one persona always exists; others are added, changed with their earlier texts kept, and deleted", async () => {
     const { reopen, personas } = await open();
     expect(await personas.list()).toMatchObject([
       { id: "default", text: "You are a helpful assistant.", isDefault: true, version: 0 },
@@ -67,7 +67,7 @@ describe.each(databases)("personas on $name", (factory) => {
     );
   });
 
-  test("what is not found, or was deleted, is the default one", async () => {
+  test("a persona that is unknown or was deleted becomes the default one", async () => {
     const { personas } = await open();
     await personas.add(pilot);
     await personas.add(sailor);
@@ -127,7 +127,7 @@ describe.each(databases)("personas on $name", (factory) => {
     expect(readFile()).toBe(long);
   });
 
-  test("a session's persona survives a restart, a branch and a copy, and the store is sound", async () => {
+  test("a session's persona survives a restart, a branch and a duplicate, and the store is sound", async () => {
     const { store } = await open();
     const owner = ownerId.parse("owner");
     const chat = await openTestSession(store, { persona: "pilot", project: "Tides" }, owner);

@@ -97,7 +97,7 @@ export function openProjectStore(register: Register): ProjectStore {
         model: change.model === undefined ? known.model : change.model,
       };
       const fields = ["text", "workspace", "persona", "model"] as const;
-      // Also when it is sent again.
+      // Nothing to change, or a repeated request.
       if (fields.every((field) => next[field] === known[field])) return known;
       if (known.version !== version) return "changed";
       const row = await rows.put(owner, { id, expect: version }, next);

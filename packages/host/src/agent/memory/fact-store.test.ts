@@ -62,7 +62,7 @@ test("notes that were written by hand become facts once, in their order, and the
   expect(readNotes("MEMORY.md")).toBe(text);
 });
 
-test("what was edited in a file since then wins, line by line, and everything else is as the rows say", async () => {
+test("what was edited in a file since then wins, line by line, and for everything else the rows do", async () => {
   const { facts, owner, write, readNotes, texts } = open();
   write("MEMORY.md", "# Boat\n- oak mast\n- red sails\n- in Kiel\n");
   const [mast, sails] = await facts.list(owner);
@@ -103,7 +103,7 @@ test("a deleted note leaves the file, its earlier texts are gone, and a crash be
   expect(await facts.remove(owner, { id: changed.id })).toBe("not_found");
 });
 
-test("of two changes made from one version the second is refused, and a change sent again is not", async () => {
+test("of two changes made from one version the second is refused, and a repeated one is not", async () => {
   const { facts, reopen, owner } = open();
   await facts.add(owner, [{ text: "I like tea", use: "when_it_fits", source: said, at: 1 }]);
   const [fact] = await facts.list(owner);

@@ -34,7 +34,7 @@ export interface FactChange {
 }
 
 /**
- * What is known of each owner, as rows in the store. Notes that every session starts with are also in USER.md and
+ * What is known about each owner, as rows in the store. Notes that every session starts with are also in USER.md and
  * MEMORY.md of the home. One rule decides between the two: what was edited in a file since the host last read or wrote
  * it wins, and everything else is as the rows say.
  */
@@ -233,7 +233,7 @@ export function openFactStore({ register, home, now = Date.now }: FactStoreDeps)
         const fact = await find(owner, id);
         if (fact === undefined) return "not_found";
         const { text: oldText, use: oldUse } = fact;
-        // Also when it is sent again.
+        // Nothing to change, or a repeated request.
         if ((text ?? oldText) === oldText && (use ?? oldUse) === oldUse) return fact;
         if (fact.version !== version) return "changed";
         const change = { ...(text !== undefined && { text }), ...(use !== undefined && { use }) };

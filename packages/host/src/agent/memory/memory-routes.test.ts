@@ -63,7 +63,7 @@ test("a change or deletion made from an old version is refused, and says to read
   expect(valueOf(await client.readFact({ params })).fact.text).toBe("I like coffee");
 });
 
-test("a fact of nothing but space and a change without a version are refused", async () => {
+test("a blank fact and a change without a version are refused", async () => {
   const rig = open();
   const empty = await rig.ask("POST", "/api/memory/facts", { text: " \n" });
   expect([empty.status, await empty.json()]).toMatchObject([400, { code: "invalid_request" }]);

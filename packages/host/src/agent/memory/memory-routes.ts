@@ -8,7 +8,7 @@ import type { Fact } from "./fact-rows.ts";
 
 const defaultLimit = 100;
 
-/** What is known of an owner: to read, search, change and delete, and to decide on. */
+/** What is known about an owner: to read, search, change and delete, and to decide on. */
 export function memoryFactRoutes(deps: ApiDeps): Route[] {
   const { facts } = deps;
 

@@ -41,7 +41,7 @@ export type ModelFacts = Omit<TableRow, "name"> & {
   readonly outputLimit?: number;
 };
 
-/** Whether requests may say how hard the model shall think. */
+/** Whether requests may set the reasoning effort. */
 export function takesEffort(name: string, { thinks }: ModelFacts): boolean {
   const provider = parseModelName(name)?.provider;
   if (provider === "openai") return /^openai\/(gpt-[5-9]|o\d)/.test(name);
@@ -130,7 +130,7 @@ function withServed(base: ModelFacts, served: ServedModel): ModelFacts {
   };
 }
 
-/** With what settings or a server say of images and PDFs. A model that takes no pictures gets no pages either. */
+/** With what settings or a server say about images and PDFs. A model that takes no pictures gets no pages either. */
 function withAccepted(
   takes: ModelFacts["takes"],
   said: { readonly images?: boolean | undefined; readonly pdfs?: boolean | undefined },

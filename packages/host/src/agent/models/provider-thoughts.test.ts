@@ -149,7 +149,7 @@ describe("images", () => {
     expect(second).not.toContain(data);
   });
 
-  test("a model of which nothing is known gets them, so that its server can refuse them aloud", async () => {
+  test("a model about which nothing is known gets them, so that its server can refuse them itself", async () => {
     const server = await serve({ frames: openaiFrames([done]) });
     const message = {
       role: "user",

@@ -80,7 +80,7 @@ export interface ModelRegistry {
   /** What a person should know before choosing the model. */
   warning(name: string): string | null;
   account(provider: Provider): Account | UnusableModel;
-  /** What providers said of their keys. */
+  /** What providers said about their keys. */
   readonly keyChecks: Pick<KeyChecks, "check" | "known">;
   /** The reasoning effort chosen for the model; `null` leaves it to the provider. */
   effort(name: string): ReasoningEffort | null;

@@ -63,7 +63,7 @@ export interface ApiDeps extends MountDeps {
   readonly auditKey?: () => Promise<AuditKey>;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   readonly personas: PersonaStore;
-  /** What is known of each owner. */
+  /** What is known about each owner. */
   readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */
   readonly journals?: Pick<SpillStore, "left">;

@@ -50,7 +50,7 @@ test("/undo, /redo, /retry and /edit change the view and report what they did", 
   expect(await shownTexts(rig, id)).toEqual(["first", "one", "other words", "three"]);
 });
 
-test("/alternatives lists the versions of edited messages, numbered through, and shows one again", async () => {
+test("/alternatives lists the versions of edited messages, numbered consecutively, and shows one again", async () => {
   const rig = open("one", "two", "three", "four");
   const id = await newSession(rig);
   await sendAndWait(rig, id, "first", "second");

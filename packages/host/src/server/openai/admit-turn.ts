@@ -147,7 +147,7 @@ async function admitPlaced(
   return { owner, session, runId, begun, createdAt: Date.now(), isRepeated };
 }
 
-/** By what the client may mean this session later. */
+/** What the client may call this session by later. */
 function hintKeysOf(
   target: TurnRequest["target"],
   { kind }: Placed["placement"],

@@ -202,7 +202,7 @@ test("what the server itself refuses has the protocol's form too", async () => {
   expect((await rig.ask("GET", `/v1/models/${encodeURIComponent("a/b")}`)).status).toBe(404);
 });
 
-test("cursors and pages that are none are refused, instead of a list that begins again", async () => {
+test("invalid cursors and pages are refused, instead of starting the list again", async () => {
   const rig = await openOpenAi([says("Yes.")]);
   const { id, conversation } = await rig.openai.responses.create({ model: "holdfast", input: "x" });
   const codeOf = async (path: string) => {

@@ -31,18 +31,18 @@ describe("a history compared with ours", () => {
     expect(compare(turns(told), turns(ours))).toMatchObject({ lastCommon, matched });
   });
 
-  test("that tells an earlier answer otherwise is edited from there on", () => {
+  test("with a different earlier answer is edited from there on", () => {
     const told = [turn("a", "never said"), turn("b"), turn("c")];
     expect(compare(told, turns("abc"))).toMatchObject({ lastCommon: -1, isEdited: true });
   });
 
-  test("that tells another question without an answer has not edited ours that has none either", () => {
+  test("with another unanswered question has not edited our unanswered one", () => {
     const told = [turn("material", ""), turn("b"), turn("c")];
     const ours = [turn("cancelled", ""), turn("b"), turn("c")];
     expect(compare(told, ours)).toMatchObject({ lastCommon: 2, matched: 2, isEdited: false });
   });
 
-  test("that stopped in the middle of an answer, or at a line that says what is waited for, is ours", () => {
+  test("that stops in the middle of an answer, or at a line that says what it waits for, is ours", () => {
     expect(compare([turn("a", "to")], turns("a"))).toMatchObject({ lastCommon: 0 });
     expect(compare([turn("a", "to a\n⏸ Waits.")], turns("a"))).toMatchObject({ lastCommon: 0 });
   });

@@ -42,7 +42,7 @@ type PendingItem = z.infer<typeof pendingItem>;
 const keptConversation = z.object({
   metadata: z.record(z.string(), z.string()),
   items: z.array(pendingItem),
-  /** The runs that were told of items; which ones is kept for each. */
+  /** The runs that were told about items; each keeps which ones. */
   told: z.array(z.string()).default([]),
 });
 const toldItems = z.array(pendingItem);

@@ -142,7 +142,7 @@ interface DenialFormProps {
   readonly onDeny: (reason: string) => void;
 }
 
-/** The model is told the reason, and can go on by it. */
+/** The model is told the reason, and can act on it. */
 function DenialForm({ isPending, onDeny }: DenialFormProps) {
   const [reason, setReason] = useState("");
   function submit(event: FormEvent): void {

@@ -56,7 +56,7 @@ test("a text that only grew keeps its finished blocks", () => {
   expect(after.at(-1)).toEqual({ raw: "Paragraph 29. And more", isOpen: true });
 });
 
-test("[safety] quotes in quotes are one block, also while they grow, and what came before stays", () => {
+test("[safety] nested quotes are one block, also while they grow, and what came before stays", () => {
   const splitter = createBlockSplitter();
   const paragraphs = Array.from({ length: 5 }, (_, index) => `Paragraph ${index}.\n\n`);
   splitter.split(paragraphs.join(""), "grows");

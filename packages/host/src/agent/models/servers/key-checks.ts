@@ -3,7 +3,7 @@ import { dropOldest } from "@holdfast/protocol";
 import type { Account } from "../accounts.ts";
 import { openProviderConnection } from "../provider-connection.ts";
 
-/** What a provider said of a key, or whether a server that needs none answered. */
+/** What a provider said about a key, or whether a server that needs none answered. */
 export interface KeyCheck {
   readonly state: "verified" | "rejected" | "unreachable" | "unverified";
   /** What the provider answered, if it did not accept the key. */
