@@ -72,11 +72,13 @@ export function pdfExcerpt(
     remaining -= text.length;
     next += 1;
   }
-  const leftOut =
-    next > pages
-      ? []
-      : [`[Pages ${next} to ${pages} are left out: read_file shows them, from: ${next}.]`];
-  return [...shown, ...leftOut].join("\n\n");
+  return [...shown, ...(next > pages ? [] : [leftOutNote(next, pages)])].join("\n\n");
+}
+
+function leftOutNote(first: number, last: number): string {
+  return first === last
+    ? `[Page ${first} is left out: read_file shows it, from: ${first}.]`
+    : `[Pages ${first} to ${last} are left out: read_file shows them, from: ${first}.]`;
 }
 
 function noPdfText(pages: number): string {

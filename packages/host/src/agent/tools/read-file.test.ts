@@ -41,8 +41,7 @@ test("a PDF is read by its pages, from any page on", async () => {
   });
   expect(await read({ path: "bill.pdf", from: 2, lines: 1 })).toEqual({
     outcome: "ok",
-    output:
-      "[page 2 of 3]\nTotal: 42\n\n[Pages 3 to 3 are left out: read_file shows them, from: 3.]",
+    output: "[page 2 of 3]\nTotal: 42\n\n[Page 3 is left out: read_file shows it, from: 3.]",
   });
   expect(await read({ path: "bill.pdf", from: 9 })).toEqual({
     outcome: "ok",

@@ -350,7 +350,7 @@ async function listInput(deps: ResponseDeps, { c, owner }: ProtocolCall): Promis
 export const unknownAfter = refuse(
   400,
   "invalid_page",
-  "after is the id of no item here. Send the last_id of the page before, or leave it out.",
+  "No item here has the id in after. Send the last_id of the page before, or leave it out.",
   "after",
 );
 
