@@ -30,6 +30,13 @@ export interface Register {
   put(change: RegisterChange): Promise<RegisterResult>;
 }
 
+/**
+ * `kept-blob/<blob id>`: who keeps this blob of the owner although no event names it, as a JSON list. A blob that
+ * somebody keeps is not collected.
+ */
+export const keptBlobPrefix = "kept-blob/";
+export const keptByNobody = "[]";
+
 /** The stored answer to a request, by its key. */
 export interface RequestRow {
   readonly owner: OwnerId;

@@ -46,7 +46,7 @@ export interface Store {
 
   /**
    * Content-addressed: the same bytes are the same blob. Unreferenced blobs may be collected a day after they were last
-   * put.
+   * put, unless a row of the register keeps them (`keptBlobPrefix`).
    */
   putBlob(owner: OwnerId, bytes: Uint8Array, mediaType: string): Promise<PutBlobResult>;
 

@@ -1,4 +1,10 @@
-import { blobsIn, type PurgeResult } from "@holdfast/engine";
+import {
+  type BlobRow,
+  blobsIn,
+  keptBlobPrefix,
+  keptByNobody,
+  type PurgeResult,
+} from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import { isExpired } from "./requests.ts";
@@ -53,6 +59,11 @@ function deleteRow(data: ReferenceData, log: Log, { event, place }: LogRow): voi
   }
 }
 
+function isKept({ register }: ReferenceData, { owner, id }: BlobRow): boolean {
+  const row = register.get(`${owner} ${keptBlobPrefix}${id}`);
+  return row !== undefined && row.value !== keptByNobody;
+}
+
 export function prune(data: ReferenceData, limit: number): number {
   let rows = 0;
   for (const log of data.logs.values()) {
@@ -63,7 +74,8 @@ export function prune(data: ReferenceData, limit: number): number {
     rows += settled.length;
   }
   for (const [key, { row }] of data.blobs) {
-    const unneeded = row.refs === 0 && row.createdAt + dayMs <= data.clock();
+    const isOld = row.createdAt + dayMs <= data.clock();
+    const unneeded = row.refs === 0 && isOld && !isKept(data, row);
     if (!unneeded || rows >= limit) continue;
     data.blobs.delete(key);
     rows += 1;

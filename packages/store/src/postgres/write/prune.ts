@@ -1,4 +1,4 @@
-import { answerRetentionMs, type Store } from "@holdfast/engine";
+import { answerRetentionMs, keptBlobPrefix, keptByNobody, type Store } from "@holdfast/engine";
 
 import { type Connection, execute, statement } from "../connection.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
@@ -27,8 +27,11 @@ const deleteSettledMarks = statement(
 const deleteUnreferencedBlobs = statement(
   "collect_blobs",
   `DELETE FROM blobs b USING (
-     SELECT owner_id, id FROM blobs WHERE refs = 0 AND created_at <= $1
-      ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) gone
+     SELECT o.owner_id, o.id FROM blobs o
+      WHERE o.refs = 0 AND o.created_at <= $1
+        AND NOT EXISTS (SELECT 1 FROM register r
+                         WHERE r.owner_id = o.owner_id AND r.key = $3 || o.id AND r.value <> $4)
+      ORDER BY o.created_at LIMIT $2 FOR UPDATE OF o SKIP LOCKED) gone
     WHERE b.owner_id = gone.owner_id AND b.id = gone.id`,
 );
 
@@ -49,6 +52,8 @@ export function pruneJob(limit: number): PendingJob<PruneResult> {
       const blobs = await execute(connection, deleteUnreferencedBlobs, [
         now - blobGraceMs,
         limit - deltas,
+        keptBlobPrefix,
+        keptByNobody,
       ]);
       const rows = deltas + (blobs.rowCount ?? 0);
       const answers = await execute(connection, deleteExpiredRequests, [

@@ -19,7 +19,7 @@ import { purgeSession } from "./purge.ts";
 import type { SessionCache, CachedSession } from "./group-writer.ts";
 import { writeCommit } from "./commit.ts";
 import { replaceDerived } from "./repair.ts";
-import { answerRetentionMs } from "@holdfast/engine/ports";
+import { answerRetentionMs, keptBlobPrefix, keptByNobody } from "@holdfast/engine/ports";
 import { decodeRequest, requestByKey, decodeRegister, registerByKey, leaseTable } from "../rows.ts";
 import { decideLease } from "@holdfast/engine/log";
 
@@ -167,9 +167,13 @@ function deleteUnreferencedBlobs(connection: Connection, limit: number, now: num
   const { changes } = connection
     .sql(
       `DELETE FROM blobs WHERE key IN (
-         SELECT key FROM blobs WHERE refs = 0 AND created_at <= ? ORDER BY created_at LIMIT ? + 0)`,
+         SELECT b.key FROM blobs b
+          WHERE b.refs = 0 AND b.created_at <= ?
+            AND NOT EXISTS (SELECT 1 FROM register r
+                             WHERE r.owner_id = b.owner_id AND r.key = ? || b.id AND r.value <> ?)
+          ORDER BY b.created_at LIMIT ? + 0)`,
     )
-    .run(now - blobGraceMs, limit);
+    .run(now - blobGraceMs, keptBlobPrefix, keptByNobody, limit);
   return Number(changes);
 }
 

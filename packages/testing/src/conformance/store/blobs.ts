@@ -1,6 +1,6 @@
 import { type BlobId, ids, type OwnerId } from "@holdfast/protocol";
 
-import type { BlobRow, Store } from "@holdfast/engine";
+import { type BlobRow, keptBlobPrefix, keptByNobody, type Store } from "@holdfast/engine";
 import {
   aFile,
   aMessageId,
@@ -114,6 +114,23 @@ export const blobCases: readonly StoreCase[] = [
       );
       assertSameJson(await Promise.all(left), [false, true, true]);
       await chat.refuses("blob_not_found", [attach(unreferenced)]);
+    },
+  },
+  {
+    title: "a blob that a row of the register keeps is not deleted, until nobody keeps it any more",
+    async run({ store, advanceClock }) {
+      const [owner, stranger] = [anOwner(), anOwner()];
+      const kept = await put(store, owner, "kept");
+      const other = await put(store, stranger, "kept");
+      const key = `${keptBlobPrefix}${kept}`;
+      await store.register.put({ owner, key, value: '["a project"]', expect: 0 });
+      const isThere = async (whose: OwnerId) => (await store.reads.blob(whose, kept)) !== null;
+      await advanceClock(72 * hourMs);
+      await store.prune(100_000);
+      assertSameJson([kept === other, await isThere(owner), await isThere(stranger)], [true, true, false]);
+      await store.register.put({ owner, key, value: keptByNobody, expect: 1 });
+      await store.prune(100_000);
+      assertSameJson(await isThere(owner), false);
     },
   },
   {
