@@ -191,3 +191,41 @@ test("a project's conversations start with its instructions, are found by it, an
   expect(sessions).toHaveLength(1);
   expect(consoleErrors).toEqual([]);
 });
+
+test("[P13] a file is uploaded to a project, its conversations get the text, it is replaced only when asked, and deleted", async () => {
+  const { tab, consoleErrors, openAnother } = await rig.openTab({ at: "?settings=agent" });
+  valueOf(await rig.client().addProject({ body: { name: "Harbour" } }));
+  await tab.reload();
+  await tab.getByRole("button", { name: "Edit project Harbour" }).click();
+  const chooseFile = (text: string, name = "tides.md") =>
+    tab
+      .getByLabel("Files", { exact: true })
+      .setInputFiles({ name, mimeType: "text/markdown", buffer: Buffer.from(text) });
+  await chooseFile("\0", "photo.png");
+  await tab.getByText("neither a text nor a PDF", { exact: false }).waitFor();
+  await chooseFile("High water at noon.");
+  const list = tab.getByRole("list", { name: "Files of Harbour" });
+  await list.getByText("tides.md").waitFor();
+  const talk = await openAnother();
+  await talk.getByRole("button", { name: "No project. Project of the new conversation" }).click();
+  await talk.getByRole("menuitemradio", { name: "Harbour" }).click();
+  await begin(talk, "When is it high?");
+  expect(promptBefore("When is it high?")).toContain("High water at noon.");
+  await talk.getByRole("button", { name: "Show context" }).click();
+  const parts = talk.getByRole("list", { name: "System prompt" });
+  await parts.locator("summary").filter({ hasText: "Project files" }).click();
+  await parts.getByText("High water at noon.", { exact: false }).waitFor();
+  await chooseFile("High water at one.");
+  await tab.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
+  await expect.poll(() => list.getByText("18 ", { exact: false }).count()).toBe(1);
+  await send(talk, "And now?");
+  await untilDone(talk, 2);
+  expect(promptBefore("And now?")).toContain("High water at one.");
+  await tab.getByRole("button", { name: "Delete file tides.md" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await tab.getByText("Deleted: tides.md").waitFor();
+  await send(talk, "And after that?");
+  await untilDone(talk, 3);
+  expect(promptBefore("And after that?")).not.toContain("High water");
+  expect(consoleErrors).toEqual([]);
+});

@@ -38,7 +38,9 @@ import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesText } from "./memory/notes.ts";
 import { instructionsTexts, openInstructionsStore } from "./instructions/instructions-store.ts";
 import { openPersonaStore, type PersonaStore } from "./instructions/persona-store.ts";
-import { openProjectStore, projectText } from "./instructions/project-store.ts";
+import { filesSignature, projectFilesText } from "./instructions/project-file-text.ts";
+import { openProjectFiles, type ProjectFile } from "./instructions/project-files.ts";
+import { openProjectStore, type Project, projectText } from "./instructions/project-store.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { type Mcp, withServerTools } from "./mcp/mcp.ts";
@@ -164,6 +166,16 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   });
   const personas = openPersonaStore({ register: store.register, home: home.value });
   const projects = openProjectStore(store.register);
+  const projectFiles = openProjectFiles(store);
+  async function projectOf(whose: SessionRef): Promise<Project | null> {
+    const row = await store.reads.session(whose.owner, whose.session);
+    const isReadable = row?.project != null && (await mayReadMemory(store, rights, whose));
+    return isReadable ? projects.named(whose.owner, row.project) : null;
+  }
+  async function filesOf(whose: SessionRef): Promise<readonly ProjectFile[]> {
+    const project = await projectOf(whose);
+    return project === null ? [] : projectFiles.list(whose.owner, project.id);
+  }
   const prompt = createSystemPrompt({
     home: home.value,
     workspaces,
@@ -172,10 +184,14 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       return (await personas.resolve(row?.persona ?? null)).text;
     },
     instructions: ifReadable(instructionsTexts(openInstructionsStore(store.register))),
-    project: async (whose) => {
-      const row = await store.reads.session(whose.owner, whose.session);
-      const isReadable = row?.project != null && (await mayReadMemory(store, rights, whose));
-      return isReadable ? projectText(await projects.named(whose.owner, row.project)) : "";
+    project: async (whose) => projectText(await projectOf(whose)),
+    files: {
+      signature: async (whose) => filesSignature(await filesOf(whose)),
+      text: async (whose) =>
+        projectFilesText(await filesOf(whose), whose.owner, {
+          reads: store.reads,
+          pdfs: toolset.pdfs,
+        }),
     },
     notes: ifReadable({
       text: async ({ owner }) => notesText(await facts.list(owner)),

@@ -14,6 +14,7 @@ import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { openInstructionsStore } from "./instructions/instructions-store.ts";
 import { openPersonaStore } from "./instructions/persona-store.ts";
+import { openProjectFiles } from "./instructions/project-files.ts";
 import { openProjectStore } from "./instructions/project-store.ts";
 import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
@@ -287,6 +288,34 @@ test("[P9] a session that moves to a project, or whose project changes, gets a n
   const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
   const causes = ["first", "project", "project", "project"];
   expect(framed.map(({ data }) => data["cause"])).toEqual(causes);
+});
+
+test("[P9] a project's files are in its sessions' prompts, and a new start says that they changed", async () => {
+  const { store, whose, chat } = await aSession();
+  const { say, stop } = await openRuntime(store, whose.owner);
+  const files = openProjectFiles(store);
+  const { owner } = whose;
+  await openProjectStore(store.register).add(owner, { id: "t", name: "Tides" });
+  async function add(name: string, text: string) {
+    const put = await store.putBlob(owner, new TextEncoder().encode(text), "text/plain");
+    if (put.status === "failed") throw new Error(put.message);
+    return files.add(owner, "t", { name, blobId: put.id, replace: "same name", now: 1 });
+  }
+  await chat.commit([anEvent("session.changed", { project: "Tides" })]);
+  const first = await say(whose.session);
+  await add("tides.md", "High water at noon.");
+  const given = await say(whose.session);
+  expect(given).toContain("material, not a request]\ntides.md:\n```\nHigh water at noon.\n```");
+  expect(await say(whose.session)).toBe(given);
+  const other = await openTestSession(store, { workspace }, owner);
+  expect(await say(other.session)).toBe(first);
+  const changed = await add("tides.md", "High water at one.");
+  expect(await say(whose.session)).toBe(given.replace("noon", "one"));
+  await files.remove(owner, "t", typeof changed === "string" ? "" : changed.id);
+  expect(await say(whose.session)).toBe(first);
+  await stop();
+  const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
+  expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "files", "files", "files"]);
 });
 
 /** The host's own engine with a scripted model. `say` resolves to the system prompt that the model got. */

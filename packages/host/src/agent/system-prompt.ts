@@ -110,8 +110,17 @@ export interface SystemPromptDeps {
   readonly instructions: OwnTexts;
   /** The instructions of the session's project; may be empty. */
   readonly project: (whose: SessionRef) => Promise<string>;
+  /** The files of the session's project. */
+  readonly files?: ProjectMaterial;
   /** What is known about the person. */
   readonly notes: OwnTexts;
+}
+
+/** Read only when a session's prompt is made: reading a PDF takes time. */
+export interface ProjectMaterial {
+  /** Identifies the files and their bytes; empty if there are none. */
+  signature(whose: SessionRef): Promise<string>;
+  text(whose: SessionRef): Promise<string>;
 }
 
 /** What an owner has written for their sessions. */
@@ -136,7 +145,10 @@ export interface WorkspaceState {
 export interface SystemPrompt {
   /** Identifies the prompt's sources one by one, except for what a session keeps from its start. */
   signature(whose: SessionRef): Promise<string>;
-  /** The persona, the person's and the project's instructions, the workspace's instructions if a person trusts them, and the memory notes. */
+  /**
+   * The persona, the person's and the project's instructions, the project's files, the workspace's instructions if a
+   * person trusts them, and the memory notes.
+   */
   text(whose: SessionRef): Promise<string>;
   /** `null` if there is no such session. */
   workspace(whose: SessionRef): Promise<WorkspaceState | null>;
@@ -147,6 +159,8 @@ export interface SystemPrompt {
   ): Promise<"kept" | "changed" | "busy" | "not_found">;
 }
 
+const noFiles: ProjectMaterial = { signature: async () => "", text: async () => "" };
+
 /** The start of a session's context. The tools follow in the same frame. */
 export function createSystemPrompt({
   home,
@@ -154,6 +168,7 @@ export function createSystemPrompt({
   persona,
   instructions: ownInstructions,
   project,
+  files = noFiles,
   notes,
 }: SystemPromptDeps): SystemPrompt {
   const trust = openTrustFile(home);
@@ -175,6 +190,7 @@ export function createSystemPrompt({
       const trusted = word?.decision === "trusted" ? word.hash : "";
       const withdrawals = await notes.withdrawals(whose);
       const projectText = await project(whose);
+      const fileList = await files.signature(whose);
       const deletions = await ownInstructions.withdrawals(whose);
       return [
         `persona=${shortHash(await persona(whose))}`,
@@ -184,6 +200,7 @@ export function createSystemPrompt({
         // A new note reaches new sessions only. A note that is deleted must leave every session.
         ...(withdrawals === 0 ? [] : [`memory=${withdrawals}`]),
         ...(projectText === "" ? [] : [`project=${shortHash(projectText)}`]),
+        ...(fileList === "" ? [] : [`files=${shortHash(fileList)}`]),
         ...(deletions === 0 ? [] : [`instructions=${deletions}`]),
       ].join(" ");
     },
@@ -192,6 +209,7 @@ export function createSystemPrompt({
         await persona(whose),
         await ownInstructions.text(whose),
         await project(whose),
+        await files.text(whose),
         trustedInstructions(await workspace(whose)),
         await notes.text(whose),
       ];

@@ -6,16 +6,19 @@ export interface NewSessionSettings {
   readonly mode?: SessionMode | undefined;
   /** The id of a persona. */
   readonly persona?: string | undefined;
+  /** The name of a project. */
+  readonly project?: string | undefined;
   /** The folder it works in; by default one that Holdfast keeps for it. */
   readonly workspace?: string | undefined;
 }
 
 /** The same as the body of a request, which names only what is set. */
-export function newSessionBody({ model, mode, persona, workspace }: NewSessionSettings) {
+export function newSessionBody({ model, mode, persona, project, workspace }: NewSessionSettings) {
   return {
     ...(model !== undefined && { model }),
     ...(mode !== undefined && { mode }),
     ...(persona !== undefined && { persona }),
+    ...(project !== undefined && { project }),
     ...(workspace !== undefined && { workspace }),
   };
 }

@@ -1,5 +1,6 @@
 import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
+import { projectFileRoutes } from "./agent/project-files.ts";
 import { projectRoutes } from "./agent/projects.ts";
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
@@ -74,6 +75,12 @@ export {
 export { type InstructionsView, maxInstructionsCharacters } from "./agent/instructions.ts";
 export { builtInPersona, maxPersonaCharacters, type PersonaView } from "./agent/personas.ts";
 export { maxProjectCharacters, type ProjectView } from "./agent/projects.ts";
+export {
+  maxProjectFileBytes,
+  maxProjectFileCharacters,
+  maxProjectFiles,
+  type ProjectFileView,
+} from "./agent/project-files.ts";
 export type { ProfileView } from "./rights.ts";
 export {
   type PageSettingName,
@@ -107,6 +114,7 @@ export const routes = {
   ...instructionsRoutes,
   ...personaRoutes,
   ...projectRoutes,
+  ...projectFileRoutes,
   ...settingRoutes,
   ...trashRoutes,
 } as const;

@@ -65,6 +65,31 @@ export const memoryProblems = {
     title: "There are too many projects.",
     next: "Delete one that is no longer needed.",
   },
+  project_file_not_found: {
+    status: 404,
+    title: "The project has no such file.",
+    next: "Read the files of the project again.",
+  },
+  project_file_exists: {
+    status: 409,
+    title: "The project has a file of this name.",
+    next: "Choose another name, or ask to replace the file.",
+  },
+  project_file_too_large: {
+    status: 413,
+    title: "The file is larger than 10 MB.",
+    next: "Give the project the part that matters.",
+  },
+  project_file_not_text: {
+    status: 415,
+    title: "The file is neither a text nor a PDF.",
+    next: "Save it as text or PDF, or attach it to a message.",
+  },
+  too_many_project_files: {
+    status: 409,
+    title: "The project has 20 files, which is as many as it can have.",
+    next: "Delete one that is no longer needed.",
+  },
   memory_busy: {
     status: 503,
     title: "Another process is writing to memory.",

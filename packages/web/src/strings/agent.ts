@@ -69,7 +69,7 @@ export const agentStrings = {
     deleteNamed: (name: string) => `Delete project ${name}`,
     deleteTitle: (name: string) => `Delete the project ${name}?`,
     deleteHint:
-      "Its instructions are deleted. Its conversations stay, and the list still groups them under its name.",
+      "Its instructions and files are deleted. Its conversations stay, and the list still groups them under its name.",
     deleted: "Project deleted.",
     name: "Name",
     text: "Instructions",
@@ -84,6 +84,26 @@ export const agentStrings = {
       "It was changed elsewhere in the meantime. What you typed is still here; save again to replace the other text.",
     versions: (count: number) => plural(count, { one: "# earlier text", other: "# earlier texts" }),
   },
+  projectFiles: {
+    title: "Files",
+    list: (name: string) => `Files of ${name}`,
+    hint: (characters: number, count: number) =>
+      `Texts and PDFs that the project's conversations start with: ${count} at most, and together about ${new Intl.NumberFormat("en").format(characters)} characters. What does not fit is left out, and the context of a conversation says so.`,
+    added: (name: string) => `Added: ${name}`,
+    failed: (name: string, reason: string) => `${name}: ${reason}`,
+    tooLarge: (name: string, limit: string) => `${name} is larger than ${limit}.`,
+    replaceTitle: (count: number) =>
+      plural(count, {
+        one: "The project has a file of this name. Replace it?",
+        other: "The project has files of these names. Replace them?",
+      }),
+    replace: "Replace",
+    delete: "Delete",
+    deleteNamed: (name: string) => `Delete file ${name}`,
+    deleteTitle: (name: string) => `Delete the file ${name}?`,
+    deleteHint: "The project's conversations lose it with their next answer.",
+    deleted: (name: string) => `Deleted: ${name}`,
+  },
   prompt: {
     title: "System prompt",
     hint: "What the model is given before the first message of this conversation.",
@@ -93,6 +113,7 @@ export const agentStrings = {
       persona: "Persona",
       instructions: "Custom instructions",
       project: "Project instructions",
+      files: "Project files",
       workspace: "Folder instructions",
       memory: "What is known about you",
     },

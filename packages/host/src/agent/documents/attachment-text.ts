@@ -41,14 +41,14 @@ async function textPartOf(
     const text = pdfExcerpt(read, room);
     return { type: "attached", source, text, blobId, pages: read.pages };
   }
-  const text = /^(?:image|audio|video)\/(?!svg)/.test(mediaType) ? null : decodeText(bytes, room);
+  const text = /^(?:image|audio|video)\/(?!svg)/.test(mediaType) ? null : beginningOf(bytes, room);
   return text === null ? null : { type: "attached", source, text };
 }
 
 const pdfType = "application/pdf";
 
 /** Programs and chat platforms sometimes send one as unknown bytes. */
-function isPdf(mediaType: string, bytes: Uint8Array): boolean {
+export function isPdf(mediaType: string, bytes: Uint8Array): boolean {
   if (mediaType.startsWith(pdfType)) return true;
   return Buffer.from(bytes.subarray(0, 5)).toString("latin1") === "%PDF-";
 }
@@ -89,7 +89,7 @@ function noPdfText(pages: number): string {
 const maxBytesPerCharacter = 4;
 
 /** The beginning of a text in UTF-8, or in UTF-16 with its mark; `null` if the bytes are not text. */
-function decodeText(bytes: Uint8Array, room: number): string | null {
+function beginningOf(bytes: Uint8Array, room: number): string | null {
   const head = bytes.subarray(0, maxLength * maxBytesPerCharacter);
   const isWhole = head.length === bytes.length;
   const whole = decodeAs(encodingOf(bytes), head, isWhole);
@@ -100,6 +100,11 @@ function decodeText(bytes: Uint8Array, room: number): string | null {
   const shown = lineEnd === -1 ? cut.toWellFormed() : cut.slice(0, lineEnd);
   const next = shown === "" ? 1 : shown.split("\n").length + 1;
   return `${shown}\n[The rest of ${bytes.length} bytes is left out: read_file shows it, from: ${next}.]`.trim();
+}
+
+/** The whole text, or `null` if the bytes are none. */
+export function decodeText(bytes: Uint8Array): string | null {
+  return decodeAs(encodingOf(bytes), bytes, true);
 }
 
 function encodingOf([first, second]: Uint8Array): string {

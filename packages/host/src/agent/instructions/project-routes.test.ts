@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, executeCommand } from "@holdfast/client";
+import { keptBlobPrefix, keptByNobody } from "@holdfast/engine";
 import { expect, onTestFinished, test } from "vitest";
 
 import { newSession, valueOf } from "../../../test/support/api-helpers.ts";
@@ -90,4 +91,40 @@ test("[safety] an API key reads no projects, and naming one of the owner's gives
   expect(await program.listProjects()).toMatchObject({ error: { code: "forbidden" } });
   const { session } = valueOf(await program.createSession({ body: { project: "Tides" } }));
   expect(session).toMatchObject({ project: "Tides", workspace: null });
+});
+
+test("files are added, listed and deleted over HTTP, and go with their project", async () => {
+  const { client, store, owner } = open();
+  const { project } = valueOf(await client.addProject({ body: { name: "Tides" } }));
+  const params = { id: project.id };
+  const upload = async (text: string) =>
+    valueOf(
+      await client.putBlob({ body: new TextEncoder().encode(text), mediaType: "text/plain" }),
+    );
+  const add = async (text: string, options: object = {}) => {
+    const { blobId } = await upload(text);
+    return client.addProjectFile({ params, body: { name: "tides.md", blobId, ...options } });
+  };
+  const { file } = valueOf(await add("Noon"));
+  expect(await add("One")).toMatchObject({ error: { code: "project_file_exists" } });
+  expect(await add("\0")).toMatchObject({ error: { code: "project_file_not_text" } });
+  expect(valueOf(await add("One", { replace: true })).file).toMatchObject({ id: file.id });
+  const names = valueOf(await client.listProjectFiles({ params })).files.map(({ name }) => name);
+  expect(names).toEqual(["tides.md"]);
+  expect(await client.removeProjectFile({ params: { ...params, file: "nothing" } })).toMatchObject({
+    error: { code: "project_file_not_found" },
+  });
+  expect(await client.removeProjectFile({ params: { ...params, file: file.id } })).toMatchObject({
+    ok: true,
+  });
+  const last = valueOf(await add("Two")).file;
+  const keepers = async () => {
+    const row = await store.register.read(owner, `${keptBlobPrefix}${last.blobId}`);
+    return row?.value;
+  };
+  expect(await keepers()).toBe(JSON.stringify([project.id]));
+  await client.removeProject({ params });
+  expect(await keepers()).toBe(keptByNobody);
+  for (const answer of [await client.listProjectFiles({ params }), await add("Three")])
+    expect(answer).toMatchObject({ error: { code: "project_not_found" } });
 });

@@ -4,10 +4,12 @@ import type { ApiDeps } from "../../server/api/deps.ts";
 import { answer, type Call, mountCall, problem } from "../../server/api/endpoint.ts";
 import { modelProblem } from "../../server/api/models.ts";
 import type { Route } from "../../server/http/routing.ts";
+import { openProjectFiles } from "./project-files.ts";
 import { openProjectStore, type Project, type ProjectSettings } from "./project-store.ts";
 
 export function projectRoutes(deps: ApiDeps): Route[] {
   const projects = openProjectStore(deps.log.store.register);
+  const files = openProjectFiles(deps.log.store);
 
   /** What sessions would be refused is refused now. */
   async function refusal(
@@ -47,7 +49,10 @@ export function projectRoutes(deps: ApiDeps): Route[] {
     mountCall(deps, "changeProject", change),
     mountCall(deps, "removeProject", async ({ owner, params: { id }, headers }) => {
       const removed = await projects.remove(owner, { id, version: headers["if-match"] });
-      return removed === "removed" ? answer(undefined) : problem(problemOf[removed]);
+      if (removed === "changed") return problem("project_changed");
+      // Also if it is asked again because this was interrupted.
+      await files.removeAll(owner, id);
+      return removed === "removed" ? answer(undefined) : problem("project_not_found");
     }),
   ];
 }

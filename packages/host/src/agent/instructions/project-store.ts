@@ -38,6 +38,7 @@ interface ProjectRef {
 export interface ProjectStore {
   /** By name. */
   list(owner: OwnerId): Promise<readonly Project[]>;
+  find(owner: OwnerId, id: string): Promise<Project | null>;
   /** The one that a session means. */
   named(owner: OwnerId, name: string | null): Promise<Project | null>;
   add(
@@ -69,6 +70,7 @@ export function openProjectStore(register: Register): ProjectStore {
 
   return {
     list,
+    find,
     async named(owner, name) {
       if (name === null) return null;
       return (await list(owner)).find((project) => project.name === name) ?? null;

@@ -8,6 +8,7 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
+import { choosePersonaAndProject, personaAndProjectFlags } from "../new-session-flags.ts";
 import { invalidModeText, modeFlag, modeOfFlag } from "../mode-flag.ts";
 import { chooseFolder, workspaceFlags } from "../workspace-flag.ts";
 import { sessionRow } from "../transcript/session-row.ts";
@@ -31,6 +32,7 @@ export const chatCommand: Command = {
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
     mode: modeFlag,
+    ...personaAndProjectFlags,
     ...workspaceFlags,
     continue: { type: "boolean", about: "go on in the newest session" },
     plain: { type: "boolean", about: "without cards, choices and a line of status" },
@@ -41,6 +43,7 @@ export const chatCommand: Command = {
       "holdfast chat --workspace ~/projects/tides",
       "works in that folder, not in the one you are in",
     ],
+    ["holdfast chat --project Tides --persona editor", "begins in a project, with a persona"],
     ["holdfast chat --continue", "goes on where you were last, also after a crash"],
     ["holdfast chat --session garden", "by words of its title, its id, or the end of that"],
     ['printf "Hello\\n/usage\\n" | holdfast chat', "a line at a time, from a pipe"],
@@ -78,12 +81,14 @@ async function runChat(
   const sessionId = await chooseSession(given, terminal, connection);
   if (sessionId === "none") return exit.failed;
   const { output } = terminal;
-  const folder = await chooseFolder(
-    given,
-    terminal,
-    connection,
-    sessionId === null ? "new" : "existing",
-  );
+  const chosen = await choosePersonaAndProject(given, connection.client);
+  if (!chosen.ok) {
+    terminal.printError(chosen.message);
+    return chosen.exitCode;
+  }
+  // A project's folder is that of its sessions, unless the flags name one.
+  const isPlaced = sessionId !== null || chosen.hasFolder;
+  const folder = await chooseFolder(given, terminal, connection, isPlaced ? "existing" : "new");
   if (!folder.ok) {
     terminal.printError(folder.message);
     return folder.exitCode;
@@ -91,19 +96,25 @@ async function runChat(
   const { workspace, note } = folder;
   const view = await chooseView(given, terminal);
   const mode = modeOfFlag(given);
-  if (sessionId !== null && (mode !== undefined || workspace !== undefined)) {
+  const body = {
+    ...chosen.settings,
+    ...(mode !== undefined && { mode }),
+    ...(workspace !== undefined && { workspace }),
+  };
+  if (sessionId !== null && Object.keys(body).length > 0) {
     const params = { id: sessionId };
-    const body = {
-      ...(mode !== undefined && { mode }),
-      ...(workspace !== undefined && { workspace }),
-    };
     const changed = await connection.client.changeSession({ params, body });
     if (!changed.ok) {
       terminal.printError(describeError(changed.error));
       return exit.failed;
     }
   }
-  const settings = { model: textFlag(given, "model"), mode, workspace: workspace ?? undefined };
+  const settings = {
+    ...chosen.settings,
+    model: textFlag(given, "model"),
+    mode,
+    workspace: workspace ?? undefined,
+  };
   const chat = new Chat(connection, settings, view);
   const paint = createPaint(output, terminal.environment);
   if (output.isTTY === true) {

@@ -13,6 +13,7 @@ import {
 } from "../command.ts";
 import { invalidModeText, modeFlag, modeOfFlag } from "../mode-flag.ts";
 import { chooseFolder, workspaceFlags } from "../workspace-flag.ts";
+import { choosePersonaAndProject, personaAndProjectFlags } from "../new-session-flags.ts";
 import { newSessionBody, type NewSessionSettings } from "../new-session.ts";
 import { onInterrupts } from "../process-signals.ts";
 import { type HostWait, watchForStall, createHostWait } from "../connection/wait-for-host.ts";
@@ -42,6 +43,7 @@ export const run: Command = {
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
     mode: modeFlag,
+    ...personaAndProjectFlags,
     ...workspaceFlags,
     json: { type: "boolean", about: "print every event as a line of JSON" },
     wait: {
@@ -85,15 +87,28 @@ export const run: Command = {
     const { client, close } = connection.value;
     const hostWait = createHostWait(waitSeconds * 1000);
     try {
-      const session = textFlag(given, "session") === undefined ? "new" : "existing";
       const makeRequest = hostWait.retryUntilAnswered;
+      const chosen = await choosePersonaAndProject(given, client, makeRequest);
+      if (!chosen.ok) {
+        terminal.printError(chosen.message);
+        return hostWait.expired.aborted ? runExitCodes.unreachable : chosen.exitCode;
+      }
+      // A project's folder is that of its sessions, unless the flags name one.
+      const isPlaced = textFlag(given, "session") !== undefined || chosen.hasFolder;
+      const session = isPlaced ? "existing" : "new";
       const folder = await chooseFolder(given, terminal, connection.value, session, makeRequest);
       if (!folder.ok) {
         terminal.printError(folder.message);
         return hostWait.expired.aborted ? runExitCodes.unreachable : folder.exitCode;
       }
       const { workspace, note } = folder;
-      const accepted = await ask(given, terminal, { client, hostWait, text, workspace });
+      const accepted = await ask(given, terminal, {
+        client,
+        hostWait,
+        text,
+        workspace,
+        settings: chosen.settings,
+      });
       if (typeof accepted === "number") return accepted;
       // A refusal stands alone: without a session there is no folder to tell of.
       if (note !== null) terminal.printError(note);
@@ -117,13 +132,14 @@ interface AskDeps {
   readonly hostWait: HostWait;
   readonly text: string;
   readonly workspace: string | null | undefined;
+  readonly settings: Pick<NewSessionSettings, "persona" | "project">;
 }
 
 /** Idempotent across retries: the session has an idempotency key, the message a client id. */
 async function ask(
   given: Arguments,
   terminal: Terminal,
-  { client, hostWait, text, workspace }: AskDeps,
+  { client, hostWait, text, workspace, settings }: AskDeps,
 ): Promise<AcceptedRun | number> {
   const key = randomUUID();
   const fail = (result: Result<unknown> & { ok: false }): number => {
@@ -135,6 +151,7 @@ async function ask(
     sessionName === undefined
       ? await hostWait.retryUntilAnswered(() =>
           createSession(client, `run-${key}`, {
+            ...settings,
             model: textFlag(given, "model"),
             mode: modeOfFlag(given),
             workspace: workspace ?? undefined,
@@ -149,8 +166,12 @@ async function ask(
   const id = session.value;
   const mode = sessionName === undefined ? undefined : modeOfFlag(given);
   const isMoved = sessionName !== undefined && workspace !== undefined;
-  if (mode !== undefined || isMoved) {
-    const changes = { ...(mode !== undefined && { mode }), ...(isMoved && { workspace }) };
+  const changes = {
+    ...(sessionName !== undefined && settings),
+    ...(mode !== undefined && { mode }),
+    ...(isMoved && { workspace }),
+  };
+  if (Object.keys(changes).length > 0) {
     const changed = await client.changeSession({ params: { id }, body: changes });
     if (!changed.ok) return fail(changed);
   }

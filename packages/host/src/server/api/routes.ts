@@ -21,6 +21,7 @@ import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
 import { instructionsRoutes } from "../../agent/instructions/instructions-routes.ts";
 import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
+import { projectFileRoutes } from "../../agent/instructions/project-file-routes.ts";
 import { projectRoutes } from "../../agent/instructions/project-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
 import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
@@ -61,6 +62,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...instructionsRoutes(deps),
     ...personaRoutes(deps),
     ...projectRoutes(deps),
+    ...projectFileRoutes(deps),
     ...settingRoutes(deps),
     ...trashRoutes(deps),
   ];

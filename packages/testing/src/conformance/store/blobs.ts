@@ -127,7 +127,10 @@ export const blobCases: readonly StoreCase[] = [
       const isThere = async (whose: OwnerId) => (await store.reads.blob(whose, kept)) !== null;
       await advanceClock(72 * hourMs);
       await store.prune(100_000);
-      assertSameJson([kept === other, await isThere(owner), await isThere(stranger)], [true, true, false]);
+      assertSameJson(
+        [kept === other, await isThere(owner), await isThere(stranger)],
+        [true, true, false],
+      );
       await store.register.put({ owner, key, value: keptByNobody, expect: 1 });
       await store.prune(100_000);
       assertSameJson(await isThere(owner), false);

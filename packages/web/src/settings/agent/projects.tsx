@@ -6,6 +6,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { formatDay } from "../../ui/format-time.ts";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
+import { ProjectFiles } from "./project-files.tsx";
 import { ProjectForm } from "./project-form.tsx";
 
 /** What conversations of one undertaking share: add, edit, delete. */
@@ -61,6 +62,7 @@ function ProjectRow({ project, onChange }: ProjectRowProps) {
     return (
       <li>
         <ProjectForm project={project} onSaved={onChange} onClose={() => setEditing(false)} />
+        <ProjectFiles project={project} />
       </li>
     );
   return (

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { basename, extname, resolve } from "node:path";
 import {
   type Client,
   describeError,
@@ -32,6 +33,9 @@ const actions: Readonly<Record<string, (call: ProjectsCall) => Promise<number>>>
   add,
   edit,
   delete: remove,
+  files: listFiles,
+  "add-file": addFile,
+  "delete-file": removeFile,
 };
 
 export const projects: Command = {
@@ -41,22 +45,29 @@ export const projects: Command = {
     "projects add <name> [--text <text>] [--folder <path>] [--persona <name>] [--for-model <model>]",
     "projects edit <name> [--text <text>] [--folder <path>] [--persona <name>] [--for-model <model>]",
     "projects delete <name>",
+    "projects files <name>",
+    "projects add-file <name> --file <path> [--replace]",
+    "projects delete-file <name> --file <name>",
   ],
   about: [
     "Sessions that belong together and share instructions; changed instructions apply from their next answer on.",
     "Folder, persona and model are for sessions that begin in the project; an empty value means the default.",
-    "Deleting a project keeps its sessions. /project moves a session.",
+    "Its files, texts and PDFs, are given to its sessions as far as they fit. Deleting a project deletes its files and",
+    "keeps its sessions. /project moves a session.",
   ].join("\n"),
   flags: {
     json: { type: "boolean", about: "a line of JSON for each" },
     text: { type: "string", value: "text", about: "its instructions" },
     folder: { type: "string", value: "path", about: "the folder that its sessions work in" },
     persona: { type: "string", value: "name", about: "the persona of its sessions" },
+    file: { type: "string", value: "path", about: "the file to add, or the name of one to delete" },
+    replace: { type: "boolean", about: "replace a file of the same name" },
     "for-model": { type: "string", value: "model", about: "the model of its sessions" },
   },
   examples: [
     ['holdfast projects add Tides --text "All times are UTC."', "a new project"],
     ["holdfast projects edit Tides --folder .", "its sessions work in this folder"],
+    ["holdfast projects add-file Tides --file tides.pdf", "its sessions get the text"],
     ["holdfast projects delete Tides", "its sessions stay"],
   ],
   settings: "reach",
@@ -166,6 +177,63 @@ async function remove(call: ProjectsCall): Promise<number> {
     const removed = await call.client.removeProject({ params: { id }, headers });
     if (!removed.ok) return failed(call, removed);
     call.terminal.print(cleanLine(`Deleted: ${name}. Its sessions stay.`));
+    return exit.done;
+  });
+}
+
+async function listFiles(call: ProjectsCall): Promise<number> {
+  return withProject(call, async ({ id }) => {
+    const listed = await call.client.listProjectFiles({ params: { id } });
+    if (!listed.ok) return failed(call, listed);
+    for (const file of listed.value.files)
+      call.terminal.print(
+        hasFlag(call.given, "json") ? cleanJson(file) : `${cleanLine(file.name)}\t${file.size}`,
+      );
+    if (listed.value.files.length === 0)
+      call.terminal.printError("There are none: holdfast projects add-file <name> --file <path>.");
+    return exit.done;
+  });
+}
+
+async function addFile(call: ProjectsCall): Promise<number> {
+  const { client, terminal, given } = call;
+  const path = textFlag(given, "file") ?? "";
+  const bytes = path === "" ? null : await readFile(path).catch(() => null);
+  if (bytes === null) {
+    terminal.printError(
+      path === "" ? "Name it: --file <path>." : cleanLine(`${path} cannot be read.`),
+    );
+    return exit.misuse;
+  }
+  return withProject(call, async ({ id }) => {
+    const mediaType = extname(path).toLowerCase() === ".pdf" ? "application/pdf" : "text/plain";
+    const put = await client.putBlob({ body: new Uint8Array(bytes), mediaType });
+    if (!put.ok) return failed(call, put);
+    const { blobId } = put.value;
+    const body = { name: basename(path), blobId, replace: hasFlag(given, "replace") };
+    const added = await client.addProjectFile({ params: { id }, body });
+    if (!added.ok) return failed(call, added);
+    terminal.print(cleanLine(`Added: ${added.value.file.name}`));
+    return exit.done;
+  });
+}
+
+async function removeFile(call: ProjectsCall): Promise<number> {
+  const { client, terminal, given } = call;
+  const wanted = textFlag(given, "file") ?? "";
+  return withProject(call, async ({ id }) => {
+    const listed = await client.listProjectFiles({ params: { id } });
+    if (!listed.ok) return failed(call, listed);
+    const file = listed.value.files.find(({ name }) => name === wanted);
+    if (file === undefined) {
+      terminal.printError(
+        cleanLine(`No file is called "${wanted}": holdfast projects files lists them.`),
+      );
+      return exit.misuse;
+    }
+    const removed = await client.removeProjectFile({ params: { id, file: file.id } });
+    if (!removed.ok) return failed(call, removed);
+    terminal.print(cleanLine(`Deleted: ${file.name}`));
     return exit.done;
   });
 }
