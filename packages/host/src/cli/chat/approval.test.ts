@@ -39,6 +39,18 @@ test("a truncated call says how much is hidden and how to see it, and is shown i
   expect(answer.mock.calls.map(([, reply]) => reply)).toEqual([{ decision: "deny" }]);
 });
 
+test("text after a denial is its reason, and text after a yes is not an answer", async () => {
+  const { answer, type } = openTyping();
+  await type("d keep that file");
+  await type("deny: keep\nthat file");
+  const refused = await type("once more");
+  expect(refused.rows.join("\n")).toContain("Please answer the question above first.");
+  expect(answer.mock.calls.map(([, reply]) => reply)).toEqual([
+    { decision: "deny", answer: "keep that file" },
+    { decision: "deny", answer: "keep\nthat file" },
+  ]);
+});
+
 test("a call that is shown in full does not offer to show more", () => {
   const rows = approvalRows({ ...approval, shown: "Runs ls" }, style).join("\n");
   expect(rows).not.toContain("shows all of it");

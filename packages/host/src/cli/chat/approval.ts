@@ -38,9 +38,11 @@ function parseDecision(typed: string): ApprovalAnswer | undefined {
   return Object.hasOwn(decisions, word) ? decisions[word] : undefined;
 }
 
-/** Interprets typed text: a decision about a call, or an answer to a question. */
+/** Interprets typed text: a decision about a call, with a reason if it is denied, or an answer to a question. */
 export function parseReply(typed: string, approval: OpenApproval): ApprovalReply | undefined {
   if (approval.kind !== "question") {
+    const reason = /^\s*(?:d|deny)(?::|\s)\s*(\S.*)$/is.exec(typed)?.[1]?.trim();
+    if (reason !== undefined) return { decision: "deny", answer: reason.slice(0, maxAnswerLength) };
     const decision = parseDecision(typed);
     const isAllowed = decision !== undefined && allowedDecisions(approval).includes(decision);
     return isAllowed ? { decision } : undefined;
@@ -99,6 +101,7 @@ function taintRows({ after = [] }: OpenApproval, style: RenderStyle): string[] {
 
 /** What is said once a reply was accepted. */
 export function replyText({ decision, answer }: ApprovalReply): string {
+  if (decision === "deny" && answer !== undefined) return cleanLine(texts.deniedBecause(answer));
   return cleanLine(answer ?? texts.answered[decision]);
 }
 

@@ -9,11 +9,11 @@ import { chatStrings } from "../strings/chat.ts";
 
 const texts = chatStrings.approval;
 
-/** A reply to an approval, or `whole` to see all of it first. */
+/** A reply to an approval, `reason` to type why it is denied, or `whole` to see all of it first. */
 export interface ApprovalOption {
   readonly key: string;
   readonly label: string;
-  readonly reply: ApprovalReply | "whole";
+  readonly reply: ApprovalReply | "reason" | "whole";
 }
 
 function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
@@ -38,6 +38,7 @@ function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
       ...options[decision],
       reply: { decision },
     })),
+    { key: "r", label: texts.denyBecause, reply: "reason" },
     { key: "v", label: texts.view, reply: "whole" },
   ];
 }

@@ -97,6 +97,17 @@ test("no stray key allows a call, an option needs Enter, and tool output is show
   expect(output).toContain("— Allowed once");
 });
 
+test("a call is denied with a reason, which the model is told", async () => {
+  const { window, type } = await openChat();
+  type('{tool:terminal {"command":["ls"]}}\r');
+  await window.showing(/r {2}Deny and say why/);
+  type("r\r");
+  await window.showing(/› deny:/);
+  type("use glob instead\r");
+  const output = await window.showing(/answered “[^”]*use\s+glob\s+instead/);
+  expect(output).toContain("— Denied: use glob instead");
+});
+
 test("a question is answered by one of its choices, or by typed text", async () => {
   const { window, type } = await openChat();
   const ask = '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}';

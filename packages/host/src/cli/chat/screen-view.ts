@@ -307,7 +307,8 @@ export class ScreenView implements ChatView {
     if (approval === undefined || this.#editor.text !== "" || this.#editor.isPasting) return false;
     const reply = this.#choice.press(typed, key, approval);
     if (reply === undefined) return false;
-    if (reply === "whole") this.print(fullCallRows(approval, this.style()));
+    if (reply === "reason") this.#editor.set(chatStrings.approval.reasonStart);
+    else if (reply === "whole") this.print(fullCallRows(approval, this.style()));
     else if (reply !== "moved") this.#chat.answer(approval, reply);
     return true;
   }

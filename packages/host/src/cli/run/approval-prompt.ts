@@ -94,7 +94,8 @@ export class ApprovalPrompt {
     if (key.name === "escape") return "stop";
     if (this.#editor.text === "" && !this.#editor.isPasting) {
       const reply = this.#choice.press(typed, key, approval);
-      if (reply === "whole") this.#deps.print(fullCallRows(approval, this.#deps.style()));
+      if (reply === "reason") this.#editor.set(chatStrings.approval.reasonStart);
+      else if (reply === "whole") this.#deps.print(fullCallRows(approval, this.#deps.style()));
       else if (reply !== undefined && reply !== "moved") return reply;
       if (reply !== undefined) return undefined;
     }

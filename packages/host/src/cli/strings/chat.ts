@@ -69,12 +69,15 @@ export const chatStrings = {
     session: (scope: string) => `Allow for this session: ${scope}`,
     always: (scope: string) => `Always allow: ${scope}`,
     deny: "Deny",
+    denyBecause: "Deny and say why",
+    /** Typed text that begins like this denies the call; what follows is the reason. */
+    reasonStart: "deny: ",
     view: "Show the whole call",
     hints: {
       once: "o allow once",
       session: "s allow for this session",
       always: "a always allow",
-      deny: "d deny",
+      deny: "d deny, or d and a reason",
       view: "v show the whole call",
     },
     answered: {
@@ -83,6 +86,7 @@ export const chatStrings = {
       always: "Always allowed",
       deny: "Denied",
     },
+    deniedBecause: (reason: string) => `Denied: ${reason}`,
     keys: "  ↑↓ or a key, then Enter",
     orType: " · or type an answer",
     firstOf: (count: number, call: string) => `1 of ${count}: ${call}`,
