@@ -157,3 +157,15 @@ test.each([360, 1280, 1920])("the status of the models is in view at %i px", asy
   const hidden = await table.evaluate((box) => box.scrollWidth - box.clientWidth);
   expect(hidden).toBe(0);
 });
+
+test("what a new conversation begins with can be read in full at 360 px", async () => {
+  const { tab } = await rig.openTab({ viewport: { width: 360, height: 720 } });
+  const labels = tab.locator(".composer-foot button span");
+  await tab.getByRole("button", { name: "Own folder. Folder" }).waitFor();
+  await tab.getByRole("button", { name: "Rehearsal. Model" }).waitFor();
+  const cut = await labels.evaluateAll((spans) =>
+    spans.filter((span) => span.scrollWidth > span.clientWidth).map((span) => span.textContent),
+  );
+  expect(await labels.allTextContents()).toEqual(["Mode: Ask", "Own folder", "Rehearsal"]);
+  expect(cut).toEqual([]);
+});
