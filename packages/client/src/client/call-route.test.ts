@@ -8,7 +8,9 @@ import {
   ownerId,
 } from "@holdfast/protocol";
 import { emptySessionRead } from "../reducer/state.ts";
+import { findFreePort } from "@holdfast/testing/process/free-port";
 import { testId } from "@holdfast/testing/session-logs/write-log";
+import { describeError } from "../commands/command.ts";
 import { createClient } from "./create-client.ts";
 import { type Fetch, type Result } from "./call-route.ts";
 
@@ -204,3 +206,12 @@ describe("a call", () => {
 function codeOf(result: Result<unknown>): string {
   return result.ok ? "ok" : result.error.code;
 }
+
+test("an error about a host that is not running names its address and says what to check", async () => {
+  const baseUrl = `http://127.0.0.1:${await findFreePort()}`;
+  const client = createClient({ baseUrl, sleep: () => Promise.resolve() });
+  const read = await client.readSession({ params: { id } });
+  const text = read.ok ? "" : describeError(read.error);
+  expect(text).toContain(new URL(baseUrl).host);
+  expect(text).toContain("Check that it is running");
+});

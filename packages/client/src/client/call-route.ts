@@ -39,7 +39,9 @@ export function problemError(problem: Problem): ApiError {
 }
 
 export function networkError(cause: unknown): ApiError {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  // Node's fetch says only "fetch failed"; its cause says what failed, and at which address.
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  const message = reason instanceof Error ? reason.message : String(reason);
   return { kind: "network", code: "network_failed", message };
 }
 

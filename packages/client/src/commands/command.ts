@@ -197,7 +197,7 @@ export function describeError(error: ApiError): string {
       return [title, detail, ...(fields ?? []), next].filter(Boolean).join(" ");
     }
     case "network":
-      return `The host does not answer (${error.message}).`;
+      return `The host does not answer (${error.message}). Check that it is running, and its address.`;
     case "unexpected":
       return `The host sent an unexpected answer (${error.status}).`;
     case "aborted":

@@ -57,8 +57,9 @@ async function runCommand(
 }
 
 function help(): string {
+  const widest = Math.max(...Object.keys(commands).map((name) => name.length));
   const rows = Object.entries(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(widest)} ${summary}`,
   );
   return [
     `holdfast ${version}: conversations with agents that outlive what carries them.`,

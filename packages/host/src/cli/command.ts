@@ -123,10 +123,12 @@ const connectionSettings: readonly SettingName[] = ["home", "store", "url", "tok
 /** The help of a command. */
 export function describeCommand(command: Command): string {
   const { usage, about, flags = {}, examples } = command;
-  const flagRows = Object.entries(flags).map(([name, { value, about: meaning }]) => {
+  const typedFlags = Object.entries(flags).map(([name, { value, about: meaning }]) => {
     const typed = value === undefined ? `--${name}` : `--${name} <${value}>`;
-    return `  ${typed.padEnd(24)} ${meaning}`;
+    return { typed, meaning };
   });
+  const widest = Math.max(24, ...typedFlags.map(({ typed }) => typed.length));
+  const flagRows = typedFlags.map(({ typed, meaning }) => `  ${typed.padEnd(widest)} ${meaning}`);
   return [
     ...usage.map((line, index) => `${index === 0 ? "Usage: " : "       "}holdfast ${line}`),
     "",

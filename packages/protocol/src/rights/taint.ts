@@ -50,7 +50,7 @@ const withoutName: Readonly<Record<string, string>> = {
   web: "the web",
   mcp: "an MCP server",
   webhook: "a webhook's message",
-  quote: "a quote",
+  quote: "quoted text",
   attachment: "an attachment",
   search: "other sessions",
   file: "a file",
