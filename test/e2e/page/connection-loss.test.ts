@@ -230,3 +230,20 @@ test("with resume set to ask, the page shows what survived a crash and resumes o
   await stopAnswer(tab);
   await expectShownIsStored(tab, rig.client());
 });
+
+test("a part of the page that cannot be loaded says so and leaves the rest usable", async () => {
+  const { tab } = await rig.openTab();
+  await send(tab, "Hello {words:5}");
+  await untilDone(tab);
+  await rig.kill();
+  const reload = tab.getByRole("button", { name: "Reload the page" });
+  await tab.getByRole("button", { name: "Show context" }).click();
+  await reload.waitFor();
+  await messageField(tab).fill("A draft");
+  expect(await messageField(tab).inputValue()).toBe("A draft");
+  await tab.getByRole("button", { name: "Settings" }).click();
+  await tab.getByRole("main").getByText("This part of the page could not be loaded.").waitFor();
+  await rig.restart();
+  await reload.click();
+  await tab.getByRole("heading", { name: "Settings" }).first().waitFor();
+});

@@ -1,8 +1,9 @@
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, useEffect, useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
 import { Conversation } from "../talk/conversation.tsx";
 import { NewSession } from "../talk/new-session.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { PartBoundary } from "../ui/part-boundary.tsx";
 import { preferences } from "../ui/preferences.ts";
 import { useAttention } from "../attention/use-attention.ts";
 import { ToastList } from "../ui/toasts.tsx";
@@ -77,9 +78,9 @@ export function Shell() {
         )}
         {route.kind === "new" && <NewSession key={route.from ?? "new"} from={route.from} />}
         {route.kind === "settings" && (
-          <Suspense fallback={null}>
+          <PartBoundary>
             <Settings section={route.section} />
-          </Suspense>
+          </PartBoundary>
         )}
       </main>
       {isPaletteOpen && (

@@ -48,6 +48,9 @@ export const commonStrings = {
     waitingNamed: (count: number) =>
       plural(count, { one: "# call needs your approval", other: "# calls need your approval" }),
     palette: "Search and commands",
+    partFailed:
+      "This part of the page could not be loaded. The host is not reachable, or it was updated.",
+    reload: "Reload the page",
   },
   keys: {
     title: "Keyboard shortcuts",

@@ -7,12 +7,13 @@ import {
   type Seq,
   type SessionId,
 } from "@holdfast/protocol";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
 import { SessionModel } from "../models/session-model.tsx";
 import { sessionActions } from "../sessions/session-actions.ts";
 import { Icon } from "../ui/icons.tsx";
+import { PartBoundary } from "../ui/part-boundary.tsx";
 import { strings } from "../strings/strings.ts";
 import { createTalkActions, TalkProvider } from "./store/talk-actions.ts";
 import { useSlashCommands } from "./composer/slash-commands.tsx";
@@ -218,7 +219,7 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
           {commands.answer}
         </section>
         {state !== null && (
-          <Suspense fallback={null}>
+          <PartBoundary key={sidePanel?.kind}>
             {sidePanel?.kind === "context" && (
               <ContextPanel
                 id={id}
@@ -238,7 +239,7 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
                 onClose={() => setSidePanel(null)}
               />
             )}
-          </Suspense>
+          </PartBoundary>
         )}
       </div>
     </TalkProvider>
