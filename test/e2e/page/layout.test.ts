@@ -169,3 +169,13 @@ test("what a new conversation begins with can be read in full at 360 px", async 
   expect(await labels.allTextContents()).toEqual(["Mode: Ask", "Own folder", "Rehearsal"]);
   expect(cut).toEqual([]);
 });
+
+test("the list of settings does not reach into the page beside it", async () => {
+  const { tab } = await rig.openTab({
+    at: "?settings=agent",
+    viewport: { width: 1280, height: 800 },
+  });
+  const nav = tab.getByRole("navigation", { name: "Settings" });
+  await nav.getByRole("link", { name: "Instructions and projects" }).waitFor();
+  expect(await nav.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+});
