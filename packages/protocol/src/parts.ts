@@ -149,6 +149,9 @@ export const imagePart = z.looseObject({
   name: z.string().optional(),
   width: z.int().positive().optional(),
   height: z.int().positive().optional(),
+  size: z.int().nonnegative().optional(),
+  /** A picture that a model made: what its provider wants back unchanged. */
+  opaque: jsonObject.optional(),
 });
 export const noticePart = z.looseObject({
   type: z.literal("notice"),

@@ -61,7 +61,7 @@ export function buildContext(
     ...rendered.map(({ seq, message }) => ({
       seq,
       text: JSON.stringify(message),
-      images: message.role === "user" ? (message.images?.length ?? 0) : 0,
+      images: imagesIn(message),
     })),
   ];
   const blocks = texts.map(({ seq, text, images }): Block => {
@@ -74,6 +74,12 @@ export function buildContext(
     tools: frame.tools,
     blocks,
   };
+}
+
+function imagesIn(message: ModelMessage): number {
+  if (message.role === "user") return message.images?.length ?? 0;
+  if (message.role !== "assistant") return 0;
+  return message.parts.filter(({ kind }) => kind === "image").length;
 }
 
 /** Head, summary, tail: the summary takes the place of what it covers. */
@@ -149,7 +155,9 @@ function renderEntries(visible: readonly StoredEvent[]): readonly RenderedMessag
 }
 
 function hasContent(part: AssistantPart): boolean {
-  return part.kind === "call" || (part.kind === "text" && part.text !== "");
+  return (
+    part.kind === "call" || part.kind === "image" || (part.kind === "text" && part.text !== "")
+  );
 }
 
 /** Some providers refuse a request that ends with the model's own words, so it never does. */
@@ -231,6 +239,10 @@ function assistantParts(parts: readonly Part[]): readonly AssistantPart[] {
       case "text":
       case "reasoning":
         return [{ kind: part.type, text: part.text, ...(part.opaque && { opaque: part.opaque }) }];
+      case "image": {
+        const { blobId, mediaType, opaque } = part;
+        return [{ kind: "image", blobId, mediaType, ...(opaque && { opaque }) }];
+      }
       case "tool_call":
         return [{ kind: "call", ...callOf(part) }];
       default:

@@ -28,7 +28,10 @@ function taintOfEntry({ type, data }: StoredEvent): readonly TaintSource[] {
   // What a model says is not marked, except in a session that was imported.
   if (!messageTypes.has(type)) return [];
   const parts = Array.isArray(data["parts"]) ? data["parts"] : [];
-  const sources = parts.flatMap((part) => (isObject(part) ? taintOfPart(part) : []));
+  const isOwn = (part: RawPart) => type === "message.assistant" && isModelImage(part);
+  const sources = parts.flatMap((part) =>
+    isObject(part) && !isOwn(part) ? taintOfPart(part) : [],
+  );
   // From before parts said where they came from.
   const hook = typeof data["lane"] === "string" ? /^webhook:([^:]+)/.exec(data["lane"]) : null;
   return hook === null || sources.some(({ kind }) => kind === "webhook")
@@ -40,6 +43,11 @@ type RawPart = Readonly<Record<string, unknown>>;
 
 function isObject(value: unknown): value is RawPart {
   return typeof value === "object" && value !== null;
+}
+
+/** Imported pictures have no such mark: whoever made the document chose them. */
+function isModelImage(part: RawPart): boolean {
+  return part["type"] === "image" && isObject(part["opaque"]);
 }
 
 function taintOfPart(part: RawPart): readonly TaintSource[] {

@@ -9,7 +9,7 @@ export type ModelMessage =
       readonly role: "user";
       readonly text: string;
       /** Images the person attached that a model may be able to see. The text names them too. */
-      readonly images?: readonly { readonly blobId: BlobId; readonly mediaType: string }[];
+      readonly images?: readonly ModelImage[];
       /** PDFs that the person attached. The text quotes what they say, for models that do not take them. */
       readonly documents?: readonly ModelDocument[];
     }
@@ -34,7 +34,14 @@ export interface ModelDocument {
 /** In the order the model produced them: a provider checks that its own parts come back unchanged. */
 export type AssistantPart =
   | { readonly kind: "text" | "reasoning"; readonly text: string; readonly opaque?: JsonObject }
+  /** A picture that the model made. */
+  | ({ readonly kind: "image"; readonly opaque?: JsonObject } & ModelImage)
   | ({ readonly kind: "call" } & ModelCall);
+
+export interface ModelImage {
+  readonly blobId: BlobId;
+  readonly mediaType: string;
+}
 
 export interface ModelCall {
   readonly callId: CallId;
@@ -83,6 +90,13 @@ export type ModelEvent =
    */
   | { readonly kind: "text" | "reasoning"; readonly text: string; readonly opaque?: JsonObject }
   | ({ readonly kind: "call" } & Omit<ModelCall, "callId">)
+  /** `mediaType` is what the provider says; `null` bytes: it gave an address instead. */
+  | {
+      readonly kind: "image";
+      readonly mediaType: string;
+      readonly bytes: Uint8Array | null;
+      readonly opaque?: JsonObject;
+    }
   | { readonly kind: "usage"; readonly usage: ModelUsage }
   | { readonly kind: "failed"; readonly failure: ModelFailure };
 

@@ -20,10 +20,13 @@ import {
   type ModelUsage,
   type NamedModel,
 } from "../ports/model.ts";
+import type { AnswerImages } from "./answer-images.ts";
 import type { Journal } from "./journal.ts";
+import { ModelStream } from "./model-stream.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { sizeLimits, jsonSize } from "./settle.ts";
 import type { Tool } from "../ports/tool.ts";
+import type { SpillEnd } from "../ports/spill.ts";
 import { StoreFailure } from "../ports/store.ts";
 import { type Framed } from "../context/prefix.ts";
 import { shortHash } from "../hash.ts";
@@ -44,17 +47,19 @@ export interface CallEnd {
   readonly usage: ModelUsage | null;
 }
 
-/** How long a provider may ignore its signal before it is abandoned. */
-const abandonAfterMs = 5_000;
-
-/** Streams one model call into the journal. */
+/** Streams one model call into the journal. Its pictures are collected in `images`. */
 export async function callModel(
   run: RunHandle,
   model: Model,
   request: ModelRequest,
-  deps: { readonly journal: Journal; readonly messageId: MessageId; readonly clock: Clock },
+  deps: {
+    readonly journal: Journal;
+    readonly images: AnswerImages;
+    readonly messageId: MessageId;
+    readonly clock: Clock;
+  },
 ): Promise<CallEnd> {
-  const { journal, messageId, clock } = deps;
+  const { journal, images, messageId, clock } = deps;
   const calls: ModelCall[] = [];
   let size = 0;
   let usage: ModelUsage | null = null;
@@ -94,6 +99,11 @@ export async function callModel(
           return { end: { failure: tooMuchAsked }, calls: [], usage };
         calls.push(withCallId(run, event));
         break;
+      case "image":
+        images.add(event);
+        // Text that follows is another paragraph.
+        if (open !== "none yet") open = null;
+        break;
       case "usage":
         usage = event.usage;
         break;
@@ -101,6 +111,18 @@ export async function callModel(
         return { end: { failure: event.failure }, calls, usage };
     }
   }
+}
+
+/** A spill holds no pictures: an answer that has some is not complete in it, so the model is asked again. */
+export function spillEndOf(
+  model: string,
+  { end, calls, usage }: CallEnd,
+  { isEmpty }: AnswerImages,
+): SpillEnd {
+  if (end === "abandoned" || (end === "done" && !isEmpty))
+    return { how: "stopped", model, calls: [], usage };
+  const outcome = typeof end === "string" ? end : "failed";
+  return { how: outcome, model, calls, usage };
 }
 
 function textFields({ text, opaque }: Extract<ModelEvent, { kind: "text" | "reasoning" }>) {
@@ -127,73 +149,6 @@ const malformedCall: ModelFailure = {
   code: "call_malformed",
   message: "The model asked for a tool in a form that cannot be kept. None was run.",
 };
-
-/**
- * A model's stream up to its end, or until shortly after the signal aborts. A provider that throws has failed. Only one
- * event is awaited at a time and none is retained, since a stream may be long.
- */
-class ModelStream implements AsyncDisposable {
-  readonly #iterator: AsyncIterator<ModelEvent>;
-  readonly #signal: AbortSignal;
-  readonly #clock: Clock;
-  readonly #finished = new AbortController();
-  #isAbandoned = false;
-  #answer: (next: ModelEvent | null) => void = () => {};
-
-  constructor(open: () => AsyncIterable<ModelEvent>, signal: AbortSignal, clock: Clock) {
-    this.#iterator = openIterator(open);
-    this.#signal = signal;
-    this.#clock = clock;
-    if (signal.aborted) this.#abandonLater();
-    else signal.addEventListener("abort", this.#abandonLater, { once: true });
-  }
-
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
-  }
-
-  /** `null`: the stream has ended. */
-  next(): Promise<ModelEvent | null> {
-    if (this.#isAbandoned) return Promise.resolve(null);
-    return new Promise((resolve) => {
-      this.#answer = resolve;
-      const fail = (error: unknown): void => resolve(brokenStream(error));
-      try {
-        this.#iterator.next().then((next) => resolve(next.done === true ? null : next.value), fail);
-      } catch (error) {
-        fail(error);
-      }
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#signal.removeEventListener("abort", this.#abandonLater);
-    this.#finished.abort();
-    void this.#iterator.return?.().catch(() => {});
-  }
-
-  readonly #abandonLater = (): void => void this.#abandon();
-
-  async #abandon(): Promise<void> {
-    await this.#clock.sleep(abandonAfterMs, this.#finished.signal);
-    this.#isAbandoned = true;
-    this.#answer(null);
-  }
-}
-
-function openIterator(open: () => AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent> {
-  try {
-    return open()[Symbol.asyncIterator]();
-  } catch (error) {
-    const value = brokenStream(error);
-    return { next: () => Promise.resolve({ done: false, value }) };
-  }
-}
-
-function brokenStream(error: unknown): ModelEvent {
-  const message = error instanceof Error ? error.message : String(error);
-  return { kind: "failed", failure: { class: "fatal", code: "model_broken", message } };
-}
 
 export interface StepDeps {
   /** The agent that answers, or why it could not be built. */

@@ -10,7 +10,6 @@ import {
 import { pendingCalls } from "../context/build-context.ts";
 import type { ModelFailure } from "../ports/model.ts";
 import type { Random } from "../ports/clock.ts";
-import type { SpillEnd } from "../ports/spill.ts";
 import {
   settleUnrunCalls,
   memoryMark,
@@ -25,6 +24,7 @@ import {
   mayFallBack,
   currentFallback,
   fallbackNotice,
+  spillEndOf,
   type StepDeps,
   prepareStep,
 } from "./call-model.ts";
@@ -34,6 +34,7 @@ import {
   type ContextFit,
 } from "../context/compactor.ts";
 import { type CachedContext, RunContext } from "../context/session-context.ts";
+import { AnswerImages, type StoredImages } from "./answer-images.ts";
 import { Journal, type Tick } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
@@ -171,6 +172,7 @@ interface ModelCallOutcome extends CallEnd {
   /** The model to fall back to if this one cannot answer. */
   readonly next: string | null;
   readonly journal: Journal;
+  readonly images: StoredImages;
   readonly context: RunContext;
   readonly record: RequestRecord;
   /** Roughly how many tokens were sent. */
@@ -210,17 +212,14 @@ async function callStepModel(
   const journal = new Journal(deps, run);
   const messageId = run.ids.make("message");
   const request = { model: name, session: run.session, messages, tools };
-  const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
-  await journal.end(spillEndOf(name, end));
+  const answer = { journal, images: new AnswerImages(), messageId, clock: deps.clock };
+  const end = await callModel(run, model, request, answer);
+  await journal.end(spillEndOf(name, end, answer.images));
   if (!(await journal.flush())) return null;
+  const images = await answer.images.store(deps.log.store, run.owner);
   if (end.usage !== null) context.learnTokens(counted, end.usage);
   const tokens = context.tokensIn(counted);
-  return { ...end, modelName: name, next, journal, context, record, tokens };
-}
-
-function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
-  const outcome = end === "abandoned" ? "stopped" : typeof end === "string" ? end : "failed";
-  return { how: outcome, model, calls, usage };
+  return { ...end, modelName: name, next, journal, images, context, record, tokens };
 }
 
 /** Turns the outcome of a model call into entries and decides how the run continues. */
@@ -230,28 +229,29 @@ async function settleCall(
   call: ModelCallOutcome & { readonly rights: Rights },
   tries: number,
 ): Promise<NextAction | "retry" | "fallback"> {
-  const { end, calls, usage, modelName: model, journal, record: request } = call;
+  const { end, calls, usage, modelName: model, journal, images, record: request } = call;
   const { message } = journal.fold();
+  const hasAnswer = message !== null || images.stored.length > 0;
   // The settled message carries the record; if it cannot be settled, the run is lost and this state with it.
-  if (message !== null || calls.length > 0) call.context.markRecorded();
+  if (hasAnswer || calls.length > 0) call.context.markRecorded();
   const usages = usageEvent(run, model, usage, call.rights);
   if (end === "stopped" || end === "abandoned") {
     if (end === "abandoned") await deps.raiseFence();
     if (run.cancelled)
       await endRun(run, "cancelled", [
-        ...settledMessage(run, message, { model, request, partial: "cancelled" }),
+        ...settledMessage(run, message, { model, request, images, partial: "cancelled" }),
         ...usages,
       ]);
     return "ended";
   }
   if (end === "done") {
-    const settled = [...settledMessage(run, message, { model, request, calls }), ...usages];
+    const settled = [...settledMessage(run, message, { model, request, images, calls }), ...usages];
     if (calls.length > 0) return (await run.write(settled)) === null ? "ended" : "continue";
-    if (message === null) {
+    if (!hasAnswer) {
       await endRun(
         run,
         "failed",
-        [...usages, noticeEvent(run, "empty_reply", "The model ended without a word.")],
+        [...settled, noticeEvent(run, "empty_reply", "The model ended without a word.")],
         "empty_reply",
       );
     } else {
@@ -263,7 +263,7 @@ async function settleCall(
   }
   const failure = await recoverFromOverflow(deps, run, call, end.failure);
   const partialOutput = [
-    ...settledMessage(run, message, { model, request, partial: "failed" }),
+    ...settledMessage(run, message, { model, request, images, partial: "failed" }),
     ...usages,
   ];
   const isLast = !isRetryable(failure) || tries + 1 >= deps.limits.modelTries;

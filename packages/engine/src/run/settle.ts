@@ -22,6 +22,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 import type { ModelCall, ModelUsage } from "../ports/model.ts";
+import type { StoredImages } from "./answer-images.ts";
 import type { StreamedMessage, StreamedTool } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { pendingCalls } from "../context/build-context.ts";
@@ -59,21 +60,27 @@ export function createRunEvents(ids: IdSource, runId: RunId): RunEvents {
 
 export type PartialCause = "cancelled" | "interrupted" | "failed" | "limit";
 
-/** The entry for a streamed message. If it ended early, it says why. */
+/** The entry for a streamed message, and a notice on each picture left out. If it ended early, it says why. */
 export function settledMessage(
   run: RunEvents,
   streamed: StreamedMessage | null,
   settlement: {
     readonly model: string;
     readonly calls?: readonly ModelCall[];
+    readonly images?: StoredImages;
     /** The record of the request that produced it. */
     readonly request?: RequestRecord;
     readonly partial?: PartialCause;
   },
 ): readonly NewEvent[] {
   const calls = (settlement.calls ?? []).map((call): Part => ({ type: "tool_call", ...call }));
-  const parts = [...(streamed?.parts ?? []), ...calls];
-  if (parts.length === 0 && streamed === null) return [];
+  const { stored = [], leftOut = [] } = settlement.images ?? {};
+  const images = stored.map((image): Part => ({ type: "image", ...image }));
+  const parts = [...(streamed?.parts ?? []), ...images, ...calls];
+  const notices = leftOut.map((text) =>
+    run.event("notice.added", { noticeId: run.ids.make("notice"), kind: "image_left_out", text }),
+  );
+  if (parts.length === 0 && streamed === null) return notices;
   return [
     run.event("message.assistant", {
       messageId: streamed?.messageId ?? run.ids.make("message"),
@@ -83,6 +90,7 @@ export function settledMessage(
       ...(settlement.partial && { partial: settlement.partial }),
       ...(streamed && { deltas: [...streamed.deltas], timing: [...streamed.timing] }),
     }),
+    ...notices,
   ];
 }
 

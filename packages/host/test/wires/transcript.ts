@@ -38,6 +38,10 @@ const step = z.strictObject({
     text: z.string().default(""),
     reasoning: z.string().default(""),
     calls: z.array(object).default([]),
+    /** Pictures: what the provider says they are, and their bytes in base64; `null` if it gave an address. */
+    images: z
+      .array(z.strictObject({ mediaType: z.string(), base64: z.string().nullable() }))
+      .default([]),
     usage: object.optional(),
     failure: object.optional(),
   }),

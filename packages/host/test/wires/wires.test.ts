@@ -153,6 +153,13 @@ function expectStep(
   const calls = events.filter((event) => event.kind === "call");
   expect(calls).toHaveLength(gives.calls.length);
   expect(calls).toMatchObject(gives.calls);
+  const images = events.flatMap((event) => (event.kind === "image" ? [event] : []));
+  expect(
+    images.map(({ mediaType, bytes }) => ({
+      mediaType,
+      base64: bytes === null ? null : Buffer.from(bytes).toString("base64"),
+    })),
+  ).toEqual(gives.images);
   if (gives.usage !== undefined)
     expect(events.find((event) => event.kind === "usage")?.usage).toMatchObject(gives.usage);
   if (request !== undefined) expect(body).toMatchObject(withSession(request));

@@ -202,6 +202,7 @@ async function optionsFor(
     case "ollama":
       return {
         ...options,
+        includeRawChunks: true,
         ...(facts.outputLimit !== undefined && { maxOutputTokens: facts.outputLimit }),
         ...(effort !== null && {
           providerOptions: { openaiCompatible: { reasoningEffort: effort } },

@@ -1,4 +1,4 @@
-import type { AssistantPart, ModelDocument, ModelMessage } from "@holdfast/engine";
+import type { AssistantPart, ModelDocument, ModelImage, ModelMessage } from "@holdfast/engine";
 import type { ToolSpec, JsonObject } from "@holdfast/protocol";
 
 import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
@@ -28,11 +28,44 @@ export async function toProviderPrompt(
   format: PromptFormat,
 ): Promise<Prompt> {
   const sent: SentSoFar = { callIds: new Map(), pdfPages: 0, pdfBytes: 0 };
+  const marks = new Set(format.cache === "marked" ? cacheMarks(messages) : []);
   const prompt: Prompt = [];
-  for (const message of messages) prompt.push(await toProviderMessages(message, format, sent));
-  if (format.cache === "marked")
-    for (const index of cacheMarks(messages)) markCached(prompt, index);
+  let made: readonly ModelImage[] = [];
+  for (const [index, message] of messages.entries()) {
+    // The results of an answer's calls come first: providers want them right after it.
+    if (message.role !== "tool") {
+      prompt.push(...(await madeImages(made, format)));
+      made = imagesToShow(message, format);
+    }
+    const converted = await toProviderMessages(message, format, sent);
+    prompt.push(marks.has(index) ? { ...converted, providerOptions: ephemeral } : converted);
+  }
+  prompt.push(...(await madeImages(made, format)));
   return format.options === "google" ? joinToolResults(prompt) : prompt;
+}
+
+/** The pictures in an answer that cannot go back as part of it. */
+function imagesToShow(message: ModelMessage, format: PromptFormat): readonly ModelImage[] {
+  if (message.role !== "assistant") return [];
+  return message.parts.flatMap((part) =>
+    part.kind === "image" && !goesBackInAnswer(part, format) ? [part] : [],
+  );
+}
+
+/** Only Google takes pictures in an answer, and checks the signatures of its own. */
+function goesBackInAnswer({ opaque }: AssistantPart, format: PromptFormat): boolean {
+  return format.options === "google" && opaqueOf(opaque, format) !== null;
+}
+
+/** Pictures that the model made, as a message of the user: most providers take them in no other. */
+async function madeImages(images: readonly ModelImage[], format: PromptFormat): Promise<Prompt> {
+  if (images.length === 0) return [];
+  const files = format.takesImages === "yes" ? await imageFiles(images, format) : [];
+  const missing = images.length - files.length;
+  const shown = files.length === 0 ? [] : [`${files.length} shown here`];
+  const hidden = missing === 0 ? [] : [`${missing} not shown to you`];
+  const text = `[host: pictures in your answer above: ${[...shown, ...hidden].join(", ")}.]`;
+  return [{ role: "user", content: [{ type: "text", text }, ...files] }];
 }
 
 /** What the messages before have used up: a later message never changes what an earlier one becomes (P9). */
@@ -71,11 +104,6 @@ function isInputRole(role: ModelMessage["role"]): boolean {
   return role === "user" || role === "tool" || role === "notice";
 }
 
-function markCached(prompt: Prompt, index: number): void {
-  const message = prompt[index];
-  if (message !== undefined) prompt[index] = { ...message, providerOptions: ephemeral };
-}
-
 async function toProviderMessages(
   message: ModelMessage,
   format: PromptFormat,
@@ -89,11 +117,16 @@ async function toProviderMessages(
       return { role: "user", content: [{ type: "text", text: message.text }] };
     case "user":
       return { role: "user", content: await toUserContent(message, format, sent) };
-    case "assistant":
-      return {
-        role: "assistant",
-        content: message.parts.flatMap((part) => toAssistantPart(part, format, callIds)),
-      };
+    case "assistant": {
+      const content: AssistantContent = [];
+      for (const part of message.parts)
+        content.push(...(await toAssistantPart(part, format, callIds)));
+      // Providers refuse an answer without content.
+      const isEmpty = !content.some(({ type }) => type !== "reasoning");
+      if (isEmpty && message.parts.some(({ kind }) => kind === "image"))
+        content.push({ type: "text", text: "(a picture)" });
+      return { role: "assistant", content };
+    }
     case "tool": {
       const toolCallId = callIds.get(message.callId) ?? message.callId;
       const output = { type: "text", value: message.output } as const;
@@ -119,14 +152,24 @@ async function toUserContent(
     const { data, name: filename } = document;
     files.unshift({ type: "file", mediaType: pdfType, filename, data: { type: "data", data } });
   }
-  if (format.takesImages === "yes") {
-    for (const { blobId, mediaType } of images) {
-      const data = imageTypes.has(mediaType) ? await format.file(blobId, "image") : null;
-      if (data !== null) files.push({ type: "file", mediaType, data: { type: "data", data } });
-    }
-  }
+  if (format.takesImages === "yes") files.push(...(await imageFiles(images, format)));
   // Providers refuse empty text.
   return [{ type: "text", text: shown === "" ? "(no text)" : shown }, ...files];
+}
+
+type FileContent = Extract<UserContent[number], { type: "file" }>;
+
+/** Without those that are gone, or of a kind that providers do not take. */
+async function imageFiles(
+  images: readonly ModelImage[],
+  { file }: PromptFormat,
+): Promise<FileContent[]> {
+  const files: FileContent[] = [];
+  for (const { blobId, mediaType } of images) {
+    const data = imageTypes.has(mediaType) ? await file(blobId, "image") : null;
+    if (data !== null) files.push({ type: "file", mediaType, data: { type: "data", data } });
+  }
+  return files;
 }
 
 const pdfType = "application/pdf";
@@ -155,11 +198,11 @@ const imageTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"
 
 type AssistantContent = Extract<PromptMessage, { role: "assistant" }>["content"];
 
-function toAssistantPart(
+async function toAssistantPart(
   part: AssistantPart,
   format: PromptFormat,
   callIds: Map<string, string>,
-): AssistantContent {
+): Promise<AssistantContent> {
   const own = opaqueOf(part.opaque, format);
   const entries = own?.options === undefined ? {} : { [format.options]: own.options };
   const providerOptions = Object.keys(entries).length === 0 ? {} : { providerOptions: entries };
@@ -170,6 +213,11 @@ function toAssistantPart(
       // Reasoning of other models, and truncated reasoning, has no signature that this provider would accept.
       if (own === null || format.reasoning === "omitted") return [];
       return [{ type: "reasoning", text: part.text, ...providerOptions }];
+    case "image": {
+      if (!goesBackInAnswer(part, format)) return [];
+      const files = await imageFiles([part], format);
+      return files.map((file) => ({ ...file, ...providerOptions }));
+    }
     case "call": {
       const id = format.callIds === "provider" && own?.id !== undefined ? own.id : part.callId;
       callIds.set(part.callId, id);

@@ -62,6 +62,23 @@ export class ProviderStreamReader {
         this.hasOutput = true;
         yield this.#call(part);
         return;
+      case "file":
+        yield this.#image(part.mediaType, bytesOf(part.data), part.providerMetadata);
+        return;
+      case "tool-result": {
+        // OpenAI's own tool; drafts come before the picture.
+        if (part.toolName !== "image_generation" || part.preliminary === true) return;
+        const data = generatedImage.safeParse(part.result).data?.result;
+        if (data !== undefined) yield this.#image("image/png", Buffer.from(data, "base64"));
+        return;
+      }
+      case "raw":
+        for (const url of imageUrlsIn(part.rawValue)) {
+          const [, mediaType = "", data] = dataUrl.exec(url) ?? [];
+          const bytes = data === undefined ? null : Buffer.from(data, "base64");
+          yield this.#image(mediaType, bytes);
+        }
+        return;
       case "custom":
         this.#startUsage = usageAtStart(part.providerMetadata) ?? this.#startUsage;
         return;
@@ -98,6 +115,13 @@ export class ProviderStreamReader {
     yield { kind, text: "", opaque: this.#opaque({ options: shown }) };
   }
 
+  #image(mediaType: string, bytes: Uint8Array | null, metadata?: unknown): ModelEvent {
+    this.hasOutput = true;
+    const options = this.#providerOptions(metadata);
+    const rest = Object.keys(options).length === 0 ? {} : { options };
+    return { kind: "image", mediaType, bytes, opaque: this.#opaque(rest) };
+  }
+
   #call(part: Extract<StreamPart, { type: "tool-call" }>): ModelEvent {
     const name = this.#names.get(part.toolName) ?? part.toolName;
     const options = this.#providerOptions(part.providerMetadata);
@@ -125,6 +149,30 @@ export class ProviderStreamReader {
     const values = Object.entries(shown?.[this.#options] ?? {});
     return Object.fromEntries(values.filter(([, value]) => value !== null && value !== undefined));
   }
+}
+
+/** `null` if there is only an address: none is fetched. */
+function bytesOf(data: Extract<StreamPart, { type: "file" }>["data"]): Uint8Array | null {
+  if (data.type !== "data") return null;
+  return typeof data.data === "string" ? Buffer.from(data.data, "base64") : data.data;
+}
+
+const generatedImage = z.object({ result: z.string() });
+const chunkWithImages = z.object({
+  choices: z.array(
+    z.object({
+      delta: z.object({
+        images: z.array(z.object({ image_url: z.object({ url: z.string() }) })),
+      }),
+    }),
+  ),
+});
+const dataUrl = /^data:([^;,]{1,100});base64,(.*)$/s;
+
+/** Pictures in a chunk of chat completions, as OpenRouter sends them. The package does not know them. */
+function imageUrlsIn(chunk: unknown): readonly string[] {
+  const { choices = [] } = chunkWithImages.safeParse(chunk).data ?? {};
+  return choices.flatMap(({ delta }) => delta.images.map(({ image_url: { url } }) => url));
 }
 
 /** Whether such an answer is complete depends on how its connection ended. */

@@ -254,6 +254,7 @@ function describeMessage(message: ModelMessage): string {
 }
 
 function describePart(part: AssistantPart): string {
+  if (part.kind === "image") return `[picture] ${part.mediaType}`;
   if (part.kind === "call") return `[${part.name}] ${JSON.stringify(part.input)}`;
   return part.kind === "reasoning" ? `[thought] ${part.text}` : part.text;
 }

@@ -1,5 +1,11 @@
 import { plural } from "@holdfast/protocol";
 
+function formatSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
 /** How a conversation is told as lines of text. A translation replaces this table. */
 export const transcriptStrings = {
   byShell: (name: string, command: string) => `${name} (by a shell): ${command}`,
@@ -31,6 +37,8 @@ export const transcriptStrings = {
   },
   noMessages: "(no messages yet)",
   image: "image",
+  picture: (name: string, bytes: number | undefined) =>
+    bytes === undefined ? `▣ ${name}` : `▣ ${name} (${formatSize(bytes)})`,
   moreLines: (count: number) => plural(count, { one: "… # more line", other: "… # more lines" }),
   summary: "Earlier messages were summarised for the model.",
   undone: "Last turn undone. /redo brings it back.",

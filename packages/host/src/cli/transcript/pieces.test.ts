@@ -129,3 +129,15 @@ test("an interrupted answer that nothing continues is marked", () => {
     "■ The answer was interrupted.",
   ]);
 });
+
+test("a picture that the model made is a line with its name and size, outside the piped answer", () => {
+  const lines: string[] = [];
+  const output = { write: (text: string) => void lines.push(`answer: ${text}`) };
+  const printError = (line: string) => void lines.push(line);
+  const writer = createPipeWriter({ output, printError } as unknown as Terminal);
+  writer.show([
+    { kind: "picture", name: "picture-1.png", size: 2_048 },
+    { kind: "picture", name: "image", size: undefined },
+  ]);
+  expect(lines).toEqual(["▣ picture-1.png (2 KB)", "▣ image"]);
+});

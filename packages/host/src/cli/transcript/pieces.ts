@@ -22,6 +22,8 @@ export type TranscriptPiece =
   /** More text of an answer. `isNew`: a new answer starts with it. */
   | { readonly kind: "text"; readonly text: string; readonly isNew: boolean }
   | { readonly kind: "textEnd"; readonly partial: MessageEntry["partial"] }
+  /** A picture that the model made. */
+  | { readonly kind: "picture"; readonly name: string; readonly size: number | undefined }
   /** Reasoning before it continued. */
   | { readonly kind: "thought"; readonly text: string }
   | { readonly kind: "toolStarted"; readonly name: string; readonly input: Json }
@@ -152,7 +154,12 @@ export class TranscriptDiffer {
     ];
     const hasWords = this.#shownText.has(messageId);
     const end: TranscriptPiece[] = hasWords ? [{ kind: "textEnd", partial }] : [];
-    return [...newPieces, ...end];
+    const pictures = parts.flatMap((part): TranscriptPiece[] =>
+      part.type === "image"
+        ? [{ kind: "picture", name: part.name ?? transcriptStrings.image, size: part.size }]
+        : [],
+    );
+    return [...newPieces, ...end, ...pictures];
   }
 
   #resultPieces(part: Part): TranscriptPiece[] {
@@ -278,6 +285,7 @@ export class ReplayMerger {
       case "thought":
         return [piece];
       case "userMessage":
+      case "picture":
       case "toolStarted":
       case "toolEnded":
       case "summary":

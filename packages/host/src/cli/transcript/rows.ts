@@ -58,6 +58,8 @@ export class PlainRows implements PieceRows {
         if (piece.partial === undefined) return rows;
         return [...rows, paint("dim", `(${texts.partial[piece.partial]})`)];
       }
+      case "picture":
+        return wrapBlock(texts.picture(piece.name, piece.size), style, "", ["accent"]);
       case "thought":
         return [];
       case "toolStarted": {

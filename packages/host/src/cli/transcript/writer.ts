@@ -1,5 +1,6 @@
 import type { Terminal } from "../command.ts";
 import { cleanText } from "../screen/text.ts";
+import { transcriptStrings } from "../strings/transcript.ts";
 import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import { type TranscriptPiece } from "./pieces.ts";
 
@@ -30,6 +31,8 @@ export function createPipeWriter(terminal: Terminal): TranscriptWriter {
         return printError(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
       case "toolEnded":
         return printError(`  ${describeOutcome(piece)}`);
+      case "picture":
+        return printError(cleanText(transcriptStrings.picture(piece.name, piece.size)));
       case "notice":
         return printError(cleanText(`— ${piece.text}`));
       case "runEnded":

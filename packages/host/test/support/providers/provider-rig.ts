@@ -6,7 +6,7 @@ import type {
   ModelMessage,
   ModelRequest,
 } from "@holdfast/engine";
-import { type CallId, ids, type Json } from "@holdfast/protocol";
+import { type BlobId, type CallId, ids, type Json } from "@holdfast/protocol";
 import { type ConnectionLimits } from "../../../src/agent/models/provider-connection.ts";
 import {
   createProviderModel,
@@ -128,6 +128,8 @@ export const failureIn = (events: readonly ModelEvent[]): ModelFailure | null =>
   return last?.kind === "failed" ? last.failure : null;
 };
 
+const madeBlob = "blob_made" as BlobId;
+
 /** What the engine would send next: the settled answer and the results of its calls. */
 export function nextMessages(events: readonly ModelEvent[], output = "seen"): ModelMessage[] {
   const parts: AssistantPart[] = [];
@@ -140,6 +142,11 @@ export function nextMessages(events: readonly ModelEvent[], output = "seen"): Mo
       const text = (grows?.kind === event.kind ? grows.text : "") + event.text;
       parts.push({ ...event, text });
       isOpen = event.opaque === undefined;
+    }
+    if (event.kind === "image") {
+      const { mediaType, opaque } = event;
+      parts.push({ kind: "image", blobId: madeBlob, mediaType, ...(opaque && { opaque }) });
+      isOpen = false;
     }
     if (event.kind === "call") {
       const callId: CallId = ids.make("call");
