@@ -3,6 +3,7 @@ import {
   openProviderServer,
   type ProviderServer,
 } from "@holdfast/testing/host/providers/provider-server";
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { answers, createPageRig, send } from "./page-rig.ts";
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
     const request = JSON.stringify(body);
     if (request.includes("Name the conversation")) return { frames: chatFrames([{ text: "Two" }]) };
     if (!request.includes('"role":"tool"')) {
-      const lines = request.includes("many lines")
+      const lines = request.includes("one of many lines")
         ? Array.from({ length: 200 }, (_, n) => `\n# line ${n}`).join("")
         : "";
       return {
@@ -42,6 +43,30 @@ beforeAll(async () => {
   });
 });
 afterAll(() => server[Symbol.asyncDispose]());
+
+/** Scrolls until the page takes the call as seen: it follows new content until then. */
+async function lookAt(card: Locator): Promise<void> {
+  await expect
+    .poll(async () => {
+      await card.locator(".approval-shown").scrollIntoViewIfNeeded();
+      return card.getByRole("button", { name: "Allow once" }).isEnabled();
+    })
+    .toBe(true);
+}
+
+test("calls are allowed together once each of them has been in view", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  await send(tab, "Run both");
+  const allowAll = tab.getByRole("button", { name: "Allow all 2 once" });
+  const calls = tab.locator(".approval-shown");
+  await expect.poll(() => calls.count()).toBe(2);
+  for (const card of await tab.locator(".approval").all()) await lookAt(card);
+  await expect.poll(() => allowAll.isEnabled()).toBe(true);
+  await allowAll.click();
+  await answers(tab).getByText("2 commands have run.").waitFor();
+  await allowAll.waitFor({ state: "detached" });
+  expect(consoleErrors).toEqual([]);
+});
 
 test("[safety] calls cannot be allowed together while one of them was not in view", async () => {
   const { tab } = await rig.openTab();
