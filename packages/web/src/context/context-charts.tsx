@@ -62,6 +62,7 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
       <svg
         className="plot"
         viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="xMinYMid"
         role="img"
         aria-label={t.plot(shown.length)}
       >
@@ -73,7 +74,7 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
               <title>{`${formatMoment(turn.at)}: ${t.percent(share)}`}</title>
               <rect
                 className="plot-background"
-                x={index * barWidth + 1}
+                x={index * barWidth}
                 width={barWidth - 3}
                 y={8}
                 height={height - 8}
@@ -81,7 +82,7 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
               />
               <rect
                 className="plot-bar"
-                x={index * barWidth + 1}
+                x={index * barWidth}
                 width={barWidth - 3}
                 y={height - barHeight}
                 height={barHeight}
@@ -90,7 +91,7 @@ export function CacheChart({ turns }: { turns: readonly Turn[] }) {
               {turn.changes.length > 0 && (
                 <circle
                   className={turn.changes.some(isUnexplained) ? "plot-fault" : "plot-change"}
-                  cx={index * barWidth + barWidth / 2 - 0.5}
+                  cx={index * barWidth + (barWidth - 3) / 2}
                   cy="3"
                   r="2.5"
                 />

@@ -96,7 +96,7 @@ export const settingsStrings = {
       unverified: "not checked",
     },
     checkAgain: "Check again",
-    checkAgainNamed: (title: string) => `Check ${title} again`,
+    checkAgainNamed: (title: string) => `Check again: ${title}`,
     forget: "Remove key",
     forgotten: "Key removed.",
     all: "Models",

@@ -16,6 +16,11 @@ export function formatDay(at: number): string {
   return (isThisYear ? dayAndMonth : withYear).format(at);
 }
 
+export function formatShortDay(at: number): string {
+  const isThisYear = new Date(at).getFullYear() === new Date().getFullYear();
+  return (isThisYear ? shortDay : withYear).format(at);
+}
+
 /** For lists: the time if it was today, else the day. */
 export function formatShortTime(at: number, now: number): string {
   if (daysBetween(at, now) < 1) return clockFormat.format(at);

@@ -7,7 +7,7 @@ type OccurrenceOutcome = ScheduleView["recent"][number];
 
 const texts = strings.schedules;
 const dayFormat = { weekday: "short", day: "numeric", month: "short" } as const;
-const clockFormat = { hour: "2-digit", minute: "2-digit" } as const;
+const clockFormat = { hour: "numeric", minute: "2-digit" } as const;
 const longDate = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeZone: "UTC" });
 
 export function describeTimes({ times }: Pick<ScheduleView, "times">): string {

@@ -53,7 +53,7 @@ test("a draft names what is missing, sorts its times without duplicates, and tak
 test("the next occurrence is described in words, in both time zones if they differ", () => {
   // As the other times on the page are written, wherever this runs.
   const clock = new Intl.DateTimeFormat(undefined, {
-    hour: "2-digit",
+    hour: "numeric",
     minute: "2-digit",
     timeZone: "UTC",
   });

@@ -1,6 +1,6 @@
 import type { UsageGroupView } from "@holdfast/protocol";
 import { strings } from "../../strings/strings.ts";
-import { formatDay } from "../../ui/format-time.ts";
+import { formatDay, formatShortDay } from "../../ui/format-time.ts";
 import { UsageTable } from "./usage-table.tsx";
 
 type Day = UsageGroupView & { readonly day: string };
@@ -28,9 +28,9 @@ export function DayPlot({ days }: { days: readonly Day[] }) {
         ))}
       </svg>
       <div className="usage-axis" aria-hidden="true">
-        <span>{formatDate(days[0])}</span>
+        <span>{formatDate(days[0], formatShortDay)}</span>
         <span>{t.shortNumber(largest)}</span>
-        <span>{formatDate(days.at(-1))}</span>
+        <span>{formatDate(days.at(-1), formatShortDay)}</span>
       </div>
       <figcaption className="usage-legend">
         {(["cached", "fresh", "output"] as const).map((part) => (
@@ -95,6 +95,6 @@ function DayBar({ day, x, width, scale }: DayBarProps) {
 }
 
 /** The date is one of the person's own time zone, at noon: midnight may be skipped. */
-function formatDate(day: Pick<Day, "day"> | undefined): string {
-  return day === undefined ? "" : formatDay(new Date(`${day.day}T12:00:00`).getTime());
+function formatDate(day: Pick<Day, "day"> | undefined, format = formatDay): string {
+  return day === undefined ? "" : format(new Date(`${day.day}T12:00:00`).getTime());
 }

@@ -20,7 +20,11 @@ export function UsageSettings() {
     <>
       <label className="usage-period">
         <span>{t.period}</span>
-        <select value={days} onChange={(event) => setDays(Number(event.target.value))}>
+        <select
+          className="input"
+          value={days}
+          onChange={(event) => setDays(Number(event.target.value))}
+        >
           {periods.map((period) => (
             <option key={period} value={period}>
               {t.lastDays(period)}
