@@ -207,7 +207,7 @@ export const engineMutants: readonly Mutant[] = [
   },
   {
     fault: "a cut hides a range that is one entry long",
-    in: "engine/clip",
+    in: "protocol/clipRanges",
     replace: "$from <= $keep",
     by: "$from < $keep",
     tests: "history/cut.test.ts",
