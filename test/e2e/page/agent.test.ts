@@ -207,7 +207,7 @@ test("[P13] a file is uploaded to a project, its conversations get the text, it 
   const list = tab.getByRole("list", { name: "Files of Harbour" });
   await list.getByText("tides.md").waitFor();
   const talk = await openAnother();
-  await talk.getByRole("button", { name: "No project. Project of the new conversation" }).click();
+  await talk.getByRole("button", { name: "No project. Project for the new conversation" }).click();
   await talk.getByRole("menuitemradio", { name: "Harbour" }).click();
   await begin(talk, "When is it high?");
   expect(promptBefore("When is it high?")).toContain("High water at noon.");
