@@ -179,3 +179,17 @@ test("the list of settings does not reach into the page beside it", async () => 
   await nav.getByRole("link", { name: "Instructions and projects" }).waitFor();
   expect(await nav.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
 });
+
+test("the mode of a conversation can be read in full at 360 px, also while it answers", async () => {
+  const { tab } = await rig.openTab({ viewport: { width: 360, height: 720 } });
+  const isCut = () =>
+    tab
+      .locator(".composer-foot .session-mode span")
+      .evaluate((span) => span.scrollWidth > span.clientWidth);
+  await send(tab, "{words:8}");
+  await untilDone(tab);
+  expect(await isCut()).toBe(false);
+  await send(tab, "{rate:5} {words:200}");
+  await tab.getByRole("button", { name: "Stop" }).waitFor();
+  expect(await isCut()).toBe(false);
+});

@@ -175,7 +175,7 @@ const states: readonly State[] = [
   {
     name: "schedules",
     at: () => "?settings=schedules",
-    show: (tab) => tab.getByText("Tide tables", { exact: true }).last().waitFor(),
+    show: (tab) => tab.getByRole("main").getByRole("link", { name: "Tide tables" }).waitFor(),
   },
   {
     name: "mcp",
