@@ -139,7 +139,7 @@ test("[safety] a plan that a chat cannot show whole is approved there neither by
   platform.press(7, forged, "Approve");
   await expect.poll(() => platform.acknowledged).toHaveLength(1);
   platform.say(7, "approve");
-  await expect.poll(() => lastIn(platform, 7)).toContain("too long to be shown here whole");
+  await expect.poll(() => lastIn(platform, 7)).toContain("too long to show here in full");
   expect([(await only())?.mode, (await approvals())[0]?.state]).toEqual(["plan", "open"]);
 });
 

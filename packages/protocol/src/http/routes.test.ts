@@ -83,6 +83,7 @@ describe("the table of routes", () => {
       return !(headers instanceof z.ZodObject && "idempotency-key" in headers.shape);
     });
     expect(without.map(([name]) => name).toSorted()).toStrictEqual([
+      "addProjectFile",
       "createKey",
       "createSignInCode",
       "login",
