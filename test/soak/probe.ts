@@ -1,5 +1,5 @@
-// Preloaded into the measured host: answers each message from its parent with what the host holds after a collection.
-import { readdirSync } from "node:fs";
+// Preloaded into the measured host: writes what it holds after a collection to a file, at each SIGUSR2.
+import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 
 import type { HostFootprint } from "./judge.ts";
@@ -15,7 +15,9 @@ function held(): HostFootprint {
   };
 }
 
-if (isMainThread) {
-  process.on("message", () => process.send?.(held()));
-  process.channel?.unref();
-}
+const file = process.env["SOAK_FOOTPRINT_FILE"];
+if (isMainThread && file !== undefined)
+  process.on("SIGUSR2", () => {
+    writeFileSync(`${file}.new`, JSON.stringify(held()));
+    renameSync(`${file}.new`, file);
+  });

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 import { runFsck } from "@holdfast/engine";
 import { openSqliteStore } from "@holdfast/store";
@@ -8,7 +9,11 @@ import { seededRandom } from "@holdfast/testing/simulator/scheduler";
 import { FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 
 import { ensureBuilt } from "../chaos/built-host.ts";
-import { type GatewayHost, startGatewayHost } from "../chaos/gateway/host.ts";
+import {
+  type GatewayHost,
+  type GatewayHostOptions,
+  startGatewayHost,
+} from "../chaos/gateway/host.ts";
 import { settled } from "../chaos/gateway/run.ts";
 import {
   compareThirds,
@@ -39,7 +44,9 @@ export interface SoakResult {
   readonly problems: readonly string[];
 }
 
-const probe = ["--expose-gc", "--import", new URL("./probe.ts", import.meta.url).href];
+/** The measured host is started as people start it: `serve` limits its memory when it begins. */
+const program = "packages/host/bin/holdfast.mjs";
+const nodeFlags = ["--expose-gc", "--import", new URL("./probe.ts", import.meta.url).href];
 
 /**
  * Mixed traffic on two hosts with one home. One is killed in every round; the other survives, takes over its runs, and
@@ -53,13 +60,15 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const platform = new FakeBotApi();
   await platform.start();
   const hosts = new Set<GatewayHost>();
-  const start = async (preload: readonly string[] = []) => {
-    const host = await startGatewayHost(home, platform, preload);
+  const start = async (how: GatewayHostOptions = {}) => {
+    const host = await startGatewayHost(home, platform, how);
     hosts.add(host);
     return host;
   };
   try {
-    const steady = await start(probe);
+    const footprint = join(folder, "footprint.json");
+    const env = { SOAK_FOOTPRINT_FILE: footprint };
+    const steady = await start({ program, nodeFlags, env });
     let other = await start();
     const workers = Array.from(
       { length: count },
@@ -81,7 +90,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
       other = await start();
       await working;
       await settled(steady, platform);
-      const sample = { ...(await measure(steady)), ...latencies(workers) };
+      const sample = { ...(await measure(steady, footprint)), ...latencies(workers) };
       if (round > 0) samples.push(sample);
       print(`${round} of ${rounds}: ${describe(sample)}`);
     }
@@ -102,12 +111,12 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   }
 }
 
-async function measure({ process: child }: GatewayHost): Promise<HostFootprint> {
-  const answered = new Promise<HostFootprint>((resolve) => {
-    child.once("message", (held) => resolve(held as HostFootprint));
-  });
-  child.send("measure");
-  return answered;
+async function measure({ process: child }: GatewayHost, file: string): Promise<HostFootprint> {
+  child.kill("SIGUSR2");
+  while (!existsSync(file)) await setTimeout(20);
+  const held = JSON.parse(readFileSync(file, "utf8")) as HostFootprint;
+  rmSync(file);
+  return held;
 }
 
 /** The round's medians. Resets the workers for the next round. */

@@ -22,18 +22,26 @@ export interface GatewayHost {
   resume(): void;
 }
 
-/** A host whose bot is on this platform. It ends with its parent, which may preload a probe and talk to it. */
+export interface GatewayHostOptions {
+  /** What to run, relative to the root of the repository. */
+  readonly program?: string;
+  readonly nodeFlags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A host whose bot is on this platform. It ends with its parent. */
 export async function startGatewayHost(
   home: string,
   platform: FakeBotApi,
-  probe: readonly string[] = [],
+  { program = builtHost, nodeFlags = [], env = {} }: GatewayHostOptions = {},
 ): Promise<GatewayHost> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_"));
-  const preload = ["--import", exitWithParent, ...probe];
-  const child = spawn(process.execPath, [...preload, builtHost, "serve"], {
+  const flags = ["--import", exitWithParent, ...nodeFlags];
+  const child = spawn(process.execPath, [...flags, program, "serve"], {
     cwd: repository,
-    stdio: ["pipe", "pipe", "inherit", ...(probe.length > 0 ? (["ipc"] as const) : [])],
+    stdio: ["pipe", "pipe", "inherit"],
     env: {
+      ...env,
       ...Object.fromEntries(inherited),
       HOLDFAST_HOME: home,
       HOLDFAST_PORT: "0",

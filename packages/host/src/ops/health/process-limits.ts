@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";
-import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { setFlagsFromString } from "node:v8";
 
 /** Fewer do not suffice for a few hundred open pages. */
 const minOpenFiles = 4_096;
@@ -21,38 +21,18 @@ function readLimits(): string | undefined {
   }
 }
 
-/**
- * V8 doubles the young generation whenever many objects survive, up to 134 MB, and hardly shrinks it again. A start, or
- * thousands of pages connecting at once, triggers that without need. Within this size, 5,000 pages and 200 live runs
- * were still served in time (docs/benchmarks.md).
- */
-const maxYoungBytes = 16 * 1024 * 1024;
-
 /** A host at rest has fewer collections than this in its first seconds, one with work has them at once. */
 const collectionsAtRest = 16;
 
-/**
- * Lifts the memory limits of the start (`bin/holdfast.mjs`) with the first work: code may be optimized, and the young generation
- * may grow as far as useful. It grows during garbage collection, so that is when to check.
- */
+/** With the first work, code may be optimized and the young generation may grow: ends what `bin/holdfast.mjs` saves. */
 export function allowGrowth(): void {
   let collections = 0;
   const watch = new PerformanceObserver((list) => {
-    const wasAtRest = collections < collectionsAtRest;
     collections += list.getEntries().length;
     if (collections < collectionsAtRest) return;
-    if (wasAtRest) {
-      for (const flag of ["--opt", "--sparkplug", "--semi-space-growth-factor=2"])
-        setFlagsFromString(flag);
-    }
-    if (youngGenerationBytes() < maxYoungBytes) return;
-    setFlagsFromString("--semi-space-growth-factor=1");
+    for (const flag of ["--opt", "--sparkplug", "--semi-space-growth-factor=2"])
+      setFlagsFromString(flag);
     watch.disconnect();
   });
   watch.observe({ entryTypes: ["gc"] });
-}
-
-function youngGenerationBytes(): number {
-  const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
-  return space?.space_size ?? 0;
 }
