@@ -74,6 +74,7 @@ function talk(
 
 const whole = (tail: readonly StoredEvent[]): ContextEntries => ({
   version: 1,
+  logHead: toSeq(1),
   epochs: 0,
   ranges: [{ from: toSeq(1), to: null }],
   frame: null,

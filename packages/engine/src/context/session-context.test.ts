@@ -3,6 +3,7 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { branch } from "../history/branch.ts";
 import { redo } from "../history/redo.ts";
 import { truncate } from "../history/cut.ts";
 import { undo } from "../history/undo.ts";
@@ -168,6 +169,23 @@ describe("what the model gets", () => {
     const refreshed = await refreshContext(harness.store.reads, chat.owner, chat.session, known);
     const heard = build(assertPresent(refreshed)).messages.slice(1).map(modelMessageText);
     expect(heard).toEqual(["late", "first", "second"]);
+  });
+
+  test("[P7] includes what a branch appends, also after late entries of its origin with higher seqs", async () => {
+    await lookFor();
+    const made = await branch(history(), chat);
+    if (made.status !== "branched") throw new Error(JSON.stringify(made));
+    const { session } = made;
+    for (const text of ["one", "two", "three"]) await chat.commit([aUserMessage(text)]);
+    await find();
+    const known = assertPresent(await readContext(harness.store.reads, chat.owner, session));
+    const events = [aUserMessage("next")];
+    expect(await history().log.commit({ owner: chat.owner, session, events })).toMatchObject({
+      status: "committed",
+    });
+    const refreshed = await refreshContext(harness.store.reads, chat.owner, session, known);
+    const heard = build(assertPresent(refreshed)).messages.slice(1).map(modelMessageText);
+    expect(heard).toEqual(["late", "next"]);
   });
 
   /** A notice about output that is still looked for. */

@@ -179,6 +179,8 @@ export interface AppliedEpoch {
 /** The part of a session the model gets, at one version. */
 export interface ContextEntries {
   readonly version: number;
+  /** The newest seq of the session's own log at that version. */
+  readonly logHead: Seq;
   /** How often the start of the context has changed. */
   readonly epochs: number;
   /** What was visible at that version. */
@@ -206,10 +208,10 @@ export async function readContext(
     if (row === null) return null;
     const read = await readOnce(reads, owner, session);
     const after = await reads.session(owner, session);
-    const { version, ranges, epoch: epochs } = row;
+    const { version, head: logHead, ranges, epoch: epochs } = row;
     // Late entries go with their notice, even if a cut took their seq out of view.
     const tail = await withAmendments(reads, row, read.tail, "newest");
-    if (after?.version === version) return { version, ranges, epochs, ...read, tail };
+    if (after?.version === version) return { version, logHead, ranges, epochs, ...read, tail };
   }
 }
 
@@ -233,34 +235,27 @@ export async function refreshContext(
   const row = await reads.session(owner, session);
   if (row === null) return null;
   if (row.version === known.version) return known;
-  const last = newestSeq(known.tail);
-  if (last === undefined || !sameRanges(row.ranges, known.ranges))
-    return readContext(reads, owner, session);
+  if (!sameRanges(row.ranges, known.ranges)) return readContext(reads, owner, session);
   const found: StoredEvent[] = [];
   for await (const entry of newestFirst(reads, owner, session)) {
-    if (entry.seq <= last) break;
+    // Not the known entries' seqs: late entries of a branch's origin have seqs that the branch gives again.
+    if (entry.seq <= known.logHead) break;
+    // Written since the row was read: the next refresh finds it, because the version is older.
+    if (entry.seq > row.head) continue;
     if (reshaping.has(entry.type)) return readContext(reads, owner, session);
     found.push(entry);
   }
-  // What was written since the row was read is found by the next refresh: the version is older than the entries.
   const added = found.toReversed();
   const frame = frameIn(added) ?? known.frame;
-  return { ...known, version: row.version, frame, tail: [...known.tail, ...added] };
-}
-
-/** Not simply the last entry's: late entries that a cut took out of view come after what was said since. */
-function newestSeq(entries: readonly StoredEvent[]): Seq | undefined {
-  return entries.reduce<Seq | undefined>(
-    (newest, { seq }) => (newest === undefined || seq > newest ? seq : newest),
-    undefined,
-  );
+  const { version, head: logHead } = row;
+  return { ...known, version, logHead, frame, tail: [...known.tail, ...added] };
 }
 
 async function readOnce(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
-): Promise<Omit<ContextEntries, "version" | "ranges" | "epochs">> {
+): Promise<Omit<ContextEntries, "version" | "logHead" | "ranges" | "epochs">> {
   const found: StoredEvent[] = [];
   let choice: EpochChoice | undefined;
   for await (const entry of newestFirst(reads, owner, session)) {
