@@ -41,7 +41,9 @@ export class SimReader {
     for (;;) {
       if (this.#state === null || this.#state.readAgain !== null) await this.#read();
       const host = this.#world.aHost();
-      if (this.#state !== null && host !== null) await this.#follow(host, this.#state.seq);
+      // A read that failed is tried again first: what follows the old state would never be read anew.
+      if (this.#state?.readAgain === null && host !== null)
+        await this.#follow(host, this.#state.seq);
       await this.#client.pause(300);
     }
   }
