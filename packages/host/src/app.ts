@@ -97,7 +97,6 @@ export async function openApp(
     served: createServedModels({ signal: stopping.signal }),
   });
   const confinement = confinementFor(config);
-  if (page !== undefined) void warnIfUnconfined(confinement, logger);
   const mcp = openMcp({
     servers: config.mcp.value,
     confinement,
@@ -234,6 +233,7 @@ export async function openApp(
       createModelDiscovery(models, logger),
       createAuditWorker({ log, ids, clock: systemClock, key: auditKey, touched, report }),
     ],
+    sandboxTrial: page === undefined ? undefined : warnIfUnconfined(confinement, logger),
     telemetry,
     logger,
     stopping,

@@ -53,9 +53,11 @@ export interface LifecycleDeps {
   readonly store: Store;
   readonly roles: ReadonlySet<Role>;
   readonly gateways: Pick<Gateways, "stop">;
-  readonly mcp: Mcp;
+  readonly mcp: Pick<Mcp, "start" | "stop">;
   readonly engine: Pick<Engine, "start" | "stop">;
   readonly workers: readonly BackgroundWorker[];
+  /** Runs from the start on, and writes files in the home. */
+  readonly sandboxTrial: Promise<void> | undefined;
   readonly telemetry: { close(): Promise<void> } | undefined;
   readonly logger: Logger;
   readonly stopping: AbortController;
@@ -90,6 +92,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     closing.abort();
     await closeServer();
     await store.close();
+    await withTimeout(within(workersStopTimeoutMs), async () => deps.sandboxTrial);
     await deps.telemetry?.close();
     await deps.logger.flush();
   }
