@@ -130,7 +130,7 @@ test("a persona that is the default begins conversations, and one that is delete
     await client().addPersona({ body: { name: "Cook", text: "You are a cook." } }),
   );
   const { tab, consoleErrors, openAnother } = await rig.openTab({ at: "?settings=agent" });
-  await tab.getByRole("button", { name: "Make Cook the default" }).click();
+  await tab.getByRole("button", { name: "Make default: Cook" }).click();
   await tab.getByText("Cook is now the default.").waitFor();
   const talk = await openAnother();
   await begin(talk, "What is for dinner?");

@@ -122,6 +122,26 @@ test("a toast does not cover the message field", async () => {
   expect(box !== null && field !== null && box.y + box.height <= field.y).toBe(true);
 });
 
+test("a toast covers no heading of the settings", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=memory" });
+  await tab.getByLabel("New fact").fill("I have a boat");
+  await tab.getByRole("button", { name: "Add a fact" }).click();
+  const toast = await tab.locator(".toast").boundingBox();
+  const headings = tab.getByRole("main").locator("h1, h2");
+  await headings.last().waitFor();
+  const covered = await headings.evaluateAll(
+    (all, box) =>
+      all
+        .filter((heading) => {
+          const { top, bottom } = heading.getBoundingClientRect();
+          return box !== null && top < box.y + box.height && bottom > box.y;
+        })
+        .map((heading) => heading.textContent),
+    toast,
+  );
+  expect([toast !== null, covered]).toEqual([true, []]);
+});
+
 test("a heading is closer to what follows it than to what stands above", async () => {
   const id = await importConversation(rig.client(), "Headings", [
     "Tell me",

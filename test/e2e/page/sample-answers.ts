@@ -41,3 +41,22 @@ flowchart LR
   Near --> Tide(High water)
   Far --> Tide
 \`\`\``;
+
+/** An answer of a few lines, for screenshots. */
+export const knotAnswer = `A **double figure-eight**. It keeps about 75 % of the rope's strength, and unlike the bowline it
+does not work loose when the rope is wet.
+
+- Leave a tail of ten times the rope's diameter.
+- Pull each of the four strands tight before you trust it.`;
+
+/** The beginning of a longer answer, for screenshots. */
+export const tidesAnswer = `Here are the waters at Cuxhaven, in local time. Heights are in metres above chart datum.
+
+### Monday
+
+High water is at **06:41** (3.4 m) and **19:02** (3.3 m), low water at 00:17 (0.5 m) and 12:39 (0.4 m). With wind from
+the north-west, expect up to 0.3 m more.
+
+### Tuesday
+
+High water is at **07:28** (3.5 m) and **19:49** (3.4 m), low water at 01:06`;

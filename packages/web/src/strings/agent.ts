@@ -41,7 +41,7 @@ export const agentStrings = {
     deleteHint: "Conversations that have it continue with the default persona.",
     deleted: "Persona deleted.",
     makeDefault: "Make default",
-    makeDefaultNamed: (name: string) => `Make ${name} the default`,
+    makeDefaultNamed: (name: string) => `Make default: ${name}`,
     madeDefault: (name: string) => `${name} is now the default.`,
     name: "Name",
     namePlaceholder: "Editor",
