@@ -8,7 +8,8 @@ import { createPageRig } from "./page-rig.ts";
 import { diagramAnswer, knotAnswer, markdownAnswer, tidesAnswer } from "./sample-answers.ts";
 import { hindrance } from "./states/in-view.ts";
 import { prepareStates, sessionNamed } from "./states/prepare-states.ts";
-import { type Size, type State, states } from "./states/state-list.ts";
+import type { Size, State } from "./states/state.ts";
+import { states } from "./states/state-list.ts";
 
 const rig = createPageRig();
 /** Where to save screenshots of the states, such as `docs/images`; unset, none are taken. */
@@ -42,8 +43,7 @@ async function showAsAtHome(tab: Page): Promise<void> {
   };
   await tab.route("**/api/**", async (route) => {
     const { pathname } = new URL(route.request().url());
-    if (route.request().method() !== "GET" || pathname.endsWith("/events"))
-      return route.fallback();
+    if (route.request().method() !== "GET" || pathname.endsWith("/events")) return route.fallback();
     const response = await route.fetch();
     if (response.headers()["content-type"]?.includes("json") !== true)
       return route.fulfill({ response });

@@ -37,11 +37,7 @@ export async function prepareStates(client: Client, folder: string): Promise<voi
   await begin("trashed-too", { title: "A list that is done" });
   for (const name of ["trashed", "trashed-too"])
     valueOf(await client.trashSession({ params: { id: sessionNamed(name) } }));
-  await begin(
-    "stopped",
-    { title: "Tide tables" },
-    "Write the whole table {words:4000} {rate:80}",
-  );
+  await begin("stopped", { title: "Tide tables" }, "Write the whole table {words:4000} {rate:80}");
   await begin(
     "asking",
     { title: "Tidy the workspace" },
@@ -98,7 +94,7 @@ export async function prepareStates(client: Client, folder: string): Promise<voi
   await begin(
     "running",
     { title: "A letter from the harbour" },
-    "Write a long letter {think:30} {words:9000} {rate:40}",
+    "Write a long letter {think:30} {words:40000} {rate:40}",
     "Then a shorter one",
     "And a title for both",
   );
@@ -116,7 +112,10 @@ function makeProject(folder: string): string {
   mkdirSync(join(project, "src"), { recursive: true });
   mkdirSync(join(project, "charts"));
   writeFileSync(join(project, "README.md"), "# Tides\n\nHigh and low water, by harbour.\n");
-  writeFileSync(join(project, "charts", "cuxhaven.csv"), "day,high,low\nMon,3.4,0.5\nTue,3.5,0.4\n");
+  writeFileSync(
+    join(project, "charts", "cuxhaven.csv"),
+    "day,high,low\nMon,3.4,0.5\nTue,3.5,0.4\n",
+  );
   writeFileSync(
     join(project, "src", "tide.ts"),
     "/** Hours between two waters. */\nconst low = 6;\nconst high = 12;\n\nexport { high, low };\n",

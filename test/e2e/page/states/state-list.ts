@@ -1,27 +1,8 @@
 import type { Locator, Page } from "playwright-core";
 import { messageField } from "../page-rig.ts";
-import { sessionNamed } from "./prepare-states.ts";
+import { settingsStates } from "./settings-states.ts";
+import { at, button, everywhere, heading, type State, usual } from "./state.ts";
 
-export type Size = "desk" | "phone" | "wide";
-
-export interface State {
-  readonly name: string;
-  readonly at: () => string;
-  readonly show: (tab: Page) => Promise<void>;
-  /** What has to be in the window then, uncut and uncovered. */
-  readonly inView: (tab: Page) => readonly Locator[];
-  readonly sizes: readonly Size[];
-}
-
-const everywhere: readonly Size[] = ["desk", "phone", "wide"];
-const usual: readonly Size[] = ["desk", "phone"];
-
-const at = (name: string) => () => `?session=${sessionNamed(name)}`;
-const settings = (section: string) => () => `?settings=${section}`;
-const button = (tab: Page, name: string | RegExp): Locator =>
-  tab.getByRole("button", { name, exact: typeof name === "string" });
-const heading = (tab: Page, name: string): Locator =>
-  tab.getByRole("main").getByRole("heading", { name, exact: true });
 const conversationList = (tab: Page): Locator =>
   tab.getByRole("navigation", { name: "Conversations" });
 
@@ -32,6 +13,10 @@ async function openList(tab: Page): Promise<void> {
   if (await opener.isVisible()) await opener.click();
   await button(tab, "New conversation").waitFor();
 }
+
+/** On a phone a panel takes the whole window. */
+const besidePanel = (tab: Page): Locator[] =>
+  (tab.viewportSize()?.width ?? 0) < 600 ? [] : [messageField(tab)];
 
 const conversations: readonly State[] = [
   {
@@ -60,7 +45,8 @@ const conversations: readonly State[] = [
       await tab.locator(".formula.display").first().waitFor();
       await tab.getByRole("img", { name: "What pulls at the sea" }).waitFor();
     },
-    inView: (tab) => [messageField(tab), tab.getByRole("img", { name: "What pulls at the sea" })],
+    // On a phone the diagram is scrolled sideways.
+    inView: (tab) => [messageField(tab), tab.locator(".formula.display").first()],
     sizes: usual,
   },
   {
@@ -155,10 +141,7 @@ const conversations: readonly State[] = [
       await tab.keyboard.type("reboot");
       await tab.getByText("1 of 1 message", { exact: true }).waitFor();
     },
-    inView: (tab) => [
-      tab.getByRole("search", { name: "Find in conversation" }),
-      messageField(tab),
-    ],
+    inView: (tab) => [tab.getByRole("search", { name: "Find in conversation" }), messageField(tab)],
     sizes: usual,
   },
 ];
@@ -173,7 +156,7 @@ const panels: readonly State[] = [
     },
     inView: (tab) => [
       tab.getByRole("img", { name: "Context window usage" }),
-      messageField(tab),
+      ...besidePanel(tab),
       button(tab, "Close"),
     ],
     sizes: everywhere,
@@ -189,7 +172,7 @@ const panels: readonly State[] = [
     },
     inView: (tab) => [
       tab.getByRole("img", { name: "Output over time" }),
-      messageField(tab),
+      ...besidePanel(tab),
       button(tab, "Close"),
     ],
     sizes: usual,
@@ -201,7 +184,7 @@ const panels: readonly State[] = [
       await button(tab, "Files").click();
       await button(tab, /^README\.md/).waitFor();
     },
-    inView: (tab) => [button(tab, /^README\.md/), button(tab, /^charts/), messageField(tab)],
+    inView: (tab) => [button(tab, /^README\.md/), button(tab, /^charts/), ...besidePanel(tab)],
     sizes: everywhere,
   },
   {
@@ -303,117 +286,6 @@ const panels: readonly State[] = [
       await tab.getByText("Plans of last year").waitFor();
     },
     inView: (tab) => [tab.getByText("Plans of last year"), button(tab, "Empty trash…")],
-    sizes: usual,
-  },
-];
-
-const settingsStates: readonly State[] = [
-  {
-    name: "settings",
-    at: settings("models"),
-    show: (tab) => tab.getByText("Anthropic").first().waitFor(),
-    inView: (tab) => [heading(tab, "Models and keys")],
-    sizes: everywhere,
-  },
-  {
-    name: "tools",
-    at: settings("tools"),
-    show: (tab) => tab.getByText("No always-allowed rules.").waitFor(),
-    inView: (tab) => [
-      heading(tab, "Pending approvals"),
-      tab.getByRole("main").getByRole("button", { name: "Open the conversation" }).first(),
-    ],
-    sizes: usual,
-  },
-  {
-    name: "permissions",
-    at: settings("tools"),
-    async show(tab) {
-      await tab.getByText("No always-allowed rules.").waitFor();
-      await tab.getByLabel("Tool policy").waitFor();
-      await tab.getByLabel("Tool policy").evaluate((field) => field.scrollIntoView());
-    },
-    inView: (tab) => [tab.getByLabel("Tool policy")],
-    sizes: usual,
-  },
-  {
-    name: "keys",
-    at: settings("tools"),
-    async show(tab) {
-      await tab.getByText("No always-allowed rules.").waitFor();
-      await button(tab, "Revoke build-server").waitFor();
-      await button(tab, "Revoke build-server").scrollIntoViewIfNeeded();
-    },
-    inView: (tab) => [button(tab, "Revoke build-server")],
-    sizes: usual,
-  },
-  {
-    name: "schedules",
-    at: settings("schedules"),
-    show: (tab) => tab.getByRole("main").getByRole("link", { name: "Tide tables" }).waitFor(),
-    inView: (tab) => [tab.getByText("Before the tide"), button(tab, "New schedule")],
-    sizes: usual,
-  },
-  {
-    name: "mcp",
-    at: settings("mcp"),
-    show: (tab) => tab.getByText("No servers configured.").waitFor(),
-    inView: (tab) => [tab.getByText("No servers configured.")],
-    sizes: usual,
-  },
-  {
-    name: "gateway",
-    at: settings("gateway"),
-    show: (tab) => tab.getByText("Connect a Telegram bot").waitFor(),
-    inView: (tab) => [tab.getByText("Connect a Telegram bot")],
-    sizes: usual,
-  },
-  {
-    name: "editors",
-    at: settings("editors"),
-    show: (tab) => tab.getByRole("main").locator("h3").first().waitFor(),
-    inView: (tab) => [tab.getByRole("main").locator("h2").first()],
-    sizes: usual,
-  },
-  {
-    name: "agent",
-    at: settings("agent"),
-    async show(tab) {
-      await button(tab, "Edit Pilot").waitFor();
-      await button(tab, "Edit project Tide tables").waitFor();
-    },
-    inView: (tab) => [tab.getByRole("form", { name: "Custom instructions" }).locator("textarea")],
-    sizes: everywhere,
-  },
-  {
-    name: "memory",
-    at: settings("memory"),
-    show: (tab) => tab.getByText("Lives in Cuxhaven").waitFor(),
-    inView: (tab) => [tab.getByText("Lives in Cuxhaven"), button(tab, "Add a fact")],
-    sizes: usual,
-  },
-  {
-    name: "usage",
-    at: settings("usage"),
-    show: (tab) => tab.getByRole("img", { name: "Tokens per day, Last 30 days" }).waitFor(),
-    inView: (tab) => [
-      tab.getByRole("combobox", { name: "Period" }),
-      tab.getByRole("img", { name: "Tokens per day, Last 30 days" }),
-    ],
-    sizes: everywhere,
-  },
-  {
-    name: "appearance",
-    at: settings("appearance"),
-    show: (tab) => tab.getByLabel("Font size").waitFor(),
-    inView: (tab) => [tab.getByLabel("Font size"), tab.getByLabel("Send messages with")],
-    sizes: usual,
-  },
-  {
-    name: "system",
-    at: settings("system"),
-    show: (tab) => tab.getByRole("main").locator("h3").first().waitFor(),
-    inView: (tab) => [tab.getByRole("main").locator("h2").first()],
     sizes: usual,
   },
 ];
