@@ -285,10 +285,10 @@ export const engineMutants: readonly Mutant[] = [
     tests: "contracts/reference-store.test.ts",
   },
   {
-    fault: "a refreshed context goes on from its last entry, which may not be the newest",
+    fault: "a refreshed context goes on from its last entry, which may be its origin's",
     in: "engine/refreshContext",
-    replace: "newestSeq($known.tail)",
-    by: "$known.tail.at(-1)?.seq",
+    replace: "$entry.$seq <= $known.logHead",
+    by: "$entry.$seq <= ($known.tail.at(-1)?.seq ?? 0)",
     tests: "context/session-context.test.ts",
   },
 ];
