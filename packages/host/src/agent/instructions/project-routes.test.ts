@@ -10,8 +10,9 @@ import { openApi } from "../../../test/support/api-rig.ts";
 
 function open() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-projects-")));
-  const rig = openApi([], { environment: {}, workspaceRoots: [root] });
+  const rig = openApi([], { environment: {}, home: join(root, "home"), workspaceRoots: [root] });
   mkdirSync(join(root, "tides"));
+  mkdirSync(join(root, "home"));
   onTestFinished(async () => {
     await rig.close();
     rmSync(root, { recursive: true });
