@@ -78,7 +78,11 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
     client: () => createClient({ baseUrl: address, token }),
     async openTab({ at = "", through = address, ...options } = {}) {
       const context = await browser.newContext(options);
-      onTestFinished(() => context.close());
+      onTestFinished(async () => {
+        // A route may still be fetching when the test ends; closing the context fails that fetch.
+        for (const tab of context.pages()) await tab.unrouteAll({ behavior: "ignoreErrors" });
+        await context.close();
+      });
       // Below the timeout of a test, so that a failure names the locator.
       context.setDefaultTimeout(25_000);
       await context.request.post(new URL("api/login", through).href, {
