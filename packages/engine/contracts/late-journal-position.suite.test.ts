@@ -12,8 +12,14 @@ import {
   summarizeEntries,
   untilSpilled,
 } from "@holdfast/testing/contracts/late-journal-rig";
-import { calls, gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import {
+  calls,
+  gate,
+  says,
+  type Script,
+  scriptedModel,
+} from "@holdfast/testing/fakes/scripted-model";
+import { assertPresent, TestSession } from "@holdfast/testing/fixtures/open-session";
 import {
   createGate,
   createTool,
@@ -23,6 +29,7 @@ import {
   untilRecorded,
 } from "@holdfast/testing/rigs/run-rig";
 
+import { branch } from "../src/history/branch.ts";
 import { undo } from "../src/history/undo.ts";
 
 export const lateJournalPositionContract = contractSuite(
@@ -192,6 +199,43 @@ export const lateJournalPositionContract = contractSuite(
         "assistant: Done.",
       ]);
       expect(paid).toBe(1);
+    });
+
+    test("[P7] a run in a branch sees its tool's result, also after its origin found late output", async () => {
+      const { chat, there, here, read } = await abandonAndRecover(rig);
+      const made = await branch({ log: rig.log, ids }, chat);
+      if (made.status !== "branched") throw new Error(JSON.stringify(made));
+      const inBranch = new TestSession(rig.store, { owner: chat.owner, session: made.session });
+      const next = rig.recoverer(here, {}, () => says("And so on."));
+      for (const text of ["And then?", "And after that?", "And at last?"]) {
+        await rig.send(text, { chat });
+        next.notify(chat.owner, chat.session);
+        await next.idle();
+      }
+      copySpills(there, here);
+      expect(summarizeEntries(await read())).toContain("assistant: a dark night.*");
+      let paid = 0;
+      const pay = createTool("pay", async () => {
+        paid += 1;
+        return okResult("paid");
+      });
+      const script: Script = ({ messages }) =>
+        messages.some(({ role }) => role === "tool") ? says("Done.") : calls("pay");
+      const last = rig.recoverer(here, { tools: new Map([["pay", pay]]) }, script);
+      await rig.send("Pay", { chat: inBranch });
+      last.notify(inBranch.owner, inBranch.session);
+      await last.idle();
+      expect(paid).toBe(1);
+      expect(summarizeEntries(await rig.read(last, inBranch))).toEqual([
+        "user: Begin",
+        "assistant: It was ",
+        "assistant: a dark night.*",
+        "notice: recovered",
+        "user: Pay",
+        "assistant: calls pay",
+        "tool: ok paid",
+        "assistant: Done.",
+      ]);
     });
 
     test("a home that is known to be empty says so at once", async () => {

@@ -19,7 +19,7 @@ import {
   toSeq,
 } from "@holdfast/testing/fixtures/factories";
 import {
-  type TestSession,
+  TestSession,
   openTestSession,
   assertPresent,
 } from "@holdfast/testing/fixtures/open-session";
@@ -31,6 +31,8 @@ import { recordRequest, lastSentRequest } from "./prefix.ts";
 
 let harness: StoreHarness;
 let chat: TestSession;
+/** Of the branch that `chat` is, if it is one. */
+let origin: TestSession | undefined;
 const ids = createIds();
 const frame = { system: "You are being tested.", tools: [] };
 
@@ -44,7 +46,8 @@ const read = async () =>
   assertPresent(await readContext(harness.store.reads, chat.owner, chat.session));
 const history = () => ({ log: createLog(harness.store), ids });
 const build = (entries: ContextEntries) => buildContext(entries, frame, new Map());
-const bySeq = ({ tail }: ContextEntries) => tail.toSorted((a, b) => a.seq - b.seq);
+const bySeq = ({ tail }: ContextEntries) =>
+  tail.toSorted((a, b) => a.seq - b.seq || a.id.localeCompare(b.id));
 const texts = async () =>
   build(await read())
     .messages.slice(1)
@@ -137,14 +140,18 @@ describe("what the model gets", () => {
   });
 
   test("is the same whether refreshed or read anew, whatever happened meanwhile", async () => {
-    const acts = ["say", "say", "answer", "undo", "redo", "compact", "epoch", "lose", "find"];
-    const act = constantFrom(...acts);
+    const common = ["say", "say", "answer", "undo", "redo", "compact", "epoch", "lose", "find"];
+    const act = constantFrom(...common, "branch", "find in origin");
     await assert(
       asyncProperty(array(array(act, { maxLength: 3 }), { maxLength: 12 }), async (rounds) => {
         chat = await openTestSession(harness.store);
+        origin = undefined;
         let known = await read();
         for (const round of rounds) {
           for (const next of round) await perform(next);
+          // What its origin finds later, a branch gets when it is read anew.
+          if (round.some((done) => done === "branch" || done === "find in origin"))
+            known = await read();
           known = assertPresent(
             await refreshContext(harness.store.reads, chat.owner, chat.session, known),
           );
@@ -154,7 +161,7 @@ describe("what the model gets", () => {
           expect({ ...known, tail: bySeq(known) }).toEqual({ ...anew, tail: bySeq(anew) });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   });
 
@@ -173,17 +180,11 @@ describe("what the model gets", () => {
 
   test("[P7] includes what a branch appends, also after late entries of its origin with higher seqs", async () => {
     await lookFor();
-    const made = await branch(history(), chat);
-    if (made.status !== "branched") throw new Error(JSON.stringify(made));
-    const { session } = made;
-    for (const text of ["one", "two", "three"]) await chat.commit([aUserMessage(text)]);
-    await find();
-    const known = assertPresent(await readContext(harness.store.reads, chat.owner, session));
-    const events = [aUserMessage("next")];
-    expect(await history().log.commit({ owner: chat.owner, session, events })).toMatchObject({
-      status: "committed",
-    });
-    const refreshed = await refreshContext(harness.store.reads, chat.owner, session, known);
+    await continueInBranch();
+    await findInOrigin();
+    const known = await read();
+    await chat.commit([aUserMessage("next")]);
+    const refreshed = await refreshContext(harness.store.reads, chat.owner, chat.session, known);
     const heard = build(assertPresent(refreshed)).messages.slice(1).map(modelMessageText);
     expect(heard).toEqual(["late", "next"]);
   });
@@ -198,14 +199,28 @@ describe("what the model gets", () => {
   }
 
   /** Puts a late answer above the oldest of these notices. */
-  async function find(): Promise<unknown> {
-    const [notice] = pendingNotices(await chat.events());
+  async function find(session = chat): Promise<unknown> {
+    const [notice] = pendingNotices(await session.events());
     if (notice === undefined) return undefined;
     const { noticeId } = notice;
     const parts = [{ type: "text" as const, text: "late" }];
     const late = { messageId: aMessageId(), parts, above: noticeId };
     const found = { noticeId, kind: "recovered", text: "Found." };
-    return chat.commit([anEvent("message.assistant", late), anEvent("notice.changed", found)]);
+    return session.commit([anEvent("message.assistant", late), anEvent("notice.changed", found)]);
+  }
+
+  async function continueInBranch(): Promise<void> {
+    const made = await branch(history(), chat);
+    if (made.status !== "branched") throw new Error(JSON.stringify(made));
+    origin = chat;
+    chat = new TestSession(harness.store, { owner: chat.owner, session: made.session });
+  }
+
+  /** The origin goes on before it finds a late answer, so that the answer's seqs are higher than the branch's. */
+  async function findInOrigin(): Promise<unknown> {
+    if (origin === undefined) return undefined;
+    for (const text of ["one", "two", "three"]) await origin.commit([aUserMessage(text)]);
+    return find(origin);
   }
 
   async function perform(act: string): Promise<unknown> {
@@ -220,6 +235,10 @@ describe("what the model gets", () => {
         return lookFor();
       case "find":
         return find();
+      case "branch":
+        return continueInBranch();
+      case "find in origin":
+        return findInOrigin();
       case "undo":
         return undo(history(), chat);
       case "redo":
