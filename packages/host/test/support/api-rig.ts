@@ -1,3 +1,7 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import {
   type Clock,
   createEngine,
@@ -117,6 +121,8 @@ export interface ApiRigOptions {
 export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRig {
   const { clock = systemClock, tools = [], remembers = "nothing" } = options;
   const { home, anonymousConnections, bodyBudget, environment } = options;
+  // Without a home there is no password and no file of the owner's, but sessions have folders of their own.
+  const ownHome = home ?? realpathSync(mkdtempSync(join(tmpdir(), "holdfast-api-")));
   const rules = { keepsAnswers: true, begins: true };
   const { storeClock } = options;
   const store = withStoreRules(createReferenceStore(storeClock && { clock: storeClock }), rules);
@@ -131,10 +137,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   if (remembers === "everything") rig.turnTo(memory);
   const storedRules = openStoredRules(store.register);
   const toolset = {
-    workspaces: openWorkspaces(
-      { home: home ?? "/nowhere", roots: options.workspaceRoots ?? [] },
-      store,
-    ),
+    workspaces: openWorkspaces({ home: ownHome, roots: options.workspaceRoots ?? [] }, store),
     rules: storedRules,
     policy: createPolicy({
       mode: "ask",
@@ -192,7 +195,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     ...(options.webhooks && { webhooks: options.webhooks }),
     reviews: { cancel: () => {} },
     prompt: createSystemPrompt({
-      home: home ?? "/nowhere",
+      home: ownHome,
       workspaces: toolset.workspaces,
       persona: async () => (await personas.resolve(null)).text,
       instructions: noTexts,
@@ -270,6 +273,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
       await runner.stop();
       closing.abort();
       await store.close();
+      if (home === undefined) rmSync(ownHome, { recursive: true, force: true });
     },
   };
 }
