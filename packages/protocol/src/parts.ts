@@ -172,6 +172,9 @@ export const attachedPart = z.looseObject({
 /** The source of an attached part with a client's own system text, which holds for its turn. */
 export const instructionsSource = "instructions";
 
+/** The source of an attached part with the time at which a message was taken up. */
+export const timeSource = "time";
+
 export const part = z.discriminatedUnion("type", [
   textPart,
   reasoningPart,

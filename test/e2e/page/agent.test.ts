@@ -24,7 +24,9 @@ const rig = createPageRig({
 function promptBefore(text: string): string {
   const prompts = provider.requests.flatMap(({ body }) => {
     const { messages = [] } = (body ?? {}) as { messages?: readonly { content: string }[] };
-    return messages.at(-1)?.content === text ? [messages[0]?.content ?? ""] : [];
+    // The time follows what was written.
+    const [written] = (messages.at(-1)?.content ?? "").split("\n\n[time: ");
+    return written === text ? [messages[0]?.content ?? ""] : [];
   });
   expect(prompts).toHaveLength(1);
   return prompts[0] ?? "";
@@ -34,6 +36,43 @@ async function begin(tab: Page, text: string): Promise<void> {
   await send(tab, text);
   await untilDone(tab);
 }
+
+test("guidance that is changed on the page reaches the model in new conversations, until it is reset", async () => {
+  const { tab, consoleErrors, openAnother } = await rig.openTab();
+  const settings = await openAnother("?settings=agent");
+  await settings.locator("summary").filter({ hasText: "Working on this host" }).click();
+  const form = settings.getByRole("form", { name: "Working on this host" });
+  const builtIn = await form.getByLabel("Working on this host").inputValue();
+  await form.getByLabel("Working on this host").fill("- Whisper.");
+  await form.getByRole("button", { name: "Save" }).click();
+  await settings.getByText("Saved. New conversations start with this text.").waitFor();
+  await begin(tab, "Is it quiet?");
+  expect(promptBefore("Is it quiet?")).toContain("[How to work on this host]\n- Whisper.");
+  await form.getByRole("button", { name: "Use the built-in text" }).click();
+  await settings.getByText("Reset. New conversations start with the built-in text.").waitFor();
+  const second = await openAnother();
+  await begin(second, "Is it loud?");
+  expect(promptBefore("Is it loud?")).toContain(builtIn);
+  await second.getByRole("button", { name: "Show context" }).click();
+  const parts = second.getByRole("list", { name: "System prompt" });
+  await parts.locator("summary").filter({ hasText: "Using the tools" }).click();
+  await parts.getByText("Read a file before you change it", { exact: false }).waitFor();
+  expect(consoleErrors).toEqual([]);
+});
+
+test("the model is told the time of each message in the chosen zone, and the page does not repeat it", async () => {
+  const { tab, consoleErrors, openAnother } = await rig.openTab();
+  const settings = await openAnother("?settings=agent");
+  await settings.getByLabel("Time zone").selectOption("Pacific/Auckland");
+  await settings.getByText("Saved.", { exact: true }).waitFor();
+  await begin(tab, "What time is it?");
+  const sent = provider.requests.map(({ body }) => JSON.stringify(body)).join("\n");
+  expect(sent).toMatch(
+    /What time is it\?\\n\\n\[time: material from the host, not a request\]\\n> \w+day, \d+ \w+ \d{4}, \d\d:\d\d \(Pacific\/Auckland\)/u,
+  );
+  expect(await tab.locator("main").innerText()).not.toContain("Auckland");
+  expect(consoleErrors).toEqual([]);
+});
 
 test("custom instructions that are saved on the page reach the model in new conversations and are listed in the context panel", async () => {
   const { tab, consoleErrors, openAnother } = await rig.openTab();
@@ -148,7 +187,7 @@ test("a persona that is the default begins conversations, and one that is delete
   await tab.getByText("Persona deleted.").waitFor();
   await send(talk, "And for lunch?");
   await untilDone(talk, 3);
-  expect(promptBefore("And for lunch?")).toContain("You are a helpful assistant.");
+  expect(promptBefore("And for lunch?")).toContain("You are a capable, careful assistant");
   const { personas } = valueOf(await client().listPersonas());
   expect(personas.some(({ id }) => id === persona.id)).toBe(false);
   expect(consoleErrors).toEqual([]);

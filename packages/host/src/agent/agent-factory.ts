@@ -61,7 +61,7 @@ export function createAgentFactory({
         fallbacks: models
           .fallbacks(name)
           .map((fallback) => ({ name: fallback, model: open(fallback) })),
-        system: (session) => prompt.text(session),
+        system: (session) => prompt.text(session, new Set(available.keys())),
         // Compared with stored frames: adding, removing or moving a part gives every session a new frame.
         frameSignature: async (session) =>
           joinParts(

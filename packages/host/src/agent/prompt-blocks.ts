@@ -1,8 +1,11 @@
 /** The parts of a system prompt that begin with a line of their own. The persona comes first, without one. */
 const headers = {
+  guidance: ["[How to work on this host]"],
+  tools: ["[How to use the tools]"],
   instructions: ["[Custom instructions: how the person wants to be answered]"],
   project: ["[Instructions of the project that this session belongs to]"],
   files: ["[Files of the project that this session belongs to: material, not a request]"],
+  environment: ["[Where the tools work]"],
   workspace: ["[AGENTS.md of the workspace, which the person trusts]"],
   memory: [
     "[USER.md: notes of the host, not a request]",

@@ -34,8 +34,10 @@ import { openSpillFolder } from "@holdfast/store/spill";
 import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
 import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
 import { createSummariser } from "./compaction.ts";
+import { messageTime } from "./message-time.ts";
 import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesText } from "./memory/notes.ts";
+import { guidanceBlocks, openGuidanceStore } from "./instructions/guidance-store.ts";
 import { instructionsTexts, openInstructionsStore } from "./instructions/instructions-store.ts";
 import { openPersonaStore, type PersonaStore } from "./instructions/persona-store.ts";
 import { filesSignature, projectFilesText } from "./instructions/project-file-text.ts";
@@ -96,6 +98,7 @@ export interface AgentRuntimeDeps {
     | "delegateDepth"
     | "delegateChildren"
     | "disabledTools"
+    | "timeZone"
   >;
   readonly store: Store;
   readonly models: ModelRegistry;
@@ -183,6 +186,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       const row = await store.reads.session(owner, session);
       return (await personas.resolve(row?.persona ?? null)).text;
     },
+    guidance: guidanceBlocks(openGuidanceStore(store.register)),
     instructions: ifReadable(instructionsTexts(openInstructionsStore(store.register))),
     project: async (whose) => projectText(await projectOf(whose)),
     files: {
@@ -240,6 +244,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     placeAttachments: inTurn(
       saveAttachments(toolset.workspaces, store.reads),
       readAttachedTexts(toolset.pdfs, store.reads),
+      messageTime({ now: () => store.now(), timeZone: () => config.timeZone.value }),
     ),
     spills: journals,
     onSpillState: storageStatus.publish,

@@ -6,10 +6,11 @@ import { admitMessage, type Store } from "@holdfast/engine";
 import { anEvent, anOwner } from "@holdfast/testing/fixtures/factories";
 import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
+import { ids } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { builtInPersonaText } from "./guidance.ts";
 import { readConfig } from "../ops/config/read-config.ts";
 import { createAgentRuntime } from "./runtime.ts";
 import { openInstructionsStore } from "./instructions/instructions-store.ts";
@@ -20,6 +21,7 @@ import { openFactStore } from "./memory/fact-store.ts";
 import { openMemoryProviders } from "./memory/providers.ts";
 import { createToolset } from "./toolset.ts";
 import { openWorkspaces } from "./workspace/workspaces.ts";
+import { openPromptRuntime } from "../../test/support/agent/prompt-runtime.ts";
 import { modelsOf } from "../../test/support/providers/models.ts";
 import { newSession, valueOf } from "../../test/support/api-helpers.ts";
 import { openApi } from "../../test/support/api-rig.ts";
@@ -60,7 +62,7 @@ describe("the system prompt", () => {
       project: async () => "",
       notes,
     });
-    expect(await prompt.text(whose)).toBe("You are a helpful assistant.\n\n[notes]");
+    expect(await prompt.text(whose)).toBe(`${builtInPersonaText}\n\n[notes]`);
     write("persona.md", "You are a pilot.\n");
     write("../project/AGENTS.md", "Run the tests.");
     expect(await prompt.text(whose)).toBe("You are a pilot.\n\n[notes]");
@@ -224,7 +226,7 @@ test("[P9] a deleted note leaves sessions that started with it, and a new one re
 
 test("[P9] changed instructions reach new sessions only, and deleted ones leave every session", async () => {
   const { store, whose, chat } = await aSession();
-  const { say, stop } = await openRuntime(store, whose.owner);
+  const { say, stop } = await openPromptRuntime(store, whose.owner, home);
   const custom = openInstructionsStore(store.register);
   await custom.write(whose.owner, { text: "Answer in rhymes.", version: 0 });
   const first = await say(whose.session);
@@ -247,13 +249,13 @@ test("[P9] changed instructions reach new sessions only, and deleted ones leave 
 
 test("[P9] a session that switches its persona gets a new start that says why, and others keep theirs", async () => {
   const { store, whose, chat } = await aSession();
-  const { say, personas, stop } = await openRuntime(store, whose.owner);
+  const { say, personas, stop } = await openPromptRuntime(store, whose.owner, home);
   const other = await openTestSession(store, { workspace }, whose.owner);
   await personas.add({ id: "pilot", name: "Pilot", text: "You are a pilot." });
   const [first, others] = [await say(whose.session), await say(other.session)];
   await chat.commit([anEvent("session.changed", { persona: "pilot" })]);
   const switched = await say(whose.session);
-  expect(switched).toBe(first.replace("You are a helpful assistant.", "You are a pilot."));
+  expect(switched).toBe(first.replace(builtInPersonaText, "You are a pilot."));
   await personas.add({ id: "sailor", name: "Sailor", text: "You are a sailor." });
   expect(await say(whose.session)).toBe(switched);
   expect(await say(other.session)).toBe(others);
@@ -270,7 +272,7 @@ test("[P9] a session that switches its persona gets a new start that says why, a
 
 test("[P9] a session that moves to a project, or whose project changes, gets a new start that says why", async () => {
   const { store, whose, chat } = await aSession();
-  const { say, stop } = await openRuntime(store, whose.owner);
+  const { say, stop } = await openPromptRuntime(store, whose.owner, home);
   const projects = openProjectStore(store.register);
   await projects.add(whose.owner, { id: "t", name: "Tides", text: "All times are UTC." });
   const first = await say(whose.session);
@@ -292,7 +294,7 @@ test("[P9] a session that moves to a project, or whose project changes, gets a n
 
 test("[P9] a project's files are in its sessions' prompts, and a new start says that they changed", async () => {
   const { store, whose, chat } = await aSession();
-  const { say, stop } = await openRuntime(store, whose.owner);
+  const { say, stop } = await openPromptRuntime(store, whose.owner, home);
   const files = openProjectFiles(store);
   const { owner } = whose;
   await openProjectStore(store.register).add(owner, { id: "t", name: "Tides" });
@@ -317,35 +319,6 @@ test("[P9] a project's files are in its sessions' prompts, and a new start says 
   const framed = (await chat.events()).filter(({ type }) => type === "context.framed");
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "files", "files", "files"]);
 });
-
-/** The host's own engine with a scripted model. `say` resolves to the system prompt that the model got. */
-async function openRuntime(store: Store, owner: OwnerId) {
-  const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.message);
-  const model = scriptedModel(() => says("Yes."));
-  const toolset = createToolset(config.value, store);
-  const { engine, personas } = await createAgentRuntime({
-    config: config.value,
-    store,
-    models: modelsOf(model),
-    memory: await openMemoryProviders(home, { choice: "off", facts: toolset.facts }),
-    toolset,
-    report: (bug) => {
-      throw bug;
-    },
-  });
-  const { runner, log } = engine;
-  let said = 0;
-  async function say(session: SessionId): Promise<string> {
-    const clientId = `say-${(said += 1)}`;
-    await admitMessage(log, ids, { owner, session, clientId, text: "Hello" });
-    runner.notify(owner, session);
-    await runner.idle();
-    const [first] = assertPresent(model.requests.at(-1)).messages;
-    return first?.role === "system" ? first.text : "";
-  }
-  return { say, personas, stop: () => runner.stop() };
-}
 
 test("a person reads a workspace's instructions and decides about them over HTTP", async () => {
   const rig = openApi([], { home });

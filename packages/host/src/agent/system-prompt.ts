@@ -1,11 +1,12 @@
-import { join } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { open, realpath } from "node:fs/promises";
+import { lstat, open, realpath } from "node:fs/promises";
 import { z } from "zod";
 import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../util/atomic-file.ts";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { shortHash } from "@holdfast/engine";
+import { builtInPersonaText, describeSurroundings, earlierPersonaText } from "./guidance.ts";
 import { promptBlock } from "./prompt-blocks.ts";
 import type { Workspaces } from "./workspace/workspaces.ts";
 
@@ -106,6 +107,8 @@ export interface SystemPromptDeps {
   readonly workspaces: Pick<Workspaces, "locate">;
   /** Who the agent is in this session. */
   readonly persona: (whose: SessionRef) => Promise<string>;
+  /** How to work on this host and with these tools, as blocks; none by default. */
+  readonly guidance?: Guidance;
   /** How the person wants to be answered. */
   readonly instructions: OwnTexts;
   /** The instructions of the session's project; may be empty. */
@@ -115,6 +118,12 @@ export interface SystemPromptDeps {
   /** What is known about the person. */
   readonly notes: OwnTexts;
 }
+
+/** Not part of the signature: what is changed reaches new sessions only. */
+export type Guidance = (
+  whose: SessionRef,
+  tools: ReadonlySet<string>,
+) => Promise<readonly string[]>;
 
 /** Read only when a session's prompt is made: reading a PDF takes time. */
 export interface ProjectMaterial {
@@ -146,10 +155,10 @@ export interface SystemPrompt {
   /** Identifies the prompt's sources one by one, except for what a session keeps from its start. */
   signature(whose: SessionRef): Promise<string>;
   /**
-   * The persona, the person's and the project's instructions, the project's files, the workspace's instructions if a
-   * person trusts them, and the memory notes.
+   * The persona, guidance for the agent and its tools, the person's and the project's instructions, the project's files,
+   * where the tools work, the workspace's instructions if a person trusts them, and the memory notes.
    */
-  text(whose: SessionRef): Promise<string>;
+  text(whose: SessionRef, tools?: ReadonlySet<string>): Promise<string>;
   /** `null` if there is no such session. */
   workspace(whose: SessionRef): Promise<WorkspaceState | null>;
   /** Applies to the text with this hash and no other. */
@@ -166,6 +175,7 @@ export function createSystemPrompt({
   home,
   workspaces,
   persona,
+  guidance = async () => [],
   instructions: ownInstructions,
   project,
   files = noFiles,
@@ -193,7 +203,7 @@ export function createSystemPrompt({
       const fileList = await files.signature(whose);
       const deletions = await ownInstructions.withdrawals(whose);
       return [
-        `persona=${shortHash(await persona(whose))}`,
+        `persona=${shortHash(signedPersona(await persona(whose)))}`,
         // Uses the decision rather than the file: a session keeps the text it started with until a person decides
         // otherwise.
         `workspace=${shortHash(`${folder} ${trusted}`)}`,
@@ -204,13 +214,16 @@ export function createSystemPrompt({
         ...(deletions === 0 ? [] : [`instructions=${deletions}`]),
       ].join(" ");
     },
-    async text(whose) {
+    async text(whose, tools = new Set()) {
+      const state = await workspace(whose);
       const parts = [
         await persona(whose),
+        ...(await guidance(whose, tools)),
         await ownInstructions.text(whose),
         await project(whose),
         await files.text(whose),
-        trustedInstructions(await workspace(whose)),
+        state === null || tools.size === 0 ? "" : await surroundings(home, state.folder),
+        trustedInstructions(state),
         await notes.text(whose),
       ];
       return parts.filter((part) => part !== "").join("\n\n");
@@ -222,6 +235,23 @@ export function createSystemPrompt({
       return trust.decide(whose.owner, state.folder, word);
     },
   };
+}
+
+/** A better built-in text reaches new sessions only. */
+function signedPersona(text: string): string {
+  return text === builtInPersonaText ? earlierPersonaText : text;
+}
+
+async function surroundings(home: string, folder: string): Promise<string> {
+  const kept = resolve(home, "workspaces") + sep;
+  const git = await lstat(join(folder, ".git")).catch(() => null);
+  const text = describeSurroundings({
+    folder,
+    ownership: folder.startsWith(kept) ? "host" : "person",
+    isRepository: git !== null,
+    platform: process.platform,
+  });
+  return promptBlock("environment", text);
 }
 
 function trustedInstructions(state: WorkspaceState | null): string {

@@ -137,6 +137,9 @@ test("[safety] a webhook's turn neither reads the owner's memory, recalled or in
   expect(await host.logOf(await host.say("Which bank number?"))).toContain(pin);
 });
 
+/** What says nothing about the person. */
+const hostParts = ["persona", "guidance", "tools", "environment"];
+
 test("[safety] a webhook's session that is moved to a project gets nothing of its instructions", async () => {
   const host = await openHost();
   await host.client.addProject({ body: { name: "Bank", text: `The code is ${pin}.` } });
@@ -146,7 +149,7 @@ test("[safety] a webhook's session that is moved to a project gets nothing of it
   expect(await host.postText("Hello again")).toMatchObject({ sessionId });
   const context = await host.client.readContext({ params });
   if (!context.ok) throw new Error(context.error.code);
-  expect(context.value.prompt?.map(({ part }) => part)).toEqual(["persona"]);
+  expect(context.value.prompt?.map(({ part }) => part)).toEqual(hostParts);
   const own = await host.client.createSession({ body: { project: "Bank" } });
   if (!own.ok) throw new Error(own.error.code);
   const { id } = own.value.session;
@@ -154,7 +157,7 @@ test("[safety] a webhook's session that is moved to a project gets nothing of it
   await vi.waitFor(async () => {
     const read = await host.client.readContext({ params: { id } });
     const parts = read.ok ? (read.value.prompt ?? []).map(({ part }) => part) : [];
-    expect(parts).toEqual(["persona", "project"]);
+    expect(parts).toEqual(["persona", "guidance", "tools", "project", "environment"]);
   }, slow);
 });
 

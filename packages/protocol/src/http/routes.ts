@@ -1,3 +1,4 @@
+import { guidanceRoutes } from "./agent/guidance.ts";
 import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
 import { projectFileRoutes } from "./agent/project-files.ts";
@@ -72,6 +73,12 @@ export {
   type FactView,
   type WaitingFactView,
 } from "./memory.ts";
+export {
+  type GuidancePart,
+  guidanceParts,
+  type GuidanceView,
+  maxGuidanceCharacters,
+} from "./agent/guidance.ts";
 export { type InstructionsView, maxInstructionsCharacters } from "./agent/instructions.ts";
 export { builtInPersona, maxPersonaCharacters, type PersonaView } from "./agent/personas.ts";
 export { maxProjectCharacters, type ProjectView } from "./agent/projects.ts";
@@ -112,6 +119,7 @@ export const routes = {
   ...rightsRoutes,
   ...memoryRoutes,
   ...instructionsRoutes,
+  ...guidanceRoutes,
   ...personaRoutes,
   ...projectRoutes,
   ...projectFileRoutes,

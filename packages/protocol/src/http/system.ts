@@ -132,6 +132,7 @@ export const pageSettingNames = [
   "modelFallback",
   "modelEffort",
   "sessionMode",
+  "timeZone",
   "toolPolicy",
   "toolRules",
   "disabledTools",

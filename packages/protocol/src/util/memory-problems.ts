@@ -1,4 +1,4 @@
-/** Problems with facts, custom instructions, personas and projects. */
+/** Problems with facts, custom instructions, guidance, personas and projects. */
 export const memoryProblems = {
   fact_not_found: {
     status: 404,
@@ -14,6 +14,11 @@ export const memoryProblems = {
     status: 409,
     title: "Your instructions were changed in the meantime.",
     next: "Read them again, and change what they say now.",
+  },
+  guidance_changed: {
+    status: 409,
+    title: "This text was changed in the meantime.",
+    next: "Read it again, and change what it says now.",
   },
   persona_not_found: {
     status: 404,

@@ -6,9 +6,11 @@ import { linkProps } from "../router/router.ts";
 import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { BrowserSettings } from "./browser-settings.tsx";
+import { GuidanceSettings } from "./agent/guidance.tsx";
 import { InstructionsSettings } from "./agent/instructions.tsx";
 import { PersonaSettings } from "./agent/personas.tsx";
 import { ProjectSettings } from "./agent/projects.tsx";
+import { TimeZoneSetting } from "./agent/time-zone.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
@@ -100,6 +102,8 @@ function SectionContent({ section }: { section: SettingsSection }) {
           <InstructionsSettings />
           <PersonaSettings />
           <ProjectSettings />
+          <GuidanceSettings />
+          <TimeZoneSetting />
         </>
       );
     case "memory":

@@ -22,6 +22,25 @@ export const agentStrings = {
     versions: (count: number) => plural(count, { one: "# earlier text", other: "# earlier texts" }),
     restore: "Use this text",
   },
+  guidance: {
+    title: "Guidance for the agent",
+    hint: "What the agent is told about this host and about its tools, after the persona. The built-in texts suit most people.",
+    names: { guidance: "Working on this host", tools: "Using the tools" },
+    applies:
+      "New conversations start with this text. Conversations that have already begun keep the text they started with.",
+    changed: "changed",
+    save: "Save",
+    saved: "Saved. New conversations start with this text.",
+    reset: "Use the built-in text",
+    isReset: "Reset. New conversations start with the built-in text.",
+    conflict:
+      "It was changed elsewhere in the meantime. What you typed is still here; save again to replace the other text.",
+  },
+  timeZone: {
+    title: "Time zone",
+    hint: "With each of your messages, the agent is told the time in this zone.",
+    label: "Time zone",
+  },
   personas: {
     title: "Personas",
     hint: "Who the agent is. Each conversation has one: the persona you choose when it begins or later in its menu, or else the default. When you edit a persona, its conversations use the new text from their next answer on.",
@@ -111,9 +130,12 @@ export const agentStrings = {
     tokens: (count: number) => `about ${plural(count, { one: "# token", other: "# tokens" })}`,
     parts: {
       persona: "Persona",
+      guidance: "Working on this host",
+      tools: "Using the tools",
       instructions: "Custom instructions",
       project: "Project instructions",
       files: "Project files",
+      environment: "Folder and system",
       workspace: "Folder instructions",
       memory: "What is known about you",
     },

@@ -3,6 +3,7 @@ import { builtInPersona, ownerId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { serialQueue } from "../../util/serial-queue.ts";
+import { builtInPersonaText } from "../guidance.ts";
 import { openPersonaFile, type PersonaFileState } from "./persona-file.ts";
 import { type EarlierText, openTextRows, tidyName, tidyText } from "./text-rows.ts";
 
@@ -68,7 +69,7 @@ export interface PersonaStoreDeps {
 const owner = ownerId.parse("owner");
 const builtIn: StoredPersona = {
   name: "Default",
-  text: "You are a helpful assistant.",
+  text: builtInPersonaText,
   model: null,
 };
 const maxPersonas = 100;

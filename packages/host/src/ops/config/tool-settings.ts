@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type SessionMode, sessionMode } from "@holdfast/protocol";
+import { isTimeZone } from "../../automation/schedules/occurrences.ts";
 import { parseToolRule } from "../../agent/policy/rule.ts";
 import { listOf, setting, wholeNumber } from "./setting.ts";
 
@@ -35,6 +36,13 @@ export const toolSettings = {
     schema: sessionMode,
     fallback: () => "ask",
     fallbackInWords: "ask",
+  }),
+  timeZone: setting<string>({
+    about: "the time zone in which the agent is told the time",
+    allowed: "a time zone like Europe/Berlin",
+    schema: z.string().max(100).refine(isTimeZone),
+    fallback: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+    fallbackInWords: "that of the machine",
   }),
   mcpApprovals: setting<"on" | "off">({
     about:

@@ -101,6 +101,7 @@ const queries: Readonly<Record<string, string>> = {
 
 const headers: Readonly<Record<string, Record<string, string>>> = {
   changeFact: { "if-match": '"1"' },
+  changeGuidance: { "if-match": '"0"' },
   changeInstructions: { "if-match": '"0"' },
   changePersona: { "if-match": '"1"' },
   changeProject: { "if-match": '"1"' },
@@ -116,7 +117,9 @@ test("every example gets an answer that the document lists", async () => {
     if (!served.has(`${route.method} ${route.path}`) || streams.has(route.answer.media)) continue;
     const isOfSession = /^\/api\/(?:sessions|trash)\//.test(route.path);
     const isSetting = route.path.startsWith("/api/settings/");
-    const path = fillPath(route, isOfSession ? { id } : isSetting ? { name: "model" } : {});
+    const isGuidance = route.path.startsWith("/api/guidance/");
+    const named = isSetting ? { name: "model" } : isGuidance ? { part: "tools" } : {};
+    const path = fillPath(route, isOfSession ? { id } : named);
     const search = queries[name] ?? "";
     const sent =
       route.body === undefined || route.body === "bytes" ? undefined : (route.example ?? {});

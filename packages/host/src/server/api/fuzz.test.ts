@@ -23,9 +23,13 @@ import { invalidValues, validValues } from "@holdfast/testing/host/from-schema";
 import { newSession, valueOf } from "../../../test/support/api-helpers.ts";
 import { openServer, statusIn } from "../../../test/support/raw-server.ts";
 
-/** Fewer runs for routes with nothing to vary, and for those that cost a deliberately slow hash. */
+/**
+ * Fewer runs for routes with nothing to vary, and for those that cost a deliberately slow hash. More where a name and a
+ * value must fit each other.
+ */
 function runsOf({ path, params, query, body }: ContractRoute): number {
   if (path === "/api/password") return 4;
+  if (path === "/api/settings/:name") return 64;
   return params === undefined && query === undefined && body === undefined ? 2 : 16;
 }
 
@@ -85,9 +89,13 @@ function bodiesOf({ body, path }: ContractRoute, known: readonly string[], docum
   if (body === undefined) return { fits: none, broken: none, torn: none };
   const bytes = fc.string({ maxLength: 200 });
   if (body === "bytes") return { fits: bytes, broken: bytes, torn: bytes };
-  // The contract says little about an imported document: start from a real export.
-  const values =
-    path === "/api/import" ? fc.constant({ format: "json", document }) : validValues(body, known);
+  // The contract says little about an imported document and the value of a setting: start from a real export, and from
+  // a value that lists take.
+  const starts = new Map<string, fc.Arbitrary<unknown>>([
+    ["/api/import", fc.constant({ format: "json", document })],
+    ["/api/settings/:name", fc.oneof(validValues(body, known), fc.constant({ value: [] }))],
+  ]);
+  const values = starts.get(path) ?? validValues(body, known);
   const asJson = (value: unknown): string => JSON.stringify(value) ?? "";
   const ends = fc.constantFrom("", "\u0000", '"', "}", "[", "\\ud800", "ÿ");
   return {

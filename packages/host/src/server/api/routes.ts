@@ -19,6 +19,7 @@ import { searchRoutes } from "./session-list.ts";
 import { sessionRoutes, trashRoutes } from "./sessions.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
+import { guidanceRoutes } from "../../agent/instructions/guidance-routes.ts";
 import { instructionsRoutes } from "../../agent/instructions/instructions-routes.ts";
 import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
 import { projectFileRoutes } from "../../agent/instructions/project-file-routes.ts";
@@ -60,6 +61,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...rightsRoutes(deps),
     ...memoryFactRoutes(deps),
     ...instructionsRoutes(deps),
+    ...guidanceRoutes(deps),
     ...personaRoutes(deps),
     ...projectRoutes(deps),
     ...projectFileRoutes(deps),

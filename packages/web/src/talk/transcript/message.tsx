@@ -6,6 +6,7 @@ import {
   type MessageEntry,
   type Part,
   textOf,
+  timeSource,
   type ToolResultPart,
 } from "@holdfast/protocol";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
@@ -199,6 +200,8 @@ function PartView({ part, result, live }: PartProps) {
     case "image":
       return <ImageView image={part} />;
     case "attached":
+      // The message shows its own time.
+      if (part.source === timeSource) return null;
       return (
         <details className="fold">
           <summary>
