@@ -32,7 +32,7 @@ Options
                         fan-out, memory; context: build, next, compaction, cache, memory, day; host: start,
                         requests, streams; gateway: updates, chats; editors: replay, follow;
                         openai: first-token, frames;
-                        page: load, stream, messages, sessions, turns
+                        page: load, stream, typing, messages, sessions, turns
   --backend NAME        sqlite or postgres; both when absent
   --quick               small sizes, to see that it runs
 

@@ -12,6 +12,10 @@ export const sizeTable = {
   manyMessages: size(100_000, 300),
   manySessions: size(100_000, 50),
   scrollMs: size(15_000, 500),
+  typedMessages: size(500, 50),
+  keys: size(400, 20),
+  typedScrollMs: size(10_000, 500),
+  firstLoads: size(9, 1),
 };
 
 export interface Bench {

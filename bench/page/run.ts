@@ -16,8 +16,16 @@ import { scrollMessages } from "./messages.ts";
 import { scrollSessions } from "./sessions.ts";
 import { streamIntoPage } from "./stream.ts";
 import { holdTurns } from "./turns.ts";
+import { typeAndScroll } from "./typing.ts";
 
-const workloads = [loadPage, streamIntoPage, scrollMessages, scrollSessions, holdTurns];
+const workloads = [
+  loadPage,
+  streamIntoPage,
+  typeAndScroll,
+  scrollMessages,
+  scrollSessions,
+  holdTurns,
+];
 const owner = ownerId.parse("owner");
 
 /** The page as people see it: the shipped build, served by the host, in a real browser. */
