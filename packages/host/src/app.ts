@@ -10,6 +10,7 @@ import { openConfiguredMemory } from "./agent/memory/providers.ts";
 import { createModelRegistry } from "./agent/models/registry.ts";
 import { createModelDiscovery } from "./agent/models/servers/model-discovery.ts";
 import { createServedModels } from "./agent/models/servers/served-models.ts";
+import { createWebSearch } from "./agent/search/web-search.ts";
 import { createAgentRuntime } from "./agent/runtime.ts";
 import { confinementFor, createToolset } from "./agent/toolset.ts";
 import { checkNotifyConfig } from "./automation/notify/open-notifier.ts";
@@ -96,6 +97,7 @@ export async function openApp(
     warn: (message) => logger.warn(message),
     served: createServedModels({ signal: stopping.signal }),
   });
+  const webSearch = createWebSearch({ config, environment: process.env, secrets });
   const confinement = confinementFor(config);
   const mcp = openMcp({
     servers: config.mcp.value,
@@ -119,6 +121,7 @@ export async function openApp(
     models,
     memory: memoryProviders.value,
     toolset,
+    webSearch,
     report,
     mcp: Object.keys(config.mcp.value).length === 0 ? undefined : mcp,
     observe(commit, result, ms) {
@@ -148,6 +151,7 @@ export async function openApp(
   const redact = createRedactor(() => [
     token,
     ...models.keys(),
+    ...webSearch.keys(),
     ...mcp.secrets,
     ...[config.telegramToken, config.notifySecret, config.secretsKey].flatMap(
       ({ value }) => value ?? [],
@@ -169,6 +173,7 @@ export async function openApp(
     mcp,
     models,
     secrets,
+    webSearch,
     toolset,
     facts: toolset.facts,
     newSessionMode: () => config.sessionMode.value,

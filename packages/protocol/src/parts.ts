@@ -65,6 +65,17 @@ export const toolFile = z.looseObject({
 });
 export type ToolFile = z.infer<typeof toolFile>;
 
+/** A page that a tool found or read, for a person to follow. Its title, text and address are the web's. */
+export const source = z.looseObject({
+  /** http or https. */
+  url: z.string(),
+  title: z.string(),
+  snippet: z.string().optional(),
+  /** When it was published, as `2026-08-31`. */
+  date: z.string().optional(),
+});
+export type Source = z.infer<typeof source>;
+
 /** What a tool's result shows a person besides its text. It is not sent to the model. */
 export const toolDetails = z.looseObject({
   changes: z.array(fileChange).optional(),
@@ -82,6 +93,7 @@ export const toolDetails = z.looseObject({
     .optional(),
   /** The session that got the task. */
   child: z.looseObject({ sessionId, runId }).optional(),
+  sources: z.array(source).optional(),
 });
 export type ToolDetails = z.infer<typeof toolDetails>;
 

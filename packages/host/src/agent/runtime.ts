@@ -48,6 +48,8 @@ import type { Config } from "../ops/config/settings.ts";
 import { type Mcp, withServerTools } from "./mcp/mcp.ts";
 import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-prompt.ts";
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
+import { searchTools, withWebSearch } from "./search/with-web-search.ts";
+import type { WebSearch } from "./search/web-search.ts";
 import { createTitler } from "./models/titler.ts";
 import { type ModelRegistry } from "./models/registry.ts";
 import { createStorageStatus, type StorageStatus } from "../ops/health/store-health.ts";
@@ -104,6 +106,8 @@ export interface AgentRuntimeDeps {
   readonly models: ModelRegistry;
   readonly memory: ConfiguredMemory;
   readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces" | "facts" | "pdfs">;
+  /** Absent where nothing searches the web. */
+  readonly webSearch?: Pick<WebSearch, "account" | "search">;
   readonly report: (bug: Error) => void;
   /** Absent without configured MCP servers. */
   readonly mcp?: Pick<Mcp, "tools"> | undefined;
@@ -138,7 +142,7 @@ function idleCompaction(
 }
 
 export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentRuntime> {
-  const { config, store, models, memory, toolset, report, mcp, runs = "here" } = deps;
+  const { config, store, models, memory, toolset, webSearch, report, mcp, runs = "here" } = deps;
   const { home, leaseMs, resume, review, roles } = config;
   const log = createLog(store, deps.observe && { observe: deps.observe });
   const storageStatus = createStorageStatus();
@@ -217,7 +221,10 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     mcp === undefined
       ? async () => ({ tools: ownTools, signature: "" })
       : withServerTools(ownTools, mcp, log);
-  const tools = withoutDisabled(allTools, () => config.disabledTools.value);
+  const tools = withoutDisabled(
+    withWebSearch(allTools, webSearch),
+    () => config.disabledTools.value,
+  );
   const engine = createEngine({
     log,
     rightsOf: rights.ofMessage,
@@ -254,7 +261,12 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     onError,
   });
   const listTools = async () => [
-    ...new Map([...ownTools, ...((await mcp?.tools())?.tools ?? []), ...ownTools]).values(),
+    ...new Map([
+      ...ownTools,
+      ...((await mcp?.tools())?.tools ?? []),
+      ...searchTools(webSearch),
+      ...ownTools,
+    ]).values(),
   ];
   return { engine, storageStatus, titles, reviews, prompt, personas, journals, listTools };
 }

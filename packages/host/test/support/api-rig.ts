@@ -40,6 +40,7 @@ import {
   type AnonymousConnections,
   type BodyBudget,
 } from "../../src/server/http/anonymous-clients.ts";
+import { createWebSearch, type WebSearchDeps } from "../../src/agent/search/web-search.ts";
 import type { Mcp } from "../../src/agent/mcp/mcp.ts";
 import type { Secrets } from "../../src/ops/secrets/secrets.ts";
 import { createRedactor } from "../../src/ops/secrets/redact.ts";
@@ -116,6 +117,8 @@ export interface ApiRigOptions {
   readonly webhooks?: WebhookAdmin;
   /** Whether MCP clients may answer approvals; by default not. */
   readonly mcpApprovals?: "on" | "off";
+  /** Where search providers are, other than at their own addresses. */
+  readonly webSearch?: Pick<WebSearchDeps, "addresses">;
 }
 
 export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRig {
@@ -177,12 +180,13 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const authenticator = createAuthenticator({ token, store, apiKeys });
   const passwords = home === undefined ? {} : { passwords: createPasswords(memoryRows()) };
   const personas = openPersonaStore({ register: store.register, home });
+  const pageSettings = createPageSettings(defaultConfig(), store);
   const apiDeps = {
     apiKeys,
     log,
     toolset,
     newSessionMode: () => "ask" as const,
-    pageSettings: createPageSettings(defaultConfig(), store),
+    pageSettings,
     listTools: async () => tools,
     ids,
     engine,
@@ -191,6 +195,14 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     memory: rig.committer,
     models,
     secrets,
+    webSearch: createWebSearch({
+      config: pageSettings.config,
+      environment: environment ?? {},
+      secrets,
+      // No name has an address here, so no test searches the web.
+      ask: { now: () => clock.now(), egress: { resolve: async () => [] } },
+      ...options.webSearch,
+    }),
     ...(mcp && { mcp }),
     ...(options.webhooks && { webhooks: options.webhooks }),
     reviews: { cancel: () => {} },

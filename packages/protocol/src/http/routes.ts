@@ -3,6 +3,7 @@ import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
 import { projectFileRoutes } from "./agent/project-files.ts";
 import { projectRoutes } from "./agent/projects.ts";
+import { webSearchRoutes } from "./agent/web-search.ts";
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { gatewayRoutes } from "./gateway.ts";
@@ -31,6 +32,11 @@ export {
   webhookSecret,
   type WebhookView,
 } from "./webhooks.ts";
+export {
+  type WebSearchProvider,
+  webSearchProviders,
+  type WebSearchProviderView,
+} from "./agent/web-search.ts";
 export { type ContextView, contextView } from "./context.ts";
 export {
   type AllowedFolder,
@@ -124,6 +130,7 @@ export const routes = {
   ...projectRoutes,
   ...projectFileRoutes,
   ...settingRoutes,
+  ...webSearchRoutes,
   ...trashRoutes,
 } as const;
 export type Routes = typeof routes;

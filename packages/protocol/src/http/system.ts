@@ -137,6 +137,8 @@ export const pageSettingNames = [
   "toolRules",
   "disabledTools",
   "sandbox",
+  "searchProvider",
+  "searxngUrl",
   "webhookCommands",
 ] as const;
 export type PageSettingName = (typeof pageSettingNames)[number];

@@ -7,6 +7,7 @@ export function fillPath(
 ): string {
   return route.path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const [, , collection = ""] = route.path.split("/");
+    if (name === "provider") return collection === "web-search" ? "brave" : "anthropic";
     return given[name] ?? (name === "id" ? (unknownIds[collection]?.() ?? "x") : otherId(name));
   });
 }
@@ -24,7 +25,6 @@ const unknownIds: Readonly<Record<string, () => string>> = {
 };
 
 function otherId(name: string): string {
-  if (name === "provider") return "anthropic";
   if (name === "messageId") return ids.make("message");
   if (name === "delivery") return ids.make("delivery");
   return name === "code" ? "ABCD" : "1";

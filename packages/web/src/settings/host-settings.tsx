@@ -93,7 +93,7 @@ interface SettingChoiceProps<T extends string> {
   readonly onSave: SaveSetting;
 }
 
-function SettingChoice<T extends string>({
+export function SettingChoice<T extends string>({
   label,
   options,
   setting,

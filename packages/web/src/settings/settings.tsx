@@ -15,6 +15,7 @@ import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
 import { GatewaySettings } from "./gateway/gateway.tsx";
+import { WebSearchSettings } from "./web-search.tsx";
 import { PermissionSettings } from "./host-settings.tsx";
 import { McpSettings } from "./mcp.tsx";
 import { MemorySettings } from "./memory.tsx";
@@ -84,6 +85,7 @@ function SectionContent({ section }: { section: SettingsSection }) {
         <>
           <Approvals />
           <PermissionSettings />
+          <WebSearchSettings />
           <RightsSettings />
           <ApiKeySettings />
         </>

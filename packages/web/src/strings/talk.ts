@@ -62,6 +62,8 @@ export const talkStrings = {
     branched: "Branched from another conversation",
     handedOn: "Task delegated by another conversation",
     openOrigin: "Open",
+    sources: (count: number) => (count === 1 ? "1 source" : `${count} sources`),
+    moreHosts: (count: number) => `and ${count} more`,
   },
   message: {
     actions: "Message actions",

@@ -12,6 +12,7 @@ export interface DescribedCall {
   readonly place?: string;
   readonly workspace?: string;
   readonly session?: string;
+  readonly identity?: string;
 }
 
 const terminal = z.looseObject({
@@ -27,6 +28,7 @@ const editing = z.looseObject({
   occurrences: z.string().optional(),
 });
 const patching = z.looseObject({ patch: z.string() });
+const searching = z.looseObject({ query: z.string() });
 const fetching = z.looseObject({ url: z.string() });
 
 /**
@@ -87,6 +89,13 @@ function describeInput(call: DescribedCall): string {
       // In punycode, so that a look-alike name is visible.
       const as = url.href === written ? "" : `, written as ${quote(written)}`;
       return `Fetches ${quote(url.href)}${as}${describeOtherArguments(rest)}\nfrom the host ${url.hostname}`;
+    }
+    case "web_search": {
+      const asked = searching.safeParse(input).data;
+      if (asked === undefined) break;
+      const { query, ...rest } = asked;
+      const where = call.identity === undefined ? "" : `\nthrough the host ${call.identity}`;
+      return `Searches the web for ${quote(query)}${describeOtherArguments(rest)}${where}`;
     }
     default:
   }

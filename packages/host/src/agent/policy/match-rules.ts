@@ -70,7 +70,12 @@ const readers: ReadonlySet<string> = new Set([
 ]);
 
 /** `null` if its effect cannot be determined, so that no rule covers it. */
-export async function subjectOf({ name, input, place }: ToolQuestion): Promise<CallSubject | null> {
+export async function subjectOf({
+  name,
+  input,
+  place,
+  identity,
+}: ToolQuestion): Promise<CallSubject | null> {
   if (name === "terminal") {
     const asked = commandInput.safeParse(input).data;
     if (asked === undefined) return null;
@@ -103,6 +108,9 @@ export async function subjectOf({ name, input, place }: ToolQuestion): Promise<C
     const url = URL.parse(withUrl.safeParse(input).data?.url ?? "");
     return url === null ? null : { kind: "host", host: hostOf(url) };
   }
+  // Whatever is searched for goes to the provider that is set up, and nowhere else.
+  if (name === "web_search")
+    return identity === undefined ? null : { kind: "host", host: identity };
   return { kind: "tool" };
 }
 

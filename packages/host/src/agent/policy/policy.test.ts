@@ -132,6 +132,26 @@ test.each([
   expect(await decide(ask("fetch_url", { url }))).toBe(expected);
 });
 
+test("[safety] a rule about searches holds for the host that it names, also after a stranger's text", async () => {
+  const { policy, decide, allow } = open();
+  const through = (identity: string): PolicyQuestion => ({
+    ...ask("web_search", { query: "tides" }),
+    identity,
+  });
+  expect(await decide(through("api.search.brave.com"))).toBe("ask");
+  const described = await policy.describe(through("api.search.brave.com"));
+  expect(described.shown).toBe(
+    'Searches the web for "tides"\nthrough the host api.search.brave.com',
+  );
+  expect(described.rules).toEqual(["web_search host api.search.brave.com"]);
+  await allow("web_search host api.search.brave.com", "web_search");
+  expect(await decide(through("api.search.brave.com"))).toBe("allow");
+  const taint = [{ kind: "web" as const, name: "evil.example" }];
+  expect(await decide({ ...through("api.search.brave.com"), taint })).toBe("allow");
+  expect(await decide(through("api.tavily.com"))).toBe("ask");
+  expect(await decide(ask("web_search", { query: "tides" }))).toBe("ask");
+});
+
 test.each<[Mode, string, string, string, string]>([
   ["ask", "allow", "ask", "ask", "ask"],
   ["read-only", "allow", "deny", "deny", "deny"],

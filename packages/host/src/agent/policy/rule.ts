@@ -11,6 +11,7 @@ import { parseCondition, type TaintCondition } from "./taint-rules.ts";
  *     terminal to example.org: x  with this host on its network, or some of several: a.org,*.b.org
  *     write_file in docs/**       files whose path is like this
  *     fetch_url host example.org  this host; *.example.org for what is below it
+ *     web_search host a.org       searches that go to this host
  *     remember                    the whole tool
  *     wiki__search as 9f2c…       the tool of an MCP server, while that server describes it in the same way
  */

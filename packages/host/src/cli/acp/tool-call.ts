@@ -22,6 +22,7 @@ const kinds: Readonly<Record<string, ToolKind>> = {
   edit_file: "edit",
   apply_patch: "edit",
   fetch_url: "fetch",
+  web_search: "fetch",
   todo: "think",
   remember: "think",
   delegate: "think",

@@ -33,6 +33,7 @@ test("no row lets a terminal obey control characters, at any width", () => {
         { kind: "thought", text },
         { ...end, outcome: "ok", output: text },
         { ...end, outcome: "failed", output: text, changes },
+        { ...end, outcome: "ok", output: text, sources: [{ url: text, title: text, date: text }] },
         { kind: "text", text, isNew: true },
       ];
       const cards = new CardRows(() => undefined);
@@ -92,3 +93,19 @@ function stateWith(text: string): Parameters<typeof liveRows>[0] {
   };
   return { live } as unknown as Parameters<typeof liveRows>[0];
 }
+
+test("the card of a search lists what was found, with its addresses", () => {
+  const sources = [
+    { url: "https://a.example/", title: "One", date: "2026-08-30" },
+    { url: "https://b.example/", title: "Two" },
+  ];
+  const call = { name: "web_search", input: { query: "tides" }, tookMs: null, output: "raw" };
+  const end = { kind: "toolEnded", outcome: "ok", ...call, sources } as const;
+  const rows = new CardRows(() => undefined).add(end, { width: 60, paint: plainPaint });
+  expect(rows.slice(2, -1)).toEqual([
+    "│ 1. One (2026-08-30)",
+    "│    https://a.example/",
+    "│ 2. Two",
+    "│    https://b.example/",
+  ]);
+});

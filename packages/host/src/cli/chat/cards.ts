@@ -7,7 +7,7 @@ import { type RenderStyle } from "../screen/paint.ts";
 import { wrapBlock, type PieceRows, PlainRows } from "../transcript/rows.ts";
 import { describeCall, describeOutcome } from "../transcript/describe.ts";
 import { type TranscriptPiece } from "../transcript/pieces.ts";
-import type { LiveMessage, LiveTool } from "@holdfast/protocol";
+import type { LiveMessage, LiveTool, Source } from "@holdfast/protocol";
 import type { SessionState } from "@holdfast/client";
 
 type ToolEndPiece = Extract<TranscriptPiece, { kind: "toolEnded" }>;
@@ -58,8 +58,13 @@ export class CardRows implements PieceRows {
     const { paint } = style;
     const inner = { ...style, width: style.width - 2 };
     const call = wrapBlock(describeCall(piece.name, piece.input), inner, "⚙ ", ["accent"]);
-    const body = piece.changes?.flatMap((change) => diffRows(change, inner)) ?? outputRows(piece);
-    const maxRows = piece.changes === undefined ? maxOutputRows : maxDiffRows;
+    const { changes, sources } = piece;
+    const body =
+      changes?.flatMap((change) => diffRows(change, inner)) ??
+      sources?.flatMap(sourceRows) ??
+      outputRows(piece);
+    const isList = changes !== undefined || sources !== undefined;
+    const maxRows = isList ? maxDiffRows : maxOutputRows;
     const hidden = Math.max(0, call.length - maxCallRows) + Math.max(0, body.length - maxRows);
     if (hidden > 0) this.#fold(unfoldedCard(piece));
     const shown = [
@@ -89,6 +94,15 @@ function outputRows({ output }: ToolEndPiece): Row[] {
       ({ width, paint }) =>
         paint("dim", fitTo(line, width)),
   );
+}
+
+function sourceRows({ title, url, date }: Source, index: number): Row[] {
+  const head = cleanLine(`${index + 1}. ${title}${date === undefined ? "" : ` (${date})`}`);
+  const address = cleanLine(url);
+  return [
+    ({ width }) => fitTo(head, width),
+    ({ width, paint }) => paint("dim", fitTo(`   ${address}`, width)),
+  ];
 }
 
 function diffRows(

@@ -10,6 +10,7 @@ import {
   type MessageId,
   type Part,
   type RunView,
+  type Source,
   type ToolDetails,
   terminalStates,
 } from "@holdfast/protocol";
@@ -38,6 +39,8 @@ export type TranscriptPiece =
       readonly refusal?: string | undefined;
       /** What it did to files. */
       readonly changes?: readonly FileChange[] | undefined;
+      /** The pages that it found or read. */
+      readonly sources?: readonly Source[] | undefined;
     }
   | { readonly kind: "notice"; readonly text: string }
   | { readonly kind: "summary"; readonly text: string }
@@ -171,7 +174,7 @@ export class TranscriptDiffer {
     const input = liveTool?.input ?? this.#inputs.get(callId) ?? null;
     const startPieces: TranscriptPiece[] =
       liveTool === undefined ? [{ kind: "toolStarted", name, input }] : [];
-    const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
+    const end = { name, input, outcome, output, tookMs, ...shownDetails(details) };
     return [...startPieces, { kind: "toolEnded", ...end }];
   }
 
@@ -197,7 +200,7 @@ export class TranscriptDiffer {
     if (outcome === null) return startPieces;
     this.#endedTools.add(callId);
     const tookMs = endedAt === null ? null : endedAt - startedAt;
-    const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
+    const end = { name, input, outcome, output, tookMs, ...shownDetails(details) };
     return [...startPieces, { kind: "toolEnded", ...end }];
   }
 
@@ -246,10 +249,11 @@ function finishedThoughts(parts: LiveMessage["parts"]): string[] {
   return parts.slice(0, -1).flatMap(({ kind, text }) => (kind === "reasoning" ? [text] : []));
 }
 
-function refusalAndChanges(
+function shownDetails(
   details: ToolDetails | undefined,
-): Pick<ToolDetails, "refusal" | "changes"> {
-  return { refusal: details?.refusal, changes: details?.changes };
+): Pick<ToolDetails, "refusal" | "changes" | "sources"> {
+  const { refusal, changes, sources } = details ?? {};
+  return { refusal, changes, sources };
 }
 
 function nameOfFile(part: Part): string[] {

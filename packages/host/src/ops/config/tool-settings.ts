@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { type SessionMode, sessionMode } from "@holdfast/protocol";
+import {
+  type SessionMode,
+  sessionMode,
+  type WebSearchProvider,
+  webSearchProviders,
+} from "@holdfast/protocol";
 import { isTimeZone } from "../../automation/schedules/occurrences.ts";
+import { parseBaseUrl } from "../../agent/models/model-info.ts";
 import { parseToolRule } from "../../agent/policy/rule.ts";
 import { listOf, setting, wholeNumber } from "./setting.ts";
 
@@ -64,6 +70,25 @@ export const toolSettings = {
     allowed: "hosts, or hosts with a port, like wiki.example.org or 127.0.0.1:8080",
     schema: listOf(z.string().regex(/^(\[[0-9a-f:]+\]|[a-z0-9.:_-]+)$/i)),
     fallback: () => [],
+    fallbackInWords: "none",
+  }),
+  searchProvider: setting<WebSearchProvider | "auto" | "off">({
+    about: "who searches the web for agents: without one they have no web_search",
+    allowed:
+      "auto (the first that has an address or a key: searxng, brave, tavily, exa), one of these names, or off",
+    schema: z.enum(["auto", "off", ...webSearchProviders]),
+    fallback: () => "auto",
+    fallbackInWords: "auto",
+  }),
+  searxngUrl: setting<string | undefined>({
+    about: "where SearXNG runs; its settings.yml needs json under search.formats",
+    allowed: "an address like http://127.0.0.1:8888",
+    schema: z
+      .string()
+      .max(1_000)
+      .transform(parseBaseUrl)
+      .refine((url) => url !== null),
+    fallback: () => undefined,
     fallbackInWords: "none",
   }),
   sandbox: setting<"required" | "preferred" | "off">({

@@ -20,6 +20,7 @@ import type { PersonaStore } from "../../agent/instructions/persona-store.ts";
 import type { FactStore } from "../../agent/memory/fact-store.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
+import type { WebSearch } from "../../agent/search/web-search.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
 import type { Toolset } from "../../agent/toolset.ts";
 import type { ProcessManager } from "../../automation/processes/process-manager.ts";
@@ -49,6 +50,7 @@ export interface ApiDeps extends MountDeps {
     readonly { readonly name: string; readonly description: string }[]
   >;
   readonly secrets: Pick<Secrets, "read" | "put" | "remove">;
+  readonly webSearch: Pick<WebSearch, "accountOf" | "check" | "keyAddress" | "list">;
   readonly authenticator: Authenticator;
   readonly passwords?: Passwords;
   readonly apiKeys: ApiKeys;

@@ -25,6 +25,7 @@ import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
 import { projectFileRoutes } from "../../agent/instructions/project-file-routes.ts";
 import { projectRoutes } from "../../agent/instructions/project-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
+import { webSearchRoutes } from "../../agent/search/search-routes.ts";
 import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
 
 export type ApiRouteDeps = Omit<ApiDeps, "runIdempotent">;
@@ -66,6 +67,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...projectRoutes(deps),
     ...projectFileRoutes(deps),
     ...settingRoutes(deps),
+    ...webSearchRoutes(deps),
     ...trashRoutes(deps),
   ];
 }

@@ -18,6 +18,7 @@ import { MessageEditor } from "./message-editor.tsx";
 import { MessageVersions } from "./message-versions.tsx";
 import { ImageView, FileView } from "./attachment-view.tsx";
 import { HostMessage, hostSourceOf } from "./host-message.tsx";
+import { TurnSources } from "./sources.tsx";
 import { ToolCard } from "./tool-card.tsx";
 import { sameRow, type MessageRow, type Row } from "./rows.ts";
 
@@ -60,6 +61,9 @@ export const Message = memo(
             </p>
           )}
         </div>
+        {row.kind === "message" && row.ends && row.live === null && (
+          <TurnSources sources={row.sources} />
+        )}
         {row.kind === "message" && row.ends && !isWaiting(row) && (
           <footer className="message-foot">
             {!edit.isOpen && (

@@ -112,3 +112,20 @@ test("a message knows its version, an answer its question, and a new version cha
   const [changed] = shownWith([{ messageId: ids.make("message") }]);
   expect(question && changed && sameRow(question, changed)).toBe(false);
 });
+
+test("the end of a turn has the pages that its answer links to, or else all that were found", () => {
+  const found = ["https://a.example/one", "https://b.example/"].map((url) => ({ url, title: url }));
+  const search: Part = { ...result, name: "web_search", details: { sources: found } };
+  const sourcesOf = (answer: string) =>
+    rowsOf([
+      message("user", [text("look it up")]),
+      message("assistant", [call]),
+      message("tool", [search]),
+      message("assistant", [text(answer)]),
+      message("user", [text("and now?")]),
+      message("assistant", [text("nothing more")]),
+    ]).flatMap((row) => (row.kind === "message" ? [row.sources.map(({ url }) => url)] : []));
+  const all = found.map(({ url }) => url);
+  expect(sourcesOf("High water.")).toEqual([[], [], all, [], []]);
+  expect(sourcesOf("See [b](https://b.example).")).toEqual([[], [], [all[1]], [], []]);
+});

@@ -9,6 +9,8 @@ import {
   type MessageId,
   type NoticeEntry,
   type Seq,
+  type Source,
+  textOf,
   type ToolResultPart,
 } from "@holdfast/protocol";
 import type { UnsentMessage } from "../store/unsent-messages.ts";
@@ -50,6 +52,8 @@ export interface MessageRow {
   readonly version: MessageVersion | null;
   /** For an answer: the message it answers, if that is loaded. */
   readonly question: Seq | null;
+  /** For the last answer of a turn: the pages that it links to, or else all that were found and read for it. */
+  readonly sources: readonly Source[];
 }
 
 export interface MessageVersion {
@@ -87,7 +91,31 @@ export function rowsOf(
       question = row.entry.seq;
     } else rows.push({ ...row, question });
   }
-  return markEnds(rows);
+  return withSources(markEnds(rows));
+}
+
+const maxTurnSources = 20;
+
+/** Collects what the tools of each turn found, for the row that ends it. */
+function withSources(rows: readonly Row[]): readonly Row[] {
+  let found = new Map<string, Source>();
+  let said = "";
+  return rows.map((row) => {
+    if (row.kind !== "message") return row;
+    if (row.entry.role === "user") {
+      found = new Map();
+      said = "";
+      return row;
+    }
+    for (const result of row.results)
+      for (const source of result?.details?.sources ?? [])
+        if (!found.has(source.url)) found.set(source.url, source);
+    said += textOf(row.entry.parts);
+    if (!row.ends || found.size === 0) return row;
+    const all = [...found.values()];
+    const linked = all.filter(({ url }) => said.includes(url.replace(/\/$/, "")));
+    return { ...row, sources: (linked.length > 0 ? linked : all).slice(0, maxTurnSources) };
+  });
 }
 
 function versionOf(
@@ -120,6 +148,7 @@ function rowOf(
         ends: false,
         version: null,
         question: null,
+        sources: [],
       };
     case "notice":
       return { kind: "notice", key: entry.noticeId, entry };
@@ -177,7 +206,9 @@ export function sameRow(a: Row, b: Row): boolean {
       a.question === b.question &&
       a.version?.number === b.version?.number &&
       a.version?.messageIds.length === b.version?.messageIds.length &&
-      a.results.every((result, index) => result === b.results[index])
+      a.results.every((result, index) => result === b.results[index]) &&
+      a.sources.length === b.sources.length &&
+      a.sources.every((source, index) => source === b.sources[index])
     );
   if (a.kind === "waiting" && b.kind === "waiting")
     return a.item.kind === "accepted" && b.item.kind === "accepted"

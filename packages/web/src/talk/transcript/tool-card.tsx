@@ -8,6 +8,7 @@ import { ApprovalCard } from "../approvals/approval-card.tsx";
 import { backgroundProcessOf, childOf, DelegatedTask, TaskBody, taskOf } from "./call-links.tsx";
 import { FileChanges } from "./diff-view.tsx";
 import { ProcessOutput } from "./process-output.tsx";
+import { SourceList } from "./sources.tsx";
 import { blobHref } from "../../host/page-key.ts";
 import {
   Checklist,
@@ -51,6 +52,7 @@ export function ToolCard({
   const process = backgroundProcessOf(input, result);
   const task = taskOf(name, input);
   const changes = result?.details?.changes ?? [];
+  const sources = result?.details?.sources ?? [];
   const tookMs = result?.details?.tookMs;
   const reason = result?.details?.reason;
   const blobId = result?.blobId ?? running?.blobId;
@@ -113,6 +115,7 @@ export function ToolCard({
               ) : (
                 <ToolArguments input={input} />
               )}
+              {sources.length > 0 && <SourceList sources={sources} shows="snippets" />}
               {output !== null && <ToolOutput text={output} isGrowing={state === "running"} />}
             </>
           )}

@@ -54,6 +54,13 @@ export function safeLink(href: string): string | null {
   return isAllowed ? parsed.href : null;
 }
 
+/** A link to a page of the web, and the host that it leads to; `null` if it is no such link. */
+export function webLink(href: string): { readonly href: string; readonly host: string } | null {
+  const parsed = URL.canParse(href) ? new URL(href) : null;
+  if (parsed === null || !["http:", "https:"].includes(parsed.protocol)) return null;
+  return { href: parsed.href, host: parsed.host };
+}
+
 /** Only data URLs: the page fetches nothing from an address that a model wrote. */
 export function safeImage(href: string): string | null {
   return /^data:image\/(png|jpeg|gif|webp);base64,[a-z0-9+/=]+$/i.test(href) ? href : null;
