@@ -48,6 +48,7 @@ test("[P1] an uploaded attachment survives kill -9 before its message and after 
       source: "workspace",
       text: expect.stringContaining("attachments/heron.png") as string,
     },
+    { type: "attached", source: "time", text: expect.stringMatching(/ \d\d:\d\d \(/) as string },
   ]);
   expect(textIn(answered)).toContain("heron.png");
   expect(valueOf(await client.getBlob({ params: { id: blobId } }))).toEqual(body);

@@ -66,7 +66,7 @@ test("the context panel shows the context window and each turn's cache share", a
   await tab.getByRole("button", { name: "Show context" }).click();
   const panel = tab.getByRole("complementary", { name: "Context" });
   await panel.getByRole("img", { name: "Context window usage" }).waitFor();
-  await panel.getByText("Answers").waitFor();
+  await panel.getByText("Answers", { exact: true }).waitFor();
   await panel.getByRole("img", { name: "Cached share over 1 turns" }).waitFor();
   await panel.getByRole("button", { name: "Close" }).click();
   await panel.waitFor({ state: "detached" });
