@@ -18,6 +18,7 @@ import { questionsAndRulesContract } from "./questions-and-rules.suite.test.ts";
 import { rightsAndTaintContract } from "./rights-and-taint.suite.test.ts";
 import { sessionModesContract } from "./session-modes.suite.test.ts";
 import { runInboxContract } from "./run-inbox.suite.test.ts";
+import { skillsContract } from "./skills.suite.test.ts";
 import { spillContract } from "./spill.suite.test.ts";
 import { titlesContract } from "./titles.suite.test.ts";
 
@@ -38,5 +39,6 @@ questionsAndRulesContract(referenceDatabase);
 rightsAndTaintContract(referenceDatabase);
 sessionModesContract(referenceDatabase);
 runInboxContract(referenceDatabase);
+skillsContract(referenceDatabase);
 spillContract(referenceDatabase);
 titlesContract(referenceDatabase);

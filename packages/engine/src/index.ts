@@ -47,6 +47,7 @@ export {
   type ContextFit,
   createCompactor,
 } from "./context/compactor.ts";
+export { activeSkills } from "./context/active-skills.ts";
 export {
   type ContextKind,
   contextKinds,

@@ -109,6 +109,16 @@ export const quotedRanges = z
   .array(z.tuple([z.int().nonnegative(), z.int().nonnegative()]))
   .max(100);
 export type QuotedRanges = z.infer<typeof quotedRanges>;
+/** Which skill a text is the instructions of. */
+export const skillMark = z.looseObject({
+  name: z.string().min(1).max(64),
+  /** Where it was found: `home`, `agents`, or a folder in the workspace. */
+  source: z.string().min(1).max(100),
+  /** Of all its files as they were then. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/u),
+});
+export type SkillMark = z.infer<typeof skillMark>;
+
 const providerFields = {
   ...recoveredMark,
   /** What the provider wants back unchanged with the next request. */
@@ -144,6 +154,8 @@ export const toolResultPart = z.looseObject({
   output: z.string(),
   blobId: blobId.optional(),
   details: toolDetails.optional(),
+  /** The call activated this skill, and the output is its instructions. */
+  skill: skillMark.optional(),
   ...taintMark,
   ...recoveredMark,
 });
@@ -179,6 +191,8 @@ export const attachedPart = z.looseObject({
   /** The document that the text is of. A model that takes such documents gets it in place of the text. */
   blobId: blobId.optional(),
   pages: z.int().positive().optional(),
+  /** The message activated this skill, and the text is its instructions. */
+  skill: skillMark.optional(),
 });
 
 /** The source of an attached part with a client's own system text, which holds for its turn. */

@@ -15,6 +15,7 @@ import {
 import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelMessage, AssistantPart, ModelCall, ModelDocument } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
+import { renderCarriedSkills } from "./active-skills.ts";
 import type { AppliedEpoch, ContextEntries } from "./session-context.ts";
 
 /** How the context starts, byte for byte. */
@@ -97,9 +98,17 @@ const summaryRead: ModelMessage = {
   parts: [{ kind: "text", text: "I have read the summary." }],
 };
 
-function renderSummary({ seq, number, covers, summary }: AppliedEpoch): RenderedMessage {
+function renderSummary({
+  seq,
+  number,
+  covers,
+  summary,
+  skills = [],
+}: AppliedEpoch): RenderedMessage {
   const source = `summary ${number} of the entries ${covers.from} to ${covers.to} of this conversation, written by a model`;
-  return { seq, message: { role: "user", text: quoteMaterial(source, summary) } };
+  const quoted = quoteMaterial(source, summary);
+  const carried = renderCarriedSkills(skills);
+  return { seq, message: { role: "user", text: [quoted, carried].filter(Boolean).join("\n\n") } };
 }
 
 function hashAndCount(
@@ -203,8 +212,10 @@ function userText(parts: readonly Part[]): {
   return { text, documents };
 }
 
-/** A client's instructions come from whoever sends the message, and are followed like it. */
-function attachedText({ source, text }: AttachedPart): string {
+/** A client's instructions, and a skill's, come from whoever sends the message, and are followed like it. */
+function attachedText({ source, text, skill, taint }: AttachedPart): string {
+  // Whoever imports a conversation has not trusted its skills.
+  if (skill !== undefined && taint === undefined) return text;
   return source === instructionsSource
     ? `[instructions of the client for this conversation]\n${text}`
     : quoteMaterial(source, text);

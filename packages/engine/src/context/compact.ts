@@ -161,6 +161,7 @@ async function compactUnderLock(
           covers: plan.covers,
           summary,
           ...coveredTaint(entries, plan),
+          ...(plan.skills.length > 0 && { skills: [...plan.skills] }),
           ...(entries.frame && { frame: entries.frame }),
         }),
       ],
@@ -168,8 +169,9 @@ async function compactUnderLock(
       expect: { epoch: row.epoch },
       ...(isAtRest && { touch: "quiet" }),
     });
-    const { covers, coveredTokens } = plan;
-    return outcomeOf(result, { epoch, covers, freedTokens: coveredTokens - summaryTokens });
+    const { covers, coveredTokens, skillTokens } = plan;
+    const freedTokens = coveredTokens - summaryTokens - skillTokens;
+    return outcomeOf(result, { epoch, covers, freedTokens });
   } finally {
     await heartbeat.stop();
   }

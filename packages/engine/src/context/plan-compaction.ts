@@ -1,5 +1,12 @@
-import { type Seq, decodeEvent, type StoredEvent, textOf } from "@holdfast/protocol";
+import {
+  type Seq,
+  decodeEvent,
+  type StoredEvent,
+  textOf,
+  type ToolResultPart,
+} from "@holdfast/protocol";
 import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts";
+import { type ActiveSkill, carriedSkills, renderCarriedSkills, skillsIn } from "./active-skills.ts";
 import type { ContextEntries } from "./session-context.ts";
 
 export interface CompactionSizes {
@@ -16,6 +23,9 @@ export interface CompactionPlan {
   /** Tokens of what is covered, and of everything live. */
   readonly coveredTokens: number;
   readonly liveTokens: number;
+  /** What the summary carries on. */
+  readonly skills: readonly ActiveSkill[];
+  readonly skillTokens: number;
 }
 
 /** A compaction has to free this share of what is live to be worth its cost. */
@@ -39,7 +49,15 @@ export function planCompaction(
   const [first] = covered;
   const last = covered.at(-1);
   if (first === undefined || last === undefined) return null;
-  const previousTokens = epoch === null ? 0 : count(epoch.summary);
+  const skills = carriedSkills({
+    head: epoch === null ? entriesUpTo(tail, first.first - 1) : head,
+    epoch,
+    covered: tail.filter(({ seq }) => seq >= first.first && seq <= last.last),
+    after: tail.filter(({ seq }) => seq > last.last),
+  });
+  const skillTokens = tokensOfSkills(skills, count);
+  const previousTokens =
+    epoch === null ? 0 : count(epoch.summary) + tokensOfSkills(epoch.skills ?? [], count);
   const coveredTokens = tokensOf(covered) + previousTokens;
   const liveTokens = tokensOf(units) + tokensOf(unitsOf(head, count)) + previousTokens;
   const plan = {
@@ -48,16 +66,30 @@ export function planCompaction(
     previous: epoch?.summary ?? null,
     coveredTokens,
     liveTokens,
+    skills,
+    skillTokens,
   };
   return isWorthIt(plan, sizes.summaryTokens) ? plan : null;
 }
 
 /** Whether a summary of that length frees enough. */
 export function isWorthIt(
-  { coveredTokens, liveTokens }: Pick<CompactionPlan, "coveredTokens" | "liveTokens">,
+  {
+    coveredTokens,
+    liveTokens,
+    skillTokens,
+  }: Pick<CompactionPlan, "coveredTokens" | "liveTokens" | "skillTokens">,
   summaryTokens: number,
 ): boolean {
-  return coveredTokens - summaryTokens >= liveTokens * minFreedShare;
+  return coveredTokens - summaryTokens - skillTokens >= liveTokens * minFreedShare;
+}
+
+function tokensOfSkills(skills: readonly ActiveSkill[], count: CountTokens): number {
+  return skills.length === 0 ? 0 : count(renderCarriedSkills(skills));
+}
+
+function entriesUpTo(entries: readonly StoredEvent[], last: number): readonly StoredEvent[] {
+  return entries.filter(({ seq }) => seq <= last);
 }
 
 /**
@@ -105,7 +137,9 @@ function unitsOf(entries: readonly StoredEvent[], count: CountTokens): readonly 
     // No unit has started yet.
     if (lastUnit === undefined && !startsUnit(entry)) continue;
     const spoken = materialOf(entry);
-    const tokens = spoken.reduce((sum, { text }) => sum + count(text), 0);
+    const instructions = skillsIn([entry]).map(({ text = "" }) => text);
+    const texts = [...spoken.map(({ text }) => text), ...instructions];
+    const tokens = texts.reduce((sum, text) => sum + count(text), 0);
     if (lastUnit !== undefined && !startsUnit(entry)) {
       const material = [...lastUnit.material, ...spoken];
       units[units.length - 1] = {
@@ -144,10 +178,15 @@ function materialOf(entry: StoredEvent): readonly SummaryMaterial[] {
     case "message.tool":
       return event.data.parts.flatMap((part): SummaryMaterial[] =>
         part.type === "tool_result"
-          ? [{ role: "tool", text: `[${part.name}: ${part.outcome}] ${part.output}` }]
+          ? [{ role: "tool", text: `[${part.name}: ${part.outcome}] ${outputForSummary(part)}` }]
           : [],
       );
     default:
       return [];
   }
+}
+
+/** A skill's instructions are carried on as they are. */
+function outputForSummary({ output, skill }: ToolResultPart): string {
+  return skill === undefined ? output : `The skill ${skill.name} was activated.`;
 }

@@ -28,6 +28,7 @@ import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelUsage } from "../ports/model.ts";
 import type { Store } from "../ports/store.ts";
 import type { RunHandle } from "../run/run-handle.ts";
+import type { ActiveSkill } from "./active-skills.ts";
 import { taintOf } from "./taint.ts";
 import { newestFirst, withAmendments } from "../log/read-views.ts";
 import type { Reads } from "../ports/reads.ts";
@@ -174,6 +175,8 @@ export interface AppliedEpoch {
   readonly summary: string;
   /** What a stranger may have written of what it covers. */
   readonly taint?: readonly TaintSource[];
+  /** Skills activated in what it covers. */
+  readonly skills?: readonly ActiveSkill[];
 }
 
 /** The part of a session the model gets, at one version. */
@@ -305,8 +308,8 @@ function compactedChoice({
   seq,
   data,
 }: Extract<KnownEvent, { type: "context.compacted" }>): EpochChoice {
-  const { epoch: number, covers, summary, frame, taint = [] } = data;
-  return { epoch: { number, seq, covers, summary, taint }, frame: frame ?? null };
+  const { epoch: number, covers, summary, frame, taint = [], skills = [] } = data;
+  return { epoch: { number, seq, covers, summary, taint, skills }, frame: frame ?? null };
 }
 
 function frameIn(entries: readonly StoredEvent[]): ContextFrame | null {

@@ -26,6 +26,8 @@ export interface Agent {
    */
   readonly frameSignature?: (session: AgentSession) => Promise<string>;
   readonly tools: ReadonlyMap<string, Tool>;
+  /** Those of them that this session has; by default all of them. */
+  readonly toolsFor?: (session: AgentSession) => Promise<ReadonlyMap<string, Tool>>;
   /** Roughly how much memory it takes. */
   readonly bytes: number;
   /** Called once, when nobody uses it any more. */

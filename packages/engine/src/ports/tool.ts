@@ -11,6 +11,7 @@ import type {
   RunId,
   SessionId,
   SessionMode,
+  SkillMark,
   TaintSource,
   ToolDetails,
   ToolOutcome,
@@ -62,6 +63,8 @@ export interface ToolResult {
   readonly blobId?: BlobId;
   /** For people and pages; the model gets only the output. Dropped if too large. */
   readonly details?: ToolDetails;
+  /** The output is the instructions of this skill, which a compaction must keep. */
+  readonly skill?: SkillMark;
   /** What a stranger may have written of the output, besides what the tool itself declares. */
   readonly taint?: readonly TaintSource[];
 }

@@ -262,3 +262,23 @@ describe("when a model cannot answer", () => {
     expect(await awaits()).toBe(false);
   });
 });
+
+test("[P9] a frame of very many parts has a signature that can be stored, and a change of one part still says which", async () => {
+  const partNames = ["model", "owner", "persona", "workspace", "project", "files", "skills", "off"];
+  let skills = "1";
+  const signature = async () =>
+    partNames.map((name) => `${name}=${(name === "skills" ? skills : "a").repeat(16)}`).join(" ");
+  const model = scriptedModel([says("One."), says("Two."), says("Three.")]);
+  const rig = await openRunRig(harness.store, { model, deps: { signature } });
+  for (const text of ["one", "two"]) {
+    await rig.say(text);
+    await rig.work();
+  }
+  skills = "2";
+  await rig.say("three");
+  await rig.work();
+  expect(await framesOf(rig)).toEqual(["first", "skills"]);
+  expect(
+    transcriptLines(await rig.entries()).filter((line) => line.startsWith("assistant")),
+  ).toEqual(["assistant: One.", "assistant: Two.", "assistant: Three."]);
+});

@@ -186,7 +186,7 @@ export async function prepareStep(
     const specs = [...tools.values()].map(toolSpecOf);
     const own = signatureOf(signature, specs);
     const framed = await context.frame({
-      signature: chosen.isFallback ? signatureForFallback(own, chosen.name) : own,
+      signature: shortSignature(chosen.isFallback ? signatureForFallback(own, chosen.name) : own),
       tools: specs,
       system,
     });
@@ -204,6 +204,15 @@ export async function prepareStep(
 function signatureOf(source: string, tools: readonly ToolSpec[]): string {
   const agent = /^(?:[a-z]+=[0-9a-f]+ ?)+$/u.test(source) ? source : `agent=${shortHash(source)}`;
   return `${agent} tools=${shortHash(JSON.stringify(tools))}`;
+}
+
+const maxSignatureLength = 200;
+
+/** With many parts the hashes are shortened: a frame stores no longer signature. */
+function shortSignature(signature: string): string {
+  if (signature.length <= maxSignatureLength) return signature;
+  const short = signature.replaceAll(/=(?<start>[0-9a-f]{8})[0-9a-f]+/gu, "=$<start>");
+  return short.length <= maxSignatureLength ? short : `all=${shortHash(signature)}`;
 }
 
 /** P9: another model has cached nothing of the previous requests; the frame records that the model changed. */
@@ -234,10 +243,10 @@ export async function borrowAgent(agents: RunAgents, run: RunHandle): Promise<Bo
   try {
     const borrowed = await agents.borrow({ owner, session, lane, version });
     const { agent, cached = emptyCachedContext() } = borrowed;
-    const signature = await frameSignatureOf(borrowed, { owner, session });
+    const { signature, tools } = await partsFor(borrowed, { owner, session });
     const system = () => agent.system({ owner, session });
     return {
-      stepDeps: { agent, system, signature, tools: agent.tools },
+      stepDeps: { agent, system, signature, tools },
       cachedContext: cached,
       release() {
         borrowed.release(run.lost === "ended" ? { version: run.version, cached } : undefined);
@@ -253,12 +262,15 @@ export async function borrowAgent(agents: RunAgents, run: RunHandle): Promise<Bo
   }
 }
 
-async function frameSignatureOf(
+/** What the agent has for this session. */
+async function partsFor(
   borrowed: Awaited<ReturnType<RunAgents["borrow"]>>,
   session: AgentSession,
-): Promise<string> {
+): Promise<Pick<StepDeps, "signature" | "tools">> {
+  const { agent } = borrowed;
   try {
-    return (await borrowed.agent.frameSignature?.(session)) ?? borrowed.signature;
+    const signature = (await agent.frameSignature?.(session)) ?? borrowed.signature;
+    return { signature, tools: (await agent.toolsFor?.(session)) ?? agent.tools };
   } catch (error) {
     borrowed.release();
     throw error;

@@ -139,6 +139,11 @@ export interface SteerDeps extends RightsDeps, ModeDeps {
   readonly placeAttachments?: Recall;
 }
 
+/** `/name` at the start is for whoever places attachments to understand. */
+function mayNameSkill({ content }: InputRow): boolean {
+  return content?.text.startsWith("/") === true;
+}
+
 function hasAttachments({ content }: InputRow): boolean {
   return content !== null && content.attachments.length > 0;
 }
@@ -166,12 +171,15 @@ export async function takeSteering(
     const steering = snapshot?.inbox.filter(isForThisRun) ?? [];
     if (snapshot === null || steering.length === 0) return 0;
     const unplaced = steering.filter(
-      (input) => hasAttachments(input) && !placed.has(input.messageId),
+      (input) => (hasAttachments(input) || mayNameSkill(input)) && !placed.has(input.messageId),
     );
     if (placeAttachments !== undefined && unplaced.length > 0) {
-      for (const { messageId, content } of unplaced)
+      for (const input of unplaced) {
+        const { messageId, content } = input;
+        const { memory } = await rightsOfInput(deps, run, input);
         if (content !== null)
-          placed.set(messageId, await placeAttachments({ owner, session, ...content }));
+          placed.set(messageId, await placeAttachments({ owner, session, ...content, memory }));
+      }
       // Read again: the session may have moved on while the attachments were stored.
       continue;
     }

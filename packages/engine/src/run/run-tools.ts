@@ -4,6 +4,7 @@ import {
   defaultMode,
   mergeTaint,
   type MessageId,
+  type SkillMark,
   type TaintSource,
   type ToolDetails,
   toolDetails,
@@ -232,7 +233,12 @@ async function startTool(
     tookMs < minShownMs ? result.details : { ...result.details, tookMs },
   );
   const found = mergeTaint(result.taint ?? []);
-  const extras = { ...(blobId && { blobId }), ...(details && { details }) };
+  const { skill } = result;
+  const extras = {
+    ...(blobId && { blobId }),
+    ...(details && { details }),
+    ...(skill && { skill }),
+  };
   await journal.record(
     run.event("tool.ended", {
       callId,
@@ -263,6 +269,7 @@ interface ToolOutcomeResult {
   readonly output: string;
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
+  readonly skill?: SkillMark | undefined;
   readonly taint?: readonly TaintSource[] | undefined;
 }
 

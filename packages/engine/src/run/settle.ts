@@ -13,6 +13,7 @@ import {
   ownerRights,
   type Rights,
   type RunId,
+  type SkillMark,
   type TaintSource,
   type ToolDetails,
   type ToolOutcome,
@@ -107,6 +108,7 @@ export interface ToolEnd {
   readonly output: string;
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
+  readonly skill?: SkillMark | undefined;
   readonly recovered?: true | undefined;
   readonly taint?: readonly TaintSource[] | undefined;
 }
@@ -117,8 +119,8 @@ export function toolEndOf(tool: StreamedTool): ToolEnd {
   const taint = mergeTaint(tool.started.taint ?? [], tool.ended?.taint ?? []);
   const call = { callId, name, resultId, taint };
   if (tool.ended === null) return { ...call, outcome: "unknown", output: tool.output };
-  const { outcome, output, blobId, details } = tool.ended;
-  return { ...call, outcome, output, blobId, details, recovered: tool.recovered };
+  const { outcome, output, blobId, details, skill } = tool.ended;
+  return { ...call, outcome, output, blobId, details, skill, recovered: tool.recovered };
 }
 
 /** The entry for a tool and its streamed output. */
@@ -127,11 +129,13 @@ export function settledTool(
   end: ToolEnd,
   deltas: StreamedTool["deltas"],
 ): NewEvent {
-  const { callId, resultId, name, outcome, output, blobId, details, recovered, taint = [] } = end;
+  const { callId, resultId, name, outcome, output } = end;
+  const { blobId, details, skill, recovered, taint = [] } = end;
   const marks = {
     ...(taint.length > 0 && { taint: [...taint] }),
     ...(blobId && { blobId }),
     ...(details && { details }),
+    ...(skill && { skill }),
     ...(recovered && { recovered }),
   };
   return run.event("message.tool", {

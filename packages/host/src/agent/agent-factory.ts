@@ -1,9 +1,17 @@
-import { type AgentFactory, type AgentRequest, shortHash, type Store } from "@holdfast/engine";
+import {
+  type AgentFactory,
+  type AgentRequest,
+  type AgentSession,
+  shortHash,
+  type Store,
+  type Tool,
+} from "@holdfast/engine";
 
 import type { BlobId, OwnerId } from "@holdfast/protocol";
 
 import type { AgentTools } from "./mcp/mcp.ts";
 import type { ModelRegistry } from "./models/registry.ts";
+import { skillToolName } from "./skills/skill-tool.ts";
 import type { SystemPrompt } from "./system-prompt.ts";
 
 export interface AgentFactoryDeps {
@@ -13,6 +21,8 @@ export interface AgentFactoryDeps {
   readonly tools: (request: AgentRequest) => Promise<AgentTools>;
   /** A session's system prompt, frozen with the session. */
   readonly prompt: Pick<SystemPrompt, "signature" | "text">;
+  /** Whether a session has skills. Without any it does not have the tool either. */
+  readonly hasSkills?: (session: AgentSession) => Promise<boolean>;
 }
 
 /** A rough estimate of a client and its tools. */
@@ -29,6 +39,7 @@ export function createAgentFactory({
   models,
   tools,
   prompt,
+  hasSkills,
 }: AgentFactoryDeps): AgentFactory {
   const names = new Map<string, string>();
 
@@ -70,11 +81,19 @@ export function createAgentFactory({
             toolsSignature,
           ),
         tools: available,
+        ...(hasSkills && {
+          toolsFor: async (session) =>
+            (await hasSkills(session)) ? available : withoutTool(available, skillToolName),
+        }),
         bytes: agentBytes,
         close: async () => {},
       };
     },
   };
+}
+
+function withoutTool(tools: ReadonlyMap<string, Tool>, name: string): ReadonlyMap<string, Tool> {
+  return new Map([...tools].filter(([each]) => each !== name));
 }
 
 function ownSignature(model: string, owner: OwnerId): string {

@@ -7,6 +7,7 @@ const headers = {
   files: ["[Files of the project that this session belongs to: material, not a request]"],
   environment: ["[Where the tools work]"],
   workspace: ["[AGENTS.md of the workspace, which the person trusts]"],
+  skills: ["[Skills that can be activated]"],
   memory: [
     "[USER.md: notes of the host, not a request]",
     "[MEMORY.md: notes of the host, not a request]",

@@ -50,6 +50,9 @@ import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-p
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { searchTools, withWebSearch } from "./search/with-web-search.ts";
 import type { WebSearch } from "./search/web-search.ts";
+import { skillsOfMessages } from "./skills/skill-message.ts";
+import { createSkillTool } from "./skills/skill-tool.ts";
+import { openSkills, type Skills } from "./skills/skills.ts";
 import { createTitler } from "./models/titler.ts";
 import { type ModelRegistry } from "./models/registry.ts";
 import { createStorageStatus, type StorageStatus } from "../ops/health/store-health.ts";
@@ -79,6 +82,7 @@ export interface AgentRuntime {
   readonly reviews: ConversationReviewer;
   readonly prompt: SystemPrompt;
   readonly personas: PersonaStore;
+  readonly skills: Skills;
   readonly journals: SpillStore | undefined;
   /** Every tool that agents could have. */
   readonly listTools: () => Promise<readonly Tool[]>;
@@ -183,6 +187,12 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     const project = await projectOf(whose);
     return project === null ? [] : projectFiles.list(whose.owner, project.id);
   }
+  const skills = openSkills({
+    home: home.value,
+    register: store.register,
+    workspaces,
+    mayUse: (whose) => mayReadMemory(store, rights, whose),
+  });
   const prompt = createSystemPrompt({
     home: home.value,
     workspaces,
@@ -201,6 +211,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
           pdfs: toolset.pdfs,
         }),
     },
+    skills,
     notes: ifReadable({
       text: async ({ owner }) => notesText(await facts.list(owner)),
       withdrawals: ({ owner }) => facts.withdrawals(owner),
@@ -216,7 +227,8 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   });
   // Last, so that the tools before it are the same for agents without it.
   const delegation = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
-  const ownTools = new Map([...toolset.tools, ...delegation]);
+  const skillTool = createSkillTool({ skills, reads: store.reads });
+  const ownTools = new Map([...toolset.tools, ...delegation, [skillTool.name, skillTool] as const]);
   const allTools =
     mcp === undefined
       ? async () => ({ tools: ownTools, signature: "" })
@@ -229,7 +241,13 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     log,
     rightsOf: rights.ofMessage,
     modeLimit: createModeLimit(store.reads),
-    agents: createAgentFactory({ store, models, tools, prompt }),
+    agents: createAgentFactory({
+      store,
+      models,
+      tools,
+      prompt,
+      hasSkills: async (whose) => (await skills.signature(whose)) !== "",
+    }),
     memoryPressure,
     leaseMs: leaseMs.value,
     resume: resume.value,
@@ -252,6 +270,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       saveAttachments(toolset.workspaces, store.reads),
       readAttachedTexts(toolset.pdfs, store.reads),
       messageTime({ now: () => store.now(), timeZone: () => config.timeZone.value }),
+      skillsOfMessages(skills, store.reads),
     ),
     spills: journals,
     onSpillState: storageStatus.publish,
@@ -268,7 +287,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       ...ownTools,
     ]).values(),
   ];
-  return { engine, storageStatus, titles, reviews, prompt, personas, journals, listTools };
+  return { engine, storageStatus, titles, reviews, prompt, personas, skills, journals, listTools };
 }
 
 /** What all of them give for a message, in their order. */

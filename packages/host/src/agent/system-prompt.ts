@@ -114,7 +114,9 @@ export interface SystemPromptDeps {
   /** The instructions of the session's project; may be empty. */
   readonly project: (whose: SessionRef) => Promise<string>;
   /** The files of the session's project. */
-  readonly files?: ProjectMaterial;
+  readonly files?: ChangingText;
+  /** The catalogue of the session's skills. */
+  readonly skills?: ChangingText;
   /** What is known about the person. */
   readonly notes: OwnTexts;
 }
@@ -126,8 +128,8 @@ export type Guidance = (
 ) => Promise<readonly string[]>;
 
 /** Read only when a session's prompt is made: reading a PDF takes time. */
-export interface ProjectMaterial {
-  /** Identifies the files and their bytes; empty if there are none. */
+export interface ChangingText {
+  /** Identifies what the text is made from; empty if there is none. */
   signature(whose: SessionRef): Promise<string>;
   text(whose: SessionRef): Promise<string>;
 }
@@ -157,6 +159,7 @@ export interface SystemPrompt {
   /**
    * The persona, guidance for the agent and its tools, the person's and the project's instructions, the project's files,
    * where the tools work, the workspace's instructions if a person trusts them, and the memory notes.
+        await skills.text(whose),
    */
   text(whose: SessionRef, tools?: ReadonlySet<string>): Promise<string>;
   /** `null` if there is no such session. */
@@ -168,7 +171,7 @@ export interface SystemPrompt {
   ): Promise<"kept" | "changed" | "busy" | "not_found">;
 }
 
-const noFiles: ProjectMaterial = { signature: async () => "", text: async () => "" };
+const noText: ChangingText = { signature: async () => "", text: async () => "" };
 
 /** The start of a session's context. The tools follow in the same frame. */
 export function createSystemPrompt({
@@ -178,7 +181,8 @@ export function createSystemPrompt({
   guidance = async () => [],
   instructions: ownInstructions,
   project,
-  files = noFiles,
+  files = noText,
+  skills = noText,
   notes,
 }: SystemPromptDeps): SystemPrompt {
   const trust = openTrustFile(home);
@@ -201,6 +205,7 @@ export function createSystemPrompt({
       const withdrawals = await notes.withdrawals(whose);
       const projectText = await project(whose);
       const fileList = await files.signature(whose);
+      const skillList = await skills.signature(whose);
       const deletions = await ownInstructions.withdrawals(whose);
       return [
         `persona=${shortHash(signedPersona(await persona(whose)))}`,
@@ -211,6 +216,7 @@ export function createSystemPrompt({
         ...(withdrawals === 0 ? [] : [`memory=${withdrawals}`]),
         ...(projectText === "" ? [] : [`project=${shortHash(projectText)}`]),
         ...(fileList === "" ? [] : [`files=${shortHash(fileList)}`]),
+        ...(skillList === "" ? [] : [`skills=${skillList}`]),
         ...(deletions === 0 ? [] : [`instructions=${deletions}`]),
       ].join(" ");
     },
@@ -224,6 +230,7 @@ export function createSystemPrompt({
         await files.text(whose),
         state === null || tools.size === 0 ? "" : await surroundings(home, state.folder),
         trustedInstructions(state),
+        await skills.text(whose),
         await notes.text(whose),
       ];
       return parts.filter((part) => part !== "").join("\n\n");

@@ -18,6 +18,7 @@ import {
   jsonObject,
   part,
   quotedRanges,
+  skillMark,
   toolDetails,
   toolOutcome,
 } from "../parts.ts";
@@ -266,6 +267,7 @@ export const runEvents = [
       output: z.string(),
       blobId: blobId.optional(),
       details: toolDetails.optional(),
+      skill: skillMark.optional(),
       taint: taintSources.optional(),
     }),
   ),

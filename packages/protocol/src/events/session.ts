@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { blobId, callId, laneKey, messageId, noticeId, runId, seq, sessionId } from "../ids.ts";
-import { jsonObject } from "../parts.ts";
+import { jsonObject, skillMark } from "../parts.ts";
 import { sessionMode } from "../rights/session-mode.ts";
 import { taintSources } from "../rights/taint.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
@@ -157,6 +157,8 @@ export const sessionEvents = [
       taint: taintSources.optional(),
       /** What the context starts with from here on, so that nobody has to search below. */
       frame: contextFrame.optional(),
+      /** The instructions of skills that were activated in what it covers. Without a text: left out for lack of room. */
+      skills: z.array(skillMark.extend({ text: z.string().optional() })).optional(),
     }),
   ),
   defineEvent(

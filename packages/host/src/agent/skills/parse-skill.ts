@@ -1,0 +1,125 @@
+import { z } from "zod";
+
+/** A `SKILL.md` as https://agentskills.io/specification describes it. */
+export interface SkillText {
+  readonly name: string;
+  readonly description: string;
+  /** Without the front matter. */
+  readonly body: string;
+  /** Tools that the author would like to be allowed. They are shown, and allow nothing. */
+  readonly allowedTools: string | null;
+  /** What is wrong with it, though it can be used. */
+  readonly warnings: readonly string[];
+}
+
+export type SkillParse =
+  | { readonly ok: true; readonly skill: SkillText }
+  | { readonly ok: false; readonly reason: string };
+
+export const skillFile = "SKILL.md";
+
+/** As stored, a body has to fit beside its list of files into one tool's result. */
+const maxBodyBytes = 48 * 1024;
+const maxDescriptionLength = 1_024;
+const namePattern = /^(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)$/u;
+
+/** Every value as text: a version like `1.10` stays what it is. */
+const frontMatter = z.looseObject({
+  name: z.string().optional(),
+  description: z.string().optional(),
+  "allowed-tools": z.union([z.string(), z.array(z.string())]).optional(),
+});
+
+/** Lenient where nothing can be lost by it; otherwise the reason says what to correct. */
+export async function parseSkill(text: string, folderName: string): Promise<SkillParse> {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\0-\u0008\u000B\u000C\u000E-\u001F]/u.test(text) || text.includes("\uFFFD"))
+    return unusable(`${skillFile} is not plain UTF-8 text. Save it as UTF-8.`);
+  const lines = text.replace(/^\uFEFF/u, "").replaceAll(/\r\n?/gu, "\n");
+  const found = /^---[ \t]*\n(?<head>[\s\S]*?)(?:^|\n)---[ \t]*(?:\n|$)(?<body>[\s\S]*)$/u.exec(
+    lines,
+  );
+  if (found?.groups === undefined)
+    return unusable(`${skillFile} must begin with front matter between two lines of ---.`);
+  const { head = "", body: rawBody = "" } = found.groups;
+  const fields = (await readYaml(head)) ?? (await readYaml(quoteValues(head)));
+  if (fields === null)
+    return unusable(
+      `The front matter of ${skillFile} is not valid YAML. Put its values in quotes.`,
+    );
+  const decoded = frontMatter.safeParse(fields);
+  if (!decoded.success)
+    return unusable(`The name and the description in ${skillFile} must be texts.`);
+  const { name: declared = "", description: given = "", "allowed-tools": tools } = decoded.data;
+  const warnings: string[] = [];
+  const name = chooseName(declared.trim(), folderName, warnings);
+  if (name === null)
+    return unusable(
+      `A skill's name has 1 to 64 lower-case letters, digits and single hyphens; ${JSON.stringify(declared.slice(0, 80))} does not.`,
+    );
+  const whole = given.replaceAll(/\s+/gu, " ").trim();
+  if (whole === "")
+    return unusable(`${skillFile} has no description. The model needs one to know when to use it.`);
+  if (whole.length > maxDescriptionLength)
+    warnings.push(`The description was cut: it has more than ${maxDescriptionLength} characters.`);
+  const description = whole.slice(0, maxDescriptionLength).toWellFormed();
+  const body = rawBody.trim();
+  if (body === "") return unusable(`${skillFile} has no instructions below its front matter.`);
+  if (Buffer.byteLength(JSON.stringify(body)) > maxBodyBytes)
+    return unusable(
+      `${skillFile} is longer than ${maxBodyBytes / 1024} KiB. Move a part of it to files beside it.`,
+    );
+  const allowedTools = [tools ?? []].flat().join(" ").replaceAll(/\s+/gu, " ").trim();
+  if (allowedTools !== "")
+    warnings.push(
+      "It asks for tools to be allowed. That changes nothing: each call is decided as always.",
+    );
+  return {
+    ok: true,
+    skill: { name, description, body, allowedTools: allowedTools || null, warnings },
+  };
+}
+
+function unusable(reason: string): SkillParse {
+  return { ok: false, reason };
+}
+
+function chooseName(declared: string, folderName: string, warnings: string[]): string | null {
+  if (namePattern.test(declared)) {
+    if (declared !== folderName)
+      warnings.push(
+        `Its folder is called ${JSON.stringify(folderName.slice(0, 80))}; the name counts.`,
+      );
+    return declared;
+  }
+  if (!namePattern.test(folderName)) return null;
+  warnings.push("It has no valid name, so it is called like its folder.");
+  return folderName;
+}
+
+const mapping = z.record(z.string(), z.unknown());
+
+/** Never more than data: no tags, no anchors, no numbers. `null` if it is no mapping. */
+async function readYaml(text: string): Promise<Record<string, unknown> | null> {
+  const { parseDocument } = await import("yaml");
+  try {
+    const document = parseDocument(text, { schema: "failsafe", logLevel: "silent" });
+    if (document.errors.length > 0) return null;
+    return mapping.safeParse(document.toJS({ maxAliasCount: 0 })).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Many write `description: Use this when: …`, which YAML does not allow without quotes. */
+function quoteValues(head: string): string {
+  return head
+    .split("\n")
+    .map((line) => {
+      const found = /^(?<key>[A-Za-z][\w-]*):[ \t]+(?<value>[^"'|>[{&*!#\s].*)$/u.exec(line);
+      if (found?.groups === undefined) return line;
+      const { key = "", value = "" } = found.groups;
+      return `${key}: ${JSON.stringify(value.trimEnd())}`;
+    })
+    .join("\n");
+}
