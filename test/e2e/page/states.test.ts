@@ -7,6 +7,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createPageRig } from "./page-rig.ts";
 import { diagramAnswer, knotAnswer, markdownAnswer, tidesAnswer } from "./sample-answers.ts";
 import { hindrance } from "./states/in-view.ts";
+import { smallTargets } from "./states/small-targets.ts";
 import { prepareStates, sessionNamed } from "./states/prepare-states.ts";
 import type { Size, State } from "./states/state.ts";
 import { states } from "./states/state-list.ts";
@@ -87,6 +88,7 @@ async function faultsOf(tab: Page, state: State, width: number): Promise<string[
     const fault = await hindrance(locator);
     if (fault !== undefined) faults.push(`inView[${index}]: ${fault}`);
   }
+  if (width < 600) faults.push(...(await smallTargets(tab)));
   return [...faults, ...(await accessibilityViolations(tab))].map(
     (fault) => `${state.name}: ${fault}`,
   );

@@ -48,9 +48,9 @@ export interface RunLimits {
   readonly steps: number;
   readonly timeMs: number;
   /** In millionths of a dollar; unlimited by default. */
-  readonly costMicros?: number;
+  readonly costMicros?: number | undefined;
   /** What all runs of an owner may cost within 24 hours by the store's clock. Once spent, no new run starts. */
-  readonly costMicrosPerDay?: number;
+  readonly costMicrosPerDay?: number | undefined;
   /** How many times a step's model call is tried when it fails transiently. */
   readonly modelTries: number;
 }

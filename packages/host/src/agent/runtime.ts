@@ -127,11 +127,17 @@ function runLimits({
   spendPerRun,
   spendPerDay,
 }: Pick<Config, "spendPerRun" | "spendPerDay">): RunLimits {
-  const micros = (dollars: number): number => Math.round(dollars * 1_000_000);
+  const micros = (dollars: number | undefined): number | undefined =>
+    dollars === undefined ? undefined : Math.round(dollars * 1_000_000);
   return {
     ...limits,
-    ...(spendPerRun.value !== undefined && { costMicros: micros(spendPerRun.value) }),
-    ...(spendPerDay.value !== undefined && { costMicrosPerDay: micros(spendPerDay.value) }),
+    // Read before each step: the page changes them while runs are under way.
+    get costMicros() {
+      return micros(spendPerRun.value);
+    },
+    get costMicrosPerDay() {
+      return micros(spendPerDay.value);
+    },
   };
 }
 

@@ -140,6 +140,8 @@ export const pageSettingNames = [
   "searchProvider",
   "searxngUrl",
   "webhookCommands",
+  "spendPerRun",
+  "spendPerDay",
 ] as const;
 export type PageSettingName = (typeof pageSettingNames)[number];
 const settingName = z.enum(pageSettingNames);

@@ -72,7 +72,12 @@ function groupByAge(rows: readonly SessionView[], daysAgo: (at: number) => numbe
   });
 }
 
-const rowHeightPixels = 36;
+/** As the styles have it, with the gap below: taller where fingers press, and with larger text. */
+function rowHeightPixels(): number {
+  const remPixels = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return (matchMedia("(pointer: coarse)").matches ? 2.75 : 2.125) * remPixels + 2;
+}
+
 /** This close to the last loaded row, more are loaded. */
 const edgeRows = 20;
 
@@ -89,10 +94,11 @@ export function SessionList({ open }: { open: SessionId | null }) {
     [view, today],
   );
   const scrollBox = useRef<HTMLDivElement>(null);
+  const rowHeight = useMemo(rowHeightPixels, []);
   const list = useVirtualizer({
     count: items.count,
     getScrollElement: () => scrollBox.current,
-    estimateSize: () => rowHeightPixels,
+    estimateSize: () => rowHeight,
     getItemKey: (index) => items.at(index)?.key ?? index,
     overscan: 10,
     paddingEnd: 8,

@@ -59,7 +59,7 @@ function OpenApproval({
 
 function approvalTitle({ name, kind, plan }: Pick<ApprovalView, "name" | "kind" | "plan">): string {
   if (plan === true) return strings.plan.title;
-  return kind === "question" ? strings.question.title : name;
+  return kind === "question" ? strings.question.title : strings.approval.title(name);
 }
 
 /** Rules for calls that run without asking, with a button to remove each. */

@@ -243,6 +243,6 @@ function toggled(tools: readonly ToolView[], switched: string): string[] {
     .map(({ name }) => name);
 }
 
-function textLines(value: Json | undefined): readonly string[] {
+export function textLines(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

@@ -5,6 +5,7 @@ import { groupModels, modelTitle } from "../models/group-models.ts";
 import { useModelSettings } from "../models/model-menu.tsx";
 import { isRehearsal, type ModelList } from "../models/models-store.ts";
 import { strings } from "../strings/strings.ts";
+import { ModelRoles } from "./model-roles.tsx";
 
 type Provider = RouteInput<Routes["putSecret"]>["params"]["provider"];
 
@@ -37,6 +38,7 @@ export function ModelSettings() {
     <>
       {isRehearsal(list.usual) && <p className="callout info">{strings.welcome.rehearsal}</p>}
       <DefaultModel list={list} />
+      <ModelRoles list={list} />
       <section className="settings-section">
         <h3>{t.keys}</h3>
         <p className="quiet">{t.keysHint}</p>

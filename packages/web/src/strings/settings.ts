@@ -53,6 +53,13 @@ export const settingsStrings = {
     defaultSet: "Default model changed. Conversations that chose a model keep it.",
     defaultTitle: "Default model",
     defaultHint: "Used in conversations that have not chosen a model.",
+    roles: {
+      title: "Other models",
+      small: "For titles and summaries",
+      smallAutomatic: "Automatic: a small one of the same provider",
+      fallback: "When the chosen model can’t answer",
+      fallbackNone: "None: stop and say why",
+    },
     automatic: "Automatic",
     effort: "Reasoning effort",
     effortDefault: "Provider's default",

@@ -8,6 +8,16 @@ const causes: Readonly<Record<string, string>> = {
   model_unknown: "The provider has no model with this name.",
 };
 
+/** What is asked about a tool of the host. Others are asked about by their name. */
+const approvalTitles: Readonly<Record<string, string>> = {
+  terminal: "Run this command?",
+  edit_file: "Make this change?",
+  apply_patch: "Make these changes?",
+  write_file: "Write this file?",
+  send_file: "Send this file?",
+  fetch_url: "Open this address?",
+};
+
 export const talkStrings = {
   welcome: {
     title: "What can I help with?",
@@ -136,7 +146,7 @@ export const talkStrings = {
       ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`,
   },
   approval: {
-    title: (name: string) => (name === "terminal" ? "Run this command?" : `Allow ${name}?`),
+    title: (name: string) => approvalTitles[name] ?? `Allow ${name}?`,
     lead: "Only this exact call will run.",
     once: "Allow once",
     session: "Allow in this conversation",
@@ -194,6 +204,7 @@ export const talkStrings = {
     starting: "Starting",
     stopping: "Stopping",
     waiting: "Needs your approval",
+    waitingForAnswer: "Needs your answer",
     disconnected: "The run continues. Waiting for the connection.",
     retryIn: (seconds: number) => `Next try in ${seconds} s.`,
     paused: "Interrupted",

@@ -17,6 +17,13 @@ export const usageStrings = {
     bar: (day: string, tokens: string, cost: string) =>
       [`${day}: ${tokens}`, ...(cost === "" ? [] : [cost])].join(", "),
     parts: { cached: "Cached input", fresh: "Other input", output: "Output" },
+    limits: {
+      title: "Spend limits",
+      hint: "In dollars. A limit applies at once, also to what is running, and counts only models with a known price. Leave it empty for no limit.",
+      perDay: "In 24 hours",
+      perRun: "For one answer, with the tasks it hands on",
+      none: "No limit",
+    },
     asTable: "Show as a table",
     day: "Day",
     model: "Model",

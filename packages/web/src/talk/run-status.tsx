@@ -103,9 +103,19 @@ function AnswerAll({ approvals }: Pick<LiveView, "approvals">) {
   );
 }
 
+/** Questions wait, and nothing that needs an approval. */
+function asksOnly(live: LiveView | null): boolean {
+  const approvals = live?.approvals ?? [];
+  return (
+    approvals.length > 0 &&
+    approvals.every(({ kind, plan }) => kind === "question" && plan !== true)
+  );
+}
+
 function activityText({ live }: SessionState, run: RunView): string {
   if (run.cancelRequested) return strings.run.stopping;
-  if (run.state === "waiting") return strings.run.waiting;
+  if (run.state === "waiting")
+    return asksOnly(live) ? strings.run.waitingForAnswer : strings.run.waiting;
   const tool = live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return strings.run.usingTool(tool.name);
   const retry = describeRetry(run);

@@ -6,6 +6,7 @@ import { sessionTitle } from "../../sessions/session-actions.ts";
 import { strings } from "../../strings/strings.ts";
 import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
 import { DayPlot } from "./day-plot.tsx";
+import { SpendLimits } from "./spend-limits.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
 type Usage = RouteOutput<Routes["readUsageGroups"]>;
@@ -34,6 +35,7 @@ export function UsageSettings() {
       </label>
       <p className="quiet">{t.hint}</p>
       <UsageOfPeriod key={days} days={days} />
+      <SpendLimits />
     </>
   );
 }
