@@ -5,6 +5,7 @@ import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import { pageFolder } from "@holdfast/web";
 import type { Hono } from "hono";
+import { openAddedServers } from "./agent/mcp/added-servers.ts";
 import { openMcp } from "./agent/mcp/mcp.ts";
 import { openConfiguredMemory } from "./agent/memory/providers.ts";
 import { createModelRegistry } from "./agent/models/registry.ts";
@@ -89,7 +90,9 @@ export async function openApp(
   telemetry?.exportMetrics(metrics, store);
 
   const { secrets, rows: encrypted } = await openSecrets(config, store, report);
+  const addedServers = openAddedServers(encrypted);
   if (store.kind === "postgres") pollForChanges([encrypted, pageSettings], stopping.signal);
+  pollForChanges([addedServers], stopping.signal);
   const models = createModelRegistry({
     config,
     environment: process.env,
@@ -101,6 +104,7 @@ export async function openApp(
   const confinement = confinementFor(config);
   const mcp = openMcp({
     servers: config.mcp.value,
+    added: addedServers,
     confinement,
     environment: process.env,
     secrets,
@@ -123,7 +127,7 @@ export async function openApp(
     toolset,
     webSearch,
     report,
-    mcp: Object.keys(config.mcp.value).length === 0 ? undefined : mcp,
+    mcp,
     observe(commit, result, ms) {
       metrics.observe(commit, result, ms);
       touched.observe(commit, result);
@@ -152,7 +156,7 @@ export async function openApp(
     token,
     ...models.keys(),
     ...webSearch.keys(),
-    ...mcp.secrets,
+    ...mcp.secrets(),
     ...[config.telegramToken, config.notifySecret, config.secretsKey].flatMap(
       ({ value }) => value ?? [],
     ),
@@ -171,6 +175,7 @@ export async function openApp(
     bot,
     webhooks,
     mcp,
+    addedServers,
     models,
     secrets,
     webSearch,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { accessProblems } from "./util/access-problems.ts";
+import { mcpProblems } from "./util/mcp-problems.ts";
 import { memoryProblems } from "./util/memory-problems.ts";
 
 /** Problems of bots, their people and lanes, webhooks, schedules and background processes. */
@@ -204,6 +205,7 @@ export const problemKinds = {
     title: "There is no such MCP server.",
     next: "Choose one that the host's settings name.",
   },
+  ...mcpProblems,
   request_timeout: {
     status: 408,
     title: "The request took too long to arrive.",

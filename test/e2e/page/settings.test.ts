@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp-http-server";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { answers, createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
 import { botToken, FakeBotApi } from "@holdfast/testing/telegram/fake-bot-api";
 import { makeFolder, valueOf } from "../served-host.ts";
@@ -121,6 +122,56 @@ test("an MCP server shows its state and tools, and restarts on request", async (
   await tab.getByText("Ready, a program").waitFor();
   const { servers } = valueOf(await rig.client().listMcpServers());
   expect(servers).toMatchObject([{ name: "everything", state: "ready" }]);
+});
+
+test("an MCP server is added by its address on the page, switched off, and removed", async () => {
+  const web = await openMcpHttpServer();
+  onTestFinished(() => web.close());
+  const { tab, consoleErrors } = await rig.openTab({ at: "?settings=mcp" });
+  const form = tab.getByRole("form", { name: "Add a server" });
+  await form.getByLabel("Name", { exact: true }).fill("wiki");
+  await form.getByLabel("Address").fill(web.url);
+  await form.getByLabel("Header name", { exact: false }).fill("Authorization");
+  await form.getByLabel("Header value").fill("Bearer typed-on-the-page");
+  await form.getByRole("button", { name: "Add" }).click();
+  const card = tab.getByRole("listitem").filter({ hasText: web.url });
+  await card.getByText("Ready, over HTTP").waitFor();
+  await card.getByText("6 tools").waitFor();
+  expect(web.heard.at(-1)?.authorization).toBe("Bearer typed-on-the-page");
+  expect(await tab.content()).not.toContain("typed-on-the-page");
+  await tab.getByRole("button", { name: "Switch off wiki" }).click();
+  await card.getByText("Switched off, over HTTP").waitFor();
+  await tab.getByRole("button", { name: "Remove wiki" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await card.waitFor({ state: "detached" });
+  const { servers } = valueOf(await rig.client().listMcpServers());
+  expect(servers.map(({ name }) => name)).toEqual(["everything"]);
+  expect(consoleErrors).toEqual([]);
+});
+
+test("[safety] a program is added on the page only after it was shown what will run", async () => {
+  const { tab, consoleErrors } = await rig.openTab({ at: "?settings=mcp" });
+  const form = tab.getByRole("form", { name: "Add a server" });
+  await form.getByLabel("Name", { exact: true }).fill("second");
+  await form.getByLabel("Kind").selectOption("program");
+  await form.getByLabel("Program", { exact: true }).fill(process.execPath);
+  await form.getByLabel("Arguments, one per line").fill(`${everything}\nstdio`);
+  await form.getByRole("button", { name: "Add" }).click();
+  const dialog = tab.getByRole("dialog", { name: "Start a program for second?" });
+  await dialog.getByText(`${process.execPath} ${everything} stdio; has no network`).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  const named = async () =>
+    valueOf(await rig.client().listMcpServers()).servers.map(({ name }) => name);
+  expect(await named()).toEqual(["everything"]);
+  await form.getByRole("button", { name: "Add" }).click();
+  await dialog.getByRole("button", { name: "Start it" }).click();
+  const card = tab.getByRole("listitem").filter({ hasText: "second" });
+  await card.getByText("Ready, a program").waitFor();
+  expect(await named()).toEqual(["everything", "second"]);
+  await tab.getByRole("button", { name: "Remove second" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await card.waitFor({ state: "detached" });
+  expect(consoleErrors).toEqual([]);
 });
 
 test("a bot is connected by its token, a person who writes to it waits for approval, and both can be removed", async () => {

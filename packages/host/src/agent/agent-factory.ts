@@ -9,7 +9,7 @@ import {
 
 import type { BlobId, OwnerId } from "@holdfast/protocol";
 
-import type { AgentTools } from "./mcp/mcp.ts";
+import type { AgentTools } from "./mcp/agent-tools.ts";
 import type { ModelRegistry } from "./models/registry.ts";
 import { skillToolName } from "./skills/skill-tool.ts";
 import type { SystemPrompt } from "./system-prompt.ts";

@@ -45,7 +45,8 @@ import { openProjectFiles, type ProjectFile } from "./instructions/project-files
 import { openProjectStore, type Project, projectText } from "./instructions/project-store.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
-import { type Mcp, withServerTools } from "./mcp/mcp.ts";
+import { withServerTools } from "./mcp/agent-tools.ts";
+import type { Mcp } from "./mcp/mcp.ts";
 import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-prompt.ts";
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { searchTools, withWebSearch } from "./search/with-web-search.ts";
@@ -113,7 +114,7 @@ export interface AgentRuntimeDeps {
   /** Absent where nothing searches the web. */
   readonly webSearch?: Pick<WebSearch, "account" | "search">;
   readonly report: (bug: Error) => void;
-  /** Absent without configured MCP servers. */
+  /** Without it there are no MCP servers, now or later. */
   readonly mcp?: Pick<Mcp, "tools"> | undefined;
   readonly observe?: Metrics["observe"];
   /** Whether this process executes runs. By default it does. */

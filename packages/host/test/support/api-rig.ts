@@ -41,6 +41,7 @@ import {
   type BodyBudget,
 } from "../../src/server/http/anonymous-clients.ts";
 import { createWebSearch, type WebSearchDeps } from "../../src/agent/search/web-search.ts";
+import type { AddedServers } from "../../src/agent/mcp/added-servers.ts";
 import type { Mcp } from "../../src/agent/mcp/mcp.ts";
 import type { Secrets } from "../../src/ops/secrets/secrets.ts";
 import { createRedactor } from "../../src/ops/secrets/redact.ts";
@@ -112,7 +113,8 @@ export interface ApiRigOptions {
   /** If given, windows are those that it knows; that of the scripted model is unknown. */
   readonly models?: ModelRegistry;
   /** Without it there are no servers. */
-  readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
+  readonly mcp?: Pick<Mcp, "states" | "state" | "restart" | "keysOf">;
+  readonly addedServers?: AddedServers;
   /** Without it there are none. */
   readonly webhooks?: WebhookAdmin;
   /** Whether MCP clients may answer approvals; by default not. */
@@ -171,7 +173,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     onError: report,
   });
   const { runner, compactor } = engine;
-  const { secrets = memorySecrets(), mcp } = options;
+  const { secrets = memorySecrets(), mcp, addedServers } = options;
   const models = knownModels ?? openTestModels(secrets, environment);
   const storing = createStorageStatus();
   const stopping = new AbortController();
@@ -204,6 +206,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
       ...options.webSearch,
     }),
     ...(mcp && { mcp }),
+    ...(addedServers && { addedServers }),
     ...(options.webhooks && { webhooks: options.webhooks }),
     reviews: { cancel: () => {} },
     prompt: createSystemPrompt({

@@ -22,10 +22,99 @@ const mcpServerView = z.looseObject({
   lastError: z.string().nullable(),
   /** The last lines it wrote to its standard error. */
   said: z.array(z.string()),
+  /** `configuration`: it is in config.json, and can be changed only there. */
+  connectedBy: z.enum(["configuration", "page"]).default("configuration"),
+  /** `off`: it is neither connected nor are its tools offered, until it is switched on. */
+  switch: z.enum(["on", "off"]).default("on"),
+  /** Its address without a query, or its command line. */
+  target: z.string().default(""),
+  /** Whether a server of the same name was also added on the page; the one in config.json is used. */
+  hidesAdded: z.boolean().default(false),
 });
 export type McpServerView = z.infer<typeof mcpServerView>;
 
 const server = z.strictObject({ name: z.string().min(1).max(64) });
+
+const value = z.string().max(8_192);
+const folders = z.array(z.string().regex(/^\//, "expected a path like /srv").max(4_096)).max(50);
+
+/** An address, or a program that the host starts, confined like a command. */
+const mcpServerBody = z
+  .strictObject({
+    url: z.string().min(1).max(2_048).optional(),
+    /** Stored encrypted, sent to the address's origin alone, and never shown. */
+    headers: z.record(z.string().max(128), value).optional(),
+    command: z.string().min(1).max(4_096).optional(),
+    args: z.array(z.string().max(8_192)).max(256).optional(),
+    /** Stored encrypted, and never shown. */
+    env: z.record(z.string().max(128), value).optional(),
+    cwd: z.string().regex(/^\//, "expected a path like /srv").max(4_096).optional(),
+    sandbox: z
+      .strictObject({
+        network: z
+          .union([z.enum(["none", "host"]), z.array(z.string().max(253)).min(1).max(50)])
+          .optional(),
+        folders: folders.optional(),
+        writable: folders.optional(),
+      })
+      .optional(),
+    /** What `programText` says about the program: proves that the person has seen what will run. */
+    confirm: z.string().optional(),
+    /** Per call. */
+    timeLimitMs: z.int().min(1_000).max(3_600_000).optional(),
+    /** `believed`: a tool that the server calls read-only asks nobody. */
+    readOnlyHints: z.enum(["ignored", "believed"]).optional(),
+  })
+  .refine(
+    ({ url, command }) => (url === undefined) !== (command === undefined),
+    "expected either url or command",
+  );
+export type McpServerBody = z.infer<typeof mcpServerBody>;
+
+/** What a program runs and may reach, in one line: shown to people before they add it. */
+export function programText({
+  command = "",
+  args = [],
+  env = {},
+  cwd,
+  sandbox = {},
+}: McpServerBody): string {
+  const { network = "host", folders: readable = [], writable = [] } = sandbox;
+  const names = Object.keys(env).toSorted();
+  return [
+    commandText({ command, args }),
+    ...(cwd === undefined ? [] : [`in ${quoteWord(cwd)}`]),
+    ...(names.length === 0 ? [] : [`with the variables ${names.join(", ")}`]),
+    ...(readable.length === 0 ? [] : [`may read ${readable.map(quoteWord).join(", ")}`]),
+    ...(writable.length === 0 ? [] : [`may change ${writable.map(quoteWord).join(", ")}`]),
+    network === "host"
+      ? "has the host's network"
+      : network === "none"
+        ? "has no network"
+        : `reaches ${network.join(", ")}`,
+  ].join("; ");
+}
+
+/** A command line as people read it. Nothing runs it through a shell. */
+export function commandText({
+  command,
+  args = [],
+}: {
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+}): string {
+  return [command, ...args].map(quoteWord).join(" ");
+}
+
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
+}
+
+const changed = {
+  media: "json",
+  status: 200,
+  schema: z.looseObject({ server: mcpServerView }),
+} as const;
 
 export const mcpRoutes = {
   listMcpServers: defineRoute({
@@ -39,6 +128,46 @@ export const mcpRoutes = {
       schema: z.looseObject({ servers: z.array(mcpServerView) }),
     },
     problems: [],
+    repeat: "safe",
+  }),
+  putMcpServer: defineRoute({
+    method: "PUT",
+    path: "/api/mcp/:name",
+    summary:
+      "Add an MCP server, or replace one that was added; every host of the store connects it",
+    access: "principal",
+    params: server,
+    body: mcpServerBody,
+    example: { url: "https://wiki.example.org/mcp" },
+    answer: changed,
+    problems: [
+      "mcp_server_configured",
+      "mcp_confirmation_needed",
+      "too_many_mcp_servers",
+      "secrets_locked",
+    ],
+    repeat: "safe",
+  }),
+  changeMcpServer: defineRoute({
+    method: "PATCH",
+    path: "/api/mcp/:name",
+    summary: "Switch an added MCP server off or on",
+    access: "principal",
+    params: server,
+    body: z.strictObject({ switch: z.enum(["on", "off"]) }),
+    example: { switch: "off" },
+    answer: changed,
+    problems: ["mcp_server_not_found", "mcp_server_configured", "secrets_locked"],
+    repeat: "safe",
+  }),
+  removeMcpServer: defineRoute({
+    method: "DELETE",
+    path: "/api/mcp/:name",
+    summary: "Remove an added MCP server with everything that was stored for it",
+    access: "principal",
+    params: server,
+    answer: { media: "none", status: 204 },
+    problems: ["mcp_server_not_found", "mcp_server_configured"],
     repeat: "safe",
   }),
   restartMcpServer: defineRoute({

@@ -69,7 +69,8 @@ export {
   type ReasoningEffort,
   reasoningEffort,
 } from "./models.ts";
-export type { McpServerView } from "./mcp.ts";
+export type { McpServerBody, McpServerView } from "./mcp.ts";
+export { commandText, programText } from "./mcp.ts";
 export type { SignInView } from "./access.ts";
 export {
   factSource,

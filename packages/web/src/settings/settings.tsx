@@ -17,7 +17,7 @@ import { EditorSettings } from "./editors.tsx";
 import { GatewaySettings } from "./gateway/gateway.tsx";
 import { WebSearchSettings } from "./web-search.tsx";
 import { PermissionSettings } from "./host-settings.tsx";
-import { McpSettings } from "./mcp.tsx";
+import { McpSettings } from "./mcp/mcp.tsx";
 import { MemorySettings } from "./memory.tsx";
 import { ModelSettings } from "./models.tsx";
 import { RightsSettings } from "./rights.tsx";

@@ -1,5 +1,3 @@
-import { plural } from "@holdfast/protocol";
-
 /** Texts of the features around conversations: tools, servers, the chat bot, the workspace, the recorder. */
 export const featuresStrings = {
   rules: {
@@ -31,21 +29,6 @@ export const featuresStrings = {
     by: (name: string) => `by ${name}`,
     rule: (rule: string) => `rule: ${rule}`,
     earlier: "Show older",
-  },
-  mcp: {
-    title: "Servers",
-    hint: "Programs and web services that provide tools to every agent. Add servers in config.json.",
-    none: "No servers configured.",
-    example: "Example for config.json",
-    kind: { program: "a program", http: "over HTTP" },
-    state: { starting: "Starting", ready: "Ready", away: "Unavailable", stopped: "Stopped" },
-    tools: (count: number) => plural(count, { one: "# tool", other: "# tools" }),
-    leftOut: "Not available",
-    lastOutput: "Last output",
-    restart: "Restart",
-    restartNamed: (name: string) => `Restart ${name}`,
-    restarting: (name: string) => `Restarting ${name}.`,
-    lastError: (sentence: string) => `Last error: ${sentence}`,
   },
   editors: {
     title: "Connect an editor",

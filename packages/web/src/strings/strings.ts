@@ -1,5 +1,6 @@
 import { agentStrings } from "./agent.ts";
 import { commonStrings } from "./common.ts";
+import { mcpStrings } from "./mcp.ts";
 import { memoryStrings } from "./memory.ts";
 import { schedulesStrings } from "./schedules.ts";
 import { sessionsStrings } from "./sessions.ts";
@@ -17,6 +18,7 @@ export const strings = {
   ...talkStrings,
   ...settingsStrings,
   ...featuresStrings,
+  ...mcpStrings,
   ...agentStrings,
   ...memoryStrings,
   ...filesStrings,

@@ -1,17 +1,10 @@
 import { createHash } from "node:crypto";
-import {
-  type AgentRequest,
-  type Log,
-  type Tool,
-  type Clock,
-  type Random,
-  type Store,
-  systemClock,
-} from "@holdfast/engine";
-import { ids, newEvent, type SessionId, withTimeout } from "@holdfast/protocol";
+import { type Tool, type Clock, type Random, type Store, systemClock } from "@holdfast/engine";
+import { commandText, withTimeout } from "@holdfast/protocol";
 import { createRedactor } from "../../ops/secrets/redact.ts";
 import type { Confinement } from "../../sandbox/confinement.ts";
-import type { McpServers } from "../../ops/config/mcp-servers.ts";
+import type { McpServer, McpServers } from "../../ops/config/mcp-servers.ts";
+import type { AddedServers } from "./added-servers.ts";
 import {
   manageServer,
   type ManagedServer,
@@ -26,56 +19,11 @@ import {
 } from "./resolve-values.ts";
 import { createServerTool } from "./server-tool.ts";
 
-export interface AgentTools {
-  readonly tools: ReadonlyMap<string, Tool>;
-  /** Identifies the tools that may change while the host runs; empty if none can. */
-  readonly signature: string;
-}
-
-const maxAnnounced = 1_000;
-
-/**
- * An agent's tools: the host's own, then the current ones of MCP servers. P9: a changed offer changes the signature, so
- * the session's next turn starts a new frame, which records it.
- */
-export function withServerTools(
-  own: ReadonlyMap<string, Tool>,
-  mcp: Pick<Mcp, "tools">,
-  log: Pick<Log, "commit">,
-): (request: AgentRequest) => Promise<AgentTools> {
-  const announced = new Map<SessionId, string>();
-
-  /** Once per session, and again when the missing servers change, so that people learn why a tool is unavailable. */
-  async function announceMissing({ owner, session }: AgentRequest, names: readonly string[]) {
-    const nameList = names.join(", ");
-    if (names.length === 0 || announced.get(session) === nameList) return;
-    announced.set(session, nameList);
-    const [oldest] = announced.keys();
-    if (announced.size > maxAnnounced && oldest !== undefined) announced.delete(oldest);
-    // Contains nothing a server said: the model takes this as the host's own statement.
-    const text = `The tools of these MCP servers are missing, since they are not connected: ${nameList}. They are tried again by themselves.`;
-    const noticeId = ids.make("notice");
-    const notice = newEvent(ids.make("event"), "notice.added", {
-      noticeId,
-      kind: "mcp_missing",
-      text,
-    });
-    await log.commit({ owner, session, events: [notice], touch: "quiet" });
-  }
-
-  return async (request) => {
-    const { tools, hash, missing } = await mcp.tools();
-    await announceMissing(
-      request,
-      missing.map(({ name }) => name),
-    );
-    const merged = new Map(tools.size === 0 ? own : [...own, ...tools, ...own]);
-    return { tools: merged, signature: hash === "" ? "" : `mcp=${hash}` };
-  };
-}
-
 export interface McpDeps extends Pick<ValueSources, "environment"> {
+  /** The operator's, which win over added ones of the same name. */
   readonly servers: McpServers;
+  /** Those that people add while the host runs. */
+  readonly added?: Pick<AddedServers, "list" | "onChange">;
   readonly confinement: Confinement;
   /** Without them no stored key is found. */
   readonly secrets?: ValueSources["secrets"];
@@ -95,6 +43,10 @@ export interface McpServerState {
   readonly leftOut: readonly string[];
   readonly lastError: string | null;
   readonly said: readonly string[];
+  readonly connectedBy: "configuration" | "page";
+  readonly switch: "on" | "off";
+  readonly target: string;
+  readonly hidesAdded: boolean;
 }
 
 /** The tools at one moment, and what they were built from. */
@@ -106,17 +58,19 @@ export interface McpTools {
   readonly missing: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** The configured MCP servers. They belong to the process: agents come and go, connections stay. */
+/** The MCP servers of this host. They belong to the process: agents come and go, connections stay. */
 export interface Mcp {
   /** Waits briefly for servers that are connecting for the first time. */
   tools(): Promise<McpTools>;
   /** Values given to servers that must not leak elsewhere. */
-  readonly secrets: readonly string[];
+  secrets(): readonly string[];
   states(): readonly McpServerState[];
   /**
    * The stored keys a server's settings name, and the only address they may be for. `null` if there is no such server.
    */
   keysOf(name: string): ServerKeys | null;
+  /** `null` if there is no such server. */
+  state(name: string): McpServerState | null;
   /** `null` if there is no such server. */
   restart(name: string): McpServerState | null;
   start(): void;
@@ -133,25 +87,38 @@ const defaultTimes = {
   firstMs: 5_000,
 };
 
+/** One server that is switched on. */
+interface Entry {
+  readonly definition: McpServer;
+  readonly managed: ManagedServer;
+}
+
 export function openMcp(deps: McpDeps): Mcp {
   const {
     environment,
     store,
+    added,
     secrets: stored = { read: () => null },
     clock = systemClock,
     random = Math.random,
   } = deps;
   const times = { ...defaultTimes, ...deps.times };
-  const secrets = secretValues(deps.servers, environment);
+  let secrets: readonly string[] = [];
   const redact = createRedactor(() => secrets);
   const log = (line: string): void => deps.log(redact(line));
+  const entries = new Map<string, Entry>();
+  const ending = new Set<Promise<void>>();
   let snapshot: McpTools | undefined;
   let first: Promise<unknown> = Promise.resolve();
-  const managed = new Map<string, ManagedServer>();
-  // Sorted, so that what models are told does not depend on the order in the configuration.
-  for (const [name, server] of Object.entries(deps.servers).toSorted(byName)) {
-    const onTools = (): void => void (snapshot = undefined);
-    const shared = {
+  let life: "waiting" | "started" | "stopped" = "waiting";
+
+  const isConfigured = (name: string): boolean => Object.hasOwn(deps.servers, name);
+  const addedOnes = () => [...(added?.list() ?? [])].filter(([name]) => !isConfigured(name));
+
+  function manage(name: string, server: McpServer): ManagedServer {
+    return manageServer({
+      name,
+      server,
       confinement: deps.confinement,
       environment,
       secrets: stored,
@@ -160,22 +127,45 @@ export function openMcp(deps: McpDeps): Mcp {
       times,
       log,
       redact,
-      onTools,
-    };
-    managed.set(name, manageServer({ name, server, ...shared }));
+      onTools: () => void (snapshot = undefined),
+    });
   }
 
+  /** Makes the managed servers those that are wanted now. A changed one is another server: it is connected anew. */
+  function update(): void {
+    if (life === "stopped") return;
+    const wanted = new Map<string, McpServer>([
+      ...Object.entries(deps.servers),
+      ...addedOnes().flatMap(([name, { server, switch: state }]) =>
+        state === "on" ? [[name, server] as const] : [],
+      ),
+    ]);
+    const known = [...Object.values(deps.servers), ...addedOnes().map(([, { server }]) => server)];
+    secrets = secretValues(known, environment);
+    for (const [name, { definition, managed }] of entries) {
+      if (JSON.stringify(wanted.get(name)) === JSON.stringify(definition)) continue;
+      entries.delete(name);
+      const stopped: Promise<void> = managed.stop().finally(() => ending.delete(stopped));
+      ending.add(stopped);
+    }
+    for (const [name, definition] of wanted) {
+      if (entries.has(name)) continue;
+      const managed = manage(name, definition);
+      entries.set(name, { definition, managed });
+      if (life === "started") managed.start();
+    }
+    snapshot = undefined;
+  }
+
+  /** Sorted, so that what models are told does not depend on the order in which servers were added. */
+  const sorted = (): readonly [string, Entry][] => [...entries].toSorted(byName);
+
   function takeSnapshot(): McpTools {
-    if (managed.size === 0) return noTools;
+    if (entries.size === 0) return noTools;
     const tools = new Map<string, Tool>();
-    for (const [name, server] of managed)
-      for (const offered of server.list()?.tools ?? []) {
-        const definition = deps.servers[name];
-        if (definition === undefined) continue;
-        const tool = createServerTool(
-          { name, server: definition, managed: server, store },
-          offered,
-        );
+    for (const [name, { definition, managed }] of sorted())
+      for (const offered of managed.list()?.tools ?? []) {
+        const tool = createServerTool({ name, server: definition, managed, store }, offered);
         tools.set(tool.name, tool);
       }
     const announced = [...tools.values()].map(({ name, description, input, replay }) => [
@@ -189,58 +179,78 @@ export function openMcp(deps: McpDeps): Mcp {
   }
 
   function missing(): McpTools["missing"] {
-    return [...managed].flatMap(([name, server]) =>
-      server.list() === null && server.state() !== "stopped"
-        ? [{ name, why: server.lastError() ?? "It has not answered yet." }]
+    return sorted().flatMap(([name, { managed }]) =>
+      managed.list() === null && managed.state() !== "stopped"
+        ? [{ name, why: managed.lastError() ?? "It has not answered yet." }]
         : [],
     );
   }
 
-  function stateOf(name: string, server: ManagedServer): McpServerState {
-    const definition = deps.servers[name];
+  function stateOf(name: string): McpServerState | null {
+    const managed = entries.get(name)?.managed;
+    const listed = added?.list().get(name);
+    const definition = deps.servers[name] ?? listed?.server;
+    if (definition === undefined) return null;
+    const list = managed?.list() ?? null;
     return {
       name,
-      kind: definition !== undefined && "url" in definition ? "http" : "program",
-      state: server.state(),
-      tools: (server.list()?.tools ?? []).map(({ name: toolName, remote }) => ({
-        name: toolName,
-        remote,
-      })),
-      leftOut: server.list()?.leftOut ?? [],
-      lastError: server.lastError(),
-      said: server.stderrLines(),
+      kind: "url" in definition ? "http" : "program",
+      state: managed?.state() ?? "stopped",
+      tools: (list?.tools ?? []).map(({ name: toolName, remote }) => ({ name: toolName, remote })),
+      leftOut: list?.leftOut ?? [],
+      lastError: managed?.lastError() ?? null,
+      said: managed?.stderrLines() ?? [],
+      connectedBy: isConfigured(name) ? "configuration" : "page",
+      switch: isConfigured(name) ? "on" : (listed?.switch ?? "on"),
+      target: redact(targetOf(definition)),
+      hidesAdded: isConfigured(name) && listed !== undefined,
     };
   }
 
+  update();
+  added?.onChange(update);
   return {
     async tools() {
       await first;
       snapshot ??= takeSnapshot();
       return { ...snapshot, missing: missing() };
     },
-    secrets,
-    states: () => [...managed].map(([name, server]) => stateOf(name, server)),
+    secrets: () => secrets,
+    states: () =>
+      [...new Set([...Object.keys(deps.servers), ...(added?.list().keys() ?? [])])]
+        .toSorted()
+        .flatMap((name) => stateOf(name) ?? []),
+    state: stateOf,
     keysOf(name) {
-      const server = managed.has(name) ? deps.servers[name] : undefined;
-      return server === undefined ? null : storedKeysOf(server);
+      const definition = deps.servers[name] ?? added?.list().get(name)?.server;
+      return definition === undefined ? null : storedKeysOf(definition);
     },
     restart(name) {
-      const server = managed.get(name);
-      if (server === undefined) return null;
-      server.restart();
-      return stateOf(name, server);
+      entries.get(name)?.managed.restart();
+      return stateOf(name);
     },
     start() {
-      if (managed.size === 0) return;
-      first = withTimeout({ clock, ms: times.firstMs }, () =>
-        Promise.all([...managed.values()].map(({ firstAttempt }) => firstAttempt)),
-      );
-      for (const server of managed.values()) server.start();
+      if (life !== "waiting") return;
+      life = "started";
+      const begun = [...entries.values()].map(({ managed }) => managed);
+      if (begun.length > 0)
+        first = withTimeout({ clock, ms: times.firstMs }, () =>
+          Promise.all(begun.map(({ firstAttempt }) => firstAttempt)),
+        );
+      for (const managed of begun) managed.start();
     },
     async stop() {
-      await Promise.all([...managed.values()].map((server) => server.stop()));
+      life = "stopped";
+      await Promise.all([...ending, ...[...entries.values()].map(({ managed }) => managed.stop())]);
     },
   };
+}
+
+/** For people: a query may hold a key. */
+function targetOf(server: McpServer): string {
+  if (!("url" in server)) return commandText(server);
+  const url = URL.parse(server.url);
+  return url === null ? "" : `${url.origin}${url.pathname}`;
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -1,4 +1,4 @@
-import type { McpServer, McpServers, SecretValue } from "../../ops/config/mcp-servers.ts";
+import type { McpServer, SecretValue } from "../../ops/config/mcp-servers.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
 
 export type ResolvedValues =
@@ -67,10 +67,10 @@ const secretName = /key|token|secret|pass|auth|credential/i;
 
 /** The values to redact: every header that is sent, and those of a program's variables whose names sound secret. */
 export function secretValues(
-  servers: McpServers,
+  servers: readonly McpServer[],
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  return Object.values(servers).flatMap((server) => {
+  return servers.flatMap((server) => {
     const isSent = "url" in server;
     return Object.entries((isSent ? server.headers : server.env) ?? {}).flatMap(([name, value]) => {
       // The redactor already knows stored keys.

@@ -1,5 +1,5 @@
 import { type AgentRequest, shortHash, type Tool } from "@holdfast/engine";
-import type { AgentTools } from "../mcp/mcp.ts";
+import type { AgentTools } from "../mcp/agent-tools.ts";
 import { createWebSearchTool } from "../tools/web-search.ts";
 import type { WebSearch } from "./web-search.ts";
 

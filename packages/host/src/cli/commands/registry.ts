@@ -44,6 +44,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "let an MCP client use this host, over standard input and output",
     load: async () => (await import("./mcp.ts")).mcp,
   },
+  "mcp-servers": {
+    summary: "the MCP servers whose tools agents have: list, add, switch off and on, remove",
+    load: async () => (await import("./agent/mcp-servers.ts")).mcpServers,
+  },
   rights: {
     summary: "what messages may cause: list, set and assign rights profiles",
     load: async () => (await import("./rights.ts")).rights,

@@ -3,7 +3,7 @@ import type { McpServerView } from "@holdfast/protocol";
 
 import type { Config } from "../../ops/config/settings.ts";
 import type { McpServerState } from "../../agent/mcp/mcp.ts";
-import type { Secrets } from "../../ops/secrets/secrets.ts";
+import type { OpenedSecrets } from "../../ops/secrets/secrets.ts";
 import { withSecrets } from "../connection/with-secrets.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
@@ -12,7 +12,7 @@ const timeoutMs = 10_000;
 
 type McpServerStatus = Pick<
   McpServerState | McpServerView,
-  "name" | "state" | "lastError" | "said"
+  "name" | "state" | "lastError" | "said" | "switch" | "hidesAdded"
 > & {
   readonly tools: readonly unknown[];
   readonly leftOut: readonly string[];
@@ -23,22 +23,28 @@ export async function checkServedMcp(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listMcpServers();
   if (!listed.ok)
     return [errorFinding("MCP", describeError(listed.error), "The host's log says more.")];
-  return listed.value.servers.flatMap(mcpFinding);
+  return listed.value.servers.flatMap(mcpFindings);
 }
 
 /** Without a serving host, connects to each server once, lists its tools, and disconnects. */
 export async function checkConfiguredMcp(config: Config): Promise<DoctorFinding[]> {
-  if (Object.keys(config.mcp.value).length === 0) return [];
-  const checked = await withSecrets(config, ({ secrets }) => tryServers(config, secrets));
+  const checked = await withSecrets(config, (opened) => tryServers(config, opened));
   return checked.ok ? checked.value : [errorFinding("MCP", checked.failure.message, "See above.")];
 }
 
-async function tryServers(config: Config, secrets: Secrets): Promise<DoctorFinding[]> {
+async function tryServers(
+  config: Config,
+  { secrets, rows }: OpenedSecrets,
+): Promise<DoctorFinding[]> {
   const { mcp: servers } = config;
+  const { openAddedServers } = await import("../../agent/mcp/added-servers.ts");
+  const added = openAddedServers(rows);
+  if (Object.keys(servers.value).length === 0 && added.list().size === 0) return [];
   const { openMcp } = await import("../../agent/mcp/mcp.ts");
   const { confinementFor } = await import("../../agent/toolset.ts");
   const mcp = openMcp({
     servers: servers.value,
+    added,
     confinement: confinementFor(config),
     environment: process.env,
     secrets,
@@ -50,21 +56,34 @@ async function tryServers(config: Config, secrets: Secrets): Promise<DoctorFindi
   mcp.start();
   try {
     await mcp.tools();
-    return mcp.states().flatMap(mcpFinding);
+    return mcp.states().flatMap(mcpFindings);
   } finally {
     await mcp.stop();
   }
 }
 
-function mcpFinding({
+function mcpFindings(server: McpServerStatus): DoctorFinding[] {
+  if (!server.hidesAdded) return stateFindings(server);
+  const { name } = server;
+  const hidden = warningFinding(
+    `MCP ${name}`,
+    "config.json and the page both have a server of this name, and the one in config.json is used",
+    `Rename it in config.json, or run: holdfast mcp-servers remove ${name}`,
+  );
+  return [hidden, ...stateFindings(server)];
+}
+
+function stateFindings({
   name,
   state,
   tools,
   leftOut,
   lastError,
   said,
+  ...server
 }: McpServerStatus): DoctorFinding[] {
   const what = `MCP ${name}`;
+  if (server.switch === "off") return [okFinding(what, "switched off")];
   const reason = lastError ?? said.at(-1) ?? "it has not answered in time";
   switch (state) {
     case "ready": {

@@ -75,14 +75,19 @@ const webServer = z.strictObject({
 export type WebServer = z.infer<typeof webServer>;
 
 /** A tool is called `server__tool`: without underscores in the first part, no server can impersonate another. */
-const serverName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?$/i);
+export const mcpServerName: z.ZodString = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?$/i);
 
 export type McpServer = ProgramServer | WebServer;
 export type McpServers = Readonly<Record<string, McpServer>>;
 
+export const mcpServer: z.ZodType<McpServer> = z.union([programServer, webServer]);
+export const maxMcpServers = 32;
+
 const servers: z.ZodType<McpServers> = z
-  .record(serverName, z.union([programServer, webServer]))
-  .refine((all) => Object.keys(all).length <= 32);
+  .record(mcpServerName, mcpServer)
+  .refine((all) => Object.keys(all).length <= maxMcpServers);
 
 /** Flags and the environment contain the same object as JSON text. */
 export const mcpServers: z.ZodType<McpServers> = z.union([

@@ -1,5 +1,5 @@
 import { type AgentRequest, shortHash } from "@holdfast/engine";
-import type { AgentTools } from "../../agent/mcp/mcp.ts";
+import type { AgentTools } from "../../agent/mcp/agent-tools.ts";
 
 /** Whether a tool is switched off, by its name or by a pattern with a star at the end. */
 export function isDisabled(name: string, disabled: readonly string[]): boolean {

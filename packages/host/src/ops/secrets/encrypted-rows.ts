@@ -30,6 +30,11 @@ export interface EncryptedRows {
   locked(): SecretsLocked | null;
   /** Rejects with `SecretsLocked` or a `StoreFailure`. */
   put(name: string, text: string): Promise<void>;
+  /**
+   * Changes one by its newest text, chosen again if another host was faster; `undefined` leaves it as it is. Returns
+   * whether it was changed.
+   */
+  change(name: string, choose: (text: string | null) => string | undefined): Promise<boolean>;
   /** Returns whether there was one. */
   remove(name: string): Promise<boolean>;
   reload(): Promise<void>;
@@ -75,10 +80,15 @@ export async function openEncryptedRows(
     return new SecretsLocked(keyring.hasKey() ? "key_wrong" : "key_missing", keyring.source);
   }
 
-  async function put(name: string, text: string): Promise<void> {
-    await rows.change(() => {
+  async function change(
+    name: string,
+    choose: (text: string | null) => string | undefined,
+  ): Promise<boolean> {
+    return rows.change(() => {
       const reason = locked();
       if (reason !== null) throw reason;
+      const text = choose(texts.get(name) ?? null);
+      if (text === undefined) return null;
       keyring.ensureKey();
       return { name, value: keyring.seal(aboutOf(name), text) };
     });
@@ -101,7 +111,8 @@ export async function openEncryptedRows(
     exists: (name) => rows.rows().some((row) => row.name === name),
     unreadable,
     locked,
-    put,
+    put: async (name, text) => void (await change(name, () => text)),
+    change,
     remove: (name) =>
       rows.change((all) => {
         const row = all.find((each) => each.name === name);

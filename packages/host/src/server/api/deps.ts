@@ -13,6 +13,7 @@ import type { SessionMode } from "@holdfast/protocol";
 import type { ApiKeys } from "../auth/api-keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Passwords } from "../auth/password.ts";
+import type { AddedServers } from "../../agent/mcp/added-servers.ts";
 import type { Mcp } from "../../agent/mcp/mcp.ts";
 import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
@@ -69,8 +70,9 @@ export interface ApiDeps extends MountDeps {
   readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */
   readonly journals?: Pick<SpillStore, "left">;
-  /** Absent without configured MCP servers. */
-  readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
+  readonly mcp?: Pick<Mcp, "states" | "state" | "restart" | "keysOf">;
+  /** MCP servers that people add. */
+  readonly addedServers?: AddedServers;
   /** Absent where background processes are disabled. */
   readonly processes?: Pick<ProcessManager, "output" | "stop" | "store">;
   /** Absent where the host cannot run a bot. */

@@ -1,12 +1,64 @@
-import { type McpServerView, routes } from "@holdfast/protocol";
+import { type McpServerView, programText, routes } from "@holdfast/protocol";
 
+import { mcpServer, mcpServerName } from "../../ops/config/mcp-servers.ts";
 import type { Route } from "../http/routing.ts";
 import type { McpServerState } from "../../agent/mcp/mcp.ts";
 import { answer, type Call, mountCall, problem, type ProblemReply } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 
 export function mcpRoutes(deps: ApiDeps): Route[] {
-  const { mcp, secrets } = deps;
+  const { mcp, secrets, addedServers: added } = deps;
+
+  function view(name: string) {
+    const state = mcp?.state(name) ?? null;
+    return state === null ? problem("mcp_server_not_found") : answer({ server: viewServer(state) });
+  }
+
+  const isConfigured = (name: string): boolean => mcp?.state(name)?.connectedBy === "configuration";
+
+  async function put({ params: { name }, body }: Call<"putMcpServer">) {
+    if (!mcpServerName.safeParse(name).success)
+      return invalid("params.name", "expected up to 24 letters, digits and hyphens");
+    if (isConfigured(name)) return problem("mcp_server_configured");
+    const { confirm, ...given } = body;
+    const isProgram = given.command !== undefined;
+    const server = mcpServer.safeParse(given);
+    if (!server.success)
+      return isProgram
+        ? invalid(
+            "body.command",
+            "expected a program, its arguments, and variables whose names are letters, digits and _",
+          )
+        : invalid(
+            "body.url",
+            "expected an http or https address without a user or a fragment, and headers that the connection does not set itself",
+          );
+    // What starts a program is confirmed by repeating what will run, so nobody confirms what they have not seen.
+    if (isProgram && confirm !== programText(given))
+      return problem("mcp_confirmation_needed", { detail: programText(given) });
+    switch (await added?.put(name, server.data)) {
+      case "kept":
+        return view(name);
+      case "too large":
+        return invalid("body", "expected at most 11,000 bytes of settings");
+      case "too many":
+        return problem("too_many_mcp_servers");
+      case undefined:
+        return problem("mcp_server_not_found");
+    }
+  }
+
+  async function turn({ params: { name }, body }: Call<"changeMcpServer">) {
+    if (isConfigured(name)) return problem("mcp_server_configured");
+    const isKnown = await added?.turn(name, body.switch);
+    return isKnown === true ? view(name) : problem("mcp_server_not_found");
+  }
+
+  /** Also what a server in the configuration hides. */
+  async function remove({ params: { name } }: Call<"removeMcpServer">) {
+    if (await added?.remove(name)) return answer(undefined);
+    return problem(isConfigured(name) ? "mcp_server_configured" : "mcp_server_not_found");
+  }
 
   /** The key is stored for the address the operator configured for the server, and for no other. */
   async function putKey({ params: { name }, body }: Call<"putMcpSecret">) {
@@ -40,9 +92,13 @@ export function mcpRoutes(deps: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(deps, "listMcpServers", async () =>
-      answer({ servers: mcp?.states().map(viewServer) ?? [] }),
-    ),
+    mountCall(deps, "listMcpServers", async () => {
+      await added?.refresh();
+      return answer({ servers: mcp?.states().map(viewServer) ?? [] });
+    }),
+    mountCall(deps, "putMcpServer", put),
+    mountCall(deps, "changeMcpServer", turn),
+    mountCall(deps, "removeMcpServer", remove),
     mountCall(deps, "restartMcpServer", async ({ params: { name } }) => {
       const state = mcp?.restart(name) ?? null;
       return state === null
@@ -69,8 +125,10 @@ function isSameOrigin(a: string, b: string): boolean {
   return URL.parse(a)?.origin === URL.parse(b)?.origin;
 }
 
-function invalidSecret(message: string): ProblemReply {
-  return problem("invalid_request", { errors: [{ path: "body.secret", message }] });
+const invalidSecret = (message: string): ProblemReply => invalid("body.secret", message);
+
+function invalid(path: string, message: string): ProblemReply {
+  return problem("invalid_request", { errors: [{ path, message }] });
 }
 
 function viewServer({ tools, leftOut, said, ...state }: McpServerState): McpServerView {

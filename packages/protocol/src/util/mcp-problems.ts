@@ -1,0 +1,18 @@
+/** Problems of MCP servers that people add. */
+export const mcpProblems = {
+  mcp_server_configured: {
+    status: 409,
+    title: "An MCP server of this name is in the host's configuration.",
+    next: "Change it there (mcp in config.json) and start the host again, or choose another name.",
+  },
+  mcp_confirmation_needed: {
+    status: 409,
+    title: "Adding this MCP server starts a program on the host.",
+    next: "Read what will run, and confirm it.",
+  },
+  too_many_mcp_servers: {
+    status: 409,
+    title: "There are as many MCP servers as there can be.",
+    next: "Remove one that is not needed any more.",
+  },
+} as const;
