@@ -8,6 +8,7 @@ import { databases } from "@holdfast/testing/databases/databases";
 import { assertPresent, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { builtInPersonaText } from "../guidance.ts";
 import { openPersonaStore } from "./persona-store.ts";
 
 const pilot = { id: "pilot", name: "Pilot", text: "You are a pilot." };
@@ -36,7 +37,7 @@ describe.each(databases)("personas on $name", (factory) => {
   test("one persona always exists; others are added, changed with their earlier texts kept, and deleted", async () => {
     const { reopen, personas } = await open();
     expect(await personas.list()).toMatchObject([
-      { id: "default", text: "You are a helpful assistant.", isDefault: true, version: 0 },
+      { id: "default", text: builtInPersonaText, isDefault: true, version: 0 },
     ]);
     await personas.add(sailor);
     await personas.add(pilot);

@@ -60,6 +60,9 @@ function countOf(window: TerminalWindow, text: string): number {
   return window.text().split(text).length - 1;
 }
 
+/** What the model is told beside each message. */
+const theTime = { type: "attached", source: "time" };
+
 test("an answer is shown once, a thought stays folded until asked for, and leaving clears the frame", async () => {
   const { window, type, leave } = await openChat();
   type("{think:12} {words:60}\r");
@@ -155,7 +158,7 @@ test("[safety] what was pasted is marked in the message, and what was typed is n
   const read = await client.readSession({ params: { id: id! } });
   const [message] = read.ok ? read.value.entries : [];
   expect(message).toMatchObject({
-    parts: [{ text: `Mine {words:2} ${mail}`, quoted: [[15, 15 + mail.length]] }],
+    parts: [{ text: `Mine {words:2} ${mail}`, quoted: [[15, 15 + mail.length]] }, theTime],
   });
 });
 
@@ -174,7 +177,7 @@ test("a long paste is folded where it is typed, and sent whole", async () => {
   const read = await client.readSession({ params: { id: id! } });
   const [message] = read.ok ? read.value.entries : [];
   expect(message).toMatchObject({
-    parts: [{ text: `Look {words:2} ${log} please`, quoted: [[15, 15 + log.length]] }],
+    parts: [{ text: `Look {words:2} ${log} please`, quoted: [[15, 15 + log.length]] }, theTime],
   });
 });
 
@@ -278,7 +281,7 @@ test("a person's own command is run and shown, and the model gets its output wit
   const read = await client.readSession({ params: { id: id! } });
   const [message] = read.ok ? read.value.entries : [];
   // Memory keeps nothing of what the person did not write.
-  expect(message).toMatchObject({ parts: [{ quoted: [[8, expect.any(Number)]] }] });
+  expect(message).toMatchObject({ parts: [{ quoted: [[8, expect.any(Number)]] }, theTime] });
 });
 
 test("a file is completed and quoted, and a dropped picture is attached", async () => {

@@ -44,7 +44,7 @@ export const guidanceRoutes = {
     summary:
       "Change what the agent is told. New sessions start with it; an empty text returns to the built-in one",
     access: "principal",
-    params: z.object({ part: z.enum(guidanceParts) }),
+    params: z.strictObject({ part: z.enum(guidanceParts) }),
     headers: z.object({ "if-match": revisionTag }),
     body: z.strictObject({ text: z.string().max(maxGuidanceCharacters) }),
     example: { text: "- Answer in British English." },

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { builtInPersonaText } from "../../../agent/guidance.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { runHere, serveHere } from "../../../../test/support/command-rig.ts";
 
@@ -15,7 +16,7 @@ test("personas are added, listed, edited, made the default and deleted", async (
   expect(await personas("edit", "editor", "--for-model", "rehearsal")).toMatchObject({ code: 0 });
   expect(await personas("default", "Editor")).toMatchObject({ code: 0 });
   expect((await personas()).said).toBe(
-    "Default\t\tYou are a helpful assistant.\nEditor\tdefault, rehearsal\tYou edit.\n",
+    `Default\t\t${builtInPersonaText}\nEditor\tdefault, rehearsal\tYou edit.\n`,
   );
   expect((await personas("show", "edi")).said).toBe("You edit.\n");
   expect(await personas("edit", "Default", "--text", "You are a pilot.")).toMatchObject({
