@@ -8,6 +8,7 @@ import { gitEnvironment } from "../util/git-environment.ts";
 import { allowedEnvironment } from "../sandbox/run-command.ts";
 import { type Confinement, openConfinement } from "../sandbox/confinement.ts";
 import { createFetchUrl } from "./tools/fetch-url.ts";
+import { createFetchedPages } from "./tools/fetched-pages.ts";
 import { createFileSearch } from "./tools/file-search.ts";
 import { createGlob, createListFiles } from "./tools/find-files.ts";
 import { createGrep } from "./tools/grep.ts";
@@ -81,7 +82,11 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
     createListFiles(searched),
     createGlob(searched),
     createGrep(searched),
-    createFetchUrl(createEgress({ allow: egressAllow })),
+    createFetchUrl({
+      egress: createEgress({ allow: egressAllow }),
+      pdfs,
+      pages: createFetchedPages(Date.now),
+    }),
     createTodo(store.reads),
     createRemember(facts),
     createSearchSessions(store),

@@ -16,7 +16,13 @@ import {
   fetched,
   refused,
 } from "./check-url.ts";
-import { type Body, readBody, exchange, type OutgoingRequest } from "./exchange.ts";
+import {
+  type Body,
+  type BodyLimits,
+  readBody,
+  exchange,
+  type OutgoingRequest,
+} from "./exchange.ts";
 
 export interface EgressDeps {
   /** `host` or `host:port` that the operator allows although it is not public. */
@@ -33,6 +39,8 @@ export interface EgressRequest {
   readonly body?: Uint8Array;
   readonly mostBytes?: number;
   readonly whenLarger?: "cut" | "refuse";
+  /** Other limits of the body, by its media type. */
+  readonly limitsFor?: (mediaType: string) => BodyLimits;
   /** For everything together: name resolution, connections, redirects, the body. */
   readonly timeLimitMs?: number;
   /** `its host`: a redirect to another host is refused and reported. */
@@ -180,7 +188,8 @@ export function createEgress(deps: EgressDeps = {}): Egress {
           response.destroy();
           return refused("content_type", `The answer is ${mediaType || "of no known type"}.`);
         }
-        const received = await readBody(response, { mostBytes, whenLarger });
+        const limits = request.limitsFor?.(mediaType) ?? { mostBytes, whenLarger };
+        const received = await readBody(response, limits);
         if (!received.ok) return explain(received);
         const { statusCode: status = 0, headers: responseHeaders } = response;
         const meta = { url: target.url.href, status, mediaType, charset, headers: responseHeaders };
