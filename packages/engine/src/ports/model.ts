@@ -67,6 +67,8 @@ export interface ModelUsage {
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
   readonly costMicros?: number;
+  /** The provider did not report all of it. */
+  readonly estimated?: true;
 }
 
 /**

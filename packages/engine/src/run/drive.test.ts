@@ -23,6 +23,9 @@ import {
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
+import { ids } from "@holdfast/protocol";
+import { requestCancel } from "./cancel.ts";
+
 let harness: StoreHarness;
 beforeEach(async () => {
   harness = await referenceHarness.open();
@@ -154,6 +157,53 @@ describe("when the model fails", () => {
       "assistant: A whole.",
     ]);
     expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 1 });
+  });
+
+  test("a model that cannot be reached is tried for about a minute, and one whose answers break off five times", async () => {
+    const outage = async (answer: Parameters<typeof scriptedModel>[0]) => {
+      const clock = manualClock();
+      const model = scriptedModel(answer);
+      const limits = { steps: 20, timeMs: 3_600_000, modelTries: 9 };
+      const rig = await openRunRig(harness.store, { model, clock, deps: { limits } });
+      const { runId } = await rig.say("Hello");
+      rig.runner.notify(rig.chat.owner, rig.chat.session);
+      const began = clock.now();
+      await until(async () => {
+        await clock.advance(250);
+        return (await rig.run(runId)).state === "failed";
+      });
+      await rig.runner.idle();
+      return { tries: model.requests.length, seconds: (clock.now() - began) / 1_000 };
+    };
+    const silent = await outage(() => fails("retryable"));
+    expect(silent.tries).toBe(9);
+    expect(silent.seconds).toBeGreaterThan(40);
+    expect(silent.seconds).toBeLessThan(100);
+    const broken = await outage(() => [says("Half"), fails("retryable")]);
+    expect(broken.tries).toBe(5);
+    expect(broken.seconds).toBeLessThan(15);
+  });
+
+  test("a run that waits for its model is stopped without waiting for the end of the pause", async () => {
+    const clock = manualClock();
+    const model = scriptedModel(() => fails("overloaded", { retryAfterMs: 600_000 }));
+    const rig = await openRunRig(harness.store, { model, clock });
+    const { runId } = await rig.say("Hello");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await until(async () => {
+      const events = await rig.chat.events();
+      return events.some(({ data }) => data["retryMs"] === 600_000);
+    });
+    rig.runner.start();
+    expect(await requestCancel(rig.log, ids, rig.chat.owner, runId)).toEqual({
+      status: "requested",
+    });
+    await clock.advance(600);
+    await clock.advance(5_000);
+    await rig.runner.idle();
+    await rig.runner.stop();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+    expect(model.requests).toHaveLength(1);
   });
 
   test.each(["auth", "refused", "fatal"] as const)(

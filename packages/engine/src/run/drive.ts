@@ -37,6 +37,13 @@ import { type CachedContext, RunContext } from "../context/session-context.ts";
 import { AnswerImages, type StoredImages } from "./answer-images.ts";
 import { Journal, type Tick } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
+import {
+  isRetryable,
+  retryDelayMs,
+  stepBackoff,
+  type TransientFailure,
+  triesFor,
+} from "./model-retries.ts";
 import { runTools } from "./run-tools.ts";
 import type { CallPolicyDeps } from "./approvals.ts";
 import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
@@ -217,7 +224,7 @@ async function callStepModel(
   await journal.end(spillEndOf(name, end, answer.images));
   if (!(await journal.flush())) return null;
   const images = await answer.images.store(deps.log.store, run.owner);
-  if (end.usage !== null) context.learnTokens(counted, end.usage);
+  if (end.usage !== null && end.usage.estimated !== true) context.learnTokens(counted, end.usage);
   const tokens = context.tokensIn(counted);
   return { ...end, modelName: name, next, journal, images, context, record, tokens };
 }
@@ -266,7 +273,11 @@ async function settleCall(
     ...settledMessage(run, message, { model, request, images, partial: "failed" }),
     ...usages,
   ];
-  const isLast = !isRetryable(failure) || tries + 1 >= deps.limits.modelTries;
+  const mostTries = triesFor(deps.limits.modelTries, {
+    answer: hasAnswer || calls.length > 0 ? "broke off" : "none",
+    next: call.next,
+  });
+  const isLast = !isRetryable(failure) || tries + 1 >= mostTries;
   if (
     call.next !== null &&
     mayFallBack(failure) &&
@@ -297,9 +308,6 @@ async function settleCall(
   return "retry";
 }
 
-/** `retryNow`: the obstacle was in the context and is gone, so neither a pause nor another model is needed. */
-type TransientFailure = ModelFailure & { readonly retryNow?: true };
-
 /** Compacts a context that was too long; the failure is then transient. */
 async function recoverFromOverflow(
   { fit, clock }: DriveDeps,
@@ -315,17 +323,6 @@ async function recoverFromOverflow(
     clock,
   );
   return recovered === "compacted" ? { ...failure, class: "retryable", retryNow: true } : recovered;
-}
-
-function isRetryable(failure: ModelFailure): boolean {
-  return failure.class === "retryable" || failure.class === "overloaded";
-}
-
-const stepBackoff = { firstMs: 500, longestMs: 30_000 };
-
-function retryDelayMs(tries: number, failure: TransientFailure, random: Random): number {
-  if (failure.retryNow === true) return 0;
-  return Math.max(backoffMs(stepBackoff, tries, random), failure.retryAfterMs ?? 0);
 }
 
 function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {

@@ -1,5 +1,6 @@
 import {
   type Model,
+  type ModelFailure,
   type ModelUsage,
   type Summariser,
   type SummaryMaterial,
@@ -54,12 +55,17 @@ export function createSummariser({ modelFor, recordUsage }: SummariserDeps): Sum
         { role: "user", text },
       ] as const;
       let summary = "";
+      let usage: ModelUsage | null = null;
+      let failure: ModelFailure | null = null;
       for await (const event of model.stream({ model: name, messages, tools: [] }, signal)) {
         if (event.kind === "text") summary += event.text;
-        if (event.kind === "usage") await recordUsage?.(request, name, event.usage);
-        if (event.kind === "failed") return { status: "failed", ...event.failure };
+        // The last one counts.
+        if (event.kind === "usage") usage = event.usage;
+        if (event.kind === "failed") failure = event.failure;
         if (summary.length > limitTokens * maxCharactersPerToken) break;
       }
+      if (usage !== null) await recordUsage?.(request, name, usage);
+      if (failure !== null) return { status: "failed", ...failure };
       if (signal.aborted)
         return { status: "failed", code: "too_late", message: "It took too long." };
       return { status: "summarised", text: summary };

@@ -121,7 +121,8 @@ export interface AgentRuntimeDeps {
   readonly runs?: "here" | "elsewhere";
 }
 
-const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
+/** Nine tries last about a minute: a provider that restarts is back by then. */
+const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 9 };
 const remoteInputSweepMs = 250;
 
 function runLimits({

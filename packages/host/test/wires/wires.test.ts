@@ -161,7 +161,7 @@ function expectStep(
     })),
   ).toEqual(gives.images);
   if (gives.usage !== undefined)
-    expect(events.find((event) => event.kind === "usage")?.usage).toMatchObject(gives.usage);
+    expect(events.findLast((event) => event.kind === "usage")?.usage).toMatchObject(gives.usage);
   if (request !== undefined) expect(body).toMatchObject(withSession(request));
   for (const text of requestLacks) expect(JSON.stringify(body)).not.toContain(text);
 }

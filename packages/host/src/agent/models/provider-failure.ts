@@ -80,6 +80,8 @@ const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/
 /** What Ollama, OpenRouter and vLLM say when a model does not support tools. */
 const toolsRefused =
   /does not support tools|support tool use|tools? (?:calling |use )?(?:is|are) not supported|enable-auto-tool-choice/i;
+/** OpenAI shows thoughts of some models to verified organisations alone. */
+const summaryRefused = /reasoning[._ ]summar/i;
 /** Earlier reasoning is refused after a change of key, model or prefix. */
 const reasoningRefused =
   /invalid_encrypted_content|encrypted content|`?signature`?|thinking.{0,40}block|reasoning_content|of type 'reasoning'/i;
@@ -109,6 +111,11 @@ export function isReasoningRefused(error: unknown): boolean {
   return parsed.statusCode === 400 && reasoningRefused.test(messageOf(parsed));
 }
 
+export function isSummaryRefused(error: unknown): boolean {
+  const parsed = readError(error);
+  return [400, 403].includes(parsed.statusCode ?? 0) && summaryRefused.test(messageOf(parsed));
+}
+
 export function isToolsRefused(error: unknown): boolean {
   const parsed = readError(error);
   return [400, 404, 501].includes(parsed.statusCode ?? 0) && toolsRefused.test(messageOf(parsed));
@@ -134,7 +141,7 @@ function classify(error: unknown, context: FailureContext): ModelFailure {
       code: "model_no_credit",
       message: `${provider} has no credit left for this key: ${sentence}`,
     };
-  if (status === 403 && moderated.test(fullText))
+  if (status === 403 && (moderated.test(fullText) || refused.test(fullText)))
     return { class: "refused", code: "model_refused", message: sentence };
   if (status === 401 || status === 403 || (status === 400 && badKey.test(fullText)))
     return {

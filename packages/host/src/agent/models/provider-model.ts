@@ -1,4 +1,4 @@
-import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/engine";
+import type { Model, ModelEvent, ModelFailure, ModelRequest, ModelUsage } from "@holdfast/engine";
 import { dropOldest, type ReasoningEffort, type SessionId } from "@holdfast/protocol";
 
 import { type Account, providerInfo, setupHint } from "./accounts.ts";
@@ -10,7 +10,12 @@ import {
   takesPdfs,
   visionOf,
 } from "./model-info.ts";
-import { classifyFailure, isReasoningRefused, isToolsRefused } from "./provider-failure.ts";
+import {
+  classifyFailure,
+  isReasoningRefused,
+  isSummaryRefused,
+  isToolsRefused,
+} from "./provider-failure.ts";
 import {
   type ConnectionLimits,
   openProviderConnection,
@@ -40,6 +45,8 @@ export interface ProviderModelDeps {
   readonly withoutReasoning?: Set<SessionId>;
   /** Names of the models whose server refused tools. */
   readonly withoutTools?: Set<string>;
+  /** Names of the models whose provider refused to summarise their thoughts. */
+  readonly withoutSummaries?: Set<string>;
 }
 
 /** A model behind a provider package. One call is one request: retrying is the engine's decision. */
@@ -53,16 +60,22 @@ async function* streamFrom(
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   const { withoutReasoning = new Set(), withoutTools = new Set(), name } = deps;
-  // Each retry leaves out one more thing that the provider refused, so there are at most three requests.
+  const { withoutSummaries = new Set() } = deps;
+  // Each retry leaves out one more thing that the provider refused, so there are at most four requests.
   for (;;) {
     const omitted: Omitted = {
       reasoning: request.session !== undefined && withoutReasoning.has(request.session),
       tools: deps.facts.tools === "none" || withoutTools.has(name) || request.tools.length === 0,
+      summaries: deps.account.provider !== "openai" || withoutSummaries.has(name),
     };
     const failed = yield* requestOnce(deps, request, signal, omitted);
     if (failed === null) return;
     if (!failed.hasOutput && !omitted.tools && isToolsRefused(failed.error)) {
       dropOldest(withoutTools.add(name), maxRemembered);
+      continue;
+    }
+    if (!failed.hasOutput && !omitted.summaries && isSummaryRefused(failed.error)) {
+      dropOldest(withoutSummaries.add(name), maxRemembered);
       continue;
     }
     // Otherwise a conversation could never continue after a change of key.
@@ -81,6 +94,7 @@ async function* streamFrom(
 interface Omitted {
   readonly reasoning: boolean;
   readonly tools: boolean;
+  readonly summaries: boolean;
 }
 
 /** A forgotten refusal costs one extra request. */
@@ -110,16 +124,22 @@ async function* requestOnce(
     const { fetch } = connection;
     const language = await loadLanguageModel(account, id, { fetch, api, contextTokens });
     const { stream } = await language.doStream({
-      ...(await optionsFor(deps, omitted.tools ? { ...request, tools: [] } : request, format)),
+      ...(await optionsFor(deps, request, format, omitted)),
       abortSignal: signal,
     });
-    for await (const part of stream) yield* reader.read(part);
-    yield* usageEvents(deps, reader);
+    for await (const part of stream) {
+      yield* reader.read(part);
+      // Also of an answer that is stopped right after its start.
+      if (part.type === "custom") yield* usageEvents(deps, reader.usage);
+    }
+    yield* reader.end();
+    yield* usageEvents(deps, usageOfEnd(reader, request));
     const failure = finishFailure(deps, reader, connection.isDone ? "seen" : "missing");
     return failure && { failure, error: null, hasOutput: true };
   } catch (error) {
     if (signal.aborted) return null;
-    yield* usageEvents(deps, reader);
+    yield* reader.end();
+    yield* usageEvents(deps, usageOfEnd(reader, request));
     const failure = describeError(deps, connection.failure ?? error);
     return { failure, error, hasOutput: reader.hasOutput };
   } finally {
@@ -162,10 +182,11 @@ async function optionsFor(
   deps: ProviderModelDeps,
   request: ModelRequest,
   format: PromptFormat,
+  omitted: Omitted,
 ): Promise<CallOptions> {
   const { account, facts, effort = null } = deps;
   const prompt = await toProviderPrompt(request.messages, format);
-  const tools = toProviderTools(request.tools, format);
+  const tools = toProviderTools(omitted.tools ? [] : request.tools, format);
   const options = { prompt, ...(tools.length > 0 && { tools }) };
   switch (account.provider) {
     case "anthropic":
@@ -181,7 +202,11 @@ async function optionsFor(
     case "openai": {
       // The provider stores nothing: the conversation lives in the log alone.
       const key = request.session === undefined ? {} : { promptCacheKey: request.session };
-      const reasoning = effort !== null && { reasoningEffort: effort };
+      const reasoning = {
+        ...(effort !== null && { reasoningEffort: effort }),
+        // The package asks for summaries by itself with an effort, and knows which models have thoughts.
+        ...(deps.api !== "chat" && { reasoningSummary: omitted.summaries ? null : "auto" }),
+      };
       return { ...options, providerOptions: { openai: { store: false, ...key, ...reasoning } } };
     }
     case "google":
@@ -219,9 +244,15 @@ function answerTokenLimit({ window, output }: ModelFacts): number {
   return Math.min(output, Math.max(4_096, Math.floor(window * 0.15)));
 }
 
+/** Of an answer that broke off nothing was reported, and it was paid for all the same. */
+function usageOfEnd(reader: ProviderStreamReader, { messages, tools }: ModelRequest) {
+  if (reader.finish !== null) return reader.usage;
+  return reader.estimateUsage(JSON.stringify([messages, tools]));
+}
+
 function* usageEvents(
   { facts }: ProviderModelDeps,
-  { usage }: ProviderStreamReader,
+  usage: ModelUsage | null,
 ): Generator<ModelEvent> {
   if (usage === null) return;
   const cost = facts.price && { costMicros: costOf(usage, facts.price) };

@@ -3,6 +3,7 @@ import type { ToolSpec, JsonObject } from "@holdfast/protocol";
 
 import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
 import type { AttachmentReader } from "./model-info.ts";
+import { detailsOption, splitDetails } from "./servers/reasoning-details.ts";
 
 /** How messages are encoded for one model of a provider. The same messages always give the same prompt. */
 export interface PromptFormat {
@@ -125,7 +126,14 @@ async function toProviderMessages(
       const isEmpty = !content.some(({ type }) => type !== "reasoning");
       if (isEmpty && message.parts.some(({ kind }) => kind === "image"))
         content.push({ type: "text", text: "(a picture)" });
-      return { role: "assistant", content };
+      const details = detailsIn(message.parts, format);
+      return details.length === 0
+        ? { role: "assistant", content }
+        : {
+            role: "assistant",
+            content,
+            providerOptions: { [format.options]: detailsOption(details) },
+          };
     }
     case "tool": {
       const toolCallId = callIds.get(message.callId) ?? message.callId;
@@ -204,14 +212,17 @@ async function toAssistantPart(
   callIds: Map<string, string>,
 ): Promise<AssistantContent> {
   const own = opaqueOf(part.opaque, format);
-  const entries = own?.options === undefined ? {} : { [format.options]: own.options };
-  const providerOptions = Object.keys(entries).length === 0 ? {} : { providerOptions: entries };
+  const { details, rest } = splitDetails(own?.options);
+  const providerOptions =
+    Object.keys(rest).length === 0 ? {} : { providerOptions: { [format.options]: rest } };
   switch (part.kind) {
     case "text":
       return part.text === "" ? [] : [{ type: "text", text: part.text, ...providerOptions }];
     case "reasoning":
       // Reasoning of other models, and truncated reasoning, has no signature that this provider would accept.
       if (own === null || format.reasoning === "omitted") return [];
+      // The message gives it back.
+      if (details.length > 0) return [];
       return [{ type: "reasoning", text: part.text, ...providerOptions }];
     case "image": {
       if (!goesBackInAnswer(part, format)) return [];
@@ -233,6 +244,11 @@ async function toAssistantPart(
       ];
     }
   }
+}
+
+function detailsIn(parts: readonly AssistantPart[], format: PromptFormat): readonly JsonObject[] {
+  if (format.reasoning === "omitted") return [];
+  return parts.flatMap(({ opaque }) => splitDetails(opaqueOf(opaque, format)?.options).details);
 }
 
 /** A part's provider metadata. */

@@ -5,6 +5,9 @@ import { z } from "zod";
 import { ConnectionFailure } from "./provider-connection.ts";
 import type { OpaquePart, PromptFormat } from "./provider-prompt.ts";
 import type { StreamPart } from "./load-provider.ts";
+import { ReasoningDetails } from "./servers/reasoning-details.ts";
+import { type TaggedText, ThinkTags } from "./servers/think-tags.ts";
+import { estimateTokens } from "./token-counter.ts";
 
 type FinishPart = Extract<StreamPart, { type: "finish" }>;
 type Block = { readonly kind: "text" | "reasoning"; options: JsonObject };
@@ -22,6 +25,10 @@ export class ProviderStreamReader {
   readonly #blocks = new Map<string, Block>();
   readonly #inputs = new Map<string, number>();
   #startUsage: ModelUsage | null = null;
+  readonly #tags: ThinkTags | null;
+  readonly #details = new ReasoningDetails();
+  /** All that was streamed, as far as it is needed to estimate its tokens. */
+  #streamed = "";
   finish: FinishPart | null = null;
   /** Whether output was emitted that cannot be withdrawn. */
   hasOutput = false;
@@ -33,6 +40,7 @@ export class ProviderStreamReader {
     this.#by = by;
     this.#options = options;
     this.#names = names;
+    this.#tags = options === "openaiCompatible" ? new ThinkTags() : null;
   }
 
   *read(part: StreamPart): Generator<ModelEvent> {
@@ -47,7 +55,8 @@ export class ProviderStreamReader {
         this.#open(kind, part);
         if (part.delta === "") return;
         this.hasOutput = true;
-        for (const text of splitDelta(part.delta)) yield { kind, text };
+        this.#count(part.delta);
+        yield* this.#tagged(kind, part.delta);
         return;
       }
       case "text-end":
@@ -56,6 +65,7 @@ export class ProviderStreamReader {
         return;
       case "tool-input-delta":
         this.#measure(part.id, part.delta);
+        this.#count(part.delta);
         return;
       case "tool-call":
         if (part.providerExecuted) return;
@@ -73,6 +83,7 @@ export class ProviderStreamReader {
         return;
       }
       case "raw":
+        this.#details.read(part.rawValue);
         for (const url of imageUrlsIn(part.rawValue)) {
           const [, mediaType = "", data] = dataUrl.exec(url) ?? [];
           const bytes = data === undefined ? null : Buffer.from(data, "base64");
@@ -92,9 +103,34 @@ export class ProviderStreamReader {
     }
   }
 
-  /** As far as reported, also for a truncated answer. */
+  /** What was held back, once nothing more comes. */
+  *end(): Generator<ModelEvent> {
+    if (this.#tags !== null) yield* split(this.#tags.end());
+    const options = this.#details.take();
+    if (Object.keys(options).length > 0)
+      yield { kind: "reasoning", text: "", opaque: this.#opaque({ options }) };
+  }
+
+  /** As far as reported. */
   get usage(): ModelUsage | null {
     return this.finish === null ? this.#startUsage : usageOf(this.finish);
+  }
+
+  /** Of an answer that broke off: what was reported at its start, and an estimate of the rest. */
+  estimateUsage(request: string): ModelUsage | null {
+    if (!this.hasOutput && this.#startUsage === null) return null;
+    const { input = estimateTokens(request), ...rest } = this.#startUsage ?? {};
+    return { ...rest, input, output: estimateTokens(this.#streamed), estimated: true };
+  }
+
+  *#tagged(kind: Block["kind"], delta: string): Generator<ModelEvent> {
+    if (kind === "reasoning") this.#tags?.expectNone();
+    const pieces = kind === "text" && this.#tags !== null ? this.#tags.push(delta) : null;
+    yield* split(pieces ?? [{ kind, text: delta }]);
+  }
+
+  #count(delta: string): void {
+    if (this.#streamed.length < maxInputLength) this.#streamed += delta;
   }
 
   #open(kind: Block["kind"], part: { id: string; providerMetadata?: unknown }): Block {
@@ -110,7 +146,9 @@ export class ProviderStreamReader {
   ): Generator<ModelEvent> {
     const { options } = this.#open(kind, part);
     this.#blocks.delete(part.id);
-    const shown = kind === "text" ? pick(options, ["phase", "thoughtSignature"]) : options;
+    if (kind === "text" && this.#tags !== null) yield* split(this.#tags.end());
+    const own = kind === "text" ? pick(options, ["phase", "thoughtSignature"]) : options;
+    const shown = { ...own, ...this.#details.take() };
     if (kind === "text" && Object.keys(shown).length === 0) return;
     yield { kind, text: "", opaque: this.#opaque({ options: shown }) };
   }
@@ -124,7 +162,10 @@ export class ProviderStreamReader {
 
   #call(part: Extract<StreamPart, { type: "tool-call" }>): ModelEvent {
     const name = this.#names.get(part.toolName) ?? part.toolName;
-    const options = this.#providerOptions(part.providerMetadata);
+    const options = {
+      ...this.#providerOptions(part.providerMetadata),
+      ...this.#details.take(),
+    };
     const rest = Object.keys(options).length === 0 ? {} : { options };
     const opaque = this.#opaque({ id: part.toolCallId, ...rest });
     const input = parseArguments(part.input);
@@ -191,6 +232,11 @@ function parseArguments(text: string): Json | null {
   } catch {
     return null;
   }
+}
+
+function* split(pieces: Iterable<TaggedText>): Generator<ModelEvent> {
+  for (const { kind, text } of pieces)
+    for (const delta of splitDelta(text)) yield { kind, text: delta };
 }
 
 function* splitDelta(text: string): Generator<string> {

@@ -78,6 +78,55 @@ describe("reasoning", () => {
   });
 });
 
+describe("summaries of thoughts", () => {
+  const refusal = refuses(400, {
+    error: {
+      message: "Your organization must be verified to generate reasoning summaries.",
+      type: "invalid_request_error",
+      param: "reasoning.summary",
+      code: "unsupported_value",
+    },
+  });
+
+  test.each([null, "high"] as const)(
+    "that OpenAI refuses are not asked for again, with the effort %s",
+    async (effort) => {
+      const frames = openai.frames([done]);
+      const server = await serve(refusal, { frames }, { frames });
+      const model = open(openai, server, { withoutSummaries: new Set(), effort });
+      for (const text of ["Hi", "Again"]) {
+        const events = await readToEnd(model.stream(requestOf(user(text)), unaborted()));
+        expect(textIn(events)).toBe("Done.");
+      }
+      const asked = server.requests.map(({ body }) => JSON.stringify(body).includes('"summary"'));
+      expect(asked).toEqual([true, false, false]);
+    },
+  );
+
+  test("a refusal of something else is told", async () => {
+    const server = await serve(
+      refuses(400, { error: { message: "No.", type: "invalid_request_error", code: "other" } }),
+    );
+    const events = await readToEnd(open(openai, server).stream(requestOf(user("Hi")), unaborted()));
+    expect(failureIn(events)).toMatchObject({ class: "fatal" });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+test("the input of an answer that is stopped right after its start is known", async () => {
+  const frames = anthropic.frames([{ text: "One two three." }]);
+  const words = frames.findIndex((frame) => frame.includes("text_delta"));
+  const server = await serve({ frames: frames.slice(0, words + 1), ending: "hang" });
+  const stop = new AbortController();
+  const events: ModelEvent[] = [];
+  for await (const event of open(anthropic, server).stream(requestOf(user("Hi")), stop.signal)) {
+    events.push(event);
+    if (event.kind === "text") stop.abort();
+  }
+  expect(events.map(({ kind }) => kind)).toEqual(["usage", "text"]);
+  expect(events[0]).toMatchObject({ usage: { output: 0 } });
+});
+
 describe("the provider's cache", () => {
   test("Anthropic's marks follow the tools, the frame and the newest two turns, four at most", async () => {
     const frames = anthropic.frames([done]);
@@ -167,7 +216,7 @@ describe("images", () => {
 });
 
 function usageIn(events: readonly ModelEvent[]) {
-  return events.find((event) => event.kind === "usage")?.usage;
+  return events.findLast((event) => event.kind === "usage")?.usage;
 }
 
 /** Where cache marks are, by path in the request. */

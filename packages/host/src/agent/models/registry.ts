@@ -112,6 +112,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   const rehearsalModel = createRehearsalModel();
   const withoutReasoning = new Set<SessionId>();
   const withoutTools = new Set<string>();
+  const withoutSummaries = new Set<string>();
   const foundAddress = (provider: Provider): string | null =>
     provider === "openai-compatible" ? local.lmStudio() : null;
   const account: ModelRegistry["account"] = (provider) =>
@@ -252,6 +253,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       api: config.openaiApi.value,
       withoutReasoning,
       withoutTools,
+      withoutSummaries,
       redact,
       ...(file && { file }),
       ...(deps.limits && { limits: deps.limits }),
