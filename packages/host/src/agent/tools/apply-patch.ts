@@ -2,6 +2,7 @@ import type { Tool, ToolResult } from "@holdfast/engine";
 import { z } from "zod";
 
 import type { Jail } from "../workspace/jail.ts";
+import { nearestLines } from "../../util/text/nearest-lines.ts";
 import { type FilePatch, parsePatch, patchText } from "../../util/text/patch.ts";
 import { defineTool, failed } from "./define-tool.ts";
 import {
@@ -70,12 +71,18 @@ async function planChanges(
     if (read.ok && from === null) return refuse("it is to be made, and is there already.");
     const before = read.ok ? read.value : null;
     const patched = patchText(before ?? "", hunks);
-    if (!patched.ok) return refuse(patched.words);
+    if (!patched.ok) return refuse(patched.words + nearTo(before, patched.missing));
     if (to === null && patched.text !== "")
       return refuse("it is to be deleted, and more is in it.");
     planned.set(canonical.value, { path, before, after: to === null ? null : patched.text });
   }
   return [...planned.values()];
+}
+
+/** What the model probably meant, so that it can correct its patch without reading the file again. */
+function nearTo(text: string | null, missing: string | undefined): string {
+  const near = text === null || missing === undefined ? null : nearestLines(text, missing);
+  return near === null ? "" : ` What comes nearest:\n${near}`;
 }
 
 async function writeAll(jail: Jail, changes: readonly Change[]): Promise<ToolResult> {

@@ -157,6 +157,17 @@ describe("writing a file", () => {
     ]);
   });
 
+  test("a patch whose lines are not in the file changes nothing and shows the nearest lines", async () => {
+    put("a.ts", "function one() {\n  return 1;\n}\nfunction two() {\n  return 2;\n}\n");
+    const hunk = "@@ -4,2 +4,2 @@\n function two(x) {\n-  return 2;\n+  return 3;\n";
+    const refused = await run("apply_patch", { patch: `--- a/a.ts\n+++ b/a.ts\n${hunk}` });
+    expect(refused.outcome).toBe("failed");
+    expect(refused.output).toMatch(
+      /Nothing was changed[\s\S]*not in the file[\s\S]*4\tfunction two\(\) \{\n5\t {2}return 2;/,
+    );
+    expect(text("a.ts")).toContain("return 2;");
+  });
+
   test.each(["./a", "b/../a", "link"])(
     "a patch that names one file twice, the second time as %s, changes nothing",
     async (other) => {

@@ -99,7 +99,8 @@ function readHunk(
 
 export type PatchResult =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly words: string };
+  /** `missing`: what a hunk wants changed and the file does not have. */
+  | { readonly ok: false; readonly words: string; readonly missing?: string };
 
 /**
  * Applies a patch. Every line that a hunk names must be there unchanged. It is first looked for where the hunk
@@ -117,7 +118,11 @@ export function patchText(text: string, hunks: readonly Hunk[]): PatchResult {
   for (const [index, { at: headerLine, before, after }] of hunks.entries()) {
     const expectedAt = headerLine + shift - (before.length === 0 ? 0 : 1);
     const at = findLines(lines, before, expectedAt, searchFrom);
-    if (typeof at === "string") return { ok: false, words: `Hunk ${index + 1}: ${at}` };
+    if (at === "missing") {
+      const words = `Hunk ${index + 1}: its lines are not in the file (${JSON.stringify(before[0])} …).`;
+      return { ok: false, words, missing: before.join("") };
+    }
+    if (typeof at === "object") return { ok: false, words: `Hunk ${index + 1}: ${at.words}` };
     lines.splice(at, before.length, ...after);
     shift += after.length - before.length;
     searchFrom = at + after.length;
@@ -138,7 +143,7 @@ function findLines(
   wanted: readonly string[],
   at: number,
   from: number,
-): number | string {
+): number | "missing" | { readonly words: string } {
   let comparisons = 0;
   const isAt = (position: number): boolean => {
     const differs = wanted.findIndex((line, offset) => lines[position + offset] !== line);
@@ -146,7 +151,7 @@ function findLines(
     return differs === -1;
   };
   if (at >= from && at + wanted.length <= lines.length && isAt(at)) return at;
-  if (wanted.length === 0) return "it adds beyond the end of the file.";
+  if (wanted.length === 0) return { words: "it adds beyond the end of the file." };
   const positions: number[] = [];
   for (
     let position = from;
@@ -155,10 +160,11 @@ function findLines(
   ) {
     if (isAt(position)) positions.push(position);
     if (comparisons > maxComparisons)
-      return "its lines are not where it says, and to look for them takes too long.";
+      return { words: "its lines are not where it says, and to look for them takes too long." };
   }
   const [first, second] = positions;
-  if (first === undefined) return `its lines are not in the file (${JSON.stringify(wanted[0])} …).`;
-  if (second !== undefined) return "its lines are in the file more than once; name more of them.";
+  if (first === undefined) return "missing";
+  if (second !== undefined)
+    return { words: "its lines are in the file more than once; name more of them." };
   return first;
 }
